@@ -1,0 +1,53 @@
+//! The error of this crate: which call failed, on what, and the kernel's reason.
+
+use std::io;
+
+/// A system call that failed. `what` names the call and its object, for example
+/// `setsockopt(PACKET_RX_RING)` or `open(/proc/stat)`.
+#[derive(Debug, thiserror::Error)]
+pub enum SysError {
+    /// The kernel refused a call.
+    #[error("{what}: {source}")]
+    Call {
+        /// The call and its object.
+        what: String,
+        /// The kernel's reason (errno).
+        source: io::Error,
+    },
+    /// An argument cannot be expressed in the kernel's interface, found before any call was made.
+    #[error("{what}: {reason}")]
+    Argument {
+        /// The call or structure that the argument was meant for.
+        what: String,
+        /// Why it cannot be expressed.
+        reason: String,
+    },
+}
+
+/// The result of this crate's calls.
+pub type Result<T> = std::result::Result<T, SysError>;
+
+impl SysError {
+    /// The current `errno` as the reason why `what` failed; to be made directly after the failed call.
+    pub fn last(what: impl Into<String>) -> Self {
+        Self::Call { what: what.into(), source: io::Error::last_os_error() }
+    }
+
+    /// A refused argument of `what`.
+    pub fn argument(what: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Argument { what: what.into(), reason: reason.into() }
+    }
+
+    /// The kernel's `errno`, where there is one.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::Call { source, .. } => source.raw_os_error(),
+            Self::Argument { .. } => None,
+        }
+    }
+}
+
+/// The one place where return codes of system calls are tested: a negative `code` becomes an error.
+pub(crate) fn check(code: libc::c_int, what: impl FnOnce() -> String) -> Result<libc::c_int> {
+    if code < 0 { Err(SysError::last(what())) } else { Ok(code) }
+}

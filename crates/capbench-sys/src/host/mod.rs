@@ -1,0 +1,1 @@
+//! Threads, CPUs, clocks, namespaces and interfaces.

@@ -1,0 +1,1 @@
+//! AF_PACKET sockets and the rings that they share with the kernel.
