@@ -1,0 +1,1 @@
+//! What the kernel and the CPUs did during a trial.

@@ -1,0 +1,1 @@
+//! The two interfaces that a trial runs between.
