@@ -1,1 +1,2 @@
 //! Threads, CPUs, clocks, namespaces and interfaces.
+pub mod interface;

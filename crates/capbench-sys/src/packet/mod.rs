@@ -1,1 +1,31 @@
-//! AF_PACKET sockets and the rings that they share with the kernel.
+//! AF_PACKET sockets and the rings that they share with the kernel (packet(7), `linux/if_packet.h`,
+//! Documentation/networking/packet_mmap.rst).
+//!
+//! | file | what |
+//! |---|---|
+//! | [`socket`] | the socket and its typed options |
+//! | [`geometry`] | sizes of rings, checked before the kernel sees them |
+//! | [`mapping`] | the memory shared with the kernel |
+//! | `status` | the two functions through which ownership of that memory changes hands |
+//! | [`frame_ring`] | TPACKET_V1 and V2: one slot, one frame |
+//! | [`block_ring`] | TPACKET_V3: blocks full of frames, taken as owned tokens |
+//! | [`receive_vector`] | buffers for `recvmsg` and `recvmmsg` |
+//! | [`stand_in`] | plays the kernel on heap memory, for tests and microbenchmarks |
+
+pub mod block_ring;
+pub mod frame;
+pub mod frame_ring;
+pub mod geometry;
+pub mod mapping;
+pub mod receive_vector;
+pub mod socket;
+pub mod stand_in;
+mod status;
+
+pub use block_ring::{Block, BlockRing};
+pub use frame::{Frame, PacketType, VlanTag};
+pub use frame_ring::{FrameBatch, FrameRing};
+pub use geometry::{BlockGeometry, FrameGeometry, FrameVersion};
+pub use mapping::Mapping;
+pub use receive_vector::ReceiveVector;
+pub use socket::{Filter, FilterInstruction, PacketSocket, PacketStatistics, Protocol, Readiness, Version};

@@ -1,0 +1,312 @@
+//! TPACKET_V3 receive ring: frames of any size packed into blocks, and blocks as owned tokens.
+//!
+//! A [`Block`] can be sent to another thread and outlives the ring's handle; dropping it gives its memory back to the
+//! kernel. The kernel fills blocks in ring order, so a block that is held keeps it from going round, never from safety.
+
+use std::ptr::addr_of;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::frame::{Frame, PacketType, VlanTag};
+use super::geometry::{BlockGeometry, align};
+use super::mapping::Mapping;
+use super::status::{StatusWord, give_release, read_acquire};
+use crate::error::{Result, SysError};
+
+/// Where behind a frame's header its socket address lies.
+const ADDRESS_OFFSET: usize = align(size_of::<libc::tpacket3_hdr>());
+/// Bytes that a frame takes at least: header and address (`TPACKET3_HDRLEN`).
+const LEAST: usize = ADDRESS_OFFSET + size_of::<libc::sockaddr_ll>();
+
+/// A mapped ring of blocks and the reader's place in it.
+#[derive(Debug)]
+pub struct BlockRing {
+    shared: Arc<Shared>,
+    next: u32,
+}
+
+#[derive(Debug)]
+struct Shared {
+    map: Mapping,
+    geometry: BlockGeometry,
+    /// Blocks out as tokens. Their status word still says "user", so that after a whole round only this tells them
+    /// apart from blocks that the kernel has filled again.
+    held: Box<[AtomicBool]>,
+}
+
+impl Shared {
+    #[inline]
+    fn block(&self, index: u32) -> *mut u8 {
+        let size = self.geometry.block_size() as usize;
+        self.map.at(index as usize * size, size).expect("a block of a checked geometry lies in its mapping")
+    }
+
+    #[inline]
+    fn header(&self, index: u32) -> *mut libc::tpacket_hdr_v1 {
+        let descriptor = self.block(index).cast::<libc::tpacket_block_desc>();
+        // SAFETY: a block starts with its descriptor; this computes an address inside it and reads nothing.
+        unsafe { (&raw mut (*descriptor).hdr).cast() }
+    }
+
+    #[inline]
+    fn status(&self, index: u32) -> StatusWord {
+        // SAFETY: computes an address inside the block's descriptor and reads nothing.
+        StatusWord::Int(unsafe { &raw mut (*self.header(index)).block_status })
+    }
+}
+
+impl BlockRing {
+    /// Takes over a mapping made with the same geometry.
+    ///
+    /// # Errors
+    /// When the mapping is smaller than the geometry says.
+    pub fn new(map: Mapping, geometry: BlockGeometry) -> Result<Self> {
+        if (map.length() as u64) < geometry.bytes() {
+            return Err(SysError::argument("block ring", format!("{} bytes are mapped", map.length())));
+        }
+        let held = (0..geometry.blocks()).map(|_| AtomicBool::new(false)).collect();
+        Ok(Self { shared: Arc::new(Shared { map, geometry, held }), next: 0 })
+    }
+
+    /// The ring's sizes.
+    pub fn geometry(&self) -> BlockGeometry {
+        self.shared.geometry
+    }
+
+    /// Takes the next block if the kernel has handed it over.
+    #[inline]
+    pub fn take(&mut self) -> Option<Block> {
+        let index = self.next;
+        // Acquire: pairs with the Release in Block's drop. Once "not held" is seen, so is the status word that the drop
+        // stored before it, and a status of "user" can only be a new filling by the kernel.
+        if self.shared.held[index as usize].load(Ordering::Acquire) {
+            return None;
+        }
+        // SAFETY: `status` gives an aligned word inside the live mapping.
+        let status = unsafe { read_acquire(self.shared.status(index)) };
+        if status & libc::TP_STATUS_USER == 0 {
+            return None;
+        }
+        self.shared.held[index as usize].store(true, Ordering::Relaxed);
+        self.next = if index + 1 == self.shared.geometry.blocks() { 0 } else { index + 1 };
+        Some(Block { shared: Arc::clone(&self.shared), index, status })
+    }
+}
+
+/// A block of frames, owned. Dropping it gives the memory back to the kernel.
+#[derive(Debug)]
+pub struct Block {
+    shared: Arc<Shared>,
+    index: u32,
+    status: u32,
+}
+
+impl Block {
+    /// Number of frames that the kernel says it holds.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.header().num_pkts as usize
+    }
+
+    /// Whether it holds no frame (possible before Linux 3.19 only).
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The kernel's running number of the block. A gap would be a fault of this reader.
+    pub fn sequence(&self) -> u64 {
+        self.header().seq_num
+    }
+
+    /// Whether frames were lost between the previous block and the first frame of this one (`TP_STATUS_LOSING`). The
+    /// kernel clears the mark once the statistics have been read.
+    pub fn is_losing(&self) -> bool {
+        self.status & libc::TP_STATUS_LOSING != 0
+    }
+
+    /// Whether the retire timeout closed it rather than the next frame not fitting (`TP_STATUS_BLK_TMO`).
+    pub fn timed_out(&self) -> bool {
+        self.status & libc::TP_STATUS_BLK_TMO != 0
+    }
+
+    /// The frames in the order in which the kernel placed them. A frame whose header points outside the block ends the
+    /// iteration: [`Block::len`] then says more than the iterator gives.
+    #[inline]
+    pub fn frames(&self) -> BlockFrames<'_> {
+        let header = self.header();
+        BlockFrames { block: self, offset: header.offset_to_first_pkt as usize, left: header.num_pkts }
+    }
+
+    #[inline]
+    fn header(&self) -> libc::tpacket_hdr_v1 {
+        // SAFETY: user space owns the block since `take`, so the kernel does not write its header; it is aligned and
+        // plain data.
+        unsafe { self.shared.header(self.index).read() }
+    }
+}
+
+impl Drop for Block {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the block is ours since `take`, and frames borrowed from it are gone when it drops.
+        unsafe { give_release(self.shared.status(self.index), libc::TP_STATUS_KERNEL) };
+        // Release: pairs with the Acquire in `take`. Whoever sees "not held" sees the status word above, too.
+        self.shared.held[self.index as usize].store(false, Ordering::Release);
+    }
+}
+
+/// The frames of a [`Block`].
+#[derive(Debug)]
+pub struct BlockFrames<'b> {
+    block: &'b Block,
+    offset: usize,
+    left: u32,
+}
+
+impl<'b> Iterator for BlockFrames<'b> {
+    type Item = Frame<'b>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Frame<'b>> {
+        if self.left == 0 {
+            return None;
+        }
+        let size = self.block.shared.geometry.block_size() as usize;
+        let room = size.checked_sub(self.offset)?;
+        if room < LEAST || !self.offset.is_multiple_of(align_of::<libc::tpacket3_hdr>()) {
+            self.left = 0;
+            return None;
+        }
+        // SAFETY: the offset lies inside the block (checked above).
+        let start = unsafe { self.block.shared.block(self.block.index).add(self.offset) };
+        let header = start.cast::<libc::tpacket3_hdr>();
+        // SAFETY: header and address lie inside the block and are aligned (checked above); user space owns the block
+        // as long as `'b` borrows it, so the kernel does not write them.
+        let (header, packet_type) = unsafe {
+            let address = start.add(ADDRESS_OFFSET).cast::<libc::sockaddr_ll>();
+            (addr_of!(*header).read(), (*address).sll_pkttype)
+        };
+        let mac = usize::from(header.tp_mac);
+        let captured = header.tp_snaplen as usize;
+        if mac + captured > room {
+            self.left = 0;
+            return None;
+        }
+        self.left -= 1;
+        self.offset += header.tp_next_offset as usize;
+        Some(Frame {
+            // SAFETY: the bytes lie inside the block (checked above), which is ours for 'b.
+            data: unsafe { std::slice::from_raw_parts(start.add(mac), captured) },
+            wire_length: header.tp_len,
+            time_ns: u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec),
+            vlan: VlanTag::from_status(header.tp_status, header.hv1.tp_vlan_tci as u16, header.hv1.tp_vlan_tpid),
+            packet_type: PacketType::from(packet_type),
+            hash: (header.hv1.tp_rxhash != 0).then_some(header.hv1.tp_rxhash),
+            status: header.tp_status,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.left as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::super::geometry::BlockGeometry;
+    use super::super::stand_in::BlockKernel;
+    use super::Block;
+
+    fn ring(blocks: u32) -> (BlockKernel, super::BlockRing) {
+        BlockKernel::with_ring(BlockGeometry::new(4096, blocks, 10).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn frames_come_in_order_over_the_wrap() {
+        let (mut kernel, mut ring) = ring(3);
+        for round in 0..10u8 {
+            assert_eq!(kernel.fill(&[&[round; 60], &[round; 61], &[round; 1514]]), Some(3));
+            let block = ring.take().unwrap();
+            assert_eq!((block.len(), block.sequence()), (3, u64::from(round) + 1));
+            let lengths: Vec<_> = block.frames().map(|frame| frame.data.len()).collect();
+            assert_eq!(lengths, [60, 61, 1514]);
+            assert!(block.frames().all(|frame| frame.data.iter().all(|&byte| byte == round)));
+        }
+        assert!(ring.take().is_none());
+    }
+
+    #[test]
+    fn a_held_block_is_not_taken_twice_and_stops_the_kernel() {
+        let (mut kernel, mut ring) = ring(2);
+        kernel.fill(&[&[1; 60]]);
+        kernel.fill(&[&[2; 60]]);
+        let first = ring.take().unwrap();
+        let second = ring.take().unwrap();
+        assert!(ring.take().is_none(), "its status still says user");
+        assert_eq!(kernel.fill(&[&[3; 60]]), None, "the kernel finds no free block");
+        drop(second);
+        assert!(ring.take().is_none(), "the first is next in order, and held");
+        drop(first);
+        assert_eq!(kernel.fill(&[&[3; 60]]), Some(1));
+        assert_eq!(ring.take().unwrap().frames().next().unwrap().data[0], 3);
+    }
+
+    #[test]
+    fn a_block_outlives_the_ring_and_moves_between_threads() {
+        let (mut kernel, mut ring) = ring(2);
+        kernel.fill(&[&[7; 60]]);
+        let block = ring.take().unwrap();
+        drop(ring);
+        drop(kernel);
+        let sum = std::thread::spawn(move || block.frames().map(|f| f.data.len()).sum::<usize>()).join().unwrap();
+        assert_eq!(sum, 60);
+    }
+
+    #[test]
+    fn headers_that_point_outside_end_the_iteration() {
+        for (first, captured, next) in [(u32::MAX, 60, 0), (4090, 60, 0), (48, 5000, 0), (49, 60, 0), (48, 60, u32::MAX)] {
+            let (mut kernel, mut ring) = ring(2);
+            kernel.fill_raw(2, first, captured, next);
+            let block = ring.take().unwrap();
+            assert!(block.frames().count() <= 1, "{first} {captured} {next}");
+        }
+    }
+
+    proptest! {
+        /// Whatever is held and dropped in whatever order, each frame is seen once, in order, unharmed.
+        #[test]
+        fn no_order_of_holding_loses_or_repeats(steps in prop::collection::vec(0u8..4, 1..200)) {
+            let (mut kernel, mut ring) = ring(5);
+            let mut held: VecDeque<Block> = VecDeque::new();
+            let (mut filled, mut taken) = (0u32, 0u32);
+            for step in steps {
+                match step {
+                    0 | 1 => {
+                        if kernel.fill(&[&filled.to_be_bytes()]).is_some() { filled += 1; }
+                    }
+                    2 => {
+                        if let Some(block) = ring.take() {
+                            let bytes = block.frames().next().unwrap().data.to_vec();
+                            prop_assert_eq!(bytes, taken.to_be_bytes());
+                            taken += 1;
+                            held.push_back(block);
+                        }
+                    }
+                    _ => {
+                        let middle = held.len() / 2;
+                        held.remove(middle);
+                    }
+                }
+                prop_assert!(filled - taken <= 5);
+            }
+            held.clear();
+            while ring.take().is_some() { taken += 1; }
+            prop_assert_eq!(filled, taken);
+        }
+    }
+}

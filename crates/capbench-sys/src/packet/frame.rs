@@ -1,0 +1,72 @@
+//! One captured frame, borrowed from wherever it lies.
+
+/// A frame as the application sees it: the bytes, borrowed until their batch is dropped, and what the kernel knows of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// The captured bytes from the destination MAC address on, without FCS and without a VLAN tag that was removed.
+    pub data: &'a [u8],
+    /// Octets that the frame had when the kernel saw it, without FCS and without a removed VLAN tag.
+    pub wire_length: u32,
+    /// Time stamp in nanoseconds since the epoch (V1: whole microseconds); 0 when there is none.
+    pub time_ns: u64,
+    /// The VLAN tag that the NIC or the stack removed from the bytes; `None` also where the method cannot tell (V1).
+    pub vlan: Option<VlanTag>,
+    /// Whom the frame was for, seen from this host.
+    pub packet_type: PacketType,
+    /// The flow hash, where the method was asked for it and gives it (V3).
+    pub hash: Option<u32>,
+    /// The method's raw status flags (`TP_STATUS_*` of `linux/if_packet.h`).
+    pub status: u32,
+}
+
+/// An IEEE 802.1Q tag kept as metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VlanTag {
+    /// Priority, drop eligibility and VLAN identifier. 0 is a legal value.
+    pub tci: u16,
+    /// Tag protocol identifier; 0x8100 where the kernel did not say.
+    pub tpid: u16,
+}
+
+impl VlanTag {
+    /// The tag that status flags and fields of a ring header or of `tpacket_auxdata` describe.
+    #[inline]
+    pub(crate) fn from_status(status: u32, tci: u16, tpid: u16) -> Option<Self> {
+        if status & libc::TP_STATUS_VLAN_VALID == 0 {
+            return None;
+        }
+        let tpid = if status & libc::TP_STATUS_VLAN_TPID_VALID == 0 { 0x8100 } else { tpid };
+        Some(Self { tci, tpid })
+    }
+}
+
+/// Whom a frame was for (`sll_pkttype`, packet(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketType {
+    /// Addressed to this host.
+    Host,
+    /// A physical-layer broadcast.
+    Broadcast,
+    /// A physical-layer multicast.
+    Multicast,
+    /// Addressed to another host; seen because the interface is promiscuous.
+    OtherHost,
+    /// Sent by this host.
+    Outgoing,
+    /// Any other value that the kernel gave.
+    Other(u8),
+}
+
+impl From<u8> for PacketType {
+    #[inline]
+    fn from(value: u8) -> Self {
+        match value {
+            libc::PACKET_HOST => Self::Host,
+            libc::PACKET_BROADCAST => Self::Broadcast,
+            libc::PACKET_MULTICAST => Self::Multicast,
+            libc::PACKET_OTHERHOST => Self::OtherHost,
+            libc::PACKET_OUTGOING => Self::Outgoing,
+            other => Self::Other(other),
+        }
+    }
+}

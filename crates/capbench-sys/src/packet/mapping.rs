@@ -1,0 +1,120 @@
+//! Memory shared with the kernel, and its heap stand-in for tests.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use crate::error::{Result, SysError};
+
+/// A page-aligned region that two sides read and write. It hands out raw pointers only: no reference to it may exist
+/// except to parts that user space owns, and that is the business of the ring types built on it.
+#[derive(Debug)]
+pub struct Mapping {
+    base: NonNull<u8>,
+    length: usize,
+    backing: Backing,
+}
+
+#[derive(Debug)]
+enum Backing {
+    Kernel,
+    Heap(Layout),
+    /// The same region as another mapping, which it keeps alive.
+    View(#[allow(dead_code, reason = "held for its drop")] Arc<Mapping>),
+}
+
+// SAFETY: a `Mapping` is an address range without thread affinity. It gives out raw pointers; whoever makes references
+// from them must hold the ownership that the ring protocol grants.
+unsafe impl Send for Mapping {}
+// SAFETY: as for Send; `Mapping` has no method that reads or writes the region.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `length` bytes of a socket's rings (mmap(2), shared, readable and writable, offset 0).
+    ///
+    /// # Errors
+    /// The kernel's reason, most often `EINVAL` when `length` is not the sum of the socket's rings.
+    pub fn of_socket(socket: BorrowedFd<'_>, length: usize) -> Result<Self> {
+        // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing of ours.
+        let base = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                socket.as_raw_fd(),
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(SysError::last(format!("mmap of a packet ring of {length} bytes")));
+        }
+        let base = NonNull::new(base.cast()).ok_or_else(|| SysError::argument("mmap", "address 0"))?;
+        Ok(Self { base, length, backing: Backing::Kernel })
+    }
+
+    /// Zeroed heap memory of the same alignment, so that rings can be tested without a kernel.
+    ///
+    /// # Errors
+    /// When `length` is 0 or too large for an allocation.
+    pub fn on_heap(length: usize) -> Result<Self> {
+        let layout = Layout::from_size_align(length, 4096)
+            .ok()
+            .filter(|layout| layout.size() > 0)
+            .ok_or_else(|| SysError::argument("heap mapping", format!("{length} bytes")))?;
+        // SAFETY: the layout has a size above zero.
+        let base = unsafe { alloc_zeroed(layout) };
+        let base = NonNull::new(base).unwrap_or_else(|| handle_alloc_error(layout));
+        Ok(Self { base, length, backing: Backing::Heap(layout) })
+    }
+
+    /// A second handle to a region, as process and kernel have one each.
+    pub(crate) fn view_of(other: Arc<Self>) -> Self {
+        Self { base: other.base, length: other.length, backing: Backing::View(other) }
+    }
+
+    /// Bytes in the region.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The address of `bytes` bytes at `offset`, or `None` when they do not lie inside the region.
+    #[inline]
+    pub(crate) fn at(&self, offset: usize, bytes: usize) -> Option<*mut u8> {
+        if offset.checked_add(bytes)? > self.length {
+            return None;
+        }
+        // SAFETY: the offset lies inside the region (or one past its end when `bytes` is 0).
+        Some(unsafe { self.base.as_ptr().add(offset) })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        match self.backing {
+            // SAFETY: base and length are those that mmap returned, and nothing unmaps them before.
+            Backing::Kernel => unsafe {
+                libc::munmap(self.base.as_ptr().cast(), self.length);
+            },
+            // SAFETY: base came from `alloc_zeroed` with this layout.
+            Backing::Heap(layout) => unsafe { dealloc(self.base.as_ptr(), layout) },
+            Backing::View(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mapping;
+
+    #[test]
+    fn addresses_outside_are_refused() {
+        let map = Mapping::on_heap(8192).unwrap();
+        assert!(map.at(0, 8192).is_some());
+        assert!(map.at(8192, 0).is_some());
+        assert!(map.at(8191, 2).is_none());
+        assert!(map.at(usize::MAX, 2).is_none());
+        assert!(Mapping::on_heap(0).is_err());
+    }
+}

@@ -1,0 +1,203 @@
+//! Buffers for `recvmsg` and `recvmmsg` on a packet socket, with what the kernel says beside each frame.
+
+use std::io::ErrorKind;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr;
+
+use super::frame::{Frame, PacketType, VlanTag};
+use super::socket::PacketSocket;
+use crate::error::{Result, SysError};
+
+/// Room for the control messages `SCM_TIMESTAMPNS` and `PACKET_AUXDATA`, in words so that it is aligned (cmsg(3)).
+type Control = [u64; 12];
+
+/// Buffers for a number of frames. Everything is allocated here; receiving allocates nothing.
+#[derive(Debug)]
+pub struct ReceiveVector {
+    room: usize,
+    bytes: Vec<u8>,
+    control: Vec<Control>,
+    addresses: Vec<libc::sockaddr_ll>,
+    /// One per header; the headers point into it.
+    #[allow(dead_code, reason = "held because the headers point into it")]
+    vectors: Vec<libc::iovec>,
+    headers: Vec<libc::mmsghdr>,
+    filled: usize,
+}
+
+// SAFETY: the pointers in `vectors` and `headers` lead into the heap buffers of the same value, which move with it and
+// are never reallocated after `new`.
+unsafe impl Send for ReceiveVector {}
+
+impl ReceiveVector {
+    /// Buffers for `frames` frames of at most `room` bytes each.
+    pub fn new(frames: usize, room: usize) -> Self {
+        let frames = frames.max(1);
+        let mut bytes = vec![0u8; frames * room];
+        let mut control: Vec<Control> = vec![[0; 12]; frames];
+        // SAFETY: sockaddr_ll is plain data; all zeroes is a valid value.
+        let mut addresses: Vec<libc::sockaddr_ll> = vec![unsafe { zeroed() }; frames];
+        let mut vectors: Vec<libc::iovec> = bytes
+            .chunks_exact_mut(room)
+            .map(|chunk| libc::iovec { iov_base: chunk.as_mut_ptr().cast(), iov_len: room })
+            .collect();
+        let headers = (0..frames)
+            .map(|index| {
+                // SAFETY: msghdr is plain data; all zeroes (null pointers, no lengths) is a valid value.
+                let mut header: libc::mmsghdr = unsafe { zeroed() };
+                header.msg_hdr.msg_name = (&raw mut addresses[index]).cast();
+                header.msg_hdr.msg_iov = &raw mut vectors[index];
+                header.msg_hdr.msg_iovlen = 1;
+                header.msg_hdr.msg_control = (&raw mut control[index]).cast();
+                header
+            })
+            .collect();
+        Self { room, bytes, control, addresses, vectors, headers, filled: 0 }
+    }
+
+    /// Receives one frame by recvmsg(2), waiting for it unless `dont_wait`; `false` when there is none (yet).
+    ///
+    /// # Errors
+    /// What the socket reports, for example `ENETDOWN` after its interface went down.
+    #[inline]
+    pub fn receive_one(&mut self, socket: &PacketSocket, dont_wait: bool) -> Result<bool> {
+        self.filled = 0;
+        let flags = libc::MSG_TRUNC | if dont_wait { libc::MSG_DONTWAIT } else { 0 };
+        self.reset(1);
+        // SAFETY: the first header's pointers lead to live buffers of the stated lengths, exclusively borrowed here.
+        let code =
+            unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut self.headers[0].msg_hdr, flags) };
+        if code < 0 {
+            return Self::nothing("recvmsg of a packet socket").map(|()| false);
+        }
+        self.headers[0].msg_len = code as libc::c_uint;
+        self.filled = 1;
+        Ok(true)
+    }
+
+    /// Receives what is there, up to the vector's length, by recvmmsg(2); waits for the first frame unless `dont_wait`.
+    /// Returns the number received, 0 when there is none (yet).
+    ///
+    /// # Errors
+    /// As for [`ReceiveVector::receive_one`].
+    #[inline]
+    pub fn receive_many(&mut self, socket: &PacketSocket, dont_wait: bool) -> Result<usize> {
+        self.filled = 0;
+        let flags = libc::MSG_TRUNC | if dont_wait { libc::MSG_DONTWAIT } else { libc::MSG_WAITFORONE };
+        self.reset(self.headers.len());
+        // SAFETY: every header's pointers lead to live buffers of the stated lengths, exclusively borrowed here; no
+        // timeout is given (recvmmsg's timeout is checked only after each frame and so bounds nothing).
+        let code = unsafe {
+            libc::recvmmsg(
+                socket.as_fd().as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                self.headers.len() as libc::c_uint,
+                flags as _,
+                ptr::null_mut(),
+            )
+        };
+        if code < 0 {
+            return Self::nothing("recvmmsg of a packet socket").map(|()| 0);
+        }
+        self.filled = code as usize;
+        Ok(self.filled)
+    }
+
+    /// The frames of the last receive.
+    #[inline]
+    pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        (0..self.filled).map(|index| self.frame(index))
+    }
+
+    /// Number of frames of the last receive.
+    pub fn len(&self) -> usize {
+        self.filled
+    }
+
+    /// Whether the last receive gave nothing.
+    pub fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    /// The kernel overwrites these lengths at every receive.
+    #[inline]
+    fn reset(&mut self, count: usize) {
+        for header in &mut self.headers[..count] {
+            header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+            header.msg_hdr.msg_controllen = size_of::<Control>() as _;
+        }
+    }
+
+    /// Tells "no frame" (nothing there, the timeout passed, a signal came) from a failure.
+    fn nothing(what: &str) -> Result<()> {
+        match std::io::Error::last_os_error().kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(()),
+            _ => Err(SysError::last(what)),
+        }
+    }
+
+    #[inline]
+    fn frame(&self, index: usize) -> Frame<'_> {
+        let start = index * self.room;
+        let told = self.headers[index].msg_len as usize;
+        let captured = told.min(self.room);
+        let mut frame = Frame {
+            data: &self.bytes[start..start + captured],
+            wire_length: told as u32,
+            time_ns: 0,
+            vlan: None,
+            packet_type: PacketType::from(self.addresses[index].sll_pkttype),
+            hash: None,
+            status: 0,
+        };
+        self.read_control(index, &mut frame);
+        frame
+    }
+
+    /// Reads the control messages beside a frame (cmsg(3)).
+    #[inline]
+    fn read_control<'a>(&'a self, index: usize, frame: &mut Frame<'a>) {
+        let header = &raw const self.headers[index].msg_hdr;
+        // SAFETY: the header describes the control buffer as the kernel filled it; CMSG_FIRSTHDR checks its length.
+        let mut message = unsafe { libc::CMSG_FIRSTHDR(header) };
+        while !message.is_null() {
+            // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR give null or a complete header inside the control buffer.
+            let (level, kind, data) =
+                unsafe { ((*message).cmsg_level, (*message).cmsg_type, libc::CMSG_DATA(message)) };
+            if level == libc::SOL_SOCKET && kind == libc::SCM_TIMESTAMPNS {
+                // SAFETY: the kernel puts a timespec into this message; it may be unaligned.
+                let time = unsafe { data.cast::<libc::timespec>().read_unaligned() };
+                frame.time_ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+            } else if level == libc::SOL_PACKET && kind == libc::PACKET_AUXDATA {
+                // SAFETY: the kernel puts a tpacket_auxdata into this message; it may be unaligned.
+                let auxiliary = unsafe { data.cast::<libc::tpacket_auxdata>().read_unaligned() };
+                frame.status = auxiliary.tp_status;
+                frame.wire_length = auxiliary.tp_len;
+                frame.vlan = VlanTag::from_status(
+                    auxiliary.tp_status,
+                    auxiliary.tp_vlan_tci,
+                    auxiliary.tp_vlan_tpid,
+                );
+            }
+            // SAFETY: the message lies in the header's control buffer.
+            message = unsafe { libc::CMSG_NXTHDR(header, message) };
+        }
+        debug_assert!(self.control.len() == self.headers.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReceiveVector;
+
+    #[test]
+    fn an_unused_vector_has_no_frames_and_can_be_moved() {
+        let vector = Box::new(ReceiveVector::new(8, 2048));
+        let moved = *vector;
+        assert!(moved.is_empty());
+        assert_eq!(moved.frames().count(), 0);
+        assert_eq!(moved.headers.len(), 8);
+        assert_eq!(moved.headers[3].msg_hdr.msg_iov.cast_const(), &raw const moved.vectors[3]);
+    }
+}

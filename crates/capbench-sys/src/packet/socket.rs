@@ -1,0 +1,359 @@
+//! The AF_PACKET socket and its typed options.
+//!
+//! A socket is opened with protocol 0, so that it receives nothing, then configured, then bound: no frame of another
+//! interface and no frame from before its ring or filter existed can be in it (packet(7)).
+
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use super::geometry::{BlockGeometry, FrameGeometry};
+use super::mapping::Mapping;
+use crate::error::{Result, SysError, check};
+use crate::host::interface::InterfaceIndex;
+
+/// One classic BPF instruction (`struct sock_filter` of `linux/filter.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilterInstruction {
+    /// Operation code.
+    pub code: u16,
+    /// Jump when true.
+    pub jt: u8,
+    /// Jump when false.
+    pub jf: u8,
+    /// Generic field.
+    pub k: u32,
+}
+
+/// A classic BPF program. Its return value is the number of bytes to capture; 0 drops the frame uncounted.
+pub type Filter = [FilterInstruction];
+
+/// Ring header version (`enum tpacket_versions`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Version {
+    /// TPACKET_V1.
+    V1 = 0,
+    /// TPACKET_V2.
+    V2 = 1,
+    /// TPACKET_V3.
+    V3 = 2,
+}
+
+/// What a socket is bound to receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Every frame (`ETH_P_ALL`).
+    All,
+    /// Nothing: for sockets that only send.
+    Nothing,
+}
+
+/// `PACKET_STATISTICS` since the last read: the kernel resets its counters whenever they are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketStatistics {
+    /// Frames that passed the filter, *including* those dropped for want of room (`tp_packets`).
+    pub packets: u32,
+    /// Frames dropped for want of room in ring or socket (`tp_drops`).
+    pub drops: u32,
+    /// How often a V3 ring froze because its next block was not free (`tp_freeze_q_cnt`).
+    pub freezes: Option<u32>,
+}
+
+/// How waiting for frames ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// There is something to read.
+    Ready,
+    /// The time passed, or a signal arrived.
+    Nothing,
+}
+
+/// An AF_PACKET socket of type SOCK_RAW.
+#[derive(Debug)]
+pub struct PacketSocket {
+    fd: OwnedFd,
+}
+
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl PacketSocket {
+    /// Opens a socket that receives nothing yet, in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// `EPERM` without CAP_NET_RAW in the namespace's user namespace.
+    pub fn open() -> Result<Self> {
+        // SAFETY: socket(2) takes no pointers.
+        let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+        let fd = check(fd, || "socket(AF_PACKET, SOCK_RAW)".into())?;
+        // SAFETY: the descriptor is fresh and nobody else's.
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+    }
+
+    /// Selects the ring header version (`PACKET_VERSION`).
+    ///
+    /// # Errors
+    /// `EINVAL` when the kernel does not know the version; `EBUSY` when a ring exists.
+    pub fn set_version(&self, version: Version) -> Result<()> {
+        self.set(libc::SOL_PACKET, libc::PACKET_VERSION, &(version as i32), "PACKET_VERSION")
+    }
+
+    /// Allocates a receive ring of slots (`PACKET_RX_RING` with TPACKET_V1 or V2) and maps it.
+    ///
+    /// # Errors
+    /// `ENOMEM` when the kernel has not the memory; `EINVAL` when it refuses the geometry.
+    pub fn receive_frames(&self, geometry: FrameGeometry) -> Result<Mapping> {
+        self.frame_ring(geometry, libc::PACKET_RX_RING, "PACKET_RX_RING")
+    }
+
+    /// Allocates a transmit ring of slots (`PACKET_TX_RING` with TPACKET_V2) and maps it.
+    ///
+    /// # Errors
+    /// As for [`PacketSocket::receive_frames`].
+    pub fn transmit_frames(&self, geometry: FrameGeometry) -> Result<Mapping> {
+        self.frame_ring(geometry, libc::PACKET_TX_RING, "PACKET_TX_RING")
+    }
+
+    fn frame_ring(&self, geometry: FrameGeometry, option: libc::c_int, name: &str) -> Result<Mapping> {
+        let request = libc::tpacket_req {
+            tp_block_size: geometry.block_size(),
+            tp_block_nr: geometry.blocks(),
+            tp_frame_size: geometry.frame_size(),
+            tp_frame_nr: geometry.frames(),
+        };
+        self.set(libc::SOL_PACKET, option, &request, name)?;
+        Mapping::of_socket(self.as_fd(), geometry.bytes() as usize)
+    }
+
+    /// Allocates a receive ring of blocks (`PACKET_RX_RING` with TPACKET_V3) and maps it. Flow hashes are filled in.
+    ///
+    /// # Errors
+    /// As for [`PacketSocket::receive_frames`].
+    pub fn receive_blocks(&self, geometry: BlockGeometry) -> Result<Mapping> {
+        let frame_size = 2048.min(geometry.block_size());
+        let request = libc::tpacket_req3 {
+            tp_block_size: geometry.block_size(),
+            tp_block_nr: geometry.blocks(),
+            // The kernel only checks that frames fill blocks evenly; V3 packs frames of any size.
+            tp_frame_size: frame_size,
+            tp_frame_nr: geometry.blocks() * (geometry.block_size() / frame_size),
+            tp_retire_blk_tov: geometry.retire_timeout_ms(),
+            tp_sizeof_priv: 0,
+            tp_feature_req_word: libc::TP_FT_REQ_FILL_RXHASH,
+        };
+        self.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &request, "PACKET_RX_RING")?;
+        Mapping::of_socket(self.as_fd(), geometry.bytes() as usize)
+    }
+
+    /// Attaches a classic BPF program (`SO_ATTACH_FILTER`, socket(7)).
+    ///
+    /// # Errors
+    /// `EINVAL` when the kernel's checker refuses the program.
+    pub fn attach_filter(&self, filter: &Filter) -> Result<()> {
+        let length = u16::try_from(filter.len())
+            .map_err(|_| SysError::argument("SO_ATTACH_FILTER", format!("{} instructions", filter.len())))?;
+        let mut code: Vec<libc::sock_filter> = filter
+            .iter()
+            .map(|i| libc::sock_filter { code: i.code, jt: i.jt, jf: i.jf, k: i.k })
+            .collect();
+        let program = libc::sock_fprog { len: length, filter: code.as_mut_ptr() };
+        self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program, "SO_ATTACH_FILTER")
+    }
+
+    /// Puts the interface into promiscuous mode for the life of this socket (`PACKET_MR_PROMISC`). The kernel counts
+    /// such requests and undoes this one when the socket closes, however the process ends.
+    ///
+    /// # Errors
+    /// `EPERM` without CAP_NET_RAW, `ENODEV` when the interface is gone.
+    pub fn set_promiscuous(&self, interface: InterfaceIndex) -> Result<()> {
+        let request = libc::packet_mreq {
+            mr_ifindex: interface.get() as libc::c_int,
+            mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort,
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request, "PACKET_ADD_MEMBERSHIP(PROMISC)")
+    }
+
+    /// Leaves out frames that this host sends (`PACKET_IGNORE_OUTGOING`, Linux 4.20).
+    ///
+    /// # Errors
+    /// `ENOPROTOOPT` on older kernels.
+    pub fn ignore_outgoing(&self) -> Result<()> {
+        self.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1i32, "PACKET_IGNORE_OUTGOING")
+    }
+
+    /// Asks for VLAN tag and original length beside each received frame (`PACKET_AUXDATA`).
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn set_auxiliary_data(&self) -> Result<()> {
+        self.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &1i32, "PACKET_AUXDATA")
+    }
+
+    /// Asks for a nanosecond time stamp beside each received frame (`SO_TIMESTAMPNS`, socket(7)).
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn set_timestamps(&self) -> Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32, "SO_TIMESTAMPNS")
+    }
+
+    /// Limits how long a blocking receive waits (`SO_RCVTIMEO`, socket(7)).
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn set_receive_timeout(&self, timeout: Duration) -> Result<()> {
+        let value = libc::timeval {
+            tv_sec: timeout.as_secs() as libc::time_t,
+            tv_usec: libc::suseconds_t::from(timeout.subsec_micros()),
+        };
+        self.set(libc::SOL_SOCKET, libc::SO_RCVTIMEO, &value, "SO_RCVTIMEO")
+    }
+
+    /// Asks for a receive buffer and returns what the kernel granted, in bytes of its own accounting (it doubles the
+    /// request for its overhead, socket(7)). Beyond `net.core.rmem_max` only CAP_NET_ADMIN gets more.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn set_receive_buffer(&self, bytes: u32) -> Result<u32> {
+        self.set_buffer(bytes, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF")
+    }
+
+    /// Asks for a send buffer; as [`PacketSocket::set_receive_buffer`] with `net.core.wmem_max`.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn set_send_buffer(&self, bytes: u32) -> Result<u32> {
+        self.set_buffer(bytes, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF")
+    }
+
+    fn set_buffer(&self, bytes: u32, force: libc::c_int, plain: libc::c_int, name: &str) -> Result<u32> {
+        let value = i32::try_from(bytes)
+            .map_err(|_| SysError::argument(name, format!("{bytes} bytes: at most {} are possible", i32::MAX)))?;
+        if self.set(libc::SOL_SOCKET, force, &value, name).is_err() {
+            self.set(libc::SOL_SOCKET, plain, &value, name)?;
+        }
+        let granted: i32 = self.get(libc::SOL_SOCKET, plain, name)?.0;
+        Ok(granted.unsigned_abs())
+    }
+
+    /// Hands frames straight to the driver, past the queueing discipline (`PACKET_QDISC_BYPASS`).
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn set_qdisc_bypass(&self, on: bool) -> Result<()> {
+        self.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &i32::from(on), "PACKET_QDISC_BYPASS")
+    }
+
+    /// Puts a `struct virtio_net_hdr` in front of each frame (`PACKET_VNET_HDR`); before any ring exists.
+    ///
+    /// # Errors
+    /// `EBUSY` when a ring exists.
+    pub fn set_vnet_header(&self, on: bool) -> Result<()> {
+        self.set(libc::SOL_PACKET, libc::PACKET_VNET_HDR, &i32::from(on), "PACKET_VNET_HDR")
+    }
+
+    /// Binds to an interface. From here on frames arrive.
+    ///
+    /// # Errors
+    /// `ENODEV` when there is no such interface in the socket's namespace, `ENETDOWN` when it is down.
+    pub fn bind(&self, interface: InterfaceIndex, protocol: Protocol) -> Result<()> {
+        // SAFETY: sockaddr_ll is plain data; all zeroes is a valid value.
+        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_ifindex = interface.get() as libc::c_int;
+        address.sll_protocol = match protocol {
+            Protocol::All => (libc::ETH_P_ALL as u16).to_be(),
+            Protocol::Nothing => 0,
+        };
+        // SAFETY: the address is valid for the length given, and bind(2) only reads it.
+        let code = unsafe {
+            libc::bind(
+                self.fd.as_raw_fd(),
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+            )
+        };
+        check(code, || format!("bind of a packet socket to interface {}", interface.get()))?;
+        self.pending_error()
+    }
+
+    /// Reads *and resets* the socket's counters (`PACKET_STATISTICS`).
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn take_statistics(&self) -> Result<PacketStatistics> {
+        let (value, length): (libc::tpacket_stats_v3, usize) =
+            self.get(libc::SOL_PACKET, libc::PACKET_STATISTICS, "PACKET_STATISTICS")?;
+        let freezes = (length == size_of::<libc::tpacket_stats_v3>()).then_some(value.tp_freeze_q_cnt);
+        Ok(PacketStatistics { packets: value.tp_packets, drops: value.tp_drops, freezes })
+    }
+
+    /// Waits until there is something to read (poll(2)).
+    ///
+    /// # Errors
+    /// What the socket reports, for example `ENETDOWN` after its interface went down.
+    pub fn wait_readable(&self, timeout: Duration) -> Result<Readiness> {
+        let mut entry = libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // Rounded up: a wait of under a millisecond must not become a spin.
+        let milliseconds = timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as libc::c_int;
+        // SAFETY: one valid pollfd, and the count says one.
+        let code = unsafe { libc::poll(&raw mut entry, 1, milliseconds) };
+        if code < 0 && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted {
+            return Ok(Readiness::Nothing);
+        }
+        check(code, || "poll of a packet socket".into())?;
+        if entry.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0 {
+            self.pending_error()?;
+        }
+        Ok(if entry.revents & libc::POLLIN != 0 { Readiness::Ready } else { Readiness::Nothing })
+    }
+
+    /// Fails with the error that the socket has pending, if any (`SO_ERROR`), which clears it.
+    fn pending_error(&self) -> Result<()> {
+        let (code, _): (i32, usize) = self.get(libc::SOL_SOCKET, libc::SO_ERROR, "SO_ERROR")?;
+        if code == 0 {
+            return Ok(());
+        }
+        Err(SysError::Call { what: "packet socket".into(), source: std::io::Error::from_raw_os_error(code) })
+    }
+
+    fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T, name: &str) -> Result<()> {
+        // SAFETY: the pointer and the length describe one live value, which setsockopt(2) only reads. Pointers inside
+        // it (`sock_fprog`) are kept alive by the caller.
+        let code = unsafe {
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                level,
+                option,
+                std::ptr::from_ref(value).cast(),
+                size_of::<T>() as libc::socklen_t,
+            )
+        };
+        check(code, || format!("setsockopt({name})")).map(drop)
+    }
+
+    /// Reads an option of plain integers, and how many bytes of it the kernel filled.
+    fn get<T: Copy>(&self, level: libc::c_int, option: libc::c_int, name: &str) -> Result<(T, usize)> {
+        // SAFETY: T is `i32` or `tpacket_stats_v3` here, for which all zeroes is a valid value.
+        let mut value: T = unsafe { zeroed() };
+        let mut length = size_of::<T>() as libc::socklen_t;
+        // SAFETY: value and length are live and writable, and the length is the value's size.
+        let code = unsafe {
+            libc::getsockopt(
+                self.fd.as_raw_fd(),
+                level,
+                option,
+                (&raw mut value).cast(),
+                &raw mut length,
+            )
+        };
+        check(code, || format!("getsockopt({name})"))?;
+        Ok((value, length as usize))
+    }
+}
