@@ -1,33 +1,90 @@
-//! Network interfaces of the calling thread's namespace.
+//! Interfaces by name and by number, in the network namespace of the calling thread: if_nametoindex(3).
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
+use std::fmt;
 
-use crate::error::{Result, SysError};
+use crate::error::check;
+use crate::{Result, SysError};
 
-/// An interface's number in its network namespace (netdevice(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The kernel's number of an interface, from 1, unique within its network namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceIndex(u32);
 
 impl InterfaceIndex {
-    /// An index that the kernel gave, for example over netlink.
-    pub fn from_kernel(index: u32) -> Self {
-        Self(index)
+    /// The interface with this number; `None` for 0 and for numbers that do not fit a C `int`, which no interface has.
+    pub fn new(number: u32) -> Option<Self> {
+        (number > 0 && i32::try_from(number).is_ok()).then_some(Self(number))
     }
 
-    /// Looks a name up in the calling thread's namespace (if_nametoindex(3)).
-    ///
-    /// # Errors
-    /// `ENODEV` when there is no such interface.
-    pub fn of_name(name: &str) -> Result<Self> {
-        let text = CString::new(name)
-            .map_err(|_| SysError::argument("interface name", format!("{name:?} has a zero byte")))?;
-        // SAFETY: the text is a valid C string for the length of the call.
-        let index = unsafe { libc::if_nametoindex(text.as_ptr()) };
-        if index == 0 { Err(SysError::last(format!("interface {name}"))) } else { Ok(Self(index)) }
-    }
-
-    /// The number.
-    pub fn get(self) -> u32 {
+    /// The kernel's number.
+    pub const fn number(self) -> u32 {
         self.0
+    }
+
+    /// The number in the type of `sockaddr_ll.sll_ifindex`.
+    pub const fn as_int(self) -> i32 {
+        self.0 as i32
+    }
+}
+
+impl fmt::Display for InterfaceIndex {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+/// The interface called `name`.
+///
+/// # Errors
+/// `ENODEV` where there is none in the calling thread's network namespace.
+pub fn index_of(name: &str) -> Result<InterfaceIndex> {
+    let what = || format!("if_nametoindex({name})");
+    let text = CString::new(name).map_err(|_| SysError::argument(what(), "the name contains a NUL"))?;
+    // SAFETY: if_nametoindex(3) reads a NUL-terminated string; `text` is one and is alive for the call.
+    let number = unsafe { libc::if_nametoindex(text.as_ptr()) };
+    // The call says 0 where others say -1.
+    check(if number == 0 { -1 } else { 0 }, what)?;
+    InterfaceIndex::new(number)
+        .ok_or_else(|| SysError::argument(what(), format!("impossible number {number}")))
+}
+
+/// The name of the interface `index`.
+///
+/// # Errors
+/// `ENXIO` where there is none in the calling thread's network namespace.
+pub fn name_of(index: InterfaceIndex) -> Result<String> {
+    let mut name = [0 as libc::c_char; libc::IF_NAMESIZE];
+    // SAFETY: if_indextoname(3) writes at most IF_NAMESIZE bytes, NUL included; `name` has that many and is ours.
+    let done = unsafe { libc::if_indextoname(index.0, name.as_mut_ptr()) };
+    check(if done.is_null() { -1 } else { 0 }, || format!("if_indextoname({index})"))?;
+    // SAFETY: the call succeeded, so `name` holds a NUL-terminated string; it is alive and no longer written.
+    Ok(unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_belong_together() {
+        let index = index_of("lo").unwrap();
+        assert_eq!(name_of(index).unwrap(), "lo");
+        assert_eq!(index.as_int() as u32, index.number());
+    }
+
+    #[test]
+    fn what_is_not_there_is_an_error_with_its_name() {
+        assert_eq!(index_of("no-such-if").unwrap_err().errno(), Some(libc::ENODEV));
+        assert!(index_of("no-such-if").unwrap_err().to_string().contains("no-such-if"));
+        assert!(index_of("a\0b").unwrap_err().errno().is_none());
+        assert!(index_of("").is_err());
+        assert!(index_of(&"x".repeat(4000)).is_err());
+        assert!(name_of(InterfaceIndex::new(i32::MAX as u32).unwrap()).is_err());
+    }
+
+    #[test]
+    fn numbers_that_no_interface_has_are_refused() {
+        assert_eq!(InterfaceIndex::new(0), None);
+        assert_eq!(InterfaceIndex::new(u32::MAX), None);
     }
 }

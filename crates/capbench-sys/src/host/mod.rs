@@ -1,2 +1,23 @@
-//! Threads, CPUs, clocks, namespaces and interfaces.
+//! Threads, CPUs, clocks, namespaces and interfaces. One file per thing.
+//!
+//! Nothing here keeps state. Calls act on the calling thread or on the network namespace that it is in; both are
+//! properties of a thread, not of a process, so that a test bed can use several namespaces at once.
+
+pub mod affinity;
+pub mod capability;
+pub mod clock;
+pub mod identity;
 pub mod interface;
+pub mod memory;
+pub mod namespace;
+pub mod offload;
+mod proc_file;
+pub mod sysfs;
+pub mod thread;
+
+pub use affinity::CpuId;
+pub use capability::{Capability, CapabilitySet};
+pub use interface::InterfaceIndex;
+pub use namespace::NetNamespace;
+pub use sysfs::SysfsView;
+pub use thread::ThreadId;

@@ -1,0 +1,182 @@
+//! On which CPUs a thread may run: `sched_setaffinity(2)`, `sched_getaffinity(2)`.
+
+use std::fmt;
+
+use super::{ThreadId, proc_file};
+use crate::error::check;
+use crate::{Result, SysError};
+
+/// The number of a logical CPU as the kernel counts them (`/proc/cpuinfo`, from 0).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CpuId(u32);
+
+/// Bits in one word of the kernel's CPU mask.
+const WORD_BITS: usize = libc::c_ulong::BITS as usize;
+
+/// More CPUs than any Linux is built for (`CONFIG_NR_CPUS` is at most 8192); a larger number is a typing error.
+const MOST_CPUS: usize = 65_536;
+
+impl CpuId {
+    /// CPU number `number`; whether it exists is found out when it is used.
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// The kernel's number of this CPU.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for CpuId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+/// Lets the calling thread run on `cpu` only.
+///
+/// # Errors
+/// `EINVAL` where the CPU does not exist, is offline or lies outside the process's cpuset (sched_setaffinity(2)).
+pub fn pin_current_thread(cpu: CpuId) -> Result<()> {
+    // 0 means the calling thread.
+    set_affinity(0, &[cpu]).map_err(|error| with_call(error, format!("sched_setaffinity(CPU {cpu})")))
+}
+
+/// Lets the thread `thread`, of any process, run on `cpu` only.
+///
+/// # Errors
+/// `ESRCH` where the thread is gone, `EPERM` where it belongs to another user and the process lacks CAP_SYS_NICE in
+/// the initial user namespace, `EINVAL` as for [`pin_current_thread`].
+pub fn pin_thread(thread: ThreadId, cpu: CpuId) -> Result<()> {
+    set_affinity(thread.raw(), &[cpu])
+        .map_err(|error| with_call(error, format!("sched_setaffinity(thread {thread}, CPU {cpu})")))
+}
+
+/// The CPUs that the calling thread may run on, ascending (sched_getaffinity(2)).
+pub fn allowed_cpus() -> Result<Vec<CpuId>> {
+    affinity(0)
+}
+
+/// The CPUs that the thread `thread` may run on, ascending (sched_getaffinity(2)).
+pub fn affinity_of(thread: ThreadId) -> Result<Vec<CpuId>> {
+    affinity(thread.raw())
+}
+
+/// The CPUs that are online on this host, ascending, whether or not the process may use them
+/// (`/sys/devices/system/cpu/online`, Documentation/admin-guide/cputopology.rst).
+pub fn online_cpus() -> Result<Vec<CpuId>> {
+    const FILE: &str = "/sys/devices/system/cpu/online";
+    let text = proc_file::read(FILE)?;
+    parse_cpu_list(&text)
+        .ok_or_else(|| SysError::argument(FILE, format!("not a list of CPUs: {:?}", text.trim())))
+}
+
+/// A list of CPUs in the kernel's notation (`0-3,8`, cpuset(7) "List format"), ascending and without repetition;
+/// `None` where the text is something else or names a CPU above 65535.
+pub fn parse_cpu_list(text: &str) -> Option<Vec<CpuId>> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        if first > last || last as usize >= MOST_CPUS {
+            return None;
+        }
+        cpus.extend((first..=last).map(CpuId));
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Some(cpus)
+}
+
+fn with_call(error: SysError, what: String) -> SysError {
+    match error {
+        SysError::Call { source, .. } => SysError::Call { what, source },
+        SysError::Argument { reason, .. } => SysError::Argument { what, reason },
+    }
+}
+
+fn set_affinity(tid: libc::pid_t, cpus: &[CpuId]) -> Result<()> {
+    let highest = cpus.iter().map(|cpu| cpu.0 as usize).max().unwrap_or(0);
+    if highest >= MOST_CPUS {
+        return Err(SysError::argument("sched_setaffinity", format!("no kernel has a CPU {highest}")));
+    }
+    let mut mask = vec![0 as libc::c_ulong; highest / WORD_BITS + 1];
+    for cpu in cpus {
+        mask[cpu.0 as usize / WORD_BITS] |= 1 << (cpu.0 as usize % WORD_BITS);
+    }
+    // SAFETY: sched_setaffinity(2) reads exactly `size` bytes behind the pointer; `mask` is alive for the call and
+    // `size` is its length in bytes. The kernel takes any length, so that this need not be a whole cpu_set_t.
+    let code = unsafe { libc::sched_setaffinity(tid, size_of_val(mask.as_slice()), mask.as_ptr().cast()) };
+    check(code, || "sched_setaffinity".into()).map(drop)
+}
+
+fn affinity(tid: libc::pid_t) -> Result<Vec<CpuId>> {
+    let mut words = 1024 / WORD_BITS;
+    loop {
+        let mut mask = vec![0 as libc::c_ulong; words];
+        // SAFETY: sched_getaffinity(2) writes at most `size` bytes behind the pointer; `mask` is exclusively ours,
+        // alive for the call, and `size` is its length in bytes.
+        let code =
+            unsafe { libc::sched_getaffinity(tid, size_of_val(mask.as_slice()), mask.as_mut_ptr().cast()) };
+        match check(code, || "sched_getaffinity".into()) {
+            Ok(_) => return Ok(cpus_of(&mask)),
+            // The kernel was built for more CPUs than the mask has bits (sched_getaffinity(2), NOTES).
+            Err(error) if error.errno() == Some(libc::EINVAL) && words * WORD_BITS < MOST_CPUS => words *= 2,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn cpus_of(mask: &[libc::c_ulong]) -> Vec<CpuId> {
+    let bits = (0u32..).zip(mask.iter().flat_map(|word| (0..WORD_BITS).map(move |bit| word >> bit & 1 == 1)));
+    bits.filter(|(_, set)| *set).map(|(number, _)| CpuId(number)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> Option<Vec<u32>> {
+        parse_cpu_list(text).map(|cpus| cpus.into_iter().map(CpuId::number).collect())
+    }
+
+    #[test]
+    fn lists_are_read_as_the_kernel_writes_them() {
+        assert_eq!(list("0-1\n"), Some(vec![0, 1]));
+        assert_eq!(list("0"), Some(vec![0]));
+        assert_eq!(list("0-2,64,8-9"), Some(vec![0, 1, 2, 8, 9, 64]));
+    }
+
+    #[test]
+    fn other_text_is_no_list() {
+        for text in ["", "a", "1-", "-1", "3-1", "0,,1", "0-99999999", "4294967296", "0x1"] {
+            assert_eq!(list(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_mask_is_read_in_the_kernels_order() {
+        assert_eq!(cpus_of(&[0b101, 1]), [CpuId(0), CpuId(2), CpuId(WORD_BITS as u32)]);
+    }
+
+    #[test]
+    fn a_thread_runs_where_it_is_pinned() {
+        std::thread::spawn(|| {
+            let cpu = *allowed_cpus().unwrap().last().unwrap();
+            pin_current_thread(cpu).unwrap();
+            assert_eq!(allowed_cpus().unwrap(), [cpu]);
+            assert!(online_cpus().unwrap().contains(&cpu));
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_cpu_that_does_not_exist_is_refused_by_name() {
+        for number in [9_999, u32::MAX] {
+            let error = pin_current_thread(CpuId(number)).unwrap_err().to_string();
+            assert!(error.contains(&format!("CPU {number}")), "{error}");
+        }
+    }
+}

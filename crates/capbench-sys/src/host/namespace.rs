@@ -1,0 +1,148 @@
+//! Network and user namespaces: namespaces(7), network_namespaces(7), user_namespaces(7).
+//!
+//! A namespace lives as long as a thread is in it, a descriptor of it or a socket made in it is open. Nothing here
+//! gives one a name in the file system, so that all of them end with the process, however it ends.
+
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+
+use super::{identity, proc_file};
+use crate::error::check;
+use crate::{Result, SysError};
+
+/// A network namespace, kept alive by a descriptor.
+#[derive(Debug)]
+pub struct NetNamespace {
+    descriptor: OwnedFd,
+    inode: u64,
+}
+
+/// `/proc/self` would show the namespace of the process's first thread instead of the calling thread's.
+const OWN_NETWORK: &str = "/proc/thread-self/ns/net";
+
+/// The inode of the initial user namespace on every Linux since 3.8 (PROC_USER_INIT_INO, linux/proc_ns.h; part of the
+/// user interface since Linux 6.18 as USER_NS_INIT_INO in linux/nsfs.h).
+const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
+
+impl NetNamespace {
+    /// The namespace that the calling thread is in.
+    pub fn current() -> Result<Self> {
+        let failed = |source| SysError::Call { what: format!("open({OWN_NETWORK})"), source };
+        let file = File::open(OWN_NETWORK).map_err(failed)?;
+        let inode = file.metadata().map_err(failed)?.ino();
+        Ok(Self { descriptor: file.into(), inode })
+    }
+
+    /// Moves the calling thread into this namespace (setns(2)); nothing is done, and no privilege is needed, where it
+    /// is there already.
+    ///
+    /// # Errors
+    /// `EPERM` without CAP_SYS_ADMIN in the thread's own user namespace and in the one that owns this namespace.
+    pub fn enter(&self) -> Result<()> {
+        if Self::current()?.inode == self.inode {
+            return Ok(());
+        }
+        // SAFETY: setns(2) takes a descriptor, which `self` keeps open, and touches no memory of ours.
+        let code = unsafe { libc::setns(self.descriptor.as_raw_fd(), libc::CLONE_NEWNET) };
+        check(code, || "setns(network namespace)".into()).map(drop)
+    }
+
+    /// The number that tells this namespace from all others that exist at the same time (namespaces(7)).
+    pub const fn inode(&self) -> u64 {
+        self.inode
+    }
+}
+
+impl AsFd for NetNamespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Puts the calling thread into a new, empty network namespace (unshare(2)).
+///
+/// # Errors
+/// `EPERM` without CAP_SYS_ADMIN, `ENOSPC` where `user.max_net_namespaces` is reached.
+pub fn unshare_net() -> Result<NetNamespace> {
+    unshare(libc::CLONE_NEWNET, "network namespace")?;
+    NetNamespace::current()
+}
+
+/// Puts the process into a new user namespace, in which its user is root with all capabilities over the namespaces
+/// made there, and into a mount namespace of its own, without which nothing may be mounted there.
+///
+/// Outside, the process stays the user that it was: files keep their owner, the host is out of reach. The network
+/// namespace is not changed.
+///
+/// # Errors
+/// An argument error where the process has more than one thread (unshare(2) allows only one); `EPERM`, `ENOSPC` or
+/// `EACCES` where the host forbids user namespaces or takes the capabilities away in them. The error names the step:
+/// after a failure in writing the maps, the process is in a user namespace that is of no use and should end.
+pub fn enter_user_namespace() -> Result<()> {
+    const WHAT: &str = "unshare(user namespace)";
+    let status = proc_file::read("/proc/self/status")?;
+    let threads = proc_file::field(&status, "Threads");
+    if threads != Some("1") {
+        let count = threads.unwrap_or("an unknown number of");
+        return Err(SysError::argument(
+            WHAT,
+            format!("must be called before threads are started; there are {count}"),
+        ));
+    }
+    let user = identity::effective();
+    unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS, "user namespace")?;
+    // An unprivileged process may map groups only after it has given up setgroups(2) (user_namespaces(7)).
+    proc_file::write("/proc/self/setgroups", "deny")?;
+    proc_file::write("/proc/self/uid_map", &format!("0 {} 1\n", user.uid))?;
+    proc_file::write("/proc/self/gid_map", &format!("0 {} 1\n", user.gid))
+}
+
+/// Whether the calling thread is in the host's initial user namespace, where capabilities reach the whole host.
+pub fn in_initial_user_namespace() -> Result<bool> {
+    const FILE: &str = "/proc/thread-self/ns/user";
+    let data =
+        std::fs::metadata(FILE).map_err(|source| SysError::Call { what: format!("stat({FILE})"), source })?;
+    Ok(data.ino() == INITIAL_USER_NAMESPACE)
+}
+
+fn unshare(flags: libc::c_int, what: &str) -> Result<()> {
+    // SAFETY: unshare(2) takes flags only and touches no memory of ours. The flags used here change what the calling
+    // thread sees of the network, of mounts and of users, not its memory or its descriptors.
+    check(unsafe { libc::unshare(flags) }, || format!("unshare({what})")).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entering_the_own_namespace_needs_no_privilege() {
+        NetNamespace::current().unwrap().enter().unwrap();
+    }
+
+    #[test]
+    fn a_process_with_threads_is_told_so() {
+        let error = std::thread::spawn(|| enter_user_namespace().unwrap_err().to_string()).join().unwrap();
+        assert!(error.contains("before threads are started"), "{error}");
+    }
+
+    #[test]
+    fn root_a_new_namespace_is_another_one_and_can_be_left() {
+        let outside = NetNamespace::current().unwrap();
+        std::thread::spawn(move || {
+            let inside = match unshare_net() {
+                Ok(inside) => inside,
+                Err(error) => return eprintln!("skipped: {error}"),
+            };
+            assert_ne!(inside.inode(), outside.inode());
+            assert!(crate::host::interface::index_of("lo").is_ok());
+            outside.enter().unwrap();
+            assert_eq!(NetNamespace::current().unwrap().inode(), outside.inode());
+            inside.enter().unwrap();
+            assert_eq!(NetNamespace::current().unwrap().inode(), inside.inode());
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -1,0 +1,39 @@
+//! Small text files of procfs, with the file's name in the error.
+
+use crate::{Result, SysError};
+
+/// The whole text of `path`.
+pub(super) fn read(path: &str) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|source| SysError::Call { what: format!("read({path})"), source })
+}
+
+/// Writes `text` to `path` in one write, as the kernel's small files demand.
+pub(super) fn write(path: &str, text: &str) -> Result<()> {
+    std::fs::write(path, text)
+        .map_err(|source| SysError::Call { what: format!("write({path}, {:?})", text.trim_end()), source })
+}
+
+/// The value of the line `key:` of a file such as `/proc/meminfo` or `/proc/self/status`, trimmed.
+pub(super) fn field<'text>(text: &'text str, key: &str) -> Option<&'text str> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_found_by_its_whole_name() {
+        let text = "CapEffX:\t1\nCapEff:\t00ff\nlast";
+        assert_eq!(field(text, "CapEff"), Some("00ff"));
+        assert_eq!(field(text, "Cap"), None);
+        assert_eq!(field(text, "last"), None);
+        assert_eq!(field("", "CapEff"), None);
+    }
+
+    #[test]
+    fn an_error_names_the_file() {
+        let error = read("/proc/no-such-file").unwrap_err().to_string();
+        assert!(error.contains("/proc/no-such-file"), "{error}");
+    }
+}

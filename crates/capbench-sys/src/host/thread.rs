@@ -1,0 +1,55 @@
+//! The kernel's number of a thread: `gettid(2)`.
+
+use std::fmt;
+
+/// A thread as the kernel numbers it, within the process's PID namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadId(libc::pid_t);
+
+impl ThreadId {
+    /// The thread with this number, for example one found in `/proc`; `None` for numbers that no thread has.
+    pub fn new(number: u32) -> Option<Self> {
+        libc::pid_t::try_from(number).ok().filter(|number| *number > 0).map(Self)
+    }
+
+    /// The kernel's number.
+    pub fn number(self) -> u32 {
+        self.0.unsigned_abs()
+    }
+
+    pub(crate) fn raw(self) -> libc::pid_t {
+        self.0
+    }
+}
+
+impl fmt::Display for ThreadId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+/// The calling thread.
+pub fn current_thread() -> ThreadId {
+    // SAFETY: gettid(2) takes nothing, touches no memory of ours and always succeeds.
+    ThreadId(unsafe { libc::gettid() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thread_has_its_own_number() {
+        let here = current_thread();
+        let there = std::thread::spawn(current_thread).join().unwrap();
+        assert_ne!(here, there);
+        assert_eq!(ThreadId::new(here.number()), Some(here));
+    }
+
+    #[test]
+    fn numbers_that_no_thread_has_are_refused() {
+        // 0 would mean "the calling thread" to the scheduler's calls.
+        assert_eq!(ThreadId::new(0), None);
+        assert_eq!(ThreadId::new(u32::MAX), None);
+    }
+}
