@@ -200,7 +200,11 @@ impl<'b> Iterator for BlockFrames<'b> {
             data: unsafe { std::slice::from_raw_parts(start.add(mac), captured) },
             wire_length: header.tp_len,
             time_ns: u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec),
-            vlan: VlanTag::from_status(header.tp_status, header.hv1.tp_vlan_tci as u16, header.hv1.tp_vlan_tpid),
+            vlan: VlanTag::from_status(
+                header.tp_status,
+                header.hv1.tp_vlan_tci as u16,
+                header.hv1.tp_vlan_tpid,
+            ),
             packet_type: PacketType::from(packet_type),
             hash: (header.hv1.tp_rxhash != 0).then_some(header.hv1.tp_rxhash),
             status: header.tp_status,
@@ -263,13 +267,16 @@ mod tests {
         let block = ring.take().unwrap();
         drop(ring);
         drop(kernel);
-        let sum = std::thread::spawn(move || block.frames().map(|f| f.data.len()).sum::<usize>()).join().unwrap();
+        let sum =
+            std::thread::spawn(move || block.frames().map(|f| f.data.len()).sum::<usize>()).join().unwrap();
         assert_eq!(sum, 60);
     }
 
     #[test]
     fn headers_that_point_outside_end_the_iteration() {
-        for (first, captured, next) in [(u32::MAX, 60, 0), (4090, 60, 0), (48, 5000, 0), (49, 60, 0), (48, 60, u32::MAX)] {
+        for (first, captured, next) in
+            [(u32::MAX, 60, 0), (4090, 60, 0), (48, 5000, 0), (49, 60, 0), (48, 60, u32::MAX)]
+        {
             let (mut kernel, mut ring) = ring(2);
             kernel.fill_raw(2, first, captured, next);
             let block = ring.take().unwrap();

@@ -34,6 +34,13 @@ impl FrameRing {
         self.geometry
     }
 
+    /// Whether the next slot holds a frame.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        // SAFETY: `status` gives an aligned word inside the live mapping.
+        unsafe { read_acquire(self.status(self.next)) & libc::TP_STATUS_USER != 0 }
+    }
+
     /// Takes the frames that are ready, in order and at most `most`; `None` when the next slot is the kernel's.
     #[inline]
     pub fn take(&mut self, most: u32) -> Option<FrameBatch<'_>> {
@@ -84,8 +91,8 @@ impl FrameRing {
             match self.version {
                 FrameVersion::V1 => {
                     let header = slot.cast::<libc::tpacket_hdr>();
-                    let time_ns = u64::from((*header).tp_sec) * 1_000_000_000
-                        + u64::from((*header).tp_usec) * 1000;
+                    let time_ns =
+                        u64::from((*header).tp_sec) * 1_000_000_000 + u64::from((*header).tp_usec) * 1000;
                     let frame = Frame {
                         data: &[],
                         wire_length: (*header).tp_len,
@@ -99,18 +106,13 @@ impl FrameRing {
                 }
                 FrameVersion::V2 => {
                     let header = slot.cast::<libc::tpacket2_hdr>();
-                    let time_ns =
-                        u64::from((*header).tp_sec) * 1_000_000_000 + u64::from((*header).tp_nsec);
+                    let time_ns = u64::from((*header).tp_sec) * 1_000_000_000 + u64::from((*header).tp_nsec);
                     let status = addr_of!((*header).tp_status).read();
                     let frame = Frame {
                         data: &[],
                         wire_length: (*header).tp_len,
                         time_ns,
-                        vlan: VlanTag::from_status(
-                            status,
-                            (*header).tp_vlan_tci,
-                            (*header).tp_vlan_tpid,
-                        ),
+                        vlan: VlanTag::from_status(status, (*header).tp_vlan_tci, (*header).tp_vlan_tpid),
                         packet_type: self.packet_type(slot),
                         hash: None,
                         status,
@@ -226,7 +228,10 @@ mod tests {
         assert_eq!(batch.frames().map(|frame| frame.data[0]).collect::<Vec<_>>(), [0, 1, 2, 3]);
         drop(batch);
         assert!(kernel.deliver(&[16; 60], 60, None));
-        assert_eq!(ring.take(64).unwrap().frames().map(|f| f.data[0]).collect::<Vec<_>>(), (4..=16).collect::<Vec<_>>());
+        assert_eq!(
+            ring.take(64).unwrap().frames().map(|f| f.data[0]).collect::<Vec<_>>(),
+            (4..=16).collect::<Vec<_>>()
+        );
         assert!(ring.take(1).is_none());
     }
 

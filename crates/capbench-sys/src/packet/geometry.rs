@@ -59,7 +59,9 @@ impl FrameGeometry {
         }
         let page = page_size();
         if block_size == 0 || !block_size.is_multiple_of(page) {
-            return refuse(format!("blocks of {block_size} bytes: they must be a multiple of the page, {page}"));
+            return refuse(format!(
+                "blocks of {block_size} bytes: they must be a multiple of the page, {page}"
+            ));
         }
         if frame_size > block_size {
             return refuse(format!("slots of {frame_size} bytes do not fit into blocks of {block_size}"));
@@ -70,7 +72,9 @@ impl FrameGeometry {
         let blocks = u64::from(frames).div_ceil(u64::from(block_size / frame_size));
         let frames = blocks * u64::from(block_size / frame_size);
         if blocks * u64::from(block_size) > u64::from(u32::MAX) {
-            return refuse(format!("{frames} slots of {frame_size} bytes: the kernel's limit is below 4 GiB"));
+            return refuse(format!(
+                "{frames} slots of {frame_size} bytes: the kernel's limit is below 4 GiB"
+            ));
         }
         Ok(Self { frame_size, frames: frames as u32, block_size })
     }
@@ -128,10 +132,14 @@ impl BlockGeometry {
         let refuse = |reason: String| Err(SysError::argument("block ring", reason));
         let page = page_size();
         if block_size == 0 || !block_size.is_multiple_of(page) {
-            return refuse(format!("blocks of {block_size} bytes: they must be a multiple of the page, {page}"));
+            return refuse(format!(
+                "blocks of {block_size} bytes: they must be a multiple of the page, {page}"
+            ));
         }
         if blocks == 0 || blocks > u32::from(u16::MAX) {
-            return refuse(format!("{blocks} blocks: 1 to 65535 are possible; use larger blocks for a larger ring"));
+            return refuse(format!(
+                "{blocks} blocks: 1 to 65535 are possible; use larger blocks for a larger ring"
+            ));
         }
         if retire_timeout_ms > u32::from(u16::MAX) {
             return refuse(format!("a retire timeout of {retire_timeout_ms} ms: at most 65535 is possible"));
@@ -187,7 +195,8 @@ mod tests {
 
     #[test]
     fn impossible_sizes_are_refused_with_the_number() {
-        for (slot, slots, block) in [(2047, 8, 4096), (64, 8, 4096), (2048, 0, 4096), (2048, 8, 4095), (8192, 8, 4096)]
+        for (slot, slots, block) in
+            [(2047, 8, 4096), (64, 8, 4096), (2048, 0, 4096), (2048, 8, 4095), (8192, 8, 4096)]
         {
             assert!(FrameGeometry::new(slot, slots, block).is_err(), "{slot} {slots} {block}");
         }

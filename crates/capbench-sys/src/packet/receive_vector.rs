@@ -174,11 +174,8 @@ impl ReceiveVector {
                 let auxiliary = unsafe { data.cast::<libc::tpacket_auxdata>().read_unaligned() };
                 frame.status = auxiliary.tp_status;
                 frame.wire_length = auxiliary.tp_len;
-                frame.vlan = VlanTag::from_status(
-                    auxiliary.tp_status,
-                    auxiliary.tp_vlan_tci,
-                    auxiliary.tp_vlan_tpid,
-                );
+                frame.vlan =
+                    VlanTag::from_status(auxiliary.tp_status, auxiliary.tp_vlan_tci, auxiliary.tp_vlan_tpid);
             }
             // SAFETY: the message lies in the header's control buffer.
             message = unsafe { libc::CMSG_NXTHDR(header, message) };

@@ -156,10 +156,8 @@ impl PacketSocket {
     pub fn attach_filter(&self, filter: &Filter) -> Result<()> {
         let length = u16::try_from(filter.len())
             .map_err(|_| SysError::argument("SO_ATTACH_FILTER", format!("{} instructions", filter.len())))?;
-        let mut code: Vec<libc::sock_filter> = filter
-            .iter()
-            .map(|i| libc::sock_filter { code: i.code, jt: i.jt, jf: i.jf, k: i.k })
-            .collect();
+        let mut code: Vec<libc::sock_filter> =
+            filter.iter().map(|i| libc::sock_filter { code: i.code, jt: i.jt, jf: i.jf, k: i.k }).collect();
         let program = libc::sock_fprog { len: length, filter: code.as_mut_ptr() };
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program, "SO_ATTACH_FILTER")
     }
@@ -171,7 +169,7 @@ impl PacketSocket {
     /// `EPERM` without CAP_NET_RAW, `ENODEV` when the interface is gone.
     pub fn set_promiscuous(&self, interface: InterfaceIndex) -> Result<()> {
         let request = libc::packet_mreq {
-            mr_ifindex: interface.get() as libc::c_int,
+            mr_ifindex: interface.as_int(),
             mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort,
             mr_alen: 0,
             mr_address: [0; 8],
@@ -233,8 +231,9 @@ impl PacketSocket {
     }
 
     fn set_buffer(&self, bytes: u32, force: libc::c_int, plain: libc::c_int, name: &str) -> Result<u32> {
-        let value = i32::try_from(bytes)
-            .map_err(|_| SysError::argument(name, format!("{bytes} bytes: at most {} are possible", i32::MAX)))?;
+        let value = i32::try_from(bytes).map_err(|_| {
+            SysError::argument(name, format!("{bytes} bytes: at most {} are possible", i32::MAX))
+        })?;
         if self.set(libc::SOL_SOCKET, force, &value, name).is_err() {
             self.set(libc::SOL_SOCKET, plain, &value, name)?;
         }
@@ -266,7 +265,7 @@ impl PacketSocket {
         // SAFETY: sockaddr_ll is plain data; all zeroes is a valid value.
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
-        address.sll_ifindex = interface.get() as libc::c_int;
+        address.sll_ifindex = interface.as_int();
         address.sll_protocol = match protocol {
             Protocol::All => (libc::ETH_P_ALL as u16).to_be(),
             Protocol::Nothing => 0,
@@ -279,7 +278,7 @@ impl PacketSocket {
                 size_of::<libc::sockaddr_ll>() as libc::socklen_t,
             )
         };
-        check(code, || format!("bind of a packet socket to interface {}", interface.get()))?;
+        check(code, || format!("bind of a packet socket to interface {interface}"))?;
         self.pending_error()
     }
 
@@ -345,13 +344,7 @@ impl PacketSocket {
         let mut length = size_of::<T>() as libc::socklen_t;
         // SAFETY: value and length are live and writable, and the length is the value's size.
         let code = unsafe {
-            libc::getsockopt(
-                self.fd.as_raw_fd(),
-                level,
-                option,
-                (&raw mut value).cast(),
-                &raw mut length,
-            )
+            libc::getsockopt(self.fd.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut length)
         };
         check(code, || format!("getsockopt({name})"))?;
         Ok((value, length as usize))

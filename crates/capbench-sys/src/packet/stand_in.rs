@@ -37,7 +37,11 @@ impl Region {
 
     fn word(&self, offset: usize, version: Option<FrameVersion>) -> StatusWord {
         let place = self.0.at(offset, size_of::<usize>()).expect("inside the region");
-        if version == Some(FrameVersion::V1) { StatusWord::Long(place.cast()) } else { StatusWord::Int(place.cast()) }
+        if version == Some(FrameVersion::V1) {
+            StatusWord::Long(place.cast())
+        } else {
+            StatusWord::Int(place.cast())
+        }
     }
 
     fn is_free(&self, word: StatusWord) -> bool {

@@ -45,8 +45,8 @@ pub(crate) unsafe fn give_release(word: StatusWord, status: u32) {
     match word {
         // SAFETY: the caller promises a live, aligned word that both sides access atomically.
         StatusWord::Int(word) => unsafe { AtomicU32::from_ptr(word) }.store(status, Ordering::Release),
-        // SAFETY: as above.
         StatusWord::Long(word) => {
+            // SAFETY: as above.
             unsafe { AtomicUsize::from_ptr(word) }.store(status as usize, Ordering::Release);
         }
     }

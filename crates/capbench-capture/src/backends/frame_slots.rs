@@ -1,0 +1,160 @@
+//! What `packet-v1` and `packet-v2` share: a ring of slots, each holding one frame.
+
+use std::time::Duration;
+
+use capbench_sys::packet::{
+    Frame, FrameBatch, FrameGeometry, FrameRing, FrameVersion, PacketSocket, Version,
+};
+
+use super::socket_setup::{Context, bind, unbound};
+use crate::capture::{Batch, Running};
+use crate::counters::{Accumulator, Counters};
+use crate::error::{CaptureError, Result};
+use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::wait::Waiter;
+
+/// Slots taken at once. They go back together, so a batch must be small beside the ring.
+const BATCH: u32 = 64;
+
+#[derive(Debug)]
+pub(super) struct FrameSlots {
+    socket: PacketSocket,
+    ring: FrameRing,
+    batch: u32,
+    statistics: Accumulator,
+    pub(super) waiter: Waiter,
+    context: Context,
+    pub(super) running: Running,
+}
+
+impl FrameSlots {
+    pub(super) fn open(
+        method: &'static str,
+        version: FrameVersion,
+        interface: &Interface,
+        options: &CaptureOptions,
+    ) -> Result<Self> {
+        let context = Context::new(method, interface);
+        let fail = |source| context.fail(source);
+        let geometry = geometry(interface, options)?;
+        let (socket, filtered) = unbound(&context, interface, options)?;
+        let wire_version = match version {
+            FrameVersion::V1 => Version::V1,
+            FrameVersion::V2 => Version::V2,
+        };
+        socket.set_version(wire_version).map_err(fail)?;
+        let map = socket.receive_frames(geometry).map_err(fail)?;
+        let ring = FrameRing::new(map, geometry, version).map_err(fail)?;
+        bind(&context, &socket, interface)?;
+        Ok(Self {
+            socket,
+            ring,
+            batch: BATCH.min(geometry.frames().div_ceil(4)),
+            statistics: Accumulator::default(),
+            waiter: Waiter::new(options.spin),
+            running: Running {
+                method,
+                geometry: format!(
+                    "{} slots of {} ({})",
+                    geometry.frames(),
+                    ByteCount(geometry.frame_size().into()),
+                    ByteCount(geometry.bytes())
+                ),
+                time_source: match version {
+                    FrameVersion::V1 => "kernel, software, microseconds",
+                    FrameVersion::V2 => "kernel, software",
+                },
+                filtered,
+            },
+            context,
+        })
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self, timeout: Duration) -> Result<Option<Slots<'_>>> {
+        let Self { socket, ring, waiter, context, .. } = self;
+        if !ring.is_ready()
+            && !waiter.wait(socket, timeout, || ring.is_ready()).map_err(|e| context.fail(e))?
+        {
+            return Ok(None);
+        }
+        Ok(self.ring.take(self.batch).map(Slots))
+    }
+
+    pub(super) fn counters(&mut self) -> Result<Counters> {
+        self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
+    }
+}
+
+/// Frames lying in the ring.
+#[derive(Debug)]
+pub struct Slots<'a>(FrameBatch<'a>);
+
+impl Batch for Slots<'_> {
+    #[inline]
+    fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        self.0.frames()
+    }
+}
+
+/// The ring's sizes: as many slots as fit into the memory asked for. Slots hold the interface's largest frame unless
+/// the user says otherwise.
+fn geometry(interface: &Interface, options: &CaptureOptions) -> Result<FrameGeometry> {
+    let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
+    let ring = options.checked_ring()?.0;
+    // Header, address and alignment take 80 octets in front of the network layer; a multiple of 1 KiB is customary.
+    let largest = (80 + u64::from(interface.mtu)).next_multiple_of(1024);
+    let frame = options.frame.map_or(largest, |frame| frame.0);
+    let block = options.block.0.min(ring).max(frame.next_power_of_two().max(4096));
+    let (Ok(frame), Ok(block)) = (u32::try_from(frame), u32::try_from(block)) else {
+        return refuse("--frame", "slots and blocks are below 4 GiB".into());
+    };
+    let Ok(slots) = u32::try_from(ring / u64::from(frame)) else {
+        return refuse("--ring", "more than 4294967295 slots".into());
+    };
+    if slots == 0 {
+        return refuse("--ring", format!("{} hold no slot of {frame} bytes", options.ring));
+    }
+    match FrameGeometry::new(frame, slots, block) {
+        Ok(geometry) => Ok(geometry),
+        Err(error) => refuse("--ring, --block or --frame", error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::geometry;
+    use crate::options::{ByteCount, CaptureOptions, Interface};
+    use capbench_sys::host::interface::InterfaceIndex;
+
+    fn interface(mtu: u32) -> Interface {
+        Interface { name: "test".into(), index: InterfaceIndex::new(1).unwrap(), mtu }
+    }
+
+    #[test]
+    fn slots_hold_the_largest_frame() {
+        let options = CaptureOptions::default();
+        assert_eq!(geometry(&interface(1500), &options).unwrap().frame_size(), 2048);
+        assert_eq!(geometry(&interface(1500), &options).unwrap().frames(), 32768);
+        assert_eq!(geometry(&interface(9000), &options).unwrap().frame_size(), 9216);
+    }
+
+    #[test]
+    fn rings_of_a_few_slots_are_possible() {
+        let options = CaptureOptions { ring: ByteCount(8 * 2048), ..CaptureOptions::default() };
+        assert_eq!(geometry(&interface(1500), &options).unwrap().frames(), 8);
+    }
+
+    #[test]
+    fn impossible_rings_name_the_option() {
+        let small = CaptureOptions { ring: ByteCount(100), ..CaptureOptions::default() };
+        assert!(
+            geometry(&interface(1500), &small)
+                .unwrap_err()
+                .to_string()
+                .starts_with("--ring: 100B hold no slot")
+        );
+        let odd = CaptureOptions { frame: Some(ByteCount(1000)), ..CaptureOptions::default() };
+        assert!(geometry(&interface(1500), &odd).unwrap_err().to_string().contains("multiple of 16"));
+    }
+}

@@ -1,0 +1,9 @@
+//! One file per way to capture.
+
+mod frame_slots;
+pub mod packet_v1;
+pub mod packet_v2;
+pub mod packet_v3;
+pub mod recv;
+pub mod recvmmsg;
+mod socket_setup;

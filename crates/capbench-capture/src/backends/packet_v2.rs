@@ -1,0 +1,60 @@
+//! `packet-v2`: TPACKET_V2, a ring of equal slots, one frame each.
+
+use std::time::Duration;
+
+use capbench_sys::packet::{FrameVersion, Version};
+
+use super::frame_slots::{FrameSlots, Slots};
+use super::socket_setup::probe;
+use crate::capture::{Capture, Running};
+use crate::counters::Counters;
+use crate::error::Result;
+use crate::methods::Method;
+use crate::options::{CaptureOptions, Interface};
+use crate::wait::WaitCounts;
+
+/// The row of the table.
+pub static METHOD: Method = Method {
+    name: "packet-v2",
+    summary: "TPACKET_V2: ring of slots, nanosecond stamps, VLAN tag as metadata",
+    privilege: "CAP_NET_RAW",
+    options: &["--ring", "--block", "--frame", "--snaplen", "--no-promiscuous", "--spin", "--direction"],
+    supported: || probe(Some(Version::V2)),
+};
+
+/// A TPACKET_V2 receive ring.
+#[derive(Debug)]
+pub struct PacketV2 {
+    inner: FrameSlots,
+}
+
+impl PacketV2 {
+    /// Opens it in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// Missing privilege, no such interface, or an option that cannot be.
+    pub fn open(interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+        FrameSlots::open(METHOD.name, FrameVersion::V2, interface, options).map(|inner| Self { inner })
+    }
+}
+
+impl Capture for PacketV2 {
+    type Batch<'a> = Slots<'a>;
+
+    #[inline]
+    fn next_batch(&mut self, timeout: Duration) -> Result<Option<Slots<'_>>> {
+        self.inner.next(timeout)
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        self.inner.counters()
+    }
+
+    fn waits(&self) -> WaitCounts {
+        self.inner.waiter.counts
+    }
+
+    fn running(&self) -> &Running {
+        &self.inner.running
+    }
+}

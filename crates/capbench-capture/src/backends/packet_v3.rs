@@ -1,0 +1,167 @@
+//! `packet-v3`: TPACKET_V3, frames of any size packed into blocks that change hands whole.
+
+use std::time::Duration;
+
+use capbench_sys::packet::{Block, BlockGeometry, BlockRing, Frame, PacketSocket, Version};
+
+use super::socket_setup::{Context, bind, probe, unbound};
+use crate::capture::{Batch, Capture, Running};
+use crate::counters::{Accumulator, Counters};
+use crate::error::{CaptureError, Result};
+use crate::methods::Method;
+use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::wait::{WaitCounts, Waiter};
+
+/// The row of the table.
+pub static METHOD: Method = Method {
+    name: "packet-v3",
+    summary: "TPACKET_V3: ring of blocks packed with frames, one wake-up per block",
+    privilege: "CAP_NET_RAW",
+    options: &[
+        "--ring",
+        "--block",
+        "--retire-timeout",
+        "--snaplen",
+        "--no-promiscuous",
+        "--spin",
+        "--direction",
+    ],
+    supported: || probe(Some(Version::V3)),
+};
+
+/// A TPACKET_V3 receive ring.
+#[derive(Debug)]
+pub struct PacketV3 {
+    socket: PacketSocket,
+    ring: BlockRing,
+    statistics: Accumulator,
+    waiter: Waiter,
+    context: Context,
+    running: Running,
+}
+
+impl PacketV3 {
+    /// Opens it in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// Missing privilege, no such interface, or an option that cannot be.
+    pub fn open(interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+        let context = Context::new(METHOD.name, interface);
+        let fail = |source| context.fail(source);
+        let geometry = geometry(options)?;
+        let (socket, filtered) = unbound(&context, interface, options)?;
+        socket.set_version(Version::V3).map_err(fail)?;
+        let map = socket.receive_blocks(geometry).map_err(fail)?;
+        let ring = BlockRing::new(map, geometry).map_err(fail)?;
+        bind(&context, &socket, interface)?;
+        Ok(Self {
+            socket,
+            ring,
+            statistics: Accumulator::default(),
+            waiter: Waiter::new(options.spin),
+            running: Running {
+                method: METHOD.name,
+                geometry: format!(
+                    "{} blocks of {} ({}), retire timeout {} ms",
+                    geometry.blocks(),
+                    ByteCount(geometry.block_size().into()),
+                    ByteCount(geometry.bytes()),
+                    geometry.retire_timeout_ms()
+                ),
+                time_source: "kernel, software",
+                filtered,
+            },
+            context,
+        })
+    }
+
+    /// The next block as an owned token: it may go to another thread, and gives its memory back when it is dropped.
+    ///
+    /// # Errors
+    /// As for [`Capture::next_batch`].
+    #[inline]
+    pub fn next_block(&mut self, timeout: Duration) -> Result<Option<Block>> {
+        let Self { socket, ring, waiter, context, .. } = self;
+        if let Some(block) = ring.take() {
+            return Ok(Some(block));
+        }
+        let mut found = None;
+        waiter
+            .wait(socket, timeout, || {
+                found = ring.take();
+                found.is_some()
+            })
+            .map_err(|error| context.fail(error))?;
+        Ok(found)
+    }
+}
+
+impl Capture for PacketV3 {
+    type Batch<'a> = Block;
+
+    #[inline]
+    fn next_batch(&mut self, timeout: Duration) -> Result<Option<Block>> {
+        self.next_block(timeout)
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
+    }
+
+    fn waits(&self) -> WaitCounts {
+        self.waiter.counts
+    }
+
+    fn running(&self) -> &Running {
+        &self.running
+    }
+}
+
+impl Batch for Block {
+    #[inline]
+    fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        Self::frames(self)
+    }
+}
+
+/// As many blocks as fit into the memory asked for; a ring smaller than a block becomes one block.
+fn geometry(options: &CaptureOptions) -> Result<BlockGeometry> {
+    let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
+    let ring = options.checked_ring()?.0;
+    let block = options.block.0.min(ring);
+    let (Ok(block), Ok(blocks)) = (u32::try_from(block), u32::try_from(ring / block)) else {
+        return refuse("--ring or --block", "blocks are below 4 GiB and at most 65535".into());
+    };
+    match BlockGeometry::new(block, blocks, options.retire_milliseconds()?) {
+        Ok(geometry) => Ok(geometry),
+        Err(error) => refuse("--ring or --block", error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::geometry;
+    use crate::options::{ByteCount, CaptureOptions};
+    use std::time::Duration;
+
+    #[test]
+    fn blocks_fill_the_ring() {
+        let ring = geometry(&CaptureOptions::default()).unwrap();
+        assert_eq!((ring.blocks(), ring.block_size(), ring.retire_timeout_ms()), (64, 1 << 20, 10));
+        let small = CaptureOptions { ring: ByteCount(8192), ..CaptureOptions::default() };
+        assert_eq!(geometry(&small).unwrap().blocks(), 1);
+    }
+
+    #[test]
+    fn impossible_options_are_named() {
+        let text = |options: CaptureOptions| geometry(&options).unwrap_err().to_string();
+        let base = CaptureOptions::default;
+        assert!(text(CaptureOptions { block: ByteCount(1000), ..base() }).contains("multiple of the page"));
+        assert!(
+            text(CaptureOptions { block: ByteCount(4096), ring: ByteCount(1 << 30), ..base() })
+                .contains("65535")
+        );
+        let odd = CaptureOptions { retire_timeout: Duration::from_micros(1500), ..base() };
+        assert!(text(odd).starts_with("--retire-timeout"));
+    }
+}

@@ -1,0 +1,162 @@
+//! `recv`: one recvmsg(2) per frame, the oldest way. What libpcap did before rings.
+
+use std::time::Duration;
+
+use capbench_sys::packet::{Frame, PacketSocket, ReceiveVector};
+
+use super::socket_setup::{COMMON_OPTIONS, Context, bind, probe, unbound};
+use crate::capture::{Batch, Capture, Running};
+use crate::counters::{Accumulator, Counters};
+use crate::error::Result;
+use crate::methods::Method;
+use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::wait::{WaitCounts, Waiter};
+
+/// The row of the table.
+pub static METHOD: Method = Method {
+    name: "recv",
+    summary: "one recvmsg call per frame, copied from the socket's queue",
+    privilege: "CAP_NET_RAW",
+    options: &COMMON_OPTIONS,
+    supported: || probe(None),
+};
+
+/// Largest frame that a receive buffer holds: 64 KiB, as receive offloads make them. The odd 192 bytes keep
+/// neighbouring buffers out of the same cache sets.
+const LARGEST: usize = 65_536 + 192;
+
+/// A packet socket read by receive calls.
+#[derive(Debug)]
+pub struct Recv {
+    inner: SocketReader,
+}
+
+impl Recv {
+    /// Opens it in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// Missing privilege, no such interface, or an option that cannot be.
+    pub fn open(interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+        SocketReader::open(METHOD.name, 1, interface, options).map(|inner| Self { inner })
+    }
+}
+
+impl Capture for Recv {
+    type Batch<'a> = Received<'a>;
+
+    #[inline]
+    fn next_batch(&mut self, timeout: Duration) -> Result<Option<Received<'_>>> {
+        self.inner.next(timeout, |vector, socket, dont_wait| vector.receive_one(socket, dont_wait))
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        self.inner.counters()
+    }
+
+    fn waits(&self) -> WaitCounts {
+        self.inner.waiter.counts
+    }
+
+    fn running(&self) -> &Running {
+        &self.inner.running
+    }
+}
+
+/// Frames copied out of a socket's queue.
+#[derive(Debug)]
+pub struct Received<'a>(&'a ReceiveVector);
+
+impl Batch for Received<'_> {
+    #[inline]
+    fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        self.0.frames()
+    }
+}
+
+/// What `recv` and `recvmmsg` share: a socket, its buffers and how to wait.
+#[derive(Debug)]
+pub(super) struct SocketReader {
+    socket: PacketSocket,
+    vector: ReceiveVector,
+    statistics: Accumulator,
+    pub(super) waiter: Waiter,
+    timeout: Duration,
+    context: Context,
+    pub(super) running: Running,
+}
+
+impl SocketReader {
+    pub(super) fn open(
+        method: &'static str,
+        frames: usize,
+        interface: &Interface,
+        options: &CaptureOptions,
+    ) -> Result<Self> {
+        let context = Context::new(method, interface);
+        let fail = |source| context.fail(source);
+        let ring = options.checked_ring()?;
+        let (socket, filtered) = unbound(&context, interface, options)?;
+        let granted = socket.set_receive_buffer(u32::try_from(ring.0).unwrap_or(u32::MAX)).map_err(fail)?;
+        socket.set_auxiliary_data().map_err(fail)?;
+        socket.set_timestamps().map_err(fail)?;
+        bind(&context, &socket, interface)?;
+        let room = LARGEST.min(options.snap_length.octets() as usize);
+        Ok(Self {
+            socket,
+            vector: ReceiveVector::new(frames, room),
+            statistics: Accumulator::default(),
+            waiter: Waiter::new(options.spin),
+            timeout: Duration::MAX,
+            running: Running {
+                method,
+                geometry: format!(
+                    "receive buffer {} granted, {frames} frame{} per call",
+                    ByteCount(u64::from(granted)),
+                    if frames == 1 { "" } else { "s" }
+                ),
+                time_source: "kernel, software (SO_TIMESTAMPNS)",
+                filtered,
+            },
+            context,
+        })
+    }
+
+    /// Receives by `receive(vector, socket, dont_wait)`, which says whether frames came.
+    #[inline]
+    pub(super) fn next(
+        &mut self,
+        timeout: Duration,
+        receive: impl Fn(&mut ReceiveVector, &PacketSocket, bool) -> capbench_sys::Result<bool>,
+    ) -> Result<Option<Received<'_>>> {
+        let Self { socket, vector, waiter, context, .. } = self;
+        let mut failure = None;
+        let spun = waiter.spin(|| {
+            receive(vector, socket, true).unwrap_or_else(|error| {
+                failure = Some(error);
+                true
+            })
+        });
+        if let Some(error) = failure {
+            return Err(context.fail(error));
+        }
+        if spun {
+            return Ok(Some(Received(&self.vector)));
+        }
+        if timeout != self.timeout {
+            // A timeout of 0 would mean "for ever" to the kernel.
+            let least = timeout.max(Duration::from_millis(1));
+            socket.set_receive_timeout(least).map_err(|error| context.fail(error))?;
+            self.timeout = timeout;
+        }
+        waiter.counts.waits += 1;
+        if receive(vector, socket, false).map_err(|error| context.fail(error))? {
+            return Ok(Some(Received(&self.vector)));
+        }
+        waiter.counts.empty += 1;
+        Ok(None)
+    }
+
+    pub(super) fn counters(&mut self) -> Result<Counters> {
+        self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
+    }
+}

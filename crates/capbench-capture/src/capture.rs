@@ -1,0 +1,58 @@
+//! The seam between ways to capture and everything that uses captured frames.
+
+use std::time::Duration;
+
+use capbench_sys::packet::Frame;
+
+use crate::counters::Counters;
+use crate::error::Result;
+use crate::wait::WaitCounts;
+
+/// An open capture.
+///
+/// It is used by static dispatch: a loop over batches and frames is compiled for each method, so that no call per
+/// frame goes through a table. [`crate::open_with`] is how a method chosen at run time gets there.
+pub trait Capture {
+    /// Frames borrowed from the capture.
+    type Batch<'a>: Batch
+    where
+        Self: 'a;
+
+    /// The next frames, waiting for them at most about `timeout`. `Ok(None)` when there were none, or a signal came:
+    /// neither is an error.
+    ///
+    /// # Errors
+    /// When the interface goes down or away, or the kernel refuses a call.
+    fn next_batch(&mut self, timeout: Duration) -> Result<Option<Self::Batch<'_>>>;
+
+    /// Counters since the capture was opened.
+    ///
+    /// # Errors
+    /// When the kernel refuses to tell.
+    fn counters(&mut self) -> Result<Counters>;
+
+    /// How often it waited.
+    fn waits(&self) -> WaitCounts;
+
+    /// What really runs, found out rather than believed.
+    fn running(&self) -> &Running;
+}
+
+/// Some frames. Dropping it gives their memory back to where it came from.
+pub trait Batch {
+    /// The frames, in the order in which the method gives them.
+    fn frames(&self) -> impl Iterator<Item = Frame<'_>>;
+}
+
+/// What a capture turned out to be.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// The method's name.
+    pub method: &'static str,
+    /// Sizes as granted, for example `64 blocks of 1MiB, retire timeout 10 ms`.
+    pub geometry: String,
+    /// Where frame times come from.
+    pub time_source: &'static str,
+    /// Whether a socket filter runs in front of the method.
+    pub filtered: bool,
+}

@@ -1,0 +1,59 @@
+//! What can go wrong while capturing, in words that a user can act on.
+
+use capbench_sys::SysError;
+
+/// The error of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// No method has this name.
+    #[error("there is no capture method \"{name}\"; known are {known}")]
+    UnknownMethod {
+        /// The name that was asked for.
+        name: String,
+        /// All names, for the message.
+        known: String,
+    },
+    /// The kernel refused for want of a capability.
+    #[error(
+        "{method} on {interface} needs the capability {capability}: run as root, or give it to the program ({source})"
+    )]
+    Privilege {
+        /// The method.
+        method: &'static str,
+        /// The interface.
+        interface: String,
+        /// What is missing, as in capabilities(7).
+        capability: &'static str,
+        /// The call that was refused.
+        source: SysError,
+    },
+    /// The ring that was asked for does not fit into memory.
+    #[error("--ring {asked}: larger than the memory that is available here, {available}; ask for less")]
+    RingTooLarge {
+        /// Bytes asked for.
+        asked: super::ByteCount,
+        /// Bytes available (`MemAvailable` of /proc/meminfo).
+        available: super::ByteCount,
+    },
+    /// An option that cannot be.
+    #[error("{option}: {reason}")]
+    Option {
+        /// The flag as the user knows it.
+        option: &'static str,
+        /// What is wrong with it and what is possible.
+        reason: String,
+    },
+    /// A call failed.
+    #[error("{method} on {interface}: {source}")]
+    Call {
+        /// The method.
+        method: &'static str,
+        /// The interface.
+        interface: String,
+        /// The call and the kernel's reason.
+        source: SysError,
+    },
+}
+
+/// The result of this crate's calls.
+pub type Result<T> = std::result::Result<T, CaptureError>;

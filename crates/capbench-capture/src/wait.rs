@@ -1,0 +1,71 @@
+//! Waiting for frames: look again for a bounded time, then sleep in poll(2), and count both.
+//!
+//! A ring pays only while it never runs empty: at rates just below its speed a reader that polls at once pays for a
+//! sleep and a wake-up per frame. Spinning first bridges the gap.
+
+use std::time::{Duration, Instant};
+
+use capbench_sys::Result;
+use capbench_sys::packet::{PacketSocket, Readiness};
+
+/// How often a capture waited since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitCounts {
+    /// System calls that could sleep until frames came: poll(2), or a blocking receive.
+    pub waits: u64,
+    /// Those of them that ended without a frame.
+    pub empty: u64,
+    /// Times that frames came while spinning, which saved a system call.
+    pub spun: u64,
+}
+
+/// Waits for a ring.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    spin: Duration,
+    pub(crate) counts: WaitCounts,
+}
+
+impl Waiter {
+    pub(crate) fn new(spin: Duration) -> Self {
+        Self { spin, counts: WaitCounts::default() }
+    }
+
+    /// Spins as long as the user allows; `true` as soon as `ready` says so.
+    #[inline]
+    pub(crate) fn spin(&mut self, mut ready: impl FnMut() -> bool) -> bool {
+        if self.spin.is_zero() {
+            return false;
+        }
+        let start = Instant::now();
+        loop {
+            if ready() {
+                self.counts.spun += 1;
+                return true;
+            }
+            if start.elapsed() >= self.spin {
+                return false;
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Spins, then polls; whether there is something to read.
+    pub(crate) fn wait(
+        &mut self,
+        socket: &PacketSocket,
+        timeout: Duration,
+        mut ready: impl FnMut() -> bool,
+    ) -> Result<bool> {
+        if self.spin(&mut ready) {
+            return Ok(true);
+        }
+        self.counts.waits += 1;
+        let answer = socket.wait_readable(timeout)?;
+        let found = ready();
+        if !found || answer == Readiness::Nothing {
+            self.counts.empty += 1;
+        }
+        Ok(found)
+    }
+}

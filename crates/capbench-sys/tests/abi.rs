@@ -1,0 +1,90 @@
+//! The structures that lie in memory shared with the kernel, against the system's own kernel headers: a C program that
+//! includes `linux/if_packet.h` prints sizes and offsets, and each must equal what this crate is compiled with.
+
+use std::collections::BTreeMap;
+use std::mem::{offset_of, size_of};
+use std::process::Command;
+
+macro_rules! layout {
+    ($table:ident, $($name:ident { $($field:ident),* $(,)? })*) => {$(
+        $table.insert(concat!("sizeof ", stringify!($name)).to_string(), size_of::<libc::$name>());
+        $($table.insert(
+            concat!(stringify!($name), ".", stringify!($field)).to_string(),
+            offset_of!(libc::$name, $field),
+        );)*
+    )*};
+}
+
+fn ours() -> BTreeMap<String, usize> {
+    let mut table = BTreeMap::new();
+    layout! { table,
+        tpacket_hdr { tp_status, tp_len, tp_snaplen, tp_mac, tp_net, tp_sec, tp_usec }
+        tpacket2_hdr { tp_status, tp_len, tp_snaplen, tp_mac, tp_net, tp_sec, tp_nsec, tp_vlan_tci, tp_vlan_tpid }
+        tpacket3_hdr { tp_next_offset, tp_sec, tp_nsec, tp_snaplen, tp_len, tp_status, tp_mac, tp_net, hv1 }
+        tpacket_hdr_variant1 { tp_rxhash, tp_vlan_tci, tp_vlan_tpid }
+        tpacket_block_desc { version, offset_to_priv, hdr }
+        tpacket_hdr_v1 { block_status, num_pkts, offset_to_first_pkt, blk_len, seq_num, ts_first_pkt, ts_last_pkt }
+        tpacket_req { tp_block_size, tp_block_nr, tp_frame_size, tp_frame_nr }
+        tpacket_req3 {
+            tp_block_size, tp_block_nr, tp_frame_size, tp_frame_nr, tp_retire_blk_tov, tp_sizeof_priv,
+            tp_feature_req_word
+        }
+        tpacket_stats { tp_packets, tp_drops }
+        tpacket_stats_v3 { tp_packets, tp_drops, tp_freeze_q_cnt }
+        tpacket_auxdata { tp_status, tp_len, tp_snaplen, tp_mac, tp_net, tp_vlan_tci, tp_vlan_tpid }
+        sockaddr_ll { sll_family, sll_protocol, sll_ifindex, sll_hatype, sll_pkttype, sll_halen, sll_addr }
+        packet_mreq { mr_ifindex, mr_type, mr_alen, mr_address }
+    }
+    for (name, value) in [
+        ("TPACKET_HDRLEN", libc::TPACKET_HDRLEN),
+        ("TPACKET2_HDRLEN", libc::TPACKET2_HDRLEN),
+        ("TPACKET3_HDRLEN", libc::TPACKET3_HDRLEN),
+        ("TPACKET_ALIGNMENT", libc::TPACKET_ALIGNMENT),
+        ("TP_STATUS_LOSING", libc::TP_STATUS_LOSING as usize),
+        ("TP_STATUS_BLK_TMO", libc::TP_STATUS_BLK_TMO as usize),
+        ("TP_STATUS_VLAN_VALID", libc::TP_STATUS_VLAN_VALID as usize),
+        ("TP_STATUS_VLAN_TPID_VALID", libc::TP_STATUS_VLAN_TPID_VALID as usize),
+        ("TP_STATUS_SEND_REQUEST", libc::TP_STATUS_SEND_REQUEST as usize),
+        ("TP_FT_REQ_FILL_RXHASH", libc::TP_FT_REQ_FILL_RXHASH as usize),
+        ("PACKET_VERSION", libc::PACKET_VERSION as usize),
+        ("PACKET_STATISTICS", libc::PACKET_STATISTICS as usize),
+        ("PACKET_IGNORE_OUTGOING", libc::PACKET_IGNORE_OUTGOING as usize),
+        ("PACKET_QDISC_BYPASS", libc::PACKET_QDISC_BYPASS as usize),
+        ("PACKET_VNET_HDR", libc::PACKET_VNET_HDR as usize),
+    ] {
+        table.insert(name.to_string(), value);
+    }
+    table
+}
+
+#[test]
+fn structures_equal_the_kernel_headers() {
+    let ours = ours();
+    let expression = |name: &str| match (name.strip_prefix("sizeof "), name.split_once('.')) {
+        (Some(structure), _) => format!("sizeof(struct {structure})"),
+        (None, Some((structure, field))) => format!("offsetof(struct {structure}, {field})"),
+        (None, None) => name.to_string(),
+    };
+    let prints: String = ours
+        .keys()
+        .map(|name| format!("printf(\"{name}=%zu\\n\", (size_t)({}));\n", expression(name)))
+        .collect();
+    let source = format!(
+        "#include <stdio.h>\n#include <stddef.h>\n#include <linux/if_packet.h>\nint main(void) {{ {prints} return 0; }}\n"
+    );
+    let folder = std::env::temp_dir().join(format!("capbench-abi-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (file, program) = (folder.join("abi.c"), folder.join("abi"));
+    std::fs::write(&file, source).unwrap();
+    let compiled = Command::new("cc").arg("-o").arg(&program).arg(&file).status().expect("a C compiler, cc");
+    assert!(compiled.success(), "the kernel headers (linux-libc-dev) are needed");
+    let output = Command::new(&program).output().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let theirs: BTreeMap<String, usize> = text
+        .lines()
+        .map(|line| line.split_once('=').unwrap())
+        .map(|(name, value)| (name.to_string(), value.parse().unwrap()))
+        .collect();
+    assert_eq!(ours, theirs);
+}
