@@ -1,0 +1,75 @@
+//! The Internet checksum (RFC 1071).
+
+/// The ones-complement sum of the 16-bit words of `bytes` in the machine's own order, not yet folded.
+///
+/// The sum of swapped words is the swapped sum (RFC 1071 2B), so that whole machine words can be added. An odd last
+/// octet is padded with zero. Two sums may be added as long as each but the last began at an even offset.
+#[inline]
+pub(crate) fn sum_native(bytes: &[u8]) -> u64 {
+    // Four independent sums keep the adders of the CPU busy and let the compiler use vector registers.
+    let mut lanes = [0_u64; 4];
+    let mut blocks = bytes.chunks_exact(16);
+    for block in &mut blocks {
+        for (lane, word) in lanes.iter_mut().zip(block.chunks_exact(4)) {
+            *lane += u64::from(u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
+        }
+    }
+    let mut words = blocks.remainder().chunks_exact(4);
+    for word in &mut words {
+        lanes[0] += u64::from(u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
+    }
+    let mut last = [0; 4];
+    let rest = words.remainder();
+    last[..rest.len()].copy_from_slice(rest);
+    lanes[1] += u64::from(u32::from_ne_bytes(last));
+    lanes.iter().sum()
+}
+
+/// A sum folded into 16 bits.
+#[inline]
+pub(crate) const fn fold(sum: u64) -> u16 {
+    let sum = (sum & 0xffff_ffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    ((sum & 0xffff) + (sum >> 16)) as u16
+}
+
+/// The ones-complement sum of the big-endian 16-bit words of `bytes`, folded, as a number.
+#[inline]
+pub(crate) fn sum_words(bytes: &[u8]) -> u64 {
+    u64::from(u16::from_be(fold(sum_native(bytes))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// RFC 1071 section 4.1, word by word.
+    fn by_the_book(bytes: &[u8]) -> u16 {
+        let mut sum = 0_u32;
+        for pair in bytes.chunks(2) {
+            sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        sum as u16
+    }
+
+    #[test]
+    fn the_example_of_rfc_1071() {
+        assert_eq!(sum_words(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), 0xddf2);
+    }
+
+    #[test]
+    fn carries_of_a_whole_jumbo_frame_are_kept() {
+        assert_eq!(sum_words(&[0xff; 65_535]), u64::from(by_the_book(&[0xff; 65_535])));
+        assert_eq!(fold(u64::MAX), 0xffff);
+    }
+
+    proptest! {
+        #[test]
+        fn equal_to_the_book(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert_eq!(sum_words(&bytes), u64::from(by_the_book(&bytes)));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A frame plan: everything about the frames of a trial, fixed and checked before it starts.
+
+use crate::error::Result;
+use crate::frame::FrameWriter;
+use crate::layout::{Flow, FrameLayout};
+use crate::sizes::{SizeSequence, Sizes};
+use crate::units::{FrameSize, Mtu};
+
+/// Layout, sizes and flows of the frames, with the headers already written.
+///
+/// Frame `i` has the size at `i mod period` and the flow `(i + i / period) mod flows`: the additional step per period
+/// keeps a flow from getting the same sizes for ever when period and number of flows have a common divisor.
+#[derive(Debug, Clone)]
+pub struct FramePlan {
+    layout: FrameLayout,
+    asked: Sizes,
+    sequence: SizeSequence,
+    writer: FrameWriter,
+}
+
+impl FramePlan {
+    /// Frames of a layout and of these sizes for an interface with this MTU.
+    ///
+    /// # Errors
+    /// A size that the layout or the MTU does not allow; the message names the limit.
+    pub fn new(layout: FrameLayout, sizes: Sizes, mtu: Mtu) -> Result<Self> {
+        let sequence = sizes.sequence(&layout)?;
+        layout.check(sequence.least(), mtu)?;
+        layout.check(sequence.largest(), mtu)?;
+        Ok(Self { layout, asked: sizes, sequence, writer: FrameWriter::new(&layout) })
+    }
+
+    /// The frames of `dain-2004`: TCP with 4 octets of payload, 58 octets (62 with the FCS), one flow.
+    ///
+    /// # Errors
+    /// An MTU below 44.
+    pub fn dain_2004(mtu: Mtu) -> Result<Self> {
+        let layout = FrameLayout::dain_2004();
+        Self::new(layout, Sizes::Fixed(layout.minimum_size()), mtu)
+    }
+
+    /// The headers.
+    pub fn layout(&self) -> &FrameLayout {
+        &self.layout
+    }
+
+    /// The sizes that were asked for.
+    pub fn asked(&self) -> &Sizes {
+        &self.asked
+    }
+
+    /// The sizes that are sent, with those that had to be raised.
+    pub fn sizes(&self) -> &SizeSequence {
+        &self.sequence
+    }
+
+    /// Writes the frames.
+    pub fn writer(&self) -> &FrameWriter {
+        &self.writer
+    }
+
+    /// Size and flow of frame `number`, counted from 0.
+    pub fn frame(&self, number: u64) -> (FrameSize, Flow) {
+        let sizes = self.sequence.sizes();
+        let (period, flows) = (sizes.len() as u64, u64::from(self.layout.flows.get()));
+        let skipped = if period > 1 { number / period } else { 0 };
+        let flow = (number % flows + skipped % flows) % flows;
+        (sizes[(number % period) as usize], Flow(flow as u16))
+    }
+
+    /// Sizes and flows from frame 0 on, without end, as [`Self::frame`] gives them but without divisions.
+    pub fn frames(&self) -> PlannedFrames<'_> {
+        PlannedFrames { sizes: self.sequence.sizes(), flows: self.layout.flows.get() as u16, at: 0, flow: 0 }
+    }
+}
+
+/// Sizes and flows of the frames of a plan, in order.
+#[derive(Debug, Clone)]
+pub struct PlannedFrames<'a> {
+    sizes: &'a [FrameSize],
+    flows: u16,
+    at: usize,
+    flow: u16,
+}
+
+impl PlannedFrames<'_> {
+    /// The next frame.
+    #[inline]
+    pub fn next_frame(&mut self) -> (FrameSize, Flow) {
+        let frame = (self.sizes[self.at], Flow(self.flow));
+        self.at += 1;
+        self.step_flow();
+        if self.at == self.sizes.len() {
+            self.at = 0;
+            if self.sizes.len() > 1 {
+                self.step_flow();
+            }
+        }
+        frame
+    }
+
+    #[inline]
+    fn step_flow(&mut self) {
+        self.flow += 1;
+        if self.flow == self.flows {
+            self.flow = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Flows;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    fn plan(flows: u32, sizes: &str) -> Result<FramePlan> {
+        let layout = FrameLayout { flows: Flows::new(flows)?, ..FrameLayout::default() };
+        FramePlan::new(layout, sizes.parse()?, Mtu(1500))
+    }
+
+    #[test]
+    fn sizes_that_do_not_pass_are_refused_before_the_trial() {
+        let error = plan(1, "9999").unwrap_err().to_string();
+        assert!(
+            error.contains("frame size 9999 needs an MTU of 9981, but the interface has 1500"),
+            "{error}"
+        );
+        assert!(plan(1, "64,1519").is_err());
+        assert!(plan(1, "63").unwrap_err().to_string().contains("frame size 63 is not allowed"));
+        assert!(plan(1, "imix").is_ok());
+    }
+
+    #[test]
+    fn dain_sent_58_octets() {
+        let plan = FramePlan::dain_2004(Mtu(1500)).unwrap();
+        let (size, flow) = plan.frame(499_999);
+        assert_eq!((size.captured(), size.octets(), flow.number()), (58, 62, 0));
+    }
+
+    #[test]
+    fn every_flow_gets_every_size() {
+        let plan = plan(4, "imix").unwrap();
+        let mut frames = plan.frames();
+        let pairs: HashSet<(u16, u32)> = (0..12 * 4)
+            .map(|_| {
+                let (size, flow) = frames.next_frame();
+                (size.octets(), flow.number())
+            })
+            .collect();
+        assert_eq!(pairs.len(), 3 * 4);
+    }
+
+    proptest! {
+        #[test]
+        fn in_order_and_by_number_agree(flows in 1..40_u32, sizes in prop_oneof![
+            Just("64"), Just("64,128,256"), Just("imix"), Just("64-100/1"), Just("64,128,256,512")
+        ]) {
+            let plan = plan(flows, sizes).unwrap();
+            let mut frames = plan.frames();
+            for number in 0..500 {
+                prop_assert_eq!(frames.next_frame(), plan.frame(number));
+            }
+        }
+    }
+}
