@@ -1,0 +1,124 @@
+//! The counters of an interface: `struct rtnl_link_stats64` of linux/if_link.h.
+
+use serde::Serialize;
+
+/// Declares the counters once, in the kernel's order, with everything that runs over all of them.
+macro_rules! link_stats {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        /// Counters of an interface since it was made: packets or bytes, 64 bits wide, never reset by reading.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+        pub struct LinkStats {
+            $($(#[$doc])* pub $name: u64,)+
+            /// Packets dropped because they were addressed to another host (Linux 5.19); `None` before.
+            pub rx_otherhost_dropped: Option<u64>,
+        }
+
+        impl LinkStats {
+            /// The counters in the attribute IFLA_STATS64; `None` where it is shorter than Linux 4.6 made it.
+            pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+                let mut words = words(bytes);
+                Some(Self { $($name: words.next()?,)+ rx_otherhost_dropped: words.next() })
+            }
+
+            /// What was counted since `before`; `None` where a counter went back, which means that the interface was
+            /// made anew or its driver reset.
+            pub fn since(&self, before: &Self) -> Option<Self> {
+                let otherhost = match (self.rx_otherhost_dropped, before.rx_otherhost_dropped) {
+                    (Some(now), Some(then)) => Some(now.checked_sub(then)?),
+                    _ => None,
+                };
+                Some(Self { $($name: self.$name.checked_sub(before.$name)?,)+ rx_otherhost_dropped: otherhost })
+            }
+        }
+    };
+}
+
+link_stats! {
+    /// Good packets received by the interface.
+    rx_packets,
+    /// Packets handed over for sending.
+    tx_packets,
+    /// Bytes of the good packets received, with the Ethernet header, usually without FCS.
+    rx_bytes,
+    /// Bytes handed over for sending.
+    tx_bytes,
+    /// Bad packets received, the sum of the detailed errors below.
+    rx_errors,
+    /// Packets that could not be sent, the sum of the detailed errors below.
+    tx_errors,
+    /// Packets received and not processed, in the stack or for lack of memory; on a veth also full NAPI rings.
+    rx_dropped,
+    /// Packets dropped on the way to sending; on a veth because the peer could not take them.
+    tx_dropped,
+    /// Multicast packets received.
+    multicast,
+    /// Collisions while sending.
+    collisions,
+    /// Packets of a wrong length.
+    rx_length_errors,
+    /// Receive overflow; drivers differ in the meaning.
+    rx_over_errors,
+    /// Packets with a wrong FCS.
+    rx_crc_errors,
+    /// Packets with a framing error.
+    rx_frame_errors,
+    /// Overflow of the receive FIFO.
+    rx_fifo_errors,
+    /// Packets that the host gave no buffer for (no receive descriptor).
+    rx_missed_errors,
+    /// Sending aborted.
+    tx_aborted_errors,
+    /// Sending failed for lack of carrier.
+    tx_carrier_errors,
+    /// Underrun of the transmit FIFO.
+    tx_fifo_errors,
+    /// Heartbeat errors of old half-duplex Ethernet.
+    tx_heartbeat_errors,
+    /// Late collisions.
+    tx_window_errors,
+    /// Compressed packets received.
+    rx_compressed,
+    /// Compressed packets sent.
+    tx_compressed,
+    /// Packets received on an inactive interface, which nobody asked for.
+    rx_nohandler,
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    // Copied word by word, because attributes are aligned to 4 bytes only.
+    bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(count: u64) -> Vec<u8> {
+        (1..=count).flat_map(u64::to_ne_bytes).collect()
+    }
+
+    #[test]
+    fn counters_are_in_the_kernels_order() {
+        let stats = LinkStats::parse(&bytes(25)).unwrap();
+        assert_eq!((stats.rx_packets, stats.tx_packets, stats.rx_dropped, stats.tx_dropped), (1, 2, 7, 8));
+        assert_eq!((stats.rx_missed_errors, stats.rx_nohandler), (16, 24));
+        assert_eq!(stats.rx_otherhost_dropped, Some(25));
+    }
+
+    #[test]
+    fn an_older_kernel_has_one_counter_less_and_a_newer_one_more() {
+        assert_eq!(LinkStats::parse(&bytes(24)).unwrap().rx_otherhost_dropped, None);
+        assert_eq!(LinkStats::parse(&bytes(30)), LinkStats::parse(&bytes(25)));
+        assert_eq!(LinkStats::parse(&bytes(23)), None);
+        assert_eq!(LinkStats::parse(&[0; 7]), None);
+    }
+
+    #[test]
+    fn a_counter_that_went_back_is_no_difference() {
+        let (old, new) = (LinkStats::parse(&bytes(24)).unwrap(), LinkStats::parse(&bytes(25)).unwrap());
+        assert_eq!(new.since(&old).unwrap(), LinkStats::default());
+        let more = LinkStats { rx_packets: 11, ..new };
+        assert_eq!(more.since(&new).unwrap().rx_packets, 10);
+        assert_eq!(new.since(&more), None);
+    }
+}
