@@ -5,9 +5,24 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use crate::error::check;
 use crate::{Result, SysError};
 
-// linux/ethtool.h
-const ETHTOOL_GGRO: u32 = 0x2b;
-const ETHTOOL_SGRO: u32 = 0x2c;
+/// An offload that can be turned on and off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offload {
+    /// Generic receive offload. On a veth it also decides whether frames go through NAPI (Linux 5.13).
+    Gro,
+    /// TCP segmentation offload, of IPv4 and IPv6.
+    Tso,
+}
+
+impl Offload {
+    /// The commands to get and to set it, from linux/ethtool.h, with the latter's name.
+    const fn commands(self) -> (u32, u32, &'static str) {
+        match self {
+            Self::Gro => (0x2b, 0x2c, "ETHTOOL_SGRO"),
+            Self::Tso => (0x1e, 0x1f, "ETHTOOL_STSO"),
+        }
+    }
+}
 
 /// `struct ethtool_value` of linux/ethtool.h.
 #[repr(C)]
@@ -16,20 +31,21 @@ struct EthtoolValue {
     data: u32,
 }
 
-/// Whether generic receive offload is on. On a veth it also decides whether frames go through NAPI (Linux 5.13).
-pub fn gro(interface: &str) -> Result<bool> {
-    let mut value = EthtoolValue { command: ETHTOOL_GGRO, data: 0 };
-    ethtool(interface, &mut value, "ETHTOOL_GGRO")?;
+/// Whether `offload` is on.
+pub fn get(interface: &str, offload: Offload) -> Result<bool> {
+    let (command, _, name) = offload.commands();
+    let mut value = EthtoolValue { command, data: 0 };
+    ethtool(interface, &mut value, name)?;
     Ok(value.data != 0)
 }
 
-/// Turns generic receive offload on or off.
+/// Turns `offload` on or off.
 ///
 /// # Errors
 /// `EPERM` without CAP_NET_ADMIN over the network namespace, `EOPNOTSUPP` where the driver has no such setting.
-pub fn set_gro(interface: &str, on: bool) -> Result<()> {
-    let mut value = EthtoolValue { command: ETHTOOL_SGRO, data: on.into() };
-    ethtool(interface, &mut value, "ETHTOOL_SGRO")
+pub fn set(interface: &str, offload: Offload, on: bool) -> Result<()> {
+    let (_, command, name) = offload.commands();
+    ethtool(interface, &mut EthtoolValue { command, data: on.into() }, name)
 }
 
 fn ethtool(interface: &str, value: &mut EthtoolValue, name: &str) -> Result<()> {
@@ -66,14 +82,14 @@ mod tests {
 
     #[test]
     fn an_interface_that_is_not_there_is_named() {
-        let error = gro("no-such-if").unwrap_err();
+        let error = get("no-such-if", Offload::Gro).unwrap_err();
         assert_eq!(error.errno(), Some(libc::ENODEV));
         assert!(error.to_string().contains("no-such-if"));
-        assert!(gro("a-name-that-is-too-long").is_err() && gro("a\0b").is_err());
+        assert!(get("a-name-that-is-too-long", Offload::Gro).is_err() && get("a\0b", Offload::Tso).is_err());
     }
 
     #[test]
     fn the_loopback_interface_tells() {
-        gro("lo").unwrap();
+        get("lo", Offload::Gro).unwrap();
     }
 }
