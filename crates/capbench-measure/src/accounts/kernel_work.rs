@@ -1,0 +1,199 @@
+//! How much CPU time the kernel spent on receiving, and what an application would have cost without being interrupted.
+
+use capbench_sys::host::{CpuId, ThreadId};
+use serde::Serialize;
+
+use super::cpu::{CpuSnapshot, CpuTimes, CpuWindow, tick_ns};
+use super::threads::{ReceiveThread, ThreadTimes, receive_threads};
+use crate::Result;
+
+/// Which threads belong to the kernel's receive work on one CPU. Found once, because looking through all processes takes
+/// longer than a window should be disturbed for.
+#[derive(Debug, Clone)]
+pub struct KernelWorkProbe {
+    cpu: CpuId,
+    ksoftirqd: Option<ThreadId>,
+    /// `None` where there must be a NAPI thread that cannot be seen.
+    napi: Option<Vec<ThreadId>>,
+}
+
+/// What the probe read at one moment.
+#[derive(Debug, Clone)]
+pub struct KernelWorkSnapshot {
+    cpu: CpuId,
+    times: CpuSnapshot,
+    ksoftirqd: Option<ThreadTimes>,
+    napi: Option<Vec<ThreadTimes>>,
+}
+
+/// The kernel's receive work on one CPU within a window, in ns of CPU time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct KernelReceive {
+    /// The CPU.
+    #[serde(serialize_with = "crate::bed::cpu_number")]
+    pub cpu: CpuId,
+    /// Soft interrupts on the CPU, those that ksoftirqd ran included (`/proc/stat`).
+    pub softirq_ns: u64,
+    /// Hardware interrupts on the CPU (`/proc/stat`).
+    pub irq_ns: u64,
+    /// The part of `softirq_ns` that ran in ksoftirqd; `None` where that thread cannot be seen.
+    pub ksoftirqd_ns: Option<u64>,
+    /// Run time of the NAPI threads of the interface and of the CPU's backlog; 0 where the bed uses none.
+    pub napi_threads_ns: u64,
+    /// Resolution of `softirq_ns` and `irq_ns`: one tick of USER_HZ. Where the kernel samples at the timer tick, bursts
+    /// that stand in step with it can be missed altogether (rezolus PR 462).
+    pub resolution_ns: u64,
+}
+
+/// CPU time of an application that shares its CPU with the kernel's receive work, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ApplicationTime {
+    /// What the scheduler charged to its threads.
+    pub charged_ns: u64,
+    /// Soft interrupts that were charged to the threads though the kernel did the work: an upper bound, because some of
+    /// them can have run while the CPU was idle.
+    pub interrupted_ns: u64,
+    /// `charged_ns` without `interrupted_ns`: the application's own time. It is at least this and at most `charged_ns`.
+    pub own_ns: u64,
+}
+
+impl KernelWorkProbe {
+    /// A probe for `cpu`. `napi_interface` is the interface that a NAPI thread polls, where the bed uses threaded NAPI.
+    pub fn new(cpu: CpuId, napi_interface: Option<&str>) -> Self {
+        let threads = receive_threads();
+        let all = |wanted: &dyn Fn(&ReceiveThread) -> bool| -> Vec<ThreadId> {
+            threads.iter().filter(|(_, kind)| wanted(kind)).map(|(thread, _)| *thread).collect()
+        };
+        let mut napi = all(&|kind| napi_interface.is_some_and(|interface| kind.polls(interface)));
+        let unseen = napi_interface.is_some() && napi.is_empty();
+        napi.extend(all(&|kind| *kind == ReceiveThread::BacklogNapi(cpu)));
+        let ksoftirqd = all(&|kind| *kind == ReceiveThread::Ksoftirqd(cpu)).first().copied();
+        Self { cpu, ksoftirqd, napi: (!unseen).then_some(napi) }
+    }
+
+    /// The account now.
+    ///
+    /// # Errors
+    /// Where `/proc/stat` cannot be read or understood.
+    pub fn snapshot(&self) -> Result<KernelWorkSnapshot> {
+        let read_all =
+            |threads: &Vec<ThreadId>| threads.iter().map(|thread| ThreadTimes::read(*thread)).collect();
+        Ok(KernelWorkSnapshot {
+            cpu: self.cpu,
+            times: CpuSnapshot::read()?,
+            ksoftirqd: self.ksoftirqd.and_then(ThreadTimes::read),
+            napi: self.napi.as_ref().and_then(read_all),
+        })
+    }
+}
+
+impl KernelWorkSnapshot {
+    /// The times of every CPU since `before`.
+    pub fn cpus_since(&self, before: &Self) -> CpuWindow {
+        self.times.since(&before.times)
+    }
+
+    /// The kernel's receive work since `before`, a snapshot of the same probe; `None` where the times of the CPU or of a
+    /// NAPI thread are unknown.
+    ///
+    /// # Errors
+    /// Where the length of a tick is unknown.
+    pub fn since(&self, before: &Self) -> Result<Option<KernelReceive>> {
+        let resolution_ns = tick_ns()?;
+        let run_ns = |(now, then): (&ThreadTimes, &ThreadTimes)| now.since(then).run_ns;
+        let napi = self.napi.as_ref().zip(before.napi.as_ref());
+        let napi_threads_ns =
+            napi.and_then(|(now, then)| now.iter().zip(then).map(run_ns).sum::<Option<u64>>());
+        let ksoftirqd_ns = self.ksoftirqd.as_ref().zip(before.ksoftirqd.as_ref()).and_then(run_ns);
+        let times = self.cpus_since(before).of(self.cpu);
+        Ok(times.zip(napi_threads_ns).map(|(CpuTimes { softirq_ns, irq_ns, .. }, napi_threads_ns)| {
+            KernelReceive { cpu: self.cpu, softirq_ns, irq_ns, ksoftirqd_ns, napi_threads_ns, resolution_ns }
+        }))
+    }
+}
+
+impl KernelReceive {
+    /// All of the kernel's receive work.
+    pub const fn total_ns(&self) -> u64 {
+        self.softirq_ns + self.irq_ns + self.napi_threads_ns
+    }
+
+    /// Soft interrupts that interrupted whatever ran on the CPU; `None` where ksoftirqd cannot be seen.
+    pub fn interrupting_ns(&self) -> Option<u64> {
+        self.ksoftirqd_ns.map(|ksoftirqd| self.softirq_ns.saturating_sub(ksoftirqd))
+    }
+}
+
+/// The own time of an application's threads, which the scheduler charged `charged_ns`.
+///
+/// `kernel` is the receive work on the application's CPU where the two share it, `None` where they do not: the threads
+/// are then charged for nothing that the kernel received. `excluded` says whether the scheduler leaves interrupts out
+/// ([`super::irqtime::IrqAccounting::excluded_from_threads`]). `None` is returned where they share a CPU and this, or
+/// the run time of ksoftirqd, is unknown: the charged time is then all that can be said.
+pub fn application_time(
+    charged_ns: u64,
+    kernel: Option<&KernelReceive>,
+    excluded: Option<bool>,
+) -> Option<ApplicationTime> {
+    let interrupted_ns = match (kernel, excluded) {
+        (None, _) | (_, Some(true)) => 0,
+        (Some(_), None) => return None,
+        (Some(kernel), Some(false)) => kernel.interrupting_ns()?.min(charged_ns),
+    };
+    Some(ApplicationTime { charged_ns, interrupted_ns, own_ns: charged_ns - interrupted_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(softirq_ns: u64, ksoftirqd_ns: Option<u64>) -> KernelReceive {
+        let cpu = CpuId::new(1);
+        KernelReceive { cpu, softirq_ns, irq_ns: 5, ksoftirqd_ns, napi_threads_ns: 7, resolution_ns: 10 }
+    }
+
+    #[test]
+    fn the_total_counts_ksoftirqd_once() {
+        assert_eq!(kernel(100, Some(40)).total_ns(), 112);
+        assert_eq!(kernel(100, Some(40)).interrupting_ns(), Some(60));
+        // Two accounts of different resolution: the difference cannot be below zero.
+        assert_eq!(kernel(100, Some(103)).interrupting_ns(), Some(0));
+    }
+
+    #[test]
+    fn interruptions_are_taken_off_where_the_scheduler_charged_them() {
+        let time = application_time(200, Some(&kernel(100, Some(40))), Some(false)).unwrap();
+        assert_eq!((time.charged_ns, time.interrupted_ns, time.own_ns), (200, 60, 140));
+        let time = application_time(30, Some(&kernel(100, Some(40))), Some(false)).unwrap();
+        assert_eq!((time.interrupted_ns, time.own_ns), (30, 0));
+    }
+
+    #[test]
+    fn nothing_is_taken_off_where_nothing_was_charged() {
+        assert_eq!(application_time(200, Some(&kernel(100, Some(0))), Some(true)).unwrap().own_ns, 200);
+        assert_eq!(application_time(200, None, None).unwrap().own_ns, 200);
+    }
+
+    #[test]
+    fn what_is_unknown_stays_unknown() {
+        assert_eq!(application_time(200, Some(&kernel(100, Some(0))), None), None);
+        assert_eq!(application_time(200, Some(&kernel(100, None)), Some(false)), None);
+    }
+
+    #[test]
+    fn a_napi_thread_that_cannot_be_seen_makes_the_work_unknown() {
+        let cpu = capbench_sys::host::affinity::allowed_cpus().unwrap()[0];
+        let probe = KernelWorkProbe::new(cpu, Some("no-such-if"));
+        let snapshot = probe.snapshot().unwrap();
+        assert_eq!(snapshot.since(&snapshot.clone()).unwrap(), None);
+    }
+
+    #[test]
+    fn this_host_can_be_accounted_for() {
+        let cpu = capbench_sys::host::affinity::allowed_cpus().unwrap()[0];
+        let probe = KernelWorkProbe::new(cpu, None);
+        let (before, after) = (probe.snapshot().unwrap(), probe.snapshot().unwrap());
+        let work = after.since(&before).unwrap().unwrap();
+        assert_eq!((work.cpu, work.resolution_ns), (cpu, 10_000_000));
+    }
+}

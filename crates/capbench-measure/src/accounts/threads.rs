@@ -1,0 +1,185 @@
+//! What single threads did: `/proc/PID/task/TID/schedstat` and `status`, and which kernel threads receive packets.
+
+use std::path::Path;
+
+use capbench_sys::host::{CpuId, ThreadId};
+use serde::Serialize;
+
+/// What a thread did since it was started, or within a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ThreadTimes {
+    /// Time on a CPU in ns (first number of `schedstat`, Documentation/scheduler/sched-stats.rst). Of a thread that
+    /// runs at the moment it lags by up to a timer tick: a thread reads its own time exactly with
+    /// `capbench_sys::host::clock::thread_cpu_ns`. `None` where the kernel keeps no such account.
+    pub run_ns: Option<u64>,
+    /// Time in ns that it could have run and had to wait for a CPU (second number of `schedstat`); `None` as above.
+    pub wait_ns: Option<u64>,
+    /// Times that it gave the CPU up itself, to wait for something (`voluntary_ctxt_switches`).
+    pub voluntary_switches: Option<u64>,
+    /// Times that the CPU was taken from it (`nonvoluntary_ctxt_switches`).
+    pub involuntary_switches: Option<u64>,
+}
+
+/// A kernel thread that takes part in receiving packets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReceiveThread {
+    /// `ksoftirqd/N`: runs soft interrupts of CPU N when there are too many.
+    Ksoftirqd(CpuId),
+    /// `napi/IF-ID`: polls an interface (threaded NAPI, Linux 5.12). The text is what follows `napi/`; kernels before
+    /// 5.17 cut names at 15 bytes.
+    Napi(String),
+    /// `backlog_napi/N`: works off the backlog of CPU N (Linux 6.10, with `thread_backlog_napi` or PREEMPT_RT).
+    BacklogNapi(CpuId),
+}
+
+impl ThreadTimes {
+    /// The times of the thread `thread` of any process; `None` where it is gone or hidden (`hidepid`).
+    pub fn read(thread: ThreadId) -> Option<Self> {
+        // A thread's number is also a directory of its own, though none that is listed (proc(5)).
+        let file = |name: &str| std::fs::read_to_string(format!("/proc/{thread}/task/{thread}/{name}")).ok();
+        // Without the file the kernel keeps no account; without the directory the thread is gone.
+        let status = file("status")?;
+        Some(Self::parse(&file("schedstat").unwrap_or_default(), &status))
+    }
+
+    /// Reads the texts of both files; what they do not tell is `None`.
+    pub fn parse(schedstat: &str, status: &str) -> Self {
+        let mut numbers = schedstat.split_ascii_whitespace().map(|word| word.parse::<u64>().ok());
+        let (run, wait, slices) =
+            (numbers.next().flatten(), numbers.next().flatten(), numbers.next().flatten());
+        // A kernel without scheduler statistics shows "0 0 0" (fs/proc/base.c); so does a thread that never ran.
+        let kept = slices.is_some() && [run, wait, slices] != [Some(0); 3];
+        let switches = |key: &str| {
+            status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')?.trim().parse().ok())
+        };
+        Self {
+            run_ns: run.filter(|_| kept),
+            wait_ns: wait.filter(|_| kept),
+            voluntary_switches: switches("voluntary_ctxt_switches"),
+            involuntary_switches: switches("nonvoluntary_ctxt_switches"),
+        }
+    }
+
+    /// What the thread did since `before`; `None` for what is unknown in one of them or went back.
+    pub fn since(&self, before: &Self) -> Self {
+        let difference = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
+        Self {
+            run_ns: difference(self.run_ns, before.run_ns),
+            wait_ns: difference(self.wait_ns, before.wait_ns),
+            voluntary_switches: difference(self.voluntary_switches, before.voluntary_switches),
+            involuntary_switches: difference(self.involuntary_switches, before.involuntary_switches),
+        }
+    }
+}
+
+impl ReceiveThread {
+    /// The thread that is called `name`, where it is one of these.
+    pub fn parse(name: &str) -> Option<Self> {
+        let cpu = |text: &str| text.parse().ok().map(CpuId::new);
+        if let Some(rest) = name.strip_prefix("ksoftirqd/") {
+            return cpu(rest).map(Self::Ksoftirqd);
+        }
+        if let Some(rest) = name.strip_prefix("backlog_napi/") {
+            return cpu(rest).map(Self::BacklogNapi);
+        }
+        name.strip_prefix("napi/").filter(|rest| !rest.is_empty()).map(|rest| Self::Napi(rest.into()))
+    }
+
+    /// Whether this thread polls the interface `interface`. Exact for names of up to 10 bytes; a longer one is compared
+    /// as far as old kernels keep it.
+    pub fn polls(&self, interface: &str) -> bool {
+        /// Bytes that remain of a thread's name (TASK_COMM_LEN - 1) after `napi/`.
+        const KEPT: usize = 10;
+        let Self::Napi(rest) = self else { return false };
+        match rest.rsplit_once('-') {
+            Some((name, id)) if name == interface && !id.is_empty() => {
+                id.bytes().all(|byte| byte.is_ascii_digit())
+            }
+            _ => rest.len() == KEPT && interface.len() >= KEPT && interface.starts_with(rest.as_str()),
+        }
+    }
+}
+
+/// Every kernel thread that takes part in receiving packets and that this process can see. Empty in a container with
+/// PIDs of its own and under `hidepid`: then nothing is known, and not that there are none.
+pub fn receive_threads() -> Vec<(ThreadId, ReceiveThread)> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| receive_thread(&entry.path())).collect()
+}
+
+fn receive_thread(directory: &Path) -> Option<(ThreadId, ReceiveThread)> {
+    let thread = ThreadId::new(directory.file_name()?.to_str()?.parse().ok()?)?;
+    let name = std::fs::read_to_string(directory.join("comm")).ok()?;
+    let kind = ReceiveThread::parse(name.trim_end())?;
+    // Programs can take any name; kernel threads have no memory map, so that their command line is empty (proc(5)).
+    std::fs::read(directory.join("cmdline")).ok()?.is_empty().then_some((thread, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_sys::host::thread::current_thread;
+    use proptest::prelude::*;
+
+    const STATUS: &str =
+        "Name:\tksoftirqd/0\nvoluntary_ctxt_switches:\t123\nnonvoluntary_ctxt_switches:\t45\n";
+
+    #[test]
+    fn times_and_switches_are_read() {
+        let times = ThreadTimes::parse("75463 40900 2\n", STATUS);
+        assert_eq!((times.run_ns, times.wait_ns), (Some(75463), Some(40900)));
+        assert_eq!((times.voluntary_switches, times.involuntary_switches), (Some(123), Some(45)));
+    }
+
+    #[test]
+    fn an_account_that_is_not_kept_is_unknown_and_not_zero() {
+        for text in ["0 0 0\n", "", "x y z", "1 2", "-1 0 0", "99999999999999999999 1 1"] {
+            assert_eq!(ThreadTimes::parse(text, STATUS).run_ns, None, "{text:?}");
+        }
+        assert_eq!(ThreadTimes::parse("", "").voluntary_switches, None);
+        assert_eq!(ThreadTimes::parse("", "voluntary_ctxt_switches:\tx").voluntary_switches, None);
+    }
+
+    #[test]
+    fn a_difference_is_known_where_both_ends_are() {
+        let (before, after) = (ThreadTimes::parse("100 5 1", ""), ThreadTimes::parse("150 4 2", STATUS));
+        let window = after.since(&before);
+        assert_eq!((window.run_ns, window.wait_ns, window.voluntary_switches), (Some(50), None, None));
+    }
+
+    #[test]
+    fn names_of_kernel_threads() {
+        assert_eq!(ReceiveThread::parse("ksoftirqd/12"), Some(ReceiveThread::Ksoftirqd(CpuId::new(12))));
+        assert_eq!(ReceiveThread::parse("backlog_napi/3"), Some(ReceiveThread::BacklogNapi(CpuId::new(3))));
+        assert!(ReceiveThread::parse("napi/eth0-8193").unwrap().polls("eth0"));
+        assert!(ReceiveThread::parse("napi/my-if-66").unwrap().polls("my-if"));
+        for name in ["ksoftirqd/", "ksoftirqd/x", "napi/", "napi", "kworker/0:1", ""] {
+            assert_eq!(ReceiveThread::parse(name), None, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn another_interface_with_the_same_beginning_is_another() {
+        let thread = ReceiveThread::parse("napi/eth0-8193").unwrap();
+        assert!(
+            !thread.polls("eth") && !thread.polls("eth01") && !thread.polls("eth0-8193") && !thread.polls("")
+        );
+        // Linux before 5.17 cuts "napi/cbr4194303-8193" after 15 bytes.
+        assert!(ReceiveThread::parse("napi/cbr4194303").unwrap().polls("cbr4194303"));
+        assert!(!ReceiveThread::Ksoftirqd(CpuId::new(0)).polls("eth0"));
+    }
+
+    #[test]
+    fn the_own_thread_has_times() {
+        let times = ThreadTimes::read(current_thread()).unwrap();
+        assert!(times.voluntary_switches.is_some());
+        assert!(ThreadTimes::read(ThreadId::new(i32::MAX as u32).unwrap()).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(a in "\\PC{0,60}", b in "\\PC{0,60}") {
+            let _ = (ThreadTimes::parse(&a, &b), ReceiveThread::parse(&a).map(|thread| thread.polls(&b)));
+        }
+    }
+}
