@@ -1,0 +1,106 @@
+//! One end of the bed.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use capbench_sys::host::{InterfaceIndex, NetNamespace};
+
+use crate::Result;
+use crate::links::{Link, LinkStats, Links};
+
+/// An interface and the network namespace that it is in. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Side {
+    namespace: Arc<NetNamespace>,
+    links: Arc<Links>,
+    index: InterfaceIndex,
+    name: Arc<str>,
+    mtu: u32,
+    mac: Option<[u8; 6]>,
+}
+
+impl Side {
+    pub(super) fn new(namespace: Arc<NetNamespace>, links: Arc<Links>, link: Link) -> Self {
+        Self { namespace, links, index: link.index, name: link.name.into(), mtu: link.mtu, mac: link.mac }
+    }
+
+    /// An interface of the calling thread's network namespace, as it is: for receiving only, no guard is applied.
+    ///
+    /// # Errors
+    /// Where it does not exist or is down.
+    pub fn existing(name: &str) -> Result<Self> {
+        let links = Arc::new(Links::of_current_namespace()?);
+        let link = super::guard::present_and_up(&links, name)?;
+        Ok(Self::new(Arc::new(NetNamespace::current()?), links, link))
+    }
+
+    /// The network namespace. A socket has to be opened by a thread that is in it; see [`Side::run`].
+    pub fn namespace(&self) -> &Arc<NetNamespace> {
+        &self.namespace
+    }
+
+    /// The number of the interface within the namespace.
+    pub fn index(&self) -> InterfaceIndex {
+        self.index
+    }
+
+    /// The name of the interface within the namespace.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Largest payload of an Ethernet frame in bytes, when the bed was made.
+    pub fn mtu(&self) -> u32 {
+        self.mtu
+    }
+
+    /// Its Ethernet address; `None` where it has none.
+    pub fn mac(&self) -> Option<[u8; 6]> {
+        self.mac
+    }
+
+    /// A connection to ask about the interfaces of the namespace, from any thread.
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// The interface's counters now, from any thread; `None` where the kernel sent none.
+    pub fn stats(&self) -> Result<Option<LinkStats>> {
+        Ok(self.links.by_index(self.index)?.stats)
+    }
+
+    /// Runs `work` on a new thread inside the namespace and waits for it.
+    ///
+    /// # Errors
+    /// Where the namespace cannot be entered. A panic of `work` goes on in the caller.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T> {
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| self.namespace.enter().map(|()| work()));
+            Ok(joined(thread.join())?)
+        })
+    }
+
+    /// Starts a thread called `name` inside the namespace that runs `work`. The thread ends with the error where the
+    /// namespace cannot be entered.
+    ///
+    /// # Panics
+    /// Where the system cannot start a thread.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        name: &str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<Result<T>> {
+        let namespace = Arc::clone(&self.namespace);
+        let run = move || {
+            namespace.enter()?;
+            Ok(work())
+        };
+        thread::Builder::new().name(name.into()).spawn(run).expect("the system can start a thread")
+    }
+}
+
+/// What a joined thread returned; its panic goes on here.
+pub(super) fn joined<T>(outcome: std::result::Result<T, Box<dyn Any + Send>>) -> T {
+    outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
