@@ -10,6 +10,8 @@
 //! | [`frame_ring`] | TPACKET_V1 and V2: one slot, one frame |
 //! | [`block_ring`] | TPACKET_V3: blocks full of frames, taken as owned tokens |
 //! | [`receive_vector`] | buffers for `recvmsg` and `recvmmsg` |
+//! | [`send_vector`] | buffers for `send` and `sendmmsg` |
+//! | [`transmit_ring`] | TPACKET_V2 transmit rings |
 //! | [`stand_in`] | plays the kernel on heap memory, for tests and microbenchmarks |
 
 pub mod block_ring;
@@ -18,9 +20,11 @@ pub mod frame_ring;
 pub mod geometry;
 pub mod mapping;
 pub mod receive_vector;
+pub mod send_vector;
 pub mod socket;
 pub mod stand_in;
 mod status;
+pub mod transmit_ring;
 
 pub use block_ring::{Block, BlockRing};
 pub use frame::{Frame, PacketType, VlanTag};
@@ -28,4 +32,6 @@ pub use frame_ring::{FrameBatch, FrameRing};
 pub use geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 pub use mapping::Mapping;
 pub use receive_vector::ReceiveVector;
+pub use send_vector::{SendVector, Sent};
 pub use socket::{Filter, FilterInstruction, PacketSocket, PacketStatistics, Protocol, Readiness, Version};
+pub use transmit_ring::{Kick, Prefix, TransmitRing};

@@ -1,0 +1,166 @@
+//! Buffers for `send` and `sendmmsg` on a packet socket.
+//!
+//! Calls block, so that a full send buffer waits instead of failing. `ENOBUFS` means that the kernel had taken the
+//! frame from us and lost it (`packet_snd` in net/packet/af_packet.c after `dev_queue_xmit` or the driver refused).
+
+use std::io::Error;
+use std::mem::zeroed;
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd};
+
+use super::socket::PacketSocket;
+use crate::error::{Result, check};
+
+/// What the kernel did with the frames of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// It took this many. If there was another, it refused that one, and it is lost.
+    Frames(usize),
+    /// It refused the first one (`ENOBUFS`), which is lost.
+    Refused,
+}
+
+/// Buffers for a number of frames. Everything is allocated here; sending allocates nothing.
+#[derive(Debug)]
+pub struct SendVector {
+    room: usize,
+    bytes: Vec<u8>,
+    vectors: Vec<libc::iovec>,
+    headers: Vec<libc::mmsghdr>,
+}
+
+// SAFETY: the pointers in `vectors` and `headers` lead into the heap buffers of the same value, which move with it and
+// are never reallocated after `new`.
+unsafe impl Send for SendVector {}
+
+impl SendVector {
+    /// Zeroed buffers for `frames` frames of at most `room` bytes each, at least one of each.
+    pub fn new(frames: usize, room: usize) -> Self {
+        let (frames, room) = (frames.max(1), room.max(1));
+        let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        // SAFETY: mmsghdr is plain data; all zeroes (null pointers, no lengths) is a valid value.
+        let header: libc::mmsghdr = unsafe { zeroed() };
+        Self {
+            room,
+            bytes: vec![0; frames * room],
+            vectors: vec![empty; frames],
+            headers: vec![header; frames],
+        }
+    }
+
+    /// Number of buffers.
+    pub fn frames(&self) -> usize {
+        self.headers.len()
+    }
+
+    /// A buffer to write a frame into.
+    ///
+    /// # Panics
+    /// When there is no such buffer.
+    #[inline]
+    pub fn slot(&mut self, index: usize) -> &mut [u8] {
+        &mut self.bytes[index * self.room..(index + 1) * self.room]
+    }
+
+    /// Says how long the frames in the first buffers are; a length is cut to its buffer.
+    ///
+    /// # Panics
+    /// With more lengths than buffers.
+    #[inline]
+    pub fn set_lengths(&mut self, lengths: &[u16]) {
+        for (vector, &length) in self.vectors[..lengths.len()].iter_mut().zip(lengths) {
+            vector.iov_len = usize::from(length).min(self.room);
+        }
+    }
+
+    /// Sends the frames in these buffers by one sendmmsg(2), with the lengths last set.
+    ///
+    /// # Errors
+    /// What the kernel says of the first frame, except `ENOBUFS`; of a later frame it says nothing but that it stopped.
+    ///
+    /// # Panics
+    /// When there are no such buffers.
+    #[inline]
+    pub fn send(&mut self, socket: &PacketSocket, range: Range<usize>) -> Result<Sent> {
+        let count = self.prepare(range.clone());
+        let first = self.headers[range].as_mut_ptr();
+        loop {
+            // SAFETY: `prepare` made `count` headers from `first` on lead to live buffers of this value, which is
+            // exclusively borrowed; sendmmsg(2) reads them and writes only `msg_len` of the headers.
+            let code = unsafe { libc::sendmmsg(socket.as_fd().as_raw_fd(), first, count, 0) };
+            if let Some(sent) = outcome(code as isize, "sendmmsg on a packet socket")? {
+                return Ok(sent);
+            }
+        }
+    }
+
+    /// Points the headers of a range to their buffers, and returns their number. Done for every call: a pointer taken
+    /// before a buffer was last borrowed must not be used any more.
+    fn prepare(&mut self, range: Range<usize>) -> libc::c_uint {
+        let count = range.len();
+        let buffers = self.bytes.chunks_exact_mut(self.room).skip(range.start);
+        let parts = self.vectors[range.clone()].iter_mut().zip(&mut self.headers[range]).zip(buffers);
+        for ((vector, header), buffer) in parts {
+            vector.iov_base = buffer.as_mut_ptr().cast();
+            header.msg_hdr.msg_iov = vector;
+            header.msg_hdr.msg_iovlen = 1;
+        }
+        count as libc::c_uint
+    }
+}
+
+impl PacketSocket {
+    /// Sends one frame by send(2) to the interface that the socket is bound to.
+    ///
+    /// # Errors
+    /// What the kernel says, except `ENOBUFS`: `EMSGSIZE` beyond the MTU, `ENETDOWN` when the interface is down.
+    #[inline]
+    pub fn send_frame(&self, frame: &[u8]) -> Result<Sent> {
+        loop {
+            // SAFETY: pointer and length describe a live slice, which send(2) only reads.
+            let code = unsafe { libc::send(self.as_fd().as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
+            // A frame is sent whole or not at all; the result is its length.
+            if let Some(sent) = outcome(code.min(1), "send on a packet socket")? {
+                return Ok(sent);
+            }
+        }
+    }
+}
+
+/// The meaning of a return code; `None` after a signal, when the call is to be made again.
+#[inline]
+fn outcome(code: isize, what: &str) -> Result<Option<Sent>> {
+    if code >= 0 {
+        return Ok(Some(Sent::Frames(code as usize)));
+    }
+    match Error::last_os_error().raw_os_error() {
+        Some(libc::ENOBUFS) => Ok(Some(Sent::Refused)),
+        Some(libc::EINTR) => Ok(None),
+        _ => check(-1, || what.to_owned()).map(|_| None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SendVector;
+
+    #[test]
+    fn headers_lead_to_their_own_buffers_after_a_move() {
+        let mut vector = SendVector::new(4, 128);
+        vector.slot(2)[..3].copy_from_slice(&[1, 2, 3]);
+        vector.set_lengths(&[60, 61, 3, 1000]);
+        let mut vector = *Box::new(vector);
+        assert_eq!(vector.prepare(2..4), 2);
+        let header = &vector.headers[2].msg_hdr;
+        assert_eq!(header.msg_iov.cast_const(), &raw const vector.vectors[2]);
+        assert_eq!(vector.vectors[2].iov_base.cast_const().cast(), &raw const vector.bytes[256]);
+        assert_eq!(vector.vectors.iter().map(|v| v.iov_len).collect::<Vec<_>>(), [60, 61, 3, 128]);
+        assert!(vector.headers[0].msg_hdr.msg_iov.is_null(), "outside the range");
+    }
+
+    #[test]
+    #[should_panic]
+    fn a_slot_beyond_the_last_is_refused() {
+        SendVector::new(2, 64).slot(2);
+    }
+}

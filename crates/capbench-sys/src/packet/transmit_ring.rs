@@ -1,0 +1,422 @@
+//! TPACKET_V2 transmit rings: user space fills slots, the kernel sends them when it is kicked (packet_mmap.rst,
+//! `tpacket_snd` in net/packet/af_packet.c).
+//!
+//! A slot goes AVAILABLE -> SEND_REQUEST (we) -> SENDING (kernel) -> AVAILABLE (kernel, when the driver let go of it).
+//! When the driver refuses a frame, the kernel sets the slot back to SEND_REQUEST, says `ENOBUFS`, and begins with the
+//! same slot at the next kick. The kernel looks at requested slots only inside the system call, so between two calls a
+//! request can be withdrawn.
+
+use std::io::Error;
+use std::os::fd::{AsFd, AsRawFd};
+use std::{ptr, slice};
+
+use super::geometry::{FrameGeometry, FrameVersion, align};
+use super::mapping::Mapping;
+use super::socket::PacketSocket;
+use super::status::{StatusWord, give_release, read_acquire};
+use crate::error::{Result, SysError, check};
+
+/// Where the frame (or its prefix) begins in a slot: `tp_hdrlen - sizeof(struct sockaddr_ll)`.
+const DATA_OFFSET: usize = FrameVersion::V2.address_offset();
+
+/// Length of `struct virtio_net_hdr`.
+const VNET_HEADER_LENGTH: usize = 10;
+
+/// What stands before each frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefix {
+    /// Nothing: the kernel copies the Ethernet header and attaches the rest of the frame as pages.
+    None,
+    /// A `struct virtio_net_hdr` (`PACKET_VNET_HDR`), all zero but `hdr_len`, the number of bytes that the kernel copies.
+    VnetHeader {
+        /// Frames up to this length are copied whole, which is cheaper for small ones.
+        copied_up_to: usize,
+        /// Of longer frames this many bytes are copied and the rest is attached.
+        head: usize,
+    },
+}
+
+impl Prefix {
+    const fn length(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::VnetHeader { .. } => VNET_HEADER_LENGTH,
+        }
+    }
+}
+
+/// How a kick ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kick {
+    /// The kernel went through the ring as far as it could.
+    Done,
+    /// The kernel refused a frame (`ENOBUFS`) and left it in the ring.
+    Refused,
+}
+
+/// A mapped transmit ring and the writer's place in it.
+///
+/// In ring order there are `pending` slots that are requested and not known to be taken, then `free` slots that are
+/// known to be available, the first of which is `next`.
+#[derive(Debug)]
+pub struct TransmitRing {
+    map: Mapping,
+    geometry: FrameGeometry,
+    prefix: Prefix,
+    next: u32,
+    free: u32,
+    pending: u32,
+}
+
+impl TransmitRing {
+    /// Bytes of a slot for frames of at most `frame` bytes.
+    pub const fn slot_size(frame: usize, prefix: Prefix) -> u32 {
+        align(DATA_OFFSET + prefix.length() + frame) as u32
+    }
+
+    /// Takes over a mapping made with the same geometry.
+    ///
+    /// # Errors
+    /// When the mapping is smaller than the geometry says.
+    pub fn new(map: Mapping, geometry: FrameGeometry, prefix: Prefix) -> Result<Self> {
+        if (map.length() as u64) < geometry.bytes() {
+            return Err(SysError::argument(
+                "packet transmit ring",
+                format!("{} bytes are mapped, {} needed", map.length(), geometry.bytes()),
+            ));
+        }
+        Ok(Self { map, geometry, prefix, next: 0, free: 0, pending: 0 })
+    }
+
+    /// How many slots may be written now, at most `most`.
+    #[inline]
+    pub fn room(&mut self, most: u32) -> u32 {
+        if self.free == 0 {
+            let most = most.min(self.geometry.frames() - self.pending);
+            while self.free < most && self.status_of(self.index(self.free)) == libc::TP_STATUS_AVAILABLE {
+                self.free += 1;
+            }
+        }
+        self.free.min(most)
+    }
+
+    /// The bytes for frame `index` of the next request.
+    ///
+    /// # Panics
+    /// When `index` is not below what [`TransmitRing::room`] said.
+    #[inline]
+    pub fn slot(&mut self, index: u32) -> &mut [u8] {
+        assert!(index < self.free, "slot {index} of {} free ones", self.free);
+        let before = DATA_OFFSET + self.prefix.length();
+        let length = self.geometry.frame_size() as usize - before;
+        let start = self.at(self.index(index)).wrapping_add(before);
+        // SAFETY: the bytes lie inside one slot of the live mapping. Its status was read (acquire) as available, since
+        // when only this value, exclusively borrowed here, may request it; the kernel does not touch it until then.
+        unsafe { slice::from_raw_parts_mut(start, length) }
+    }
+
+    /// Requests that the first slots be sent, each with the length of its frame; nothing is sent before a kick.
+    ///
+    /// # Errors
+    /// More frames than there are free slots, or a frame longer than its slot.
+    #[inline]
+    pub fn request(&mut self, lengths: &[u16]) -> Result<()> {
+        let room = self.geometry.frame_size() as usize - DATA_OFFSET - self.prefix.length();
+        let longest = usize::from(lengths.iter().copied().max().unwrap_or(0));
+        if lengths.len() > self.free as usize || longest > room {
+            return Err(SysError::argument(
+                "packet transmit ring",
+                format!(
+                    "{} frames of up to {longest} bytes for {} slots of {room}",
+                    lengths.len(),
+                    self.free
+                ),
+            ));
+        }
+        for &length in lengths {
+            self.request_next(usize::from(length));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn request_next(&mut self, length: usize) {
+        let slot = self.at(self.next);
+        // SAFETY: the slot is free, so user space owns it; header and prefix lie inside it, and the header is aligned.
+        unsafe {
+            if let Prefix::VnetHeader { copied_up_to, head } = self.prefix {
+                let copied = if length <= copied_up_to { length } else { head.min(length) };
+                let mut header = [0; VNET_HEADER_LENGTH];
+                header[2..4].copy_from_slice(&(copied as u16).to_ne_bytes());
+                slot.add(DATA_OFFSET).cast::<[u8; VNET_HEADER_LENGTH]>().write(header);
+            }
+            let header = slot.cast::<libc::tpacket2_hdr>();
+            (&raw mut (*header).tp_len).write((length + self.prefix.length()) as u32);
+        }
+        self.set_status(self.next, libc::TP_STATUS_SEND_REQUEST);
+        self.next = self.index(1);
+        self.free -= 1;
+        self.pending += 1;
+    }
+
+    /// Has the kernel go through the requested slots once, without waiting.
+    ///
+    /// # Errors
+    /// What the kernel says, except `ENOBUFS`: `EMSGSIZE` beyond the MTU, `ENETDOWN` when the interface is down.
+    #[inline]
+    pub fn kick(&mut self, socket: &PacketSocket) -> Result<Kick> {
+        // SAFETY: with a transmit ring send(2) looks at no buffer; a null one of length 0 is valid.
+        let code = unsafe { libc::send(socket.as_fd().as_raw_fd(), ptr::null(), 0, libc::MSG_DONTWAIT) };
+        if code >= 0 {
+            return Ok(Kick::Done);
+        }
+        match Error::last_os_error().raw_os_error() {
+            Some(libc::ENOBUFS) => Ok(Kick::Refused),
+            // The send buffer is full, or a signal came: the rest stays in the ring for the next kick.
+            Some(libc::EAGAIN | libc::EINTR) => Ok(Kick::Done),
+            _ => check(-1, || "send through a packet transmit ring".into()).map(|_| Kick::Done),
+        }
+    }
+
+    /// How many requested frames the kernel has taken since this was last asked.
+    ///
+    /// # Errors
+    /// When the kernel refused a frame's format, which stops the ring.
+    #[inline]
+    pub fn take_count(&mut self) -> Result<u32> {
+        let before = self.pending;
+        while self.pending > 0 {
+            match self.status_of(self.oldest()) {
+                libc::TP_STATUS_SEND_REQUEST => break,
+                status if status & libc::TP_STATUS_WRONG_FORMAT != 0 => {
+                    return Err(SysError::argument(
+                        "packet transmit ring",
+                        "the kernel refused a frame's format",
+                    ));
+                }
+                _ => self.pending -= 1,
+            }
+        }
+        Ok(before - self.pending)
+    }
+
+    /// Frames requested and not known to be taken.
+    pub fn pending(&self) -> u32 {
+        self.pending
+    }
+
+    /// Takes back the frames that the kernel has not taken, so that no later kick sends them; returns their number.
+    pub fn withdraw(&mut self) -> u32 {
+        let withdrawn = self.pending;
+        for _ in 0..withdrawn {
+            self.next = self.before_next(1);
+            // No kick is under way, since that needs this value exclusively: the kernel does not look at the slot.
+            self.set_status(self.next, libc::TP_STATUS_AVAILABLE);
+        }
+        self.free += withdrawn;
+        self.pending = 0;
+        withdrawn
+    }
+
+    /// Frames that the kernel has taken and the driver has not let go of.
+    pub fn in_flight(&self) -> u32 {
+        let sending = |index: &u32| self.status_of(*index) & libc::TP_STATUS_SENDING != 0;
+        (0..self.geometry.frames()).filter(sending).count() as u32
+    }
+
+    /// The slot `offset` places behind the next one.
+    #[inline]
+    fn index(&self, offset: u32) -> u32 {
+        let index = self.next + offset;
+        if index >= self.geometry.frames() { index - self.geometry.frames() } else { index }
+    }
+
+    /// The slot `offset` places before the next one.
+    #[inline]
+    fn before_next(&self, offset: u32) -> u32 {
+        if self.next >= offset { self.next - offset } else { self.next + self.geometry.frames() - offset }
+    }
+
+    /// The oldest pending slot.
+    #[inline]
+    fn oldest(&self) -> u32 {
+        self.before_next(self.pending)
+    }
+
+    /// Start of slot `index` (< `frames`), which `new` has checked to lie in the mapping.
+    #[inline]
+    fn at(&self, index: u32) -> *mut u8 {
+        self.map
+            .at(self.geometry.offset(index), self.geometry.frame_size() as usize)
+            .expect("a slot of a checked geometry lies in its mapping")
+    }
+
+    #[inline]
+    fn status_of(&self, index: u32) -> u32 {
+        // SAFETY: the status is the first, aligned word of a slot inside the live mapping.
+        unsafe { read_acquire(StatusWord::Int(self.at(index).cast())) }
+    }
+
+    #[inline]
+    fn set_status(&self, index: u32, status: u32) {
+        // SAFETY: as above; callers own the slot (it is free, or pending with no kick under way), and borrow no part
+        // of it.
+        unsafe { give_release(StatusWord::Int(self.at(index).cast()), status) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    const VNET: Prefix = Prefix::VnetHeader { copied_up_to: 256, head: 42 };
+
+    /// The kernel's side: `tpacket_snd` as far as a writer can see it.
+    struct Kernel {
+        map: Arc<Mapping>,
+        geometry: FrameGeometry,
+        head: u32,
+    }
+
+    impl Kernel {
+        fn with_ring(frame_size: u32, frames: u32, prefix: Prefix) -> (Self, TransmitRing) {
+            let geometry = FrameGeometry::new(frame_size, frames, 4096).unwrap();
+            let map = Arc::new(Mapping::on_heap(geometry.bytes() as usize).unwrap());
+            let ring = TransmitRing::new(Mapping::view_of(Arc::clone(&map)), geometry, prefix).unwrap();
+            (Self { map, geometry, head: 0 }, ring)
+        }
+
+        fn slot(&self, index: u32) -> *mut u8 {
+            self.map.at(self.geometry.offset(index), self.geometry.frame_size() as usize).unwrap()
+        }
+
+        fn status(&self, index: u32) -> u32 {
+            // SAFETY: an aligned word of the live region.
+            unsafe { read_acquire(StatusWord::Int(self.slot(index).cast())) }
+        }
+
+        fn set(&self, index: u32, status: u32) {
+            // SAFETY: as above, and the slot is the kernel's.
+            unsafe { give_release(StatusWord::Int(self.slot(index).cast()), status) }
+        }
+
+        /// Takes up to `most` frames and returns prefix and frame of each.
+        fn take(&mut self, most: usize) -> Vec<Vec<u8>> {
+            let mut frames = Vec::new();
+            while frames.len() < most && self.status(self.head) == libc::TP_STATUS_SEND_REQUEST {
+                let slot = self.slot(self.head);
+                // SAFETY: the slot is requested, so it is the kernel's; header and frame lie inside it.
+                let frame = unsafe {
+                    let length = (*slot.cast::<libc::tpacket2_hdr>()).tp_len as usize;
+                    slice::from_raw_parts(slot.add(DATA_OFFSET), length).to_vec()
+                };
+                frames.push(frame);
+                self.set(self.head, libc::TP_STATUS_SENDING);
+                self.head = (self.head + 1) % self.geometry.frames();
+            }
+            frames
+        }
+
+        fn complete(&self) {
+            for index in 0..self.geometry.frames() {
+                if self.status(index) == libc::TP_STATUS_SENDING {
+                    self.set(index, libc::TP_STATUS_AVAILABLE);
+                }
+            }
+        }
+    }
+
+    fn write(ring: &mut TransmitRing, values: &[u8]) {
+        assert!(ring.room(values.len() as u32) as usize >= values.len());
+        for (index, &value) in values.iter().enumerate() {
+            ring.slot(index as u32)[..60].fill(value);
+        }
+        ring.request(&vec![60; values.len()]).unwrap();
+    }
+
+    #[test]
+    fn frames_arrive_in_order_over_the_wrap() {
+        for prefix in [Prefix::None, VNET] {
+            let (mut kernel, mut ring) = Kernel::with_ring(256, 16, prefix);
+            let (mut sent, mut seen) = (0_u8, 0_u8);
+            for round in 0..40 {
+                let values: Vec<u8> = (0..round % 7).map(|offset| sent.wrapping_add(offset)).collect();
+                write(&mut ring, &values);
+                sent = sent.wrapping_add(values.len() as u8);
+                let frames = kernel.take(usize::MAX);
+                assert_eq!(ring.take_count().unwrap() as usize, values.len());
+                for frame in frames {
+                    assert_eq!(frame[prefix.length()..], [seen; 60]);
+                    seen = seen.wrapping_add(1);
+                }
+                assert_eq!(ring.in_flight() as usize, values.len());
+                kernel.complete();
+            }
+            assert_eq!((sent, ring.pending(), ring.in_flight()), (seen, 0, 0));
+        }
+    }
+
+    #[test]
+    fn a_full_ring_has_no_room_until_the_driver_lets_go() {
+        let (mut kernel, mut ring) = Kernel::with_ring(256, 16, Prefix::None);
+        write(&mut ring, &[1; 16]);
+        assert_eq!(ring.room(64), 0);
+        assert_eq!(kernel.take(10).len(), 10);
+        assert_eq!((ring.take_count().unwrap(), ring.pending(), ring.room(64)), (10, 6, 0));
+        kernel.complete();
+        assert_eq!(ring.room(64), 10);
+        assert!(ring.request(&[60; 11]).is_err());
+        assert!(ring.request(&[250]).is_err());
+    }
+
+    #[test]
+    fn withdrawn_frames_are_never_sent() {
+        let (mut kernel, mut ring) = Kernel::with_ring(256, 16, VNET);
+        write(&mut ring, &[1; 14]);
+        kernel.take(14);
+        kernel.complete();
+        assert_eq!(ring.take_count().unwrap(), 14);
+        write(&mut ring, &[2, 3, 4, 5]);
+        assert_eq!(kernel.take(1)[0][10..], [2; 60]);
+        assert_eq!(ring.take_count().unwrap(), 1);
+        assert_eq!((ring.withdraw(), ring.pending()), (3, 0));
+        assert!(kernel.take(9).is_empty());
+        // The next frame goes where the kernel looks.
+        write(&mut ring, &[6]);
+        assert_eq!(kernel.take(9)[0][10..], [6; 60]);
+        assert_eq!(ring.take_count().unwrap(), 1);
+    }
+
+    #[test]
+    fn the_prefix_says_how_much_to_copy() {
+        let (mut kernel, mut ring) = Kernel::with_ring(2048, 16, VNET);
+        assert_eq!(ring.room(3), 3);
+        ring.request(&[60, 256, 1514]).unwrap();
+        let frames = kernel.take(3);
+        let copied: Vec<u16> = frames.iter().map(|f| u16::from_ne_bytes([f[2], f[3]])).collect();
+        assert_eq!(copied, [60, 256, 42]);
+        assert_eq!(frames.iter().map(Vec::len).collect::<Vec<_>>(), [70, 266, 1524]);
+        assert!(frames.iter().all(|f| f[..2] == [0, 0] && f[4..10] == [0; 6]));
+    }
+
+    #[test]
+    fn a_refused_format_is_an_error() {
+        let (kernel, mut ring) = Kernel::with_ring(256, 16, Prefix::None);
+        write(&mut ring, &[1]);
+        kernel.set(0, libc::TP_STATUS_WRONG_FORMAT);
+        assert!(ring.take_count().unwrap_err().to_string().contains("format"));
+    }
+
+    #[test]
+    fn slots_hold_what_they_were_made_for() {
+        for frame in [60, 88, 1514, 9014] {
+            for prefix in [Prefix::None, VNET] {
+                let size = TransmitRing::slot_size(frame, prefix) as usize;
+                assert!(size - DATA_OFFSET - prefix.length() >= frame && size.is_multiple_of(16));
+            }
+        }
+        assert_eq!(DATA_OFFSET, 32);
+    }
+}
