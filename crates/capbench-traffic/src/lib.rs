@@ -7,12 +7,15 @@ pub mod frame;
 mod head;
 pub mod imix;
 pub mod layout;
+pub mod pacer;
 pub mod plan;
 pub mod rates;
 pub mod recognise;
+pub mod report;
 pub mod schedule;
 pub mod sizes;
 pub mod stamp;
+pub mod transmit;
 pub mod units;
 
 pub use error::{Result, TrafficError};

@@ -1,0 +1,273 @@
+//! Sends the frames of a plan at the times of a schedule, and accounts for every one of them.
+//!
+//! The pacer reads the clock, hands over all frames that are due in one batch, and spins while none is due. It never
+//! sleeps: the shortest sleep is longer than the distance of two frames.
+
+use crate::error::Result;
+use crate::plan::{FramePlan, PlannedFrames};
+use crate::report::{Lateness, SendReport};
+use crate::schedule::{PlannedTimes, Schedule};
+use crate::stamp::{Stamp, StreamId, TrialId};
+use crate::transmit::{Handed, MOST_BATCH, Transmit};
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Until how long after the end a sender that kept up so far may hand over the frames that came due since its last
+/// look at the clock. Without it the last frame of every phase would be missing; a sender that lags gets none of it.
+const END_GRACE_NS: u64 = 100_000;
+
+/// When a sending phase ends; the first of these that comes true ends it.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
+    /// After this time.
+    pub duration: Option<Duration>,
+    /// After this many frames.
+    pub frames: Option<u64>,
+    /// When this becomes true.
+    pub stop: &'a AtomicBool,
+}
+
+/// One sending phase.
+#[derive(Debug, Clone, Copy)]
+pub struct SendJob<'a> {
+    /// What is sent.
+    pub plan: &'a FramePlan,
+    /// When.
+    pub schedule: &'a Schedule,
+    /// Until when.
+    pub limits: Limits<'a>,
+    /// The trial that the stamps name.
+    pub trial: TrialId,
+    /// The stream that the stamps name.
+    pub stream: StreamId,
+    /// Time 0 of the schedule, on the monotonic clock; may lie ahead, so that several senders start together.
+    pub start: Instant,
+}
+
+/// Sends the frames of a job.
+///
+/// With a schedule, `intended` is what it plans within the limits. Without one ([`Schedule::Maximum`],
+/// [`Schedule::WaitLoop`]) it is the number of frames that limits the phase, or what was sent when time does.
+///
+/// The phase never outlasts its duration to catch up: what was not handed over by then is `unsent`. A batch that was
+/// begun before the end is finished.
+///
+/// # Errors
+/// A schedule that does not fit into the stamp, or a failure of the transmit method other than a full queue.
+pub fn run<T: Transmit + ?Sized>(job: &SendJob<'_>, transmit: &mut T) -> Result<SendReport> {
+    job.schedule.check(job.limits.duration.unwrap_or_default())?;
+    let mut phase = Phase::new(job, transmit);
+    let planned = match job.schedule.times() {
+        Some(mut times) => {
+            phase.follow(&mut times)?;
+            phase.planned(times)
+        }
+        None => {
+            phase.go()?;
+            job.limits.frames.filter(|_| job.limits.duration.is_none())
+        }
+    };
+    phase.report(planned)
+}
+
+/// A sending phase under way.
+struct Phase<'a, T: ?Sized> {
+    job: &'a SendJob<'a>,
+    transmit: &'a mut T,
+    frames: PlannedFrames<'a>,
+    /// End of the phase, nanoseconds since the start.
+    end_ns: u64,
+    /// Frames that may be sent at most.
+    most: u64,
+    /// Frames submitted so far: the number of the next frame.
+    submitted: u64,
+    handed: Handed,
+    octets: u64,
+    /// When the last batch had been handed over.
+    last_ns: u64,
+    lateness: Lateness,
+    lengths: [u16; MOST_BATCH],
+    planned_ns: [u64; MOST_BATCH],
+}
+
+impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
+    fn new(job: &'a SendJob<'a>, transmit: &'a mut T) -> Self {
+        let duration = job.limits.duration;
+        let by_time = duration.and_then(|duration| job.schedule.intended(duration));
+        Self {
+            job,
+            transmit,
+            frames: job.plan.frames(),
+            end_ns: duration.map_or(u64::MAX, |duration| duration.as_nanos() as u64),
+            most: by_time.unwrap_or(u64::MAX).min(job.limits.frames.unwrap_or(u64::MAX)),
+            submitted: 0,
+            handed: Handed::default(),
+            octets: 0,
+            last_ns: 0,
+            lateness: Lateness::new(),
+            lengths: [0; MOST_BATCH],
+            planned_ns: [0; MOST_BATCH],
+        }
+    }
+
+    /// Sends by a plan.
+    fn follow(&mut self, times: &mut PlannedTimes) -> Result<()> {
+        let mut kept_up = true;
+        while !self.is_stopped() && !self.is_planned_out(times) {
+            let Some(now) = self.now_ns() else {
+                spin_loop();
+                continue;
+            };
+            let closing = now >= self.end_ns;
+            if closing && !(kept_up && now - self.end_ns < END_GRACE_NS) {
+                break;
+            }
+            let room = if times.next_ns() <= now { self.transmit.room().min(MOST_BATCH) } else { 0 };
+            let mut count = 0;
+            while count < room && times.next_ns() <= now && !self.is_planned_out_by(times, count) {
+                self.write(count, times.next_ns());
+                times.advance();
+                count += 1;
+            }
+            kept_up = times.next_ns() > now || self.is_planned_out_by(times, count);
+            if count > 0 {
+                self.hand_over(count, true)?;
+            } else {
+                self.push_pending()?;
+            }
+            if closing {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends as fast as it goes, or with a busy loop between frames.
+    fn go(&mut self) -> Result<()> {
+        let (batch, wait) = match *self.job.schedule {
+            Schedule::WaitLoop { iterations } => (1, iterations),
+            _ => (MOST_BATCH, 0),
+        };
+        while !self.is_stopped() && self.submitted < self.most {
+            let Some(now) = self.now_ns() else {
+                spin_loop();
+                continue;
+            };
+            if now >= self.end_ns {
+                break;
+            }
+            let left = usize::try_from(self.most - self.submitted).unwrap_or(usize::MAX);
+            let count = self.transmit.room().min(batch).min(left);
+            if count == 0 {
+                self.push_pending()?;
+                continue;
+            }
+            for index in 0..count {
+                self.write(index, now);
+            }
+            self.hand_over(count, false)?;
+            for iteration in 0..wait {
+                black_box(iteration);
+            }
+        }
+        Ok(())
+    }
+
+    /// Nanoseconds since the start; `None` before it.
+    #[inline]
+    fn now_ns(&self) -> Option<u64> {
+        Instant::now().checked_duration_since(self.job.start).map(|since| since.as_nanos() as u64)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.job.limits.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether every frame that the limits allow has been submitted.
+    fn is_planned_out(&self, times: &PlannedTimes) -> bool {
+        self.is_planned_out_by(times, 0)
+    }
+
+    /// The same with `written` frames more.
+    #[inline]
+    fn is_planned_out_by(&self, times: &PlannedTimes, written: usize) -> bool {
+        self.submitted + written as u64 >= self.most || times.next_ns() >= self.end_ns
+    }
+
+    /// Writes the next frame into a slot.
+    #[inline]
+    fn write(&mut self, index: usize, planned_ns: u64) {
+        let (size, flow) = self.frames.next_frame();
+        let sequence = self.submitted + index as u64;
+        let stamp = Stamp { trial: self.job.trial, stream: self.job.stream, sequence, planned_ns };
+        let length = self.job.plan.writer().write(self.transmit.slot(index), size, flow, stamp);
+        self.lengths[index] = length as u16;
+        self.planned_ns[index] = planned_ns;
+        self.octets += u64::from(size.octets());
+    }
+
+    fn hand_over(&mut self, count: usize, is_planned: bool) -> Result<()> {
+        self.handed += self.transmit.submit(&self.lengths[..count])?;
+        self.submitted += count as u64;
+        self.last_ns = self.now_ns().unwrap_or(self.last_ns);
+        if is_planned {
+            for planned in &self.planned_ns[..count] {
+                self.lateness.record(self.last_ns.saturating_sub(*planned));
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing is due or there is no room: frames that the kernel left in a ring are offered again.
+    fn push_pending(&mut self) -> Result<()> {
+        if self.submitted > self.handed.sent() {
+            self.handed += self.transmit.submit(&[])?;
+        }
+        spin_loop();
+        Ok(())
+    }
+
+    /// How many frames the schedule plans within the limits; `None` without limit.
+    fn planned(&self, mut times: PlannedTimes) -> Option<u64> {
+        if self.most < u64::MAX && (self.end_ns == u64::MAX || self.job.schedule.planned_ns(0).is_some()) {
+            return Some(self.most);
+        }
+        if self.end_ns == u64::MAX {
+            return None;
+        }
+        // A random schedule tells only by going through it.
+        let mut count = self.submitted;
+        while count < self.most && times.next_ns() < self.end_ns {
+            times.advance();
+            count += 1;
+        }
+        Some(count)
+    }
+
+    fn report(mut self, planned: Option<u64>) -> Result<SendReport> {
+        let finish = self.transmit.finish()?;
+        self.handed += finish.handed;
+        let sent = self.handed.sent();
+        // What a ring gave back is the end of what was submitted.
+        let withdrawn =
+            (sent..self.submitted).map(|number| u64::from(self.job.plan.frame(number).0.octets()));
+        let octets = self.octets - withdrawn.sum::<u64>();
+        let intended = planned.unwrap_or(self.submitted);
+        Ok(SendReport {
+            intended,
+            sent,
+            accepted: self.handed.accepted,
+            refused_lost: self.handed.refused_lost,
+            refused_repeated: self.handed.refused_repeated,
+            unsent: intended - sent,
+            in_flight: finish.in_flight,
+            octets,
+            elapsed: Duration::from_nanos(self.last_ns),
+            lateness: self.lateness,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

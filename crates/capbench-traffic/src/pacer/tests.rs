@@ -1,0 +1,259 @@
+use super::*;
+use crate::layout::FrameLayout;
+use crate::rates::Pps;
+use crate::recognise::{Recogniser, Seen, TagMetadata};
+use crate::transmit::Finish;
+use crate::units::Mtu;
+
+const TRIAL: TrialId = TrialId(5);
+static RUNNING: AtomicBool = AtomicBool::new(false);
+
+/// A transmit method on the heap that takes what it is told to.
+struct Null {
+    slots: Vec<Vec<u8>>,
+    frames: Vec<Vec<u8>>,
+    batches: Vec<usize>,
+    /// How long each submission takes.
+    delay: Duration,
+    /// Every n-th frame is refused and lost.
+    lose: Option<u64>,
+    /// Frames that a ring-like method keeps pending from each submission on.
+    keep: usize,
+    pending: Vec<Vec<u8>>,
+}
+
+impl Null {
+    fn new(batch: usize) -> Self {
+        let slots = vec![vec![0; 1600]; batch];
+        let (delay, lose, keep) = (Duration::ZERO, None, 0);
+        Self { slots, frames: Vec::new(), batches: Vec::new(), delay, lose, keep, pending: Vec::new() }
+    }
+}
+
+impl Transmit for Null {
+    fn room(&mut self) -> usize {
+        if self.pending.len() > self.keep { 0 } else { self.slots.len() }
+    }
+
+    fn slot(&mut self, index: usize) -> &mut [u8] {
+        &mut self.slots[index]
+    }
+
+    fn submit(&mut self, lengths: &[u16]) -> Result<Handed> {
+        let begun = Instant::now();
+        while begun.elapsed() < self.delay {
+            spin_loop();
+        }
+        self.batches.push(lengths.len());
+        for (slot, &length) in self.slots.iter().zip(lengths) {
+            self.pending.push(slot[..usize::from(length)].to_vec());
+        }
+        let mut handed = Handed::default();
+        let taken = self.pending.len().saturating_sub(self.keep);
+        for frame in self.pending.drain(..taken) {
+            self.frames.push(frame);
+            match self.lose {
+                Some(every) if (self.frames.len() as u64).is_multiple_of(every) => handed.refused_lost += 1,
+                _ => handed.accepted += 1,
+            }
+        }
+        Ok(handed)
+    }
+
+    fn finish(&mut self) -> Result<Finish> {
+        Ok(Finish { withdrawn: self.pending.len() as u64, ..Finish::default() })
+    }
+}
+
+fn plan(sizes: &str) -> FramePlan {
+    FramePlan::new(FrameLayout::default(), sizes.parse().unwrap(), Mtu(1500)).unwrap()
+}
+
+fn constant(rate: f64) -> Schedule {
+    Schedule::Constant(Pps::new(rate).unwrap())
+}
+
+fn send(null: &mut Null, plan: &FramePlan, schedule: Schedule, limits: Limits<'_>) -> SendReport {
+    let (schedule, start) = (&schedule, Instant::now());
+    let job = SendJob { plan, schedule, limits, trial: TRIAL, stream: StreamId(2), start };
+    let report = run(&job, null).unwrap();
+    assert_eq!(report.intended, report.unsent + report.sent);
+    assert_eq!(report.sent, report.accepted + report.refused_lost);
+    report
+}
+
+fn for_ms(milliseconds: u64, stop: &AtomicBool) -> Limits<'_> {
+    Limits { duration: Some(Duration::from_millis(milliseconds)), frames: None, stop }
+}
+
+fn count(frames: u64, stop: &AtomicBool) -> Limits<'_> {
+    Limits { duration: None, frames: Some(frames), stop }
+}
+
+#[test]
+fn every_intended_frame_is_sent_once_in_order_and_stamped() {
+    let (plan, mut null) = (plan("imix"), Null::new(64));
+    let report = send(&mut null, &plan, constant(20_000.0), count(1_000, &RUNNING));
+    assert_eq!((report.intended, report.sent, report.unsent), (1_000, 1_000, 0));
+    let recogniser = Recogniser::new(TRIAL, plan.layout(), None).unwrap();
+    let mut octets = 0;
+    for (number, frame) in null.frames.iter().enumerate() {
+        let seen = recogniser.look(frame, frame.len() as u32, TagMetadata::Absent);
+        let planned_ns = number as u64 * 50_000;
+        let (trial, stream, sequence) = (TRIAL, StreamId(2), number as u64);
+        assert_eq!(seen, Seen::Ours(Stamp { trial, stream, sequence, planned_ns }));
+        assert_eq!(frame.len(), plan.frame(number as u64).0.captured());
+        octets += frame.len() as u64 + 4;
+    }
+    assert_eq!(report.octets, octets);
+    assert!(report.elapsed >= Duration::from_nanos(999 * 50_000));
+}
+
+#[test]
+fn nothing_is_sent_before_its_time() {
+    let mut null = Null::new(64);
+    let start = Instant::now() + Duration::from_millis(5);
+    let (plan, schedule) = (plan("64"), constant(1_000.0));
+    let job = SendJob {
+        plan: &plan,
+        schedule: &schedule,
+        limits: count(10, &RUNNING),
+        trial: TRIAL,
+        stream: StreamId(0),
+        start,
+    };
+    let report = run(&job, &mut null).unwrap();
+    assert_eq!(report.sent, 10);
+    assert!(report.elapsed >= Duration::from_millis(9));
+    assert!(start.elapsed() >= Duration::from_millis(9));
+    assert_eq!(report.lateness.frames(), 10);
+}
+
+#[test]
+fn a_duration_gives_an_exact_number_of_frames() {
+    let mut null = Null::new(64);
+    let report = send(&mut null, &plan("64"), constant(10_000.0), for_ms(50, &RUNNING));
+    assert_eq!(report.intended, 500);
+    // A busy machine may keep the test from running near the end; then the rest is unsent, and said so.
+    assert_eq!(null.frames.len() as u64, report.sent);
+    let both = Limits { frames: Some(100), ..for_ms(50, &RUNNING) };
+    assert_eq!(send(&mut Null::new(64), &plan("64"), constant(10_000.0), both).sent, 100);
+}
+
+#[test]
+fn a_sender_that_is_too_slow_stops_in_time_and_says_what_is_unsent() {
+    let mut null = Null::new(4);
+    null.delay = Duration::from_millis(2);
+    let begun = Instant::now();
+    let report = send(&mut null, &plan("64"), constant(100_000.0), for_ms(40, &RUNNING));
+    assert_eq!(report.intended, 4_000);
+    assert!(report.sent <= 84, "{} frames of at most 4 per 2 ms", report.sent);
+    assert!(report.unsent >= 3_916);
+    // One batch may be under way at the end.
+    assert!(begun.elapsed() >= Duration::from_millis(40));
+    assert!(report.lateness.max().unwrap() >= Duration::from_millis(30));
+    assert!(report.lateness.p50().unwrap() >= Duration::from_millis(10));
+    assert!(report.lateness.p99().unwrap() <= report.lateness.max().unwrap());
+}
+
+#[test]
+fn due_frames_leave_in_one_batch() {
+    let mut null = Null::new(64);
+    null.delay = Duration::from_millis(1);
+    let report = send(&mut null, &plan("64"), constant(20_000.0), count(400, &RUNNING));
+    assert_eq!(report.sent, 400);
+    let largest = null.batches.iter().max().unwrap();
+    assert!(*largest >= 15 && *largest <= 64, "{largest}");
+    let bursts = Schedule::Bursts { frames: 16.try_into().unwrap(), rate: Pps::new(20_000.0).unwrap() };
+    let mut null = Null::new(64);
+    assert_eq!(send(&mut null, &plan("64"), bursts, count(160, &RUNNING)).sent, 160);
+    assert!(null.batches.iter().all(|batch| batch.is_multiple_of(16)), "{:?}", null.batches);
+}
+
+#[test]
+fn a_stop_flag_ends_the_phase() {
+    let stop = AtomicBool::new(false);
+    let report = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(20));
+            stop.store(true, Ordering::Relaxed);
+        });
+        send(&mut Null::new(64), &plan("64"), constant(1_000.0), for_ms(60_000, &stop))
+    });
+    assert_eq!(report.intended, 60_000);
+    assert!(report.sent >= 10 && report.unsent > 50_000, "{} sent", report.sent);
+    let stopped = AtomicBool::new(true);
+    assert_eq!(send(&mut Null::new(64), &plan("64"), Schedule::Maximum, for_ms(9, &stopped)).sent, 0);
+}
+
+#[test]
+fn without_a_plan_what_is_sent_was_intended() {
+    let report = send(&mut Null::new(64), &plan("64"), Schedule::Maximum, for_ms(5, &RUNNING));
+    assert!(report.sent > 64);
+    assert_eq!((report.intended, report.unsent), (report.sent, 0));
+    assert_eq!(report.lateness.summary(), None);
+    let mut null = Null::new(64);
+    let report = send(&mut null, &plan("64"), Schedule::Maximum, count(1_000, &RUNNING));
+    assert_eq!((report.intended, report.sent), (1_000, 1_000));
+    assert_eq!(null.batches[0], 64);
+}
+
+#[test]
+fn a_wait_loop_sends_single_frames() {
+    let mut null = Null::new(64);
+    let report = send(&mut null, &plan("64"), Schedule::WaitLoop { iterations: 100 }, count(50, &RUNNING));
+    assert_eq!((report.intended, report.sent), (50, 50));
+    assert!(null.batches.iter().all(|&batch| batch == 1));
+    let time = |iterations| {
+        let schedule = Schedule::WaitLoop { iterations };
+        send(&mut Null::new(1), &plan("64"), schedule, count(50, &RUNNING)).elapsed
+    };
+    assert!(time(1_000_000) > time(0));
+}
+
+#[test]
+fn random_arrivals_are_counted_exactly() {
+    let schedule = Schedule::Poisson { rate: Pps::new(20_000.0).unwrap(), seed: 3 };
+    let mut times = schedule.times().unwrap();
+    let mut expected = 0;
+    while times.next_ns() < 20_000_000 {
+        times.advance();
+        expected += 1;
+    }
+    let mut null = Null::new(64);
+    assert_eq!(send(&mut null, &plan("64"), schedule, for_ms(20, &RUNNING)).intended, expected);
+    let stopped = AtomicBool::new(true);
+    let report = send(&mut null, &plan("64"), schedule, for_ms(20, &stopped));
+    assert_eq!((report.intended, report.unsent), (expected, expected));
+    assert_eq!(send(&mut Null::new(64), &plan("64"), schedule, count(77, &RUNNING)).intended, 77);
+}
+
+#[test]
+fn refused_frames_were_sent_and_frames_left_in_a_ring_were_not() {
+    let mut null = Null::new(8);
+    null.lose = Some(10);
+    let report = send(&mut null, &plan("64"), Schedule::Maximum, count(100, &RUNNING));
+    assert_eq!((report.sent, report.accepted, report.refused_lost), (100, 90, 10));
+
+    let mut null = Null::new(8);
+    null.keep = 3;
+    let report = send(&mut null, &plan("imix"), Schedule::Maximum, count(100, &RUNNING));
+    assert_eq!((report.intended, report.sent, report.unsent), (100, 97, 3));
+    let octets: u64 = null.frames.iter().map(|frame| frame.len() as u64 + 4).sum();
+    assert_eq!(report.octets, octets);
+}
+
+#[test]
+fn a_phase_that_the_stamp_cannot_tell_is_refused() {
+    let (plan, schedule) = (plan("64"), Schedule::Maximum);
+    let limits = Limits { duration: Some(Duration::from_secs(79 * 3600)), frames: None, stop: &RUNNING };
+    let job = SendJob {
+        plan: &plan,
+        schedule: &schedule,
+        limits,
+        trial: TRIAL,
+        stream: StreamId(0),
+        start: Instant::now(),
+    };
+    assert!(run(&job, &mut Null::new(1)).unwrap_err().to_string().contains("78 hours"));
+}

@@ -1,0 +1,92 @@
+//! `packet-tx`: a transmit ring that the kernel reads from (PACKET_TX_RING, packet_mmap.rst).
+
+use super::{Finish, Handed, Opened, Transmit, TransmitConfig, TransmitFacts};
+use crate::error::Result;
+use capbench_sys::packet::{FrameGeometry, Kick, PacketSocket, Prefix, TransmitRing, Version};
+use std::time::{Duration, Instant};
+
+/// Frames up to this length are copied by the kernel in one piece; for larger ones attaching pages is cheaper.
+const COPIED_UP_TO: usize = 256;
+
+/// Least size of a block of the ring.
+const BLOCK_OCTETS: u32 = 1 << 16;
+
+/// How long the end of a phase waits for frames in the ring.
+const LAST_WAIT: Duration = Duration::from_millis(100);
+
+/// A packet socket and its transmit ring.
+#[derive(Debug)]
+pub struct PacketTx {
+    socket: PacketSocket,
+    ring: TransmitRing,
+    batch: usize,
+}
+
+impl PacketTx {
+    pub(super) fn open(config: &TransmitConfig) -> Result<Opened> {
+        let batch = config.checked_batch()?;
+        let (socket, send_buffer_bytes) = config.socket()?;
+        socket.set_version(Version::V2)?;
+        // Before the ring exists, or the kernel says EBUSY.
+        socket.set_vnet_header(config.vnet_header)?;
+        let prefix = if config.vnet_header {
+            Prefix::VnetHeader { copied_up_to: COPIED_UP_TO, head: config.head_octets }
+        } else {
+            Prefix::None
+        };
+        let slot_size = TransmitRing::slot_size(config.slot_octets(), prefix);
+        let geometry =
+            FrameGeometry::new(slot_size, config.ring_slots, slot_size.next_multiple_of(BLOCK_OCTETS))?;
+        let ring = TransmitRing::new(socket.transmit_frames(geometry)?, geometry, prefix)?;
+        config.bind(&socket)?;
+        let facts = TransmitFacts {
+            batch,
+            send_buffer_bytes,
+            qdisc_bypass: config.qdisc_bypass,
+            ring_slots: Some(geometry.frames()),
+            copied_up_to: Some(if config.vnet_header { COPIED_UP_TO } else { 0 }),
+        };
+        Ok(Opened { sender: Box::new(Self { socket, ring, batch }), facts })
+    }
+
+    /// Has the kernel send what is in the ring, once.
+    fn kick(&mut self) -> Result<Handed> {
+        let mut handed = Handed::default();
+        if let Kick::Refused = self.ring.kick(&self.socket)? {
+            handed.refused_repeated = 1;
+        }
+        handed.accepted = u64::from(self.ring.take_count()?);
+        Ok(handed)
+    }
+}
+
+impl Transmit for PacketTx {
+    #[inline]
+    fn room(&mut self) -> usize {
+        self.ring.room(self.batch as u32) as usize
+    }
+
+    #[inline]
+    fn slot(&mut self, index: usize) -> &mut [u8] {
+        self.ring.slot(index as u32)
+    }
+
+    fn submit(&mut self, lengths: &[u16]) -> Result<Handed> {
+        self.ring.request(lengths)?;
+        self.kick()
+    }
+
+    fn finish(&mut self) -> Result<Finish> {
+        let mut finish = Finish::default();
+        let begun = Instant::now();
+        while self.ring.pending() > 0 && begun.elapsed() < LAST_WAIT {
+            finish.handed += self.kick()?;
+        }
+        finish.withdrawn = u64::from(self.ring.withdraw());
+        while self.ring.in_flight() > 0 && begun.elapsed() < LAST_WAIT {
+            std::thread::yield_now();
+        }
+        finish.in_flight = u64::from(self.ring.in_flight());
+        Ok(finish)
+    }
+}

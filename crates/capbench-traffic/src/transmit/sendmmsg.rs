@@ -1,0 +1,70 @@
+//! `sendmmsg`: many frames a system call, copied by the kernel.
+
+use super::{Finish, Handed, Opened, Transmit, TransmitConfig, TransmitFacts};
+use crate::error::Result;
+use capbench_sys::packet::{PacketSocket, SendVector, Sent};
+
+/// A packet socket and a vector of slots.
+#[derive(Debug)]
+pub struct Sendmmsg {
+    socket: PacketSocket,
+    vector: SendVector,
+}
+
+impl Sendmmsg {
+    pub(super) fn open(config: &TransmitConfig) -> Result<Opened> {
+        let batch = config.checked_batch()?;
+        let (socket, send_buffer_bytes) = config.socket()?;
+        config.bind(&socket)?;
+        let facts = TransmitFacts {
+            batch,
+            send_buffer_bytes,
+            qdisc_bypass: config.qdisc_bypass,
+            ring_slots: None,
+            copied_up_to: None,
+        };
+        let vector = SendVector::new(batch, config.slot_octets());
+        Ok(Opened { sender: Box::new(Self { socket, vector }), facts })
+    }
+}
+
+impl Transmit for Sendmmsg {
+    #[inline]
+    fn room(&mut self) -> usize {
+        self.vector.frames()
+    }
+
+    #[inline]
+    fn slot(&mut self, index: usize) -> &mut [u8] {
+        self.vector.slot(index)
+    }
+
+    fn submit(&mut self, lengths: &[u16]) -> Result<Handed> {
+        let mut handed = Handed::default();
+        self.vector.set_lengths(lengths);
+        let mut next = 0;
+        while next < lengths.len() {
+            // The kernel stops at the first frame that it refuses, says how many came before it, and has lost it.
+            match self.vector.send(&self.socket, next..lengths.len())? {
+                Sent::Frames(count) if next + count >= lengths.len() => {
+                    handed.accepted += count as u64;
+                    next += count;
+                }
+                Sent::Frames(count) => {
+                    handed.accepted += count as u64;
+                    handed.refused_lost += 1;
+                    next += count + 1;
+                }
+                Sent::Refused => {
+                    handed.refused_lost += 1;
+                    next += 1;
+                }
+            }
+        }
+        Ok(handed)
+    }
+
+    fn finish(&mut self) -> Result<Finish> {
+        Ok(Finish::default())
+    }
+}
