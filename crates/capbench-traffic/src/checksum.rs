@@ -3,7 +3,7 @@
 /// The ones-complement sum of the 16-bit words of `bytes` in the machine's own order, not yet folded.
 ///
 /// The sum of swapped words is the swapped sum (RFC 1071 2B), so that whole machine words can be added. An odd last
-/// octet is padded with zero. Two sums may be added as long as each but the last began at an even offset.
+/// octet is padded with zero; sums of several pieces may be added if all but the last have an even length.
 #[inline]
 pub(crate) fn sum_native(bytes: &[u8]) -> u64 {
     // Four independent sums keep the adders of the CPU busy and let the compiler use vector registers.

@@ -10,8 +10,8 @@ use crate::layout::{
 use crate::stamp::{STAMP_OCTETS, Stamp, TrialId};
 use crate::units::{FCS_OCTETS, LEAST_FRAME_OCTETS};
 
-/// The least frame without FCS: hardware pads shorter ones to it.
-const PADDED_OCTETS: usize = (LEAST_FRAME_OCTETS - FCS_OCTETS) as usize;
+/// The network layer's part of the least frame: hardware pads shorter ones to it (IEEE 802.3 3.2.8).
+const PADDED_OCTETS: usize = (LEAST_FRAME_OCTETS - FCS_OCTETS) as usize - ETHERNET_OCTETS;
 
 /// What a captured frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,17 +87,15 @@ impl Recogniser {
         if !self.is_addressed_to_us(captured, packet, network_at) {
             return Seen::Foreign;
         }
+        let stamp = self.stamp(packet);
+        let verified = self.is_verified(packet, wire_length - network_at.min(wire_length));
+        if stamp.trial != self.trial && (verified || cut_short) {
+            return Seen::Foreign;
+        }
         if cut_short {
             return Seen::Truncated;
         }
-        let Some(stamp) = self.verified_stamp(captured, packet, wire_length - network_at.min(wire_length))
-        else {
-            return Seen::Corrupt;
-        };
-        if stamp.trial != self.trial {
-            return Seen::Foreign;
-        }
-        if self.fits_layout(captured, packet) && self.tag_fits(captured, inline, tag) {
+        if verified && self.fits_layout(captured, packet) && self.tag_fits(captured, inline, tag) {
             Seen::Ours(stamp)
         } else {
             Seen::Corrupt
@@ -135,42 +133,48 @@ impl Recogniser {
         ether_type && address && port
     }
 
-    /// The stamp, if lengths and checksums are right. `wire_length` counts from the network header.
-    fn verified_stamp(&self, captured: &[u8], packet: &[u8], wire_length: usize) -> Option<Stamp> {
-        let transport_at = self.transport_at();
-        let length = match self.layout.network {
-            Network::V4 => get(packet, 2),
-            Network::V6 => get(packet, 4) + NETWORK_V6_OCTETS,
-        };
-        // A short frame may have been padded on a real link; the padding may hold anything.
-        let padded = length < wire_length && captured.len() <= PADDED_OCTETS + TAG_OCTETS;
-        if (length != wire_length && !padded) || length < self.stamp_end || packet.len() > wire_length {
-            return None;
-        }
-        let segment = &packet[transport_at..length.min(packet.len())];
-        let segment_length = length - transport_at;
-        let (addresses, protocol) = match self.layout.network {
-            Network::V4 if fold(sum_native(&packet[..NETWORK_V4_OCTETS])) != u16::MAX => return None,
-            Network::V4 => (&packet[12..20], packet[9]),
-            Network::V6 => (&packet[8..40], packet[6]),
-        };
-        let sum = sum_native(addresses)
-            + sum_native(segment)
-            + u64::from(u16::from_ne_bytes([0, protocol]))
-            + u64::from((segment_length as u16).to_be());
-        if fold(sum) != u16::MAX {
-            return None;
-        }
+    /// The stamp of a packet that is long enough for one.
+    fn stamp(&self, packet: &[u8]) -> Stamp {
+        let segment = &packet[self.transport_at()..];
         let mut stamp = [0; STAMP_OCTETS];
         match self.layout.transport {
-            Transport::Udp if get(segment, 4) != segment_length => return None,
             Transport::Udp => stamp.copy_from_slice(&segment[8..8 + STAMP_OCTETS]),
             Transport::Tcp => {
                 stamp[..8].copy_from_slice(&segment[4..12]);
                 stamp[8..].copy_from_slice(&segment[18..24]);
             }
         }
-        Some(Stamp::from_bytes(stamp))
+        Stamp::from_bytes(stamp)
+    }
+
+    /// Whether lengths and checksums are right. `wire_length` counts from the network header.
+    fn is_verified(&self, packet: &[u8], wire_length: usize) -> bool {
+        let transport_at = self.transport_at();
+        let length = match self.layout.network {
+            Network::V4 => get(packet, 2),
+            Network::V6 => get(packet, 4) + NETWORK_V6_OCTETS,
+        };
+        // A short frame may have been padded on a real link; the padding may hold anything.
+        let padded = length < wire_length && wire_length <= PADDED_OCTETS;
+        if (length != wire_length && !padded) || length < self.stamp_end || packet.len() > wire_length {
+            return false;
+        }
+        // Of a frame that a snapshot length cut, the missing octets are zero and add nothing.
+        let segment = &packet[transport_at..length.min(packet.len())];
+        let segment_length = length - transport_at;
+        let (addresses, protocol) = match self.layout.network {
+            Network::V4 if fold(sum_native(&packet[..NETWORK_V4_OCTETS])) != u16::MAX => return false,
+            Network::V4 => (&packet[12..20], packet[9]),
+            Network::V6 => (&packet[8..40], packet[6]),
+        };
+        if self.layout.transport == Transport::Udp && get(segment, 4) != segment_length {
+            return false;
+        }
+        let sum = sum_native(addresses)
+            + sum_native(segment)
+            + u64::from(u16::from_ne_bytes([0, protocol]))
+            + u64::from((segment_length as u16).to_be());
+        fold(sum) == u16::MAX
     }
 
     /// Whether the fields that no checksum covers, and the flow, are those of the layout.
@@ -307,6 +311,9 @@ mod tests {
                 );
             }
             assert_eq!(recogniser.look(&[], 100, TagMetadata::Absent), Seen::Foreign);
+            let next = Recogniser::new(TrialId(8), &layout, None).unwrap();
+            let seen = next.look(&frame[..frame.len() - 1], frame.len() as u32, TagMetadata::Absent);
+            assert_eq!(seen, Seen::Foreign, "a cut frame of another trial");
         }
     }
 

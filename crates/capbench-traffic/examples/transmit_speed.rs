@@ -1,0 +1,44 @@
+//! How fast each transmit method is on an interface, at its maximum and by a schedule.
+//!
+//! `cargo run --release -p capbench-traffic --example transmit_speed -- INTERFACE [SIZE [PPS]]`; needs CAP_NET_RAW.
+
+use capbench_sys::host::interface::index_of;
+use capbench_traffic::transmit::METHODS;
+use capbench_traffic::{
+    FrameLayout, FramePlan, Limits, Mtu, Pps, Schedule, SendJob, Sizes, StreamId, TransmitConfig, TrialId,
+};
+use std::error::Error;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let interface = index_of(&arguments.next().ok_or("which interface?")?)?;
+    let sizes: Sizes = arguments.next().as_deref().unwrap_or("64").parse()?;
+    let rate: Pps = arguments.next().as_deref().unwrap_or("100k").parse()?;
+    let plan = FramePlan::new(FrameLayout::default(), sizes, Mtu(1500))?;
+    let stop = AtomicBool::new(false);
+    for method in METHODS {
+        let mut opened = (method.open)(&TransmitConfig::for_plan(interface, &plan))?;
+        println!("{}: {:?}", method.name, opened.facts);
+        for schedule in [Schedule::Maximum, Schedule::Constant(rate)] {
+            let limits = Limits { duration: Some(Duration::from_secs(2)), frames: None, stop: &stop };
+            let (trial, stream, start) = (TrialId(1), StreamId(0), Instant::now());
+            let job = SendJob { plan: &plan, schedule: &schedule, limits, trial, stream, start };
+            let report = opened.sender.send(&job)?;
+            let pps = report.sent as f64 / report.elapsed.as_secs_f64();
+            println!("  {schedule:?}: {pps:.0} frames/s; {:?}", report.lateness.summary());
+            println!(
+                "    intended {} sent {} accepted {} refused_lost {} refused_repeated {} unsent {} in_flight {}",
+                report.intended,
+                report.sent,
+                report.accepted,
+                report.refused_lost,
+                report.refused_repeated,
+                report.unsent,
+                report.in_flight
+            );
+        }
+    }
+    Ok(())
+}
