@@ -151,14 +151,13 @@ impl Links {
             interface: what.into(),
             reason: "does not exist; `ip link` lists those that do".into(),
         };
-        let answers =
-            self.request(RouteNetlinkMessage::GetLink(request), 0).map_err(|source| {
-                match source.raw_os_error() {
-                    // Names longer than 15 bytes are refused with ERANGE (or EINVAL) before they are looked for.
-                    Some(NO_DEVICE | OUT_OF_RANGE | INVALID) => missing(),
-                    _ => netlink_error(what, "read it", source),
-                }
-            })?;
+        let answers = self.request(RouteNetlinkMessage::GetLink(request), 0).map_err(|source| {
+            match source.raw_os_error() {
+                // Names longer than 15 bytes are refused with ERANGE (or EINVAL) before they are looked for.
+                Some(NO_DEVICE | OUT_OF_RANGE | INVALID) => missing(),
+                _ => netlink_error(what, "read it", source),
+            }
+        })?;
         answers.iter().find_map(message::link).ok_or_else(missing)
     }
 

@@ -1,6 +1,8 @@
 //! Packets per CPU in the kernel's receive path: `/proc/net/softnet_stat` (net/core/net-procfs.c,
 //! `softnet_seq_show`). Its counters are 32 bits wide and wrap; they count for the whole host, in every namespace.
 
+use std::ops::RangeInclusive;
+
 use capbench_sys::host::CpuId;
 use serde::Serialize;
 
@@ -110,12 +112,31 @@ impl SoftnetSnapshot {
 }
 
 /// Share (0 to 1) of the packets between the snapshots that `expected` processed; `None` where there were none.
-/// The counters are the host's: other traffic of the host counts too.
+/// The counters are the host's: other traffic of the host counts too. [`kernel_cpu_bounds`] takes it into account.
 pub fn verify_kernel_cpu(before: &SoftnetSnapshot, after: &SoftnetSnapshot, expected: CpuId) -> Option<f64> {
     let deltas = after.since(before);
     let total: u64 = deltas.iter().map(|delta| delta.processed).sum();
     let there: u64 = deltas.iter().filter(|delta| delta.cpu == expected).map(|delta| delta.processed).sum();
     (total > 0).then(|| there as f64 / total as f64)
+}
+
+/// Between which shares (0 to 1) of a trial's own `packets` the CPU `expected` processed, whatever else the host received
+/// meanwhile: at least those that no other CPU can have processed, at most all that it did process. `None` where
+/// `packets` is 0.
+pub fn kernel_cpu_bounds(
+    before: &SoftnetSnapshot,
+    after: &SoftnetSnapshot,
+    expected: CpuId,
+    packets: u64,
+) -> Option<RangeInclusive<f64>> {
+    let deltas = after.since(before);
+    let processed = |there: bool| deltas.iter().filter(move |delta| (delta.cpu == expected) == there);
+    let (there, elsewhere): (u64, u64) = (
+        processed(true).map(|delta| delta.processed).sum(),
+        processed(false).map(|delta| delta.processed).sum(),
+    );
+    let share = |count: u64| count as f64 / packets as f64;
+    (packets > 0).then(|| share(packets.saturating_sub(elsewhere))..=share(packets.min(there)))
 }
 
 /// The CPU that processed the most packets between the snapshots, and its share (0 to 1); `None` where there were none.
@@ -186,6 +207,17 @@ mod tests {
         assert_eq!(busiest_kernel_cpu(&before, &after), Some((CpuId::new(1), 0.9)));
         assert_eq!(verify_kernel_cpu(&after, &after, CpuId::new(1)), None);
         assert_eq!(busiest_kernel_cpu(&after, &after), None);
+    }
+
+    #[test]
+    fn foreign_traffic_widens_the_bounds() {
+        let (before, after) = (with_processed(100, 100), with_processed(130, 200));
+        let bounds = |packets| kernel_cpu_bounds(&before, &after, CpuId::new(1), packets);
+        // 30 packets were processed on CPU 0: they can be foreign, or some of these 100.
+        assert_eq!(bounds(100), Some(0.7..=1.0));
+        assert_eq!(bounds(20), Some(0.0..=1.0));
+        assert_eq!(bounds(0), None);
+        assert_eq!(kernel_cpu_bounds(&before, &after, CpuId::new(0), 100), Some(0.0..=0.3));
     }
 
     #[test]

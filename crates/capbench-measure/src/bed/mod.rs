@@ -23,7 +23,7 @@ pub use placement::Placement;
 pub use privilege::{Privilege, prepare_process};
 pub use side::Side;
 
-pub use crate::accounts::softnet::verify_kernel_cpu;
+pub use crate::accounts::softnet::{kernel_cpu_bounds, verify_kernel_cpu};
 
 /// What a virtual pair shall be like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

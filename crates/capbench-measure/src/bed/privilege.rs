@@ -2,7 +2,7 @@
 
 use capbench_sys::SysError;
 use capbench_sys::host::capability::{self, Capability};
-use capbench_sys::host::namespace;
+use capbench_sys::host::{identity, namespace};
 
 use crate::{MeasureError, Result};
 
@@ -33,6 +33,8 @@ struct HostSettings {
     apparmor: Option<u64>,
     /// Whether system calls of this process are filtered, as containers do.
     seccomp: bool,
+    /// Whether the process runs as root, so that sudo gives it nothing.
+    root: bool,
 }
 
 /// Gets the process ready to make test beds. To be called first in `main`, before any thread is started: a process with
@@ -99,6 +101,11 @@ fn diagnose(what: &str, settings: &HostSettings) -> MeasureError {
             "a seccomp filter, probably a container's, is in force",
             "run it outside the container, or give the container CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW".into(),
         )
+    } else if settings.root {
+        (
+            "this root lacks capabilities",
+            "give the process CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW, or run it as another user".into(),
+        )
     } else {
         ("no setting that forbids it was found", "run it with sudo".into())
     };
@@ -117,6 +124,7 @@ impl HostSettings {
             max_net: setting("user/max_net_namespaces"),
             apparmor: setting("kernel/apparmor_restrict_unprivileged_userns"),
             seccomp: filtered(&status),
+            root: identity::effective().uid == 0,
         }
     }
 }
@@ -147,6 +155,7 @@ mod tests {
         assert!(ubuntu.contains("AppArmor") && ubuntu.contains("`userns,`"), "{ubuntu}");
         let container = message(HostSettings { seccomp: true, apparmor: Some(0), ..none });
         assert!(container.contains("seccomp"), "{container}");
+        assert!(message(HostSettings { root: true, ..none }).contains("run it as another user"));
         assert!(message(none).ends_with("run it with sudo"));
     }
 
