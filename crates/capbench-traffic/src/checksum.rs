@@ -6,23 +6,14 @@
 /// octet is padded with zero; sums of several pieces may be added if all but the last have an even length.
 #[inline]
 pub(crate) fn sum_native(bytes: &[u8]) -> u64 {
-    // Four independent sums keep the adders of the CPU busy and let the compiler use vector registers.
-    let mut lanes = [0_u64; 4];
-    let mut blocks = bytes.chunks_exact(16);
-    for block in &mut blocks {
-        for (lane, word) in lanes.iter_mut().zip(block.chunks_exact(4)) {
-            *lane += u64::from(u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
-        }
-    }
-    let mut words = blocks.remainder().chunks_exact(4);
-    for word in &mut words {
-        lanes[0] += u64::from(u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
-    }
+    // 32-bit words in 64-bit sums cannot overflow, and the compiler makes vector instructions of this loop.
+    let (words, rest) = bytes.as_chunks::<4>();
+    let sum: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
     let mut last = [0; 4];
-    let rest = words.remainder();
-    last[..rest.len()].copy_from_slice(rest);
-    lanes[1] += u64::from(u32::from_ne_bytes(last));
-    lanes.iter().sum()
+    for (to, from) in last.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    sum + u64::from(u32::from_ne_bytes(last))
 }
 
 /// A sum folded into 16 bits.

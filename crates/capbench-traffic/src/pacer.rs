@@ -247,6 +247,9 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
 
     fn report(mut self, planned: Option<u64>) -> Result<SendReport> {
         let finish = self.transmit.finish()?;
+        if finish.handed.sent() > 0 {
+            self.last_ns = self.now_ns().unwrap_or(self.last_ns);
+        }
         self.handed += finish.handed;
         let sent = self.handed.sent();
         // What a ring gave back is the end of what was submitted.

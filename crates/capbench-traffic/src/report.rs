@@ -33,8 +33,8 @@ pub struct SendReport {
     pub lateness: Lateness,
 }
 
-/// How long after its planned time each frame had been handed over (the return of the call that did it), at a
-/// resolution of 1 %. Measured from the plan, a stalled sender cannot hide its stall.
+/// How long after its planned time each frame had been handed over (the return of the call that did it, even if the
+/// frame stayed in a ring), at a resolution of 1 %. Measured from the plan, a stalled sender cannot hide its stall.
 #[derive(Debug, Clone)]
 pub struct Lateness(Histogram<u64>);
 

@@ -133,14 +133,19 @@ impl Period {
     fn times(self, number: u64) -> u64 {
         let divisor = u128::from(self.divisor);
         let number = u128::from(number);
-        (number * (self.dividend / divisor) + number * (self.dividend % divisor) / divisor) as u64
+        saturated(number * (self.dividend / divisor) + number * (self.dividend % divisor) / divisor)
     }
 
     /// `round(duration / period)`.
     fn frames_in(self, duration: Duration) -> u64 {
         let doubled = duration.as_nanos().saturating_mul(2 * u128::from(self.divisor));
-        (doubled.saturating_add(self.dividend) / (2 * self.dividend)) as u64
+        saturated(doubled.saturating_add(self.dividend) / (2 * self.dividend))
     }
+}
+
+/// Times beyond 584 years are that late.
+fn saturated(number: u128) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
 }
 
 /// Points at equal distances, by adding quotient and remainder.
@@ -160,7 +165,7 @@ impl Grid {
         let frames = u128::from(frames);
         let rest = dividend % divisor * frames;
         Self {
-            whole: (dividend / divisor * frames + rest / divisor) as u64,
+            whole: saturated(dividend / divisor * frames + rest / divisor),
             remainder: (rest % divisor) as u64,
             divisor: period.divisor,
             carried: 0,
@@ -174,7 +179,7 @@ impl Grid {
         self.carried += self.remainder;
         if self.carried >= self.divisor {
             self.carried -= self.divisor;
-            self.whole + 1
+            self.whole.saturating_add(1)
         } else {
             self.whole
         }
@@ -218,14 +223,14 @@ impl PlannedTimes {
                 *left -= 1;
                 if *left == 0 {
                     *left = *burst;
-                    self.next_ns += grid.step();
+                    self.next_ns = self.next_ns.saturating_add(grid.step());
                 }
             }
             Shape::Poisson { random, rate, at } => {
                 // 53 random bits as a number in (0, 1], whose logarithm exists.
                 let uniform = ((random.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64);
                 let distance_ns = -uniform.ln() * 1e9 / rate.get();
-                *at += (distance_ns * 65_536.0) as u64;
+                *at = at.saturating_add((distance_ns * 65_536.0) as u64);
                 self.next_ns = *at >> 16;
             }
         }

@@ -106,7 +106,7 @@ impl Sizes {
             Self::List(sizes) => sizes.clone(),
             Self::Random { from, to, seed } => {
                 let mut random = Xoshiro256PlusPlus::seed_from_u64(*seed);
-                let range = u64::from(to.octets() - from.octets()) + 1;
+                let range = u64::from(to.octets().saturating_sub(from.octets())) + 1;
                 (0..RANDOM_PERIOD).filter_map(|_| drawn(&mut random, *from, range)).collect()
             }
             Self::Incremental { from, to, step } => (from.octets()..=to.octets())

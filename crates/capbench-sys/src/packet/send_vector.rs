@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
 use super::socket::PacketSocket;
-use crate::error::{Result, check};
+use crate::error::{Result, SysError};
 
 /// What the kernel did with the frames of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ fn outcome(code: isize, what: &str) -> Result<Option<Sent>> {
     match Error::last_os_error().raw_os_error() {
         Some(libc::ENOBUFS) => Ok(Some(Sent::Refused)),
         Some(libc::EINTR) => Ok(None),
-        _ => check(-1, || what.to_owned()).map(|_| None),
+        _ => Err(SysError::last(what)),
     }
 }
 

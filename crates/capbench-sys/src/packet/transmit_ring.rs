@@ -14,7 +14,7 @@ use super::geometry::{FrameGeometry, FrameVersion, align};
 use super::mapping::Mapping;
 use super::socket::PacketSocket;
 use super::status::{StatusWord, give_release, read_acquire};
-use crate::error::{Result, SysError, check};
+use crate::error::{Result, SysError};
 
 /// Where the frame (or its prefix) begins in a slot: `tp_hdrlen - sizeof(struct sockaddr_ll)`.
 const DATA_OFFSET: usize = FrameVersion::V2.address_offset();
@@ -174,7 +174,7 @@ impl TransmitRing {
             Some(libc::ENOBUFS) => Ok(Kick::Refused),
             // The send buffer is full, or a signal came: the rest stays in the ring for the next kick.
             Some(libc::EAGAIN | libc::EINTR) => Ok(Kick::Done),
-            _ => check(-1, || "send through a packet transmit ring".into()).map(|_| Kick::Done),
+            _ => Err(SysError::last("send through a packet transmit ring")),
         }
     }
 

@@ -63,7 +63,8 @@ impl PacketTx {
 impl Transmit for PacketTx {
     #[inline]
     fn room(&mut self) -> usize {
-        self.ring.room(self.batch as u32) as usize
+        // What the kernel refused goes first. A ring that filled up behind it would be sent after the phase's end.
+        self.ring.room((self.batch as u32).saturating_sub(self.ring.pending())) as usize
     }
 
     #[inline]
