@@ -46,15 +46,22 @@ pub struct KernelReceive {
 }
 
 /// CPU time of an application that shares its CPU with the kernel's receive work, in ns.
+///
+/// Charged time and kernel's work together are certain; how they divide is not, where soft interrupts are sampled at the
+/// timer tick. A tick that falls due while interrupts are off is served when the soft interrupt has just begun, and
+/// counts for that. Measured on Linux 6.18 in a virtual machine, against a loop of known cost under RPS load: of 1.98 s
+/// charged, 1.86 s were sampled as soft interrupts, while the loop made progress worth 0.52 s, and not 0.12 s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ApplicationTime {
-    /// What the scheduler charged to its threads.
+    /// What the scheduler charged to its threads: the own time is at most this.
     pub charged_ns: u64,
-    /// Soft interrupts that were charged to the threads though the kernel did the work: an upper bound, because some of
-    /// them can have run while the CPU was idle.
+    /// Soft interrupts that were charged to the threads though the kernel did the work: an upper bound, for the reason
+    /// above and because some of them can have run while the CPU was idle.
     pub interrupted_ns: u64,
-    /// `charged_ns` without `interrupted_ns`: the application's own time. It is at least this and at most `charged_ns`.
+    /// `charged_ns` without `interrupted_ns`: the own time is at least this.
     pub own_ns: u64,
+    /// Whether `own_ns` is the own time itself, because nothing that the kernel did was charged to the threads.
+    pub exact: bool,
 }
 
 impl KernelWorkProbe {
@@ -135,12 +142,12 @@ pub fn application_time(
     kernel: Option<&KernelReceive>,
     excluded: Option<bool>,
 ) -> Option<ApplicationTime> {
-    let interrupted_ns = match (kernel, excluded) {
-        (None, _) | (_, Some(true)) => 0,
+    let (interrupted_ns, exact) = match (kernel, excluded) {
+        (None, _) | (_, Some(true)) => (0, true),
         (Some(_), None) => return None,
-        (Some(kernel), Some(false)) => kernel.interrupting_ns()?.min(charged_ns),
+        (Some(kernel), Some(false)) => (kernel.interrupting_ns()?.min(charged_ns), false),
     };
-    Some(ApplicationTime { charged_ns, interrupted_ns, own_ns: charged_ns - interrupted_ns })
+    Some(ApplicationTime { charged_ns, interrupted_ns, own_ns: charged_ns - interrupted_ns, exact })
 }
 
 #[cfg(test)]
@@ -163,7 +170,7 @@ mod tests {
     #[test]
     fn interruptions_are_taken_off_where_the_scheduler_charged_them() {
         let time = application_time(200, Some(&kernel(100, Some(40))), Some(false)).unwrap();
-        assert_eq!((time.charged_ns, time.interrupted_ns, time.own_ns), (200, 60, 140));
+        assert_eq!((time.charged_ns, time.interrupted_ns, time.own_ns, time.exact), (200, 60, 140, false));
         let time = application_time(30, Some(&kernel(100, Some(40))), Some(false)).unwrap();
         assert_eq!((time.interrupted_ns, time.own_ns), (30, 0));
     }
@@ -171,7 +178,8 @@ mod tests {
     #[test]
     fn nothing_is_taken_off_where_nothing_was_charged() {
         assert_eq!(application_time(200, Some(&kernel(100, Some(0))), Some(true)).unwrap().own_ns, 200);
-        assert_eq!(application_time(200, None, None).unwrap().own_ns, 200);
+        let time = application_time(200, None, None).unwrap();
+        assert_eq!((time.own_ns, time.exact), (200, true));
     }
 
     #[test]
