@@ -53,6 +53,8 @@ pub struct Running {
     pub geometry: String,
     /// Where frame times come from.
     pub time_source: &'static str,
+    /// Whether a VLAN tag that the kernel removed is told beside the frame.
+    pub vlan_metadata: bool,
     /// Whether a socket filter runs in front of the method.
     pub filtered: bool,
 }

@@ -16,6 +16,8 @@ pub struct Method {
     pub privilege: &'static str,
     /// The command line's options that it heeds.
     pub options: &'static [&'static str],
+    /// Whether its options can be, before anything is opened.
+    pub check: fn(&Interface, &CaptureOptions) -> Result<()>,
     /// Whether it can run here, or why not.
     pub supported: fn() -> std::result::Result<(), String>,
 }

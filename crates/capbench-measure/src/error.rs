@@ -9,6 +9,12 @@ pub enum MeasureError {
     /// A system call failed; the message names the call.
     #[error(transparent)]
     Sys(#[from] capbench_sys::SysError),
+    /// A capture method could not be opened or failed.
+    #[error(transparent)]
+    Capture(#[from] capbench_capture::CaptureError),
+    /// Traffic could not be planned or sent.
+    #[error(transparent)]
+    Traffic(#[from] capbench_traffic::TrafficError),
     /// A file of the kernel or of the user could not be read or written.
     #[error("{attempt} {}: {source}", path.display())]
     File {

@@ -1,11 +1,34 @@
 //! Trials, accounts, the ledger, the test bed, findings and results of capbench.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`trial`], [`laboratory`] | the seams: one load for one duration, and where it runs |
+//! | [`live`], [`simulated`] | the two paths: a real one, and one that is computed |
+//! | [`receiver`], [`sequence`], [`work`] | the application of a trial: verifies every frame and does its work |
+//! | [`ledger`] | where each frame went |
+//! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
+//! | [`accounts`] | CPU time and kernel counters |
+//! | [`bench`] | the plan of the main job |
+//! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
 
 #![forbid(unsafe_code)]
 
 pub mod accounts;
 pub mod bed;
+pub mod bench;
 pub mod environment;
 mod error;
+pub mod findings;
+pub mod laboratory;
+pub mod ledger;
 pub mod links;
+pub mod live;
+pub mod placement;
+pub mod receiver;
+pub mod results;
+pub mod sequence;
+pub mod simulated;
+pub mod trial;
+pub mod work;
 
 pub use error::{MeasureError, Result};

@@ -29,8 +29,10 @@ pub type Result<T> = std::result::Result<T, SysError>;
 
 impl SysError {
     /// The current `errno` as the reason why `what` failed; to be made directly after the failed call.
-    pub fn last(what: impl Into<String>) -> Self {
-        Self::Call { what: what.into(), source: io::Error::last_os_error() }
+    pub fn last(what: impl FnOnce() -> String) -> Self {
+        // Before `what` allocates: an allocation may overwrite errno.
+        let source = io::Error::last_os_error();
+        Self::Call { what: what(), source }
     }
 
     /// A refused argument of `what`.
@@ -49,5 +51,8 @@ impl SysError {
 
 /// The one place where return codes of system calls are tested: a negative `code` becomes an error.
 pub(crate) fn check(code: libc::c_int, what: impl FnOnce() -> String) -> Result<libc::c_int> {
-    if code < 0 { Err(SysError::last(what())) } else { Ok(code) }
+    if code >= 0 {
+        return Ok(code);
+    }
+    Err(SysError::last(what))
 }

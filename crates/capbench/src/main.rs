@@ -1,1 +1,28 @@
-fn main() {}
+//! capbench: which capture method captures every packet on this host, up to what rate, at what CPU cost, and where is a
+//! packet lost when one is lost.
+
+#![forbid(unsafe_code)]
+
+mod cli;
+mod commands;
+mod exit;
+mod progress;
+mod stop;
+mod summary;
+mod table;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> std::process::ExitCode {
+    // Flags are understood before anything of the host is looked at, so that --help can never fail.
+    let cli = Cli::parse();
+    let done = match &cli.command {
+        Command::Bench(flags) => commands::bench::run(flags),
+        Command::Send(flags) => commands::send::run(flags),
+        Command::Count(flags) => commands::count::run(flags),
+        Command::Methods(flags) => commands::methods::run(flags),
+    };
+    exit::code(done)
+}

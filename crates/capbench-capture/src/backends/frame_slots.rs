@@ -64,6 +64,7 @@ impl FrameSlots {
                     FrameVersion::V1 => "kernel, software, microseconds",
                     FrameVersion::V2 => "kernel, software",
                 },
+                vlan_metadata: version == FrameVersion::V2,
                 filtered,
             },
             context,
@@ -95,6 +96,11 @@ impl Batch for Slots<'_> {
     fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         self.0.frames()
     }
+}
+
+/// Whether the ring can be.
+pub(super) fn check(interface: &Interface, options: &CaptureOptions) -> Result<()> {
+    geometry(interface, options).map(drop)
 }
 
 /// The ring's sizes: as many slots as fit into the memory asked for. Slots hold the interface's largest frame unless

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capbench_sys::packet::{FrameVersion, Version};
 
-use super::frame_slots::{FrameSlots, Slots};
+use super::frame_slots::{self, FrameSlots, Slots};
 use super::socket_setup::probe;
 use crate::capture::{Capture, Running};
 use crate::counters::Counters;
@@ -19,6 +19,7 @@ pub static METHOD: Method = Method {
     summary: "TPACKET_V1: ring of slots, microsecond stamps, no VLAN tag",
     privilege: "CAP_NET_RAW",
     options: &["--ring", "--block", "--frame", "--snaplen", "--no-promiscuous", "--spin", "--direction"],
+    check: frame_slots::check,
     supported: || probe(Some(Version::V1)),
 };
 

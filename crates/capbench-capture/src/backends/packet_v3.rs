@@ -26,6 +26,7 @@ pub static METHOD: Method = Method {
         "--spin",
         "--direction",
     ],
+    check: |_, options| geometry(options).map(drop),
     supported: || probe(Some(Version::V3)),
 };
 
@@ -69,6 +70,7 @@ impl PacketV3 {
                     geometry.retire_timeout_ms()
                 ),
                 time_source: "kernel, software",
+                vlan_metadata: true,
                 filtered,
             },
             context,

@@ -18,6 +18,7 @@ pub static METHOD: Method = Method {
     summary: "one recvmsg call per frame, copied from the socket's queue",
     privilege: "CAP_NET_RAW",
     options: &COMMON_OPTIONS,
+    check: |_, options| options.checked_ring().map(drop),
     supported: || probe(None),
 };
 
@@ -115,6 +116,7 @@ impl SocketReader {
                     if frames == 1 { "" } else { "s" }
                 ),
                 time_source: "kernel, software (SO_TIMESTAMPNS)",
+                vlan_metadata: true,
                 filtered,
             },
             context,

@@ -17,6 +17,7 @@ pub static METHOD: Method = Method {
     summary: "up to 64 frames per recvmmsg call, copied from the socket's queue",
     privilege: "CAP_NET_RAW",
     options: &COMMON_OPTIONS,
+    check: |_, options| options.checked_ring().map(drop),
     supported: || probe(None),
 };
 

@@ -1,6 +1,6 @@
 //! How much CPU time the kernel spent on receiving, and what an application would have cost without being interrupted.
 
-use capbench_sys::host::{CpuId, ThreadId};
+use capbench_sys::host::{CpuId, ThreadId, clock};
 use serde::Serialize;
 
 use super::cpu::{CpuSnapshot, CpuTimes, CpuWindow, tick_ns};
@@ -21,6 +21,7 @@ pub struct KernelWorkProbe {
 #[derive(Debug, Clone)]
 pub struct KernelWorkSnapshot {
     cpu: CpuId,
+    monotonic_ns: u64,
     times: CpuSnapshot,
     ksoftirqd: Option<ThreadTimes>,
     napi: Option<Vec<ThreadTimes>>,
@@ -87,6 +88,7 @@ impl KernelWorkProbe {
             |threads: &Vec<ThreadId>| threads.iter().map(|thread| ThreadTimes::read(*thread)).collect();
         Ok(KernelWorkSnapshot {
             cpu: self.cpu,
+            monotonic_ns: clock::monotonic_ns(),
             times: CpuSnapshot::read()?,
             ksoftirqd: self.ksoftirqd.and_then(ThreadTimes::read),
             napi: self.napi.as_ref().and_then(read_all),
@@ -98,6 +100,14 @@ impl KernelWorkSnapshot {
     /// The times of every CPU since `before`.
     pub fn cpus_since(&self, before: &Self) -> CpuWindow {
         self.times.since(&before.times)
+    }
+
+    /// Time since `before` in which the CPU was neither idle nor taken away by the hypervisor. Idle time is measured at
+    /// its ends, not sampled, wherever the timer tick stops on idle CPUs (CONFIG_NO_HZ_IDLE, NO_HZ_FULL).
+    pub fn busy_ns_since(&self, before: &Self) -> Option<u64> {
+        let times = self.cpus_since(before).of(self.cpu)?;
+        let elapsed = self.monotonic_ns.checked_sub(before.monotonic_ns)?;
+        Some(elapsed.saturating_sub(times.idle_ns + times.iowait_ns + times.steal_ns))
     }
 
     /// The kernel's receive work since `before`, a snapshot of the same probe; `None` where the times of the CPU or of a

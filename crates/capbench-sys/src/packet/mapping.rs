@@ -48,7 +48,7 @@ impl Mapping {
             )
         };
         if base == libc::MAP_FAILED {
-            return Err(SysError::last(format!("mmap of a packet ring of {length} bytes")));
+            return Err(SysError::last(|| format!("mmap of a packet ring of {length} bytes")));
         }
         let base = NonNull::new(base.cast()).ok_or_else(|| SysError::argument("mmap", "address 0"))?;
         Ok(Self { base, length, backing: Backing::Kernel })

@@ -133,7 +133,7 @@ impl ReceiveVector {
     fn nothing(what: &str) -> Result<()> {
         match std::io::Error::last_os_error().kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(()),
-            _ => Err(SysError::last(what)),
+            _ => Err(SysError::last(|| what.into())),
         }
     }
 

@@ -136,7 +136,7 @@ fn outcome(code: isize, what: &str) -> Result<Option<Sent>> {
     match Error::last_os_error().raw_os_error() {
         Some(libc::ENOBUFS) => Ok(Some(Sent::Refused)),
         Some(libc::EINTR) => Ok(None),
-        _ => Err(SysError::last(what)),
+        _ => Err(SysError::last(|| what.into())),
     }
 }
 

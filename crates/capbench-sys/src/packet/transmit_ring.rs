@@ -174,7 +174,7 @@ impl TransmitRing {
             Some(libc::ENOBUFS) => Ok(Kick::Refused),
             // The send buffer is full, or a signal came: the rest stays in the ring for the next kick.
             Some(libc::EAGAIN | libc::EINTR) => Ok(Kick::Done),
-            _ => Err(SysError::last("send through a packet transmit ring")),
+            _ => Err(SysError::last(|| "send through a packet transmit ring".into())),
         }
     }
 

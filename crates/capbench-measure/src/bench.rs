@@ -1,0 +1,282 @@
+//! The main job: methods x frame sizes x placements, first each at maximum load, then all at one load that the slowest
+//! can hold, so that CPU cost is compared at equal work.
+
+use std::time::Duration;
+
+use capbench_traffic::rates::Pps;
+
+use crate::error::{MeasureError, Result};
+use crate::laboratory::{Laboratory, Setup};
+use crate::placement::PlacementChoice;
+use crate::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
+
+/// What a bench runs.
+#[derive(Clone, Debug)]
+pub struct BenchPlan {
+    /// Methods, in the order of the table.
+    pub methods: Vec<String>,
+    /// Set-ups without method and placement, one for each frame size.
+    pub sizes: Vec<Setup>,
+    /// Placements.
+    pub placements: Vec<PlacementChoice>,
+    /// Length of a trial.
+    pub duration: Duration,
+    /// A load that takes the place of both phases.
+    pub rate: Option<Pps>,
+}
+
+/// Of what the slowest method delivered at maximum load, the share that is tried first as the common load. Under
+/// overload a method delivers less than it could hold, so most hold it at once.
+const FIRST_SHARE: f64 = 0.7;
+/// By how much the common load is lowered when a method loses frames at it.
+const NEXT_SHARE: f64 = 0.6;
+/// How often it is lowered before the group is left as it is.
+const ROUNDS: usize = 4;
+/// The least common load.
+const LEAST_PPS: f64 = 1000.0;
+/// What a trial takes beside sending: opening rings, draining, reading counters. Only for the estimate.
+const OVERHEAD: Duration = Duration::from_millis(250);
+
+/// Follows a bench while it runs, and can stop it.
+pub trait Observer {
+    /// A trial begins.
+    fn starts(&mut self, what: &str);
+    /// A trial ended; saving it is the observer's business.
+    ///
+    /// # Errors
+    /// When it cannot be saved, which ends the bench.
+    fn ends(&mut self, result: &TrialResult) -> Result<()>;
+    /// A set-up could not be measured; the others go on.
+    fn skips(&mut self, what: &str, why: &MeasureError);
+    /// Whether the user wants to stop.
+    fn stopping(&self) -> bool;
+}
+
+/// How a bench came out.
+#[derive(Debug, Default)]
+pub struct BenchOutcome {
+    /// The trials in the order in which they ran.
+    pub trials: Vec<TrialResult>,
+    /// Whether the user stopped it.
+    pub stopped: bool,
+}
+
+impl BenchPlan {
+    /// Number of trials when no common load has to be lowered.
+    pub fn trials(&self) -> usize {
+        let phases = if self.rate.is_some() { 1 } else { 2 };
+        phases * self.methods.len() * self.sizes.len() * self.placements.len()
+    }
+
+    /// About how long it takes.
+    pub fn estimate(&self) -> Duration {
+        (self.duration + OVERHEAD) * self.trials() as u32
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// When a trial cannot be saved. A set-up that cannot be measured is reported to the observer and left out.
+    pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<BenchOutcome> {
+        let mut outcome = BenchOutcome::default();
+        for &placement in &self.placements {
+            for size in &self.sizes {
+                self.group(placement, size, laboratory, observer, &mut outcome)?;
+                if outcome.stopped {
+                    return Ok(outcome);
+                }
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// All methods with one frame size in one placement: both phases.
+    fn group(
+        &self,
+        placement: PlacementChoice,
+        size: &Setup,
+        laboratory: &mut dyn Laboratory,
+        observer: &mut dyn Observer,
+        outcome: &mut BenchOutcome,
+    ) -> Result<()> {
+        let setups: Vec<Setup> =
+            self.methods.iter().map(|method| Setup { method: method.clone(), placement, ..size.clone() }).collect();
+        if let Some(rate) = self.rate {
+            for setup in &setups {
+                self.trial(setup, Load::Rate(rate), Phase::FixedLoad, laboratory, observer, outcome)?;
+            }
+            return Ok(());
+        }
+        let mut measured = Vec::new();
+        let mut slowest = f64::INFINITY;
+        for setup in &setups {
+            match self.trial(setup, Load::Maximum, Phase::BestEffort, laboratory, observer, outcome)? {
+                Some(result) if result.verdict != Verdict::Invalid => {
+                    slowest = slowest.min(result.delivered_pps);
+                    measured.push(setup.clone());
+                }
+                Some(_) => measured.push(setup.clone()),
+                None if outcome.stopped => return Ok(()),
+                None => {}
+            }
+        }
+        if measured.is_empty() || !slowest.is_finite() {
+            return Ok(());
+        }
+        let mut rate = slowest * FIRST_SHARE;
+        for _ in 0..ROUNDS {
+            rate = rate.max(LEAST_PPS).round();
+            let Ok(pps) = Pps::new(rate) else { return Ok(()) };
+            let mut held = true;
+            for setup in &measured {
+                let result =
+                    self.trial(setup, Load::Rate(pps), Phase::CommonLoad, laboratory, observer, outcome)?;
+                if outcome.stopped {
+                    return Ok(());
+                }
+                held &= result.is_none_or(|result| result.verdict == Verdict::Lossless);
+            }
+            if held || rate <= LEAST_PPS {
+                break;
+            }
+            rate *= NEXT_SHARE;
+        }
+        Ok(())
+    }
+
+    /// One trial; `None` when it could not be run or the user stopped it.
+    fn trial(
+        &self,
+        setup: &Setup,
+        load: Load,
+        phase: Phase,
+        laboratory: &mut dyn Laboratory,
+        observer: &mut dyn Observer,
+        outcome: &mut BenchOutcome,
+    ) -> Result<Option<TrialResult>> {
+        if observer.stopping() {
+            outcome.stopped = true;
+            return Ok(None);
+        }
+        let what = describe(&setup.method, &setup.label, setup.placement, load);
+        observer.starts(&what);
+        let run = laboratory.prepare(setup).and_then(|mut trial| trial.run(load, self.duration));
+        if observer.stopping() {
+            // A trial that the user cut short shows nothing.
+            outcome.stopped = true;
+            return Ok(None);
+        }
+        match run {
+            Ok(mut result) => {
+                result.phase = phase;
+                observer.ends(&result)?;
+                outcome.trials.push(result.clone());
+                Ok(Some(result))
+            }
+            Err(error) => {
+                observer.skips(&what, &error);
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn describe(method: &str, size: &SizeLabel, placement: PlacementChoice, load: Load) -> String {
+    format!("{method}, {size} B, {placement}, {load}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{BenchPlan, Observer};
+    use crate::error::{MeasureError, Result};
+    use crate::findings;
+    use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
+    use crate::trial::{Phase, TrialResult, Verdict};
+
+    #[derive(Default)]
+    struct Record {
+        ended: usize,
+        skipped: Vec<String>,
+        stop_after: Option<usize>,
+    }
+
+    impl Observer for Record {
+        fn starts(&mut self, _: &str) {}
+        fn ends(&mut self, _: &TrialResult) -> Result<()> {
+            self.ended += 1;
+            Ok(())
+        }
+        fn skips(&mut self, what: &str, why: &MeasureError) {
+            self.skipped.push(format!("{what}: {why}"));
+        }
+        fn stopping(&self) -> bool {
+            self.stop_after.is_some_and(|limit| self.ended >= limit)
+        }
+    }
+
+    fn plan(methods: &[&str]) -> BenchPlan {
+        BenchPlan {
+            methods: methods.iter().map(ToString::to_string).collect(),
+            sizes: vec![setup(64)],
+            placements: vec!["same".parse().unwrap()],
+            duration: Duration::from_secs(1),
+            rate: None,
+        }
+    }
+
+    fn laboratory() -> SimulatedLaboratory {
+        SimulatedLaboratory::new(
+            1_000_000.0,
+            vec![
+                SimulatedMethod::new("recv", 400_000.0).livelock(0.5).cost(500, 900),
+                SimulatedMethod::new("packet-v2", 900_000.0).cost(90, 700),
+                SimulatedMethod::new("packet-v3", 2_000_000.0).cost(60, 650),
+            ],
+        )
+    }
+
+    #[test]
+    fn every_method_runs_at_maximum_load_and_at_one_common_load() {
+        let mut record = Record::default();
+        let outcome =
+            plan(&["recv", "packet-v2", "packet-v3"]).run(&mut laboratory(), &mut record).unwrap();
+        assert_eq!((outcome.trials.len(), record.ended), (6, 6));
+        assert!(outcome.trials.iter().all(|trial| trial.unexplained == 0));
+        let common: Vec<_> = outcome.trials.iter().filter(|trial| trial.phase == Phase::CommonLoad).collect();
+        assert!(common.iter().all(|trial| trial.verdict == Verdict::Lossless));
+        // recv delivers 400,000 - 0.5 x 600,000 excess = 100,000 at maximum load.
+        assert!(common.iter().all(|trial| trial.intended_pps == Some(70_000.0)), "{:?}", common[0].intended_pps);
+        let text: Vec<_> = findings::find(&outcome.trials).into_iter().map(|finding| finding.text).collect();
+        insta::assert_snapshot!(text.join("\n"));
+    }
+
+    #[test]
+    fn a_common_load_that_loses_is_lowered_until_all_hold_it() {
+        let mut laboratory = SimulatedLaboratory::new(
+            1_000_000.0,
+            vec![SimulatedMethod::new("recv", 400_000.0).bursts_lost_above(100_000.0)],
+        );
+        let outcome = plan(&["recv"]).run(&mut laboratory, &mut Record::default()).unwrap();
+        let rates: Vec<_> = outcome.trials.iter().filter_map(|trial| trial.intended_pps).collect();
+        assert_eq!(rates, [279_300.0, 167_580.0, 100_548.0, 60_329.0]);
+        assert_eq!(outcome.trials.last().unwrap().verdict, Verdict::Lossless);
+    }
+
+    #[test]
+    fn a_method_that_cannot_run_is_left_out_with_its_reason() {
+        let mut record = Record::default();
+        let outcome = plan(&["absent", "packet-v3"]).run(&mut laboratory(), &mut record).unwrap();
+        assert_eq!(outcome.trials.len(), 2);
+        assert!(record.skipped[0].contains("absent"), "{:?}", record.skipped);
+    }
+
+    #[test]
+    fn a_stop_keeps_what_is_measured() {
+        let mut record = Record { stop_after: Some(2), ..Record::default() };
+        let outcome = plan(&["recv", "packet-v2", "packet-v3"]).run(&mut laboratory(), &mut record).unwrap();
+        assert!(outcome.stopped);
+        assert!(outcome.trials.len() <= 2);
+    }
+}

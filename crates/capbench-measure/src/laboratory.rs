@@ -1,0 +1,47 @@
+//! Where trials run: the seam between what is measured and the path that it is measured on.
+
+use std::time::Duration;
+
+use capbench_capture::CaptureOptions;
+use capbench_traffic::layout::FrameLayout;
+use capbench_traffic::sizes::Sizes;
+
+use crate::error::Result;
+use crate::placement::PlacementChoice;
+use crate::trial::{SizeLabel, Trial};
+use crate::work::WorkModel;
+
+/// Everything about a trial but its load and duration.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The capture method's name.
+    pub method: String,
+    /// How results name the sizes.
+    pub label: SizeLabel,
+    /// Frame sizes.
+    pub sizes: Sizes,
+    /// Headers and flows.
+    pub layout: FrameLayout,
+    /// Which CPUs do what.
+    pub placement: PlacementChoice,
+    /// What the application does per frame.
+    pub work: WorkModel,
+    /// How to capture.
+    pub capture: CaptureOptions,
+    /// The transmit method's name.
+    pub transmit: String,
+    /// How long nothing may come any more before a trial that still misses frames is over (RFC 2544 section 23: 2 s).
+    pub quiet: Duration,
+}
+
+/// A path with a sender at one end and a capture at the other.
+pub trait Laboratory {
+    /// Prepares trials of one set-up.
+    ///
+    /// # Errors
+    /// When the set-up cannot be had on this path.
+    fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>>;
+
+    /// What results on this path have to say about it.
+    fn statements(&self) -> Vec<String>;
+}

@@ -1,0 +1,351 @@
+//! The loss ledger: each frame that was meant to be sent was delivered, or stands under the place that lost it.
+//!
+//! ```text
+//! intended = unsent + sent
+//! sent = transmit + link + driver + backlog + xdp + stack + filter + ring + queues + unread + damaged + delivered
+//!        + unexplained
+//! ```
+//!
+//! Entries are counters of the kernel or of capbench, each with its source. A place whose counter does not exist here
+//! is unknown, not 0. What is left over is `unexplained`: computed, never forced, and of either sign.
+
+use serde::{Deserialize, Serialize};
+
+/// A place on a frame's path where it can be lost, in the order of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// The generator did not get to send it.
+    Unsent,
+    /// Transmit side: queueing discipline, driver, or the queue of the peer of a virtual link.
+    Transmit,
+    /// The link, or the receiving NIC: missed for want of a descriptor, FIFO overrun, bad checksum or length.
+    Link,
+    /// The receiving driver.
+    Driver,
+    /// The softirq backlog queue of the CPU that does the kernel's receive work.
+    Backlog,
+    /// An XDP program or redirect.
+    Xdp,
+    /// The network stack in front of the capture point.
+    Stack,
+    /// A socket filter that dropped it on purpose.
+    Filter,
+    /// The ring, or the socket's receive queue, had no room.
+    Ring,
+    /// Queues of the method's own.
+    MethodQueue,
+    /// The application's queue.
+    ApplicationQueue,
+    /// It lay in ring or socket, unread, when the trial ended.
+    Unread,
+    /// It reached the application cut short, though the snap length allowed it whole.
+    Truncated,
+    /// It reached the application damaged.
+    Corrupt,
+}
+
+impl Place {
+    /// One word for narrow tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unsent => "unsent",
+            Self::Transmit => "transmit",
+            Self::Link => "link",
+            Self::Driver => "driver",
+            Self::Backlog => "backlog",
+            Self::Xdp => "xdp",
+            Self::Stack => "stack",
+            Self::Filter => "filter",
+            Self::Ring => "ring",
+            Self::MethodQueue => "method",
+            Self::ApplicationQueue => "app",
+            Self::Unread => "unread",
+            Self::Truncated => "cut",
+            Self::Corrupt => "damage",
+        }
+    }
+
+    /// How reports name the place.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Unsent => "never sent by the generator",
+            Self::Transmit => "on the transmit side",
+            Self::Link => "on the link or in the NIC",
+            Self::Driver => "in the driver",
+            Self::Backlog => "in the softirq backlog",
+            Self::Xdp => "in XDP",
+            Self::Stack => "in the network stack",
+            Self::Filter => "at the socket filter",
+            Self::Ring => "in the ring or socket queue",
+            Self::MethodQueue => "in the method's queues",
+            Self::ApplicationQueue => "in the application's queue",
+            Self::Unread => "unread at the end",
+            Self::Truncated => "cut short",
+            Self::Corrupt => "damaged",
+        }
+    }
+}
+
+/// One line of the ledger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Where.
+    pub place: Place,
+    /// How many frames; `None` when nothing here can tell.
+    pub count: Option<u64>,
+    /// The counter, or why there is none.
+    pub source: String,
+}
+
+/// The whole account of a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// The lines, in the order of the path.
+    pub entries: Vec<Entry>,
+    /// Frames handed to the kernel that neither were delivered nor stand in an entry. Negative when more was counted
+    /// than was sent.
+    pub unexplained: i64,
+}
+
+impl Ledger {
+    /// Balances entries against what was sent and delivered.
+    pub fn balance(sent: u64, delivered: u64, entries: Vec<Entry>) -> Self {
+        let booked: i128 = entries
+            .iter()
+            .filter(|entry| entry.place != Place::Unsent)
+            .filter_map(|entry| entry.count)
+            .map(i128::from)
+            .sum();
+        let left = i128::from(sent) - booked - i128::from(delivered);
+        Self { entries, unexplained: left.clamp(i64::MIN.into(), i64::MAX.into()) as i64 }
+    }
+
+    /// The count booked to a place, if it is known.
+    pub fn count(&self, place: Place) -> Option<u64> {
+        self.entries.iter().find(|entry| entry.place == place)?.count
+    }
+
+    /// Places that lost frames after they were sent, most first.
+    pub fn losses(&self) -> Vec<(Place, u64)> {
+        let mut losses: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|entry| entry.place != Place::Unsent)
+            .filter_map(|entry| entry.count.filter(|&count| count > 0).map(|count| (entry.place, count)))
+            .collect();
+        losses.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        losses
+    }
+}
+
+/// What was counted around one trial, from which the ledger is made. Counts are differences over the trial.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// Frames handed to the kernel.
+    pub sent: u64,
+    /// Frames that the generator was to send and did not.
+    pub unsent: u64,
+    /// Transmit attempts that the kernel refused after it had dropped the frame, and that the generator repeated with
+    /// the same frame: drop counters of the transmit side count them though no frame was lost.
+    pub repeated: u64,
+    /// `tx_dropped` + `tx_errors` of the sending interface.
+    pub transmit_drops: Option<u64>,
+    /// Hardware receive losses of the receiving interface (`rx_missed_errors`, `rx_fifo_errors`, `rx_over_errors`,
+    /// `rx_crc_errors`, `rx_length_errors`, `rx_frame_errors`).
+    pub link_drops: Option<u64>,
+    /// `dropped` of /proc/net/softnet_stat over all CPUs: of the whole host.
+    pub backlog_drops: Option<u64>,
+    /// Whether sender and receiver are the two ends of a veth pair, whose `tx_dropped` includes what the receiver's
+    /// backlog refused.
+    pub virtual_pair: bool,
+    /// Whether an XDP program is attached to the receiving interface.
+    pub xdp_attached: Option<bool>,
+    /// Whether a socket filter can drop frames of the trial.
+    pub filter_drops: bool,
+    /// The method's `accepted` counter (drops included).
+    pub accepted: Option<u64>,
+    /// The method's `dropped` counter.
+    pub ring_drops: Option<u64>,
+    /// Frames of any kind that the application took from the method.
+    pub read: u64,
+    /// Frames of the trial that reached the application intact, each counted once.
+    pub delivered: u64,
+    /// Frames that reached it cut short against the snap length.
+    pub truncated: u64,
+    /// Frames that reached it damaged.
+    pub corrupt: u64,
+}
+
+impl Evidence {
+    /// Books what was counted.
+    pub fn book(&self) -> Ledger {
+        let entry =
+            |place, count, source: &str| Entry { place, count, source: source.to_string() };
+        let (transmit, backlog, backlog_source) = self.transmit_and_backlog();
+        let unread = match (self.accepted, self.ring_drops) {
+            (Some(accepted), Some(drops)) => Some(accepted.saturating_sub(drops).saturating_sub(self.read)),
+            _ => None,
+        };
+        let entries = vec![
+            entry(Place::Unsent, Some(self.unsent), "generator: intended - handed to the kernel"),
+            entry(
+                Place::Transmit,
+                transmit,
+                if self.virtual_pair {
+                    "link statistics of the sender: tx_dropped + tx_errors, less what the backlog refused"
+                } else {
+                    "link statistics of the sender: tx_dropped + tx_errors"
+                },
+            ),
+            entry(
+                Place::Link,
+                self.link_drops,
+                "link statistics of the receiver: rx missed, fifo, over, crc, length and frame errors",
+            ),
+            entry(
+                Place::Driver,
+                self.virtual_pair.then_some(0),
+                if self.virtual_pair {
+                    "veth has no receive queue of its own here"
+                } else {
+                    "unknown: rx_dropped also counts frames that were captured"
+                },
+            ),
+            entry(Place::Backlog, backlog, backlog_source),
+            entry(
+                Place::Xdp,
+                self.xdp_attached.and_then(|attached| (!attached).then_some(0)),
+                "no XDP program is attached (0), or its verdicts are unknown",
+            ),
+            entry(Place::Stack, None, "unknown: needs a tracer of drop reasons"),
+            entry(
+                Place::Filter,
+                (!self.filter_drops).then_some(0),
+                "no socket filter that drops (0), or its drops are unknown",
+            ),
+            entry(Place::Ring, self.ring_drops, "PACKET_STATISTICS: tp_drops"),
+            entry(Place::MethodQueue, Some(0), "the method has no queue of its own"),
+            entry(Place::ApplicationQueue, Some(0), "the application has no queue"),
+            entry(Place::Unread, unread, "PACKET_STATISTICS: tp_packets - tp_drops, less frames read"),
+            entry(Place::Truncated, Some(self.truncated), "capbench: verification of every frame"),
+            entry(Place::Corrupt, Some(self.corrupt), "capbench: verification of every frame"),
+        ];
+        Ledger::balance(self.sent, self.delivered, entries)
+    }
+
+    /// On a veth pair one refused frame counts in `tx_dropped` of the sender and, if it was the backlog that refused
+    /// it, in the softnet counter, too. It is booked once, to the backlog. On other links the two are independent.
+    fn transmit_and_backlog(&self) -> (Option<u64>, Option<u64>, &'static str) {
+        let transmit = self.transmit_drops.map(|drops| drops.saturating_sub(self.repeated));
+        if !self.virtual_pair {
+            return (transmit, self.backlog_drops, "/proc/net/softnet_stat: dropped (of the whole host)");
+        }
+        let (Some(transmit), Some(softnet)) = (transmit, self.backlog_drops) else {
+            return (transmit, None, "unknown: /proc/net/softnet_stat could not be read");
+        };
+        let backlog = softnet.saturating_sub(self.repeated).min(transmit);
+        (
+            Some(transmit - backlog),
+            Some(backlog),
+            "/proc/net/softnet_stat: dropped, as far as tx_dropped of the sender confirms it",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Evidence, Place};
+    use proptest::prelude::*;
+
+    fn quiet(sent: u64, delivered: u64) -> Evidence {
+        Evidence {
+            sent,
+            delivered,
+            read: delivered,
+            transmit_drops: Some(0),
+            link_drops: Some(0),
+            backlog_drops: Some(0),
+            virtual_pair: true,
+            xdp_attached: Some(false),
+            accepted: Some(delivered),
+            ring_drops: Some(0),
+            ..Evidence::default()
+        }
+    }
+
+    #[test]
+    fn nothing_lost_leaves_nothing() {
+        let ledger = quiet(1000, 1000).book();
+        assert_eq!(ledger.unexplained, 0);
+        assert!(ledger.losses().is_empty());
+        assert_eq!(ledger.count(Place::Stack), None, "unknown stays unknown");
+    }
+
+    #[test]
+    fn ring_loss_is_booked_to_the_ring() {
+        let ledger =
+            Evidence { accepted: Some(1000), ring_drops: Some(300), ..quiet(1000, 700) }.book();
+        assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Ring, 300)]));
+    }
+
+    #[test]
+    fn a_veth_drop_in_the_backlog_is_booked_once() {
+        let ledger = Evidence {
+            transmit_drops: Some(50),
+            backlog_drops: Some(40),
+            ..quiet(1000, 950)
+        }
+        .book();
+        assert_eq!(ledger.unexplained, 0);
+        assert_eq!(ledger.losses(), [(Place::Backlog, 40), (Place::Transmit, 10)]);
+    }
+
+    #[test]
+    fn backlog_drops_of_other_traffic_are_not_ours() {
+        let ledger = Evidence { transmit_drops: Some(0), backlog_drops: Some(99), ..quiet(1000, 1000) }.book();
+        assert_eq!((ledger.unexplained, ledger.count(Place::Backlog)), (0, Some(0)));
+    }
+
+    #[test]
+    fn repeated_attempts_are_no_loss() {
+        let ledger = Evidence {
+            repeated: 25,
+            transmit_drops: Some(25),
+            backlog_drops: Some(25),
+            ..quiet(1000, 1000)
+        }
+        .book();
+        assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![]));
+    }
+
+    #[test]
+    fn what_nobody_counted_is_unexplained_with_its_sign() {
+        assert_eq!(quiet(1000, 990).book().unexplained, 10);
+        assert_eq!(quiet(1000, 1003).book().unexplained, -3);
+    }
+
+    #[test]
+    fn unread_frames_have_their_place() {
+        let ledger = Evidence { accepted: Some(1000), ..quiet(1000, 960) }.book();
+        assert_eq!(ledger.losses(), [(Place::Unread, 40)]);
+    }
+
+    proptest! {
+        /// Whatever is counted, the identity holds: unexplained is just what is left.
+        #[test]
+        fn the_books_always_balance(
+            sent in 0u64..1 << 40, delivered in 0u64..1 << 40, transmit in proptest::option::of(0u64..1 << 40),
+            backlog in proptest::option::of(0u64..1 << 40), ring in proptest::option::of(0u64..1 << 40),
+            accepted in proptest::option::of(0u64..1 << 40), repeated in 0u64..1 << 20, virtual_pair: bool,
+        ) {
+            let evidence = Evidence {
+                transmit_drops: transmit, backlog_drops: backlog, ring_drops: ring, accepted, repeated, virtual_pair,
+                ..quiet(sent, delivered)
+            };
+            let ledger = evidence.book();
+            let booked: u64 = ledger.entries.iter().filter_map(|entry| entry.count).sum();
+            prop_assert_eq!(sent as i64, booked as i64 + delivered as i64 + ledger.unexplained);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Puts together what was read around a trial: evidence for the ledger, the CPU account, and reasons for care.
+
+use std::collections::BTreeMap;
+
+use capbench_capture::{CaptureOptions, Direction};
+use capbench_sys::host::CpuId;
+use capbench_traffic::report::SendReport;
+
+use crate::accounts::cpu::CpuWindow;
+use crate::accounts::irqtime::IrqAccounting;
+use crate::accounts::kernel_work::{KernelWorkSnapshot, application_time};
+use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot, kernel_cpu_bounds};
+use crate::bed::{Bed, Placement, Side};
+use crate::error::Result;
+use crate::ledger::Evidence;
+use crate::links::{Link, LinkStats, XdpAttachment};
+use crate::receiver::Received;
+use crate::trial::{CpuAccount, Measured};
+
+/// Below this share on the chosen CPU, the kernel's receive work was not where the placement says.
+const PLACED: f64 = 0.9;
+
+/// The application's result, and what its verification costs per frame.
+pub(super) struct Outcome {
+    pub(super) received: Received,
+    pub(super) verify_ns: f64,
+}
+
+/// What was read at one moment.
+pub(super) struct Snapshot {
+    transmit: Link,
+    receive: Link,
+    softnet: SoftnetSnapshot,
+}
+
+impl Snapshot {
+    pub(super) fn take(bed: &Bed) -> Result<Self> {
+        let look = |side: &Side| side.links().by_index(side.index());
+        let (transmit, receive) = (look(bed.transmit_side())?, look(bed.receive_side())?);
+        Ok(Self { transmit, receive, softnet: SoftnetSnapshot::read()? })
+    }
+}
+
+/// Everything around one trial.
+pub(super) struct Account<'t> {
+    pub(super) bed: &'t Bed,
+    pub(super) placement: &'t Placement,
+    pub(super) capture: &'t CaptureOptions,
+    pub(super) irq: IrqAccounting,
+    pub(super) before: Snapshot,
+    /// When both sides were ready.
+    pub(super) start: KernelWorkSnapshot,
+    /// When the generator had stopped.
+    pub(super) sending_over: KernelWorkSnapshot,
+    pub(super) after: Snapshot,
+}
+
+impl Account<'_> {
+    /// What the trial measured.
+    pub(super) fn join(&self, sent: &SendReport, outcome: &Outcome) -> Result<Measured> {
+        let received = &outcome.received;
+        let transmit = link_delta(self.before.transmit.stats, self.after.transmit.stats);
+        let receive = link_delta(self.before.receive.stats, self.after.receive.stats);
+        let softnet = self.after.softnet.since(&self.before.softnet);
+        let window = self.sending_over.cpus_since(&self.start);
+        let share =
+            kernel_cpu_bounds(&self.before.softnet, &self.after.softnet, self.placement.kernel, sent.sent)
+                .map(|bounds| *bounds.start());
+        let mut noise = self.noise(&window, share, sent);
+        let cpu = self.cpu(&window, outcome, &mut noise)?;
+        Ok(Measured {
+            intended: sent.intended,
+            evidence: self.evidence(sent, received, transmit, receive, &softnet),
+            arrivals: received.arrivals,
+            sending: sent.elapsed,
+            drain: received.drain,
+            cpu,
+            lateness: sent.lateness.summary(),
+            running: received.running.clone(),
+            kernel_work_share: share,
+            noise,
+            counters: counters(transmit, receive, &softnet, sent, received),
+        })
+    }
+
+    fn evidence(
+        &self,
+        sent: &SendReport,
+        received: &Received,
+        transmit: Option<LinkStats>,
+        receive: Option<LinkStats>,
+        softnet: &[SoftnetDelta],
+    ) -> Evidence {
+        Evidence {
+            sent: sent.sent,
+            unsent: sent.unsent,
+            repeated: sent.refused_repeated,
+            transmit_drops: transmit.map(|stats| stats.tx_dropped + stats.tx_errors),
+            link_drops: receive.map(|stats| {
+                stats.rx_missed_errors
+                    + stats.rx_fifo_errors
+                    + stats.rx_over_errors
+                    + stats.rx_crc_errors
+                    + stats.rx_length_errors
+                    + stats.rx_frame_errors
+            }),
+            backlog_drops: Some(softnet.iter().map(|cpu| cpu.dropped).sum()),
+            virtual_pair: self.bed.is_virtual(),
+            xdp_attached: self.after.receive.xdp.map(|xdp| xdp != XdpAttachment::Detached),
+            filter_drops: received.filtered && self.capture.direction == Direction::Out,
+            accepted: received.counters.accepted,
+            ring_drops: received.counters.dropped,
+            read: received.arrivals.read,
+            delivered: received.arrivals.delivered,
+            truncated: received.arrivals.truncated,
+            corrupt: received.arrivals.corrupt,
+        }
+    }
+
+    fn cpus(&self) -> [CpuId; 3] {
+        [self.placement.generator, self.placement.kernel, self.placement.application]
+    }
+
+    fn noise(&self, window: &CpuWindow, share: Option<f64>, sent: &SendReport) -> Vec<String> {
+        let mut noise = Vec::new();
+        if window.is_noisy(&self.cpus()) == Some(true) {
+            noise.push("the hypervisor took CPU time away while it ran (steal)".to_string());
+        }
+        if share.is_some_and(|share| share < PLACED) {
+            noise.push("another CPU than the placement's received packets, of this trial or of the host".to_string());
+        }
+        if sent.in_flight > 0 {
+            noise.push("frames were left in the transmit ring at its end".to_string());
+        }
+        noise
+    }
+
+    fn cpu(&self, window: &CpuWindow, outcome: &Outcome, noise: &mut Vec<String>) -> Result<CpuAccount> {
+        let received = &outcome.received;
+        let kernel = received.kernel.since(&self.start)?;
+        let is_shared = self.placement.kernel == self.placement.application;
+        let own = application_time(
+            received.cpu_ns,
+            kernel.as_ref().filter(|_| is_shared),
+            self.irq.excluded_from_threads,
+        );
+        if own.is_none() {
+            noise.push(
+                "its application time includes receive work of the kernel, which cannot be told apart here".into(),
+            );
+        }
+        // The generator's CPU is always busy: where it does the kernel's work, that has to be told apart by its kind.
+        let total_ns = if is_shared && self.placement.kernel != self.placement.generator {
+            received.kernel.busy_ns_since(&self.start)
+        } else {
+            kernel.as_ref().map(|kernel| received.cpu_ns + kernel.total_ns())
+        };
+        Ok(CpuAccount {
+            app_ns: Some(own.map_or(received.cpu_ns, |time| time.own_ns)),
+            app_charged_ns: Some(received.cpu_ns),
+            total_ns,
+            split_is_sampled: !own.is_some_and(|time| time.exact),
+            kernel_ns: kernel.as_ref().map(|kernel| kernel.total_ns()),
+            kernel_resolution_ns: kernel.as_ref().map(|kernel| kernel.resolution_ns),
+            busy_cores: window.busy_cores(),
+            verify_ns_per_packet: outcome.verify_ns,
+            voluntary_switches: received.switches.and_then(|times| times.voluntary_switches),
+            involuntary_switches: received.switches.and_then(|times| times.involuntary_switches),
+            waits: received.waits.waits,
+            empty_waits: received.waits.empty,
+            batches: received.batches,
+            steal_ratio: window.largest_steal_share(&self.cpus()),
+            ..CpuAccount::default()
+        })
+    }
+}
+
+fn link_delta(before: Option<LinkStats>, after: Option<LinkStats>) -> Option<LinkStats> {
+    after?.since(&before?)
+}
+
+/// The differences that the account was made from, by name, for whoever wants to check it.
+fn counters(
+    transmit: Option<LinkStats>,
+    receive: Option<LinkStats>,
+    softnet: &[SoftnetDelta],
+    sent: &SendReport,
+    received: &Received,
+) -> BTreeMap<String, u64> {
+    let mut counters = BTreeMap::new();
+    let mut put = |name: String, value: Option<u64>| {
+        if let Some(value) = value {
+            counters.insert(name, value);
+        }
+    };
+    for (side, stats) in [("transmit", transmit), ("receive", receive)] {
+        let Some(stats) = stats else { continue };
+        for (name, value) in [
+            ("tx_packets", stats.tx_packets),
+            ("tx_dropped", stats.tx_dropped),
+            ("tx_errors", stats.tx_errors),
+            ("rx_packets", stats.rx_packets),
+            ("rx_dropped", stats.rx_dropped),
+            ("rx_errors", stats.rx_errors),
+            ("rx_missed_errors", stats.rx_missed_errors),
+            ("rx_nohandler", stats.rx_nohandler),
+        ] {
+            put(format!("{side}.{name}"), Some(value));
+        }
+    }
+    for cpu in softnet.iter().filter(|cpu| cpu.processed + cpu.dropped > 0) {
+        put(format!("softnet.cpu{}.processed", cpu.cpu), Some(cpu.processed));
+        put(format!("softnet.cpu{}.dropped", cpu.cpu), Some(cpu.dropped));
+        put(format!("softnet.cpu{}.time_squeeze", cpu.cpu), Some(cpu.time_squeeze));
+        put(format!("softnet.cpu{}.received_rps", cpu.cpu), cpu.received_rps);
+    }
+    put("generator.accepted".into(), Some(sent.accepted));
+    put("generator.refused_lost".into(), Some(sent.refused_lost));
+    put("generator.refused_repeated".into(), Some(sent.refused_repeated));
+    put("generator.in_flight".into(), Some(sent.in_flight));
+    put("method.accepted".into(), received.counters.accepted);
+    put("method.dropped".into(), received.counters.dropped);
+    put("method.freezes".into(), received.counters.freezes);
+    put("method.read".into(), Some(received.arrivals.read));
+    counters
+}

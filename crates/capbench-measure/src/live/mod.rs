@@ -1,0 +1,156 @@
+//! Trials on a real path: the test bed of this program, or two interfaces of the host.
+
+mod account;
+mod run;
+mod scout;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use capbench_capture::Interface;
+use capbench_traffic::plan::FramePlan;
+use capbench_traffic::stamp::TrialId;
+use capbench_traffic::units::Mtu;
+
+use crate::accounts::irqtime::IrqAccounting;
+use crate::bed::{Bed, BedOptions, Placement};
+use crate::error::{MeasureError, Result};
+use crate::laboratory::{Laboratory, Setup};
+use crate::placement::PlacementChoice;
+use crate::trial::{Cpus, Profile, Trial};
+
+/// The path that trials use.
+#[derive(Clone, Debug)]
+pub enum Path {
+    /// A veth pair between two namespaces, made for the purpose.
+    Virtual {
+        /// Its MTU.
+        mtu: Mtu,
+    },
+    /// Interfaces of this host.
+    Interfaces {
+        /// Where frames leave.
+        transmit: String,
+        /// Where they arrive.
+        receive: String,
+        /// The user's word that nothing else is on the link (RFC 6815).
+        isolated: bool,
+    },
+}
+
+
+/// Runs trials on a path.
+#[derive(Debug)]
+pub struct LiveLaboratory {
+    path: Path,
+    stop: Arc<AtomicBool>,
+    irq: IrqAccounting,
+    /// First trial id of this run; differs between runs so that none takes another's leftovers for its own.
+    base: u16,
+    trials: u32,
+    bed: Option<(PlacementChoice, Arc<Bed>, Placement)>,
+    statements: Vec<String>,
+}
+
+impl LiveLaboratory {
+    /// A laboratory whose trials end early when `stop` becomes true.
+    ///
+    /// # Errors
+    /// When the kernel's way of accounting cannot be found out.
+    pub fn new(path: Path, irq: IrqAccounting, stop: Arc<AtomicBool>) -> Self {
+        let base = (std::process::id() as u16).wrapping_mul(0x9e37);
+        Self { path, stop, irq, base, trials: 0, bed: None, statements: Vec::new() }
+    }
+
+    /// The bed for a placement: the one in use, or a new one.
+    fn bed(&mut self, choice: PlacementChoice) -> Result<(Arc<Bed>, Placement)> {
+        if let Some((current, bed, placement)) = &self.bed
+            && *current == choice
+        {
+            return Ok((Arc::clone(bed), placement.clone()));
+        }
+        self.bed = None;
+        let (bed, placement) = match &self.path {
+            Path::Virtual { mtu } => {
+                let placement = match choice {
+                    PlacementChoice::Same => Placement::same()?,
+                    PlacementChoice::Other => Placement::other()?,
+                    PlacementChoice::Custom { generator, kernel, application } => {
+                        Placement::custom(generator, kernel, application)?
+                    }
+                };
+                let options = BedOptions { mtu: mtu.0, kernel_work: placement.kernel_work() };
+                (Bed::virtual_pair(&options)?, placement)
+            }
+            Path::Interfaces { transmit, receive, isolated } => {
+                let bed = Bed::real(transmit, receive, *isolated)?;
+                let placement = scout::placement(&bed, choice)?;
+                (bed, placement)
+            }
+        };
+        let bed = Arc::new(bed);
+        let statement = format!("placement {choice}: {}", placement.statement);
+        if !self.statements.contains(&statement) {
+            self.statements.push(statement);
+        }
+        self.bed = Some((choice, Arc::clone(&bed), placement.clone()));
+        Ok((bed, placement))
+    }
+}
+
+impl Laboratory for LiveLaboratory {
+    fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
+        let method = capbench_capture::methods::find(&setup.method)?;
+        (method.supported)()
+            .map_err(|reason| MeasureError::Unsupported { what: method.name.to_string(), reason })?;
+        let (bed, placement) = self.bed(setup.placement)?;
+        let side = bed.receive_side();
+        (method.check)(
+            &Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() },
+            &setup.capture,
+        )?;
+        let mtu = bed.transmit_side().mtu().min(bed.receive_side().mtu());
+        let plan = Arc::new(FramePlan::new(setup.layout, setup.sizes.clone(), Mtu(mtu))?);
+        let profile = Profile {
+            method: setup.method.clone(),
+            frame_size: setup.label.clone(),
+            mean_frame_size: plan.sizes().mean_octets(),
+            traffic: describe_traffic(&plan),
+            transmit: setup.transmit.clone(),
+            placement: setup.placement.to_string(),
+            cpus: Cpus {
+                generator: placement.generator.number(),
+                kernel: Some(placement.kernel.number()),
+                application: placement.application.number(),
+            },
+            load_independent: placement.load_independent,
+            work: setup.work.to_string(),
+        };
+        self.trials += 1;
+        Ok(Box::new(run::LiveTrial {
+            number: self.trials,
+            id: TrialId(self.base.wrapping_add(self.trials as u16)),
+            bed,
+            placement,
+            plan,
+            profile,
+            setup: setup.clone(),
+            irq: self.irq,
+            stop: Arc::clone(&self.stop),
+        }))
+    }
+
+    fn statements(&self) -> Vec<String> {
+        let mut statements = self.statements.clone();
+        if matches!(self.path, Path::Virtual { .. }) {
+            statements.push("the link is virtual (veth): its rates are not those of a network card".into());
+        }
+        statements
+    }
+}
+
+fn describe_traffic(plan: &FramePlan) -> String {
+    let raised = if plan.sizes().raised().is_empty() { "" } else { ", small sizes raised to what headers need" };
+    format!("{}, {}{raised}", plan.layout(), plan.asked())
+}
+

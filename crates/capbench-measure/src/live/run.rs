@@ -1,0 +1,202 @@
+//! One trial: a generator thread and an application thread, each on its CPU and in its namespace.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use capbench_capture::{Interface, open_with};
+use capbench_sys::host::affinity;
+use capbench_traffic::plan::FramePlan;
+use capbench_traffic::recognise::Recogniser;
+use capbench_traffic::report::SendReport;
+use capbench_traffic::schedule::Schedule;
+use capbench_traffic::stamp::{Stamp, StreamId, TrialId};
+use capbench_traffic::transmit::{self, TransmitConfig};
+use capbench_traffic::{Limits, SendJob};
+
+use super::account::{Account, Outcome, Snapshot};
+use crate::accounts::irqtime::IrqAccounting;
+use crate::accounts::kernel_work::KernelWorkProbe;
+use crate::bed::{Bed, Placement};
+use crate::error::{MeasureError, Result};
+use crate::laboratory::Setup;
+use crate::receiver::{Application, Progress, verification_cost};
+use crate::trial::{Load, Phase, Profile, Trial, TrialResult};
+use crate::work::{LoopSpeed, Work, WorkModel};
+
+/// From the moment when both sides are ready to the first frame: the threads' way to their loops.
+const HEAD_START: Duration = Duration::from_millis(2);
+
+/// One set-up on the path.
+pub(super) struct LiveTrial {
+    pub(super) number: u32,
+    pub(super) id: TrialId,
+    pub(super) bed: Arc<Bed>,
+    pub(super) placement: Placement,
+    pub(super) plan: Arc<FramePlan>,
+    pub(super) profile: Profile,
+    pub(super) setup: Setup,
+    pub(super) irq: IrqAccounting,
+    pub(super) stop: Arc<AtomicBool>,
+}
+
+/// A thread inside a namespace: entering it can fail, and so can its work.
+type Thread<T> = JoinHandle<Result<Result<T>>>;
+
+impl Trial for LiveTrial {
+    /// In the order of RFC 2544 section 23: snapshot, open, barrier, send on schedule, drain, read every counter once.
+    fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
+        let schedule = match load {
+            Load::Rate(rate) => Schedule::Constant(rate),
+            Load::Maximum => Schedule::Maximum,
+        };
+        let probe = KernelWorkProbe::new(self.placement.kernel, None);
+        let before = Snapshot::take(&self.bed)?;
+        let progress = Arc::new(Progress::default());
+        let (receiver, is_ready) = self.start_receiver(Arc::clone(&progress), probe.clone())?;
+        if is_ready.recv().is_err() {
+            return Err(join(receiver).err().unwrap_or_else(gone));
+        }
+        let sender = self.start_sender(schedule, duration);
+        let start = probe.snapshot();
+        let sent = sender.and_then(RunningSender::send);
+        let sending_over = probe.snapshot();
+        // A sender that failed has sent nothing that the receiver should wait for.
+        progress.sent.store(sent.as_ref().map_or(0, |report| report.sent), Ordering::Relaxed);
+        // Release: pairs with the receiver's Acquire; the count above is visible with the flag.
+        progress.finished.store(true, Ordering::Release);
+        let outcome = join(receiver);
+        let after = Snapshot::take(&self.bed)?;
+        let account = Account {
+            bed: &self.bed,
+            placement: &self.placement,
+            capture: &self.setup.capture,
+            irq: self.irq,
+            before,
+            start: start?,
+            sending_over: sending_over?,
+            after,
+        };
+        let measured = account.join(&sent?, &outcome?)?;
+        Ok(measured.result(self.number, Phase::FixedLoad, &self.profile, load, duration))
+    }
+}
+
+impl LiveTrial {
+    /// Starts the application's thread on its CPU in the receiving namespace. The channel tells when it can receive,
+    /// or closes when it cannot.
+    fn start_receiver(
+        &self,
+        progress: Arc<Progress>,
+        probe: KernelWorkProbe,
+    ) -> Result<(Thread<Outcome>, Receiver<()>)> {
+        let snap = self.setup.capture.snap_length;
+        let recogniser =
+            Recogniser::new(self.id, self.plan.layout(), snap.cuts().then(|| snap.octets()))?;
+        let side = self.bed.receive_side();
+        let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
+        let (ready, is_ready) = sync_channel(1);
+        let cpu = self.placement.application;
+        let stop = Arc::clone(&self.stop);
+        let setup = self.setup.clone();
+        let samples = sample_frames(&self.plan, self.id);
+        let thread = side.spawn("capbench-app", move || {
+            affinity::pin_current_thread(cpu)?;
+            let verify_ns = verification_cost(&recogniser, &samples);
+            let application = Application {
+                recogniser,
+                streams: 1,
+                work: ready_work(setup.work),
+                progress: &progress,
+                stop: &stop,
+                ready,
+                probe,
+                quiet: setup.quiet,
+            };
+            let received = open_with(&setup.method, &interface, &setup.capture, application)??;
+            Ok(Outcome { received, verify_ns })
+        });
+        Ok((thread, is_ready))
+    }
+
+    /// Opens the transmit side on its own thread and CPU, and waits until it could send.
+    fn start_sender(&self, schedule: Schedule, duration: Duration) -> Result<RunningSender> {
+        let side = self.bed.transmit_side();
+        let method = transmit::method(&self.setup.transmit)?;
+        let config = TransmitConfig::for_plan(side.index(), &self.plan);
+        let (plan, stop) = (Arc::clone(&self.plan), Arc::clone(&self.stop));
+        let (cpu, trial) = (self.placement.generator, self.id);
+        let (ready, is_ready) = sync_channel(1);
+        let (go, on_go) = sync_channel(1);
+        let thread = side.spawn("capbench-gen", move || {
+            affinity::pin_current_thread(cpu)?;
+            let mut opened = (method.open)(&config)?;
+            // The other end lives until this thread is joined; if it does not, neither does the trial.
+            let _ = ready.send(());
+            let start = on_go.recv().map_err(|_| gone())?;
+            let job = SendJob {
+                plan: &plan,
+                schedule: &schedule,
+                limits: Limits { duration: Some(duration), frames: None, stop: &stop },
+                trial,
+                stream: StreamId(0),
+                start,
+            };
+            Ok(opened.sender.send(&job)?)
+        });
+        match is_ready.recv() {
+            Ok(()) => Ok(RunningSender { thread, go }),
+            Err(_) => Err(join(thread).err().unwrap_or_else(gone)),
+        }
+    }
+}
+
+/// The generator's thread, waiting to be let go.
+struct RunningSender {
+    thread: Thread<SendReport>,
+    go: SyncSender<Instant>,
+}
+
+impl RunningSender {
+    /// Lets it go and waits until it has sent everything.
+    fn send(self) -> Result<SendReport> {
+        // A thread that is gone says why when it is joined.
+        let _ = self.go.send(Instant::now() + HEAD_START);
+        join(self.thread)
+    }
+}
+
+fn gone() -> MeasureError {
+    MeasureError::Unsupported { what: "the trial".into(), reason: "one of its threads ended early".into() }
+}
+
+/// Waits for a thread; its panic goes on here.
+fn join<T>(thread: Thread<T>) -> Result<T> {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?
+}
+
+/// Calibrates on the CPU that does the work; only a model in nanoseconds needs it.
+fn ready_work(model: WorkModel) -> Work {
+    let speed = match model {
+        WorkModel::Nanoseconds(_) => LoopSpeed::measure(),
+        _ => LoopSpeed { iterations_per_ns: 1.0 },
+    };
+    Work::new(model, speed)
+}
+
+/// Frames of the plan, as many as a batch holds, to measure the verification with.
+fn sample_frames(plan: &FramePlan, trial: TrialId) -> Vec<Vec<u8>> {
+    let mut frames = plan.frames();
+    (0..256)
+        .map(|sequence| {
+            let (size, flow) = frames.next_frame();
+            let mut slot = vec![0; size.captured().max(128)];
+            let stamp = Stamp { trial, stream: StreamId(0), sequence, planned_ns: 0 };
+            let octets = plan.writer().write(&mut slot, size, flow, stamp);
+            slot.truncate(octets);
+            slot
+        })
+        .collect()
+}

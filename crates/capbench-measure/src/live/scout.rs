@@ -1,0 +1,91 @@
+//! Finds out on which CPU the kernel does the receive work of a real interface. Nothing of the host is set for it: a few
+//! frames are sent, and the CPU that processed them is read back.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use capbench_sys::host::{CpuId, affinity};
+use capbench_traffic::layout::FrameLayout;
+use capbench_traffic::plan::FramePlan;
+use capbench_traffic::schedule::Schedule;
+use capbench_traffic::sizes::Sizes;
+use capbench_traffic::stamp::{StreamId, TrialId};
+use capbench_traffic::transmit::{self, TransmitConfig};
+use capbench_traffic::units::{FrameSize, Mtu};
+use capbench_traffic::{Limits, SendJob};
+
+use crate::accounts::softnet::{SoftnetSnapshot, busiest_kernel_cpu};
+use crate::bed::{Bed, Placement};
+use crate::error::{MeasureError, Result};
+use crate::placement::PlacementChoice;
+
+/// Enough to stand out from what else a quiet host receives.
+const FRAMES: u64 = 2000;
+/// How long they may take to arrive.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The CPUs for a choice, given where the kernel's work was found.
+pub(super) fn placement(bed: &Bed, choice: PlacementChoice) -> Result<Placement> {
+    let before = SoftnetSnapshot::read()?;
+    send(bed)?;
+    let after = SoftnetSnapshot::read()?;
+    let kernel = busiest_kernel_cpu(&before, &after).map(|(cpu, _)| cpu);
+    let allowed = affinity::allowed_cpus()?;
+    let fallback = allowed.first().copied().unwrap_or(CpuId::new(0));
+    let kernel = kernel.unwrap_or(fallback);
+    let other_than = |taken: &[CpuId]| allowed.iter().copied().find(|cpu| !taken.contains(cpu));
+    let application = match choice {
+        PlacementChoice::Same => kernel,
+        PlacementChoice::Other => other_than(&[kernel]).unwrap_or(kernel),
+        PlacementChoice::Custom { application, .. } => application,
+    };
+    let generator = match choice {
+        PlacementChoice::Custom { generator, .. } => generator,
+        _ => other_than(&[kernel, application]).or_else(|| other_than(&[application])).unwrap_or(application),
+    };
+    if let PlacementChoice::Custom { kernel: asked, .. } = choice
+        && asked != kernel
+    {
+        return Err(MeasureError::Interface {
+            interface: bed.receive_side().name().into(),
+            reason: format!(
+                "its receive work is done on CPU {kernel}, not {asked}; set its interrupt affinity or RPS first"
+            ),
+        });
+    }
+    let mut placement = Placement::custom(generator, kernel, application)?;
+    placement.name = match choice {
+        PlacementChoice::Same => "same",
+        PlacementChoice::Other => "other",
+        PlacementChoice::Custom { .. } => "custom",
+    };
+    Ok(placement)
+}
+
+/// Sends frames of a trial that does not exist, and waits until the receiving interface has counted them.
+fn send(bed: &Bed) -> Result<()> {
+    let side = bed.transmit_side();
+    let sizes = Sizes::Fixed(FrameSize::LEAST);
+    let plan = FramePlan::new(FrameLayout::default(), sizes, Mtu(side.mtu()))?;
+    let config = TransmitConfig::for_plan(side.index(), &plan);
+    let counted = || -> Result<u64> { Ok(bed.receive_side().stats()?.map_or(0, |stats| stats.rx_packets)) };
+    let before = counted()?;
+    side.run(|| -> Result<()> {
+        let mut opened = (transmit::method("sendmmsg")?.open)(&config)?;
+        let job = SendJob {
+            plan: &plan,
+            schedule: &Schedule::Maximum,
+            limits: Limits { duration: None, frames: Some(FRAMES), stop: &AtomicBool::new(false) },
+            trial: TrialId(0),
+            stream: StreamId(0),
+            start: Instant::now(),
+        };
+        opened.sender.send(&job)?;
+        Ok(())
+    })??;
+    let start = Instant::now();
+    while counted()? < before + FRAMES && start.elapsed() < PATIENCE {
+        std::thread::yield_now();
+    }
+    Ok(())
+}

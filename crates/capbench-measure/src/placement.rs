@@ -1,0 +1,46 @@
+//! Which CPUs a user wants to do what. The test bed decides what that means on this host.
+
+use std::fmt;
+use std::str::FromStr;
+
+use capbench_sys::host::affinity::CpuId;
+
+/// A placement as it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PlacementChoice {
+    /// The kernel's receive work and the application share a CPU.
+    Same,
+    /// They run on different CPUs.
+    Other,
+    /// The user's own choice.
+    Custom {
+        /// Where the generator runs.
+        generator: CpuId,
+        /// Where the kernel does its receive work.
+        kernel: CpuId,
+        /// Where the application runs.
+        application: CpuId,
+    },
+}
+
+impl FromStr for PlacementChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "same" => Ok(Self::Same),
+            "other" => Ok(Self::Other),
+            _ => Err(format!("\"{text}\" is no placement; same and other are, or name CPUs with --gen-cpu, --kernel-cpu and --app-cpu")),
+        }
+    }
+}
+
+impl fmt::Display for PlacementChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Same => "same",
+            Self::Other => "other",
+            Self::Custom { .. } => "custom",
+        })
+    }
+}

@@ -1,0 +1,240 @@
+//! The application of a trial: takes every frame, verifies it, does its work, and knows when to stop.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
+
+use capbench_capture::{Batch, Capture, Counters, Frame, Visitor, WaitCounts};
+use capbench_sys::host::{clock, thread};
+use capbench_traffic::layout::VlanTag;
+use capbench_traffic::recognise::{Recogniser, Seen, TagMetadata};
+
+use crate::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
+use crate::accounts::threads::ThreadTimes;
+use crate::error::Result;
+use crate::sequence::{Arrival, SequenceTracker};
+use crate::trial::Arrivals;
+use crate::work::Work;
+
+/// How long one wait for frames lasts; bounds how late the end of a trial is noticed.
+const TICK: Duration = Duration::from_millis(10);
+/// A drain that still makes progress after this time is ended all the same; what is left is booked as unread.
+const LONGEST_DRAIN: Duration = Duration::from_secs(60);
+
+/// What sender and receiver of a trial tell each other.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Set once, after the sender has stopped and written `sent`.
+    pub finished: AtomicBool,
+    /// Frames handed to the kernel; valid once `finished` is set.
+    pub sent: AtomicU64,
+}
+
+/// What the application of a trial did.
+#[derive(Debug)]
+pub struct Received {
+    /// What arrived.
+    pub arrivals: Arrivals,
+    /// Counters of the method, read once, after the last frame.
+    pub counters: Counters,
+    /// Batches that the method gave.
+    pub batches: u64,
+    /// How often it waited.
+    pub waits: WaitCounts,
+    /// CPU time that the scheduler charged to the application's thread.
+    pub cpu_ns: u64,
+    /// The kernel's account when the last frame had been read.
+    pub kernel: KernelWorkSnapshot,
+    /// Context switches of the application's thread.
+    pub switches: Option<ThreadTimes>,
+    /// From the end of sending to the last look for frames.
+    pub drain: Duration,
+    /// What the method turned out to be.
+    pub running: String,
+    /// Whether a socket filter could drop frames.
+    pub filtered: bool,
+}
+
+/// Verifies frames: is it of this trial, intact, and which number does it have.
+#[derive(Debug)]
+pub struct Verifier {
+    recogniser: Recogniser,
+    vlan_metadata: bool,
+    streams: Vec<SequenceTracker>,
+    arrivals: Arrivals,
+}
+
+impl Verifier {
+    /// A verifier for the frames that `recogniser` knows, in so many streams.
+    pub fn new(recogniser: Recogniser, streams: u8, vlan_metadata: bool) -> Self {
+        let streams = (0..streams).map(|_| SequenceTracker::default()).collect();
+        Self { recogniser, vlan_metadata, streams, arrivals: Arrivals::default() }
+    }
+
+    /// Notes a frame.
+    #[inline]
+    pub fn note(&mut self, frame: &Frame<'_>) {
+        let tag = match frame.vlan {
+            Some(tag) => TagMetadata::Stripped(VlanTag { tci: tag.tci }),
+            None if self.vlan_metadata => TagMetadata::Absent,
+            None => TagMetadata::Unknown,
+        };
+        self.arrivals.read += 1;
+        match self.recogniser.look(frame.data, frame.wire_length, tag) {
+            Seen::Ours(stamp) => match self.streams.get_mut(usize::from(stamp.stream.0)) {
+                Some(stream) => match stream.note(stamp.sequence) {
+                    Arrival::InOrder => self.arrivals.delivered += 1,
+                    Arrival::Reordered => {
+                        self.arrivals.delivered += 1;
+                        self.arrivals.reordered += 1;
+                    }
+                    Arrival::Duplicate => self.arrivals.duplicates += 1,
+                },
+                None => self.arrivals.foreign += 1,
+            },
+            Seen::Corrupt => self.arrivals.corrupt += 1,
+            Seen::Truncated => self.arrivals.truncated += 1,
+            Seen::Foreign => self.arrivals.foreign += 1,
+        }
+    }
+
+    /// What arrived so far.
+    pub fn arrivals(&self) -> Arrivals {
+        self.arrivals
+    }
+
+    /// Frames of the trial that came, whatever their state.
+    fn accounted(&self) -> u64 {
+        self.arrivals.delivered + self.arrivals.corrupt + self.arrivals.truncated
+    }
+}
+
+/// Runs the application on whichever method it is given.
+#[derive(Debug)]
+pub struct Application<'a> {
+    /// Knows the trial's frames.
+    pub recogniser: Recogniser,
+    /// Number of streams.
+    pub streams: u8,
+    /// Work per frame.
+    pub work: Work,
+    /// News from the sender.
+    pub progress: &'a Progress,
+    /// The user wants to stop.
+    pub stop: &'a AtomicBool,
+    /// Told once the method can receive.
+    pub ready: SyncSender<()>,
+    /// Reads the kernel's account.
+    pub probe: KernelWorkProbe,
+    /// How long nothing may come before a trial that still misses frames is over.
+    pub quiet: Duration,
+}
+
+impl Visitor for Application<'_> {
+    type Output = Result<Received>;
+
+    fn visit<C: Capture>(self, mut capture: C) -> Result<Received> {
+        let running = capture.running().clone();
+        let mut work = self.work;
+        let mut verifier = Verifier::new(self.recogniser, self.streams, running.vlan_metadata);
+        let mut end = End::new(self.quiet);
+        let mut batches = 0;
+        let switches = ThreadTimes::read(thread::current_thread());
+        let cpu_start = clock::thread_cpu_ns();
+        // A receiver that is gone has been given up by the trial; the loop below then ends at once by `stop`.
+        let _ = self.ready.send(());
+        loop {
+            let came = match capture.next_batch(TICK)? {
+                Some(batch) => {
+                    batches += 1;
+                    for frame in batch.frames() {
+                        verifier.note(&frame);
+                        work.apply(frame.data);
+                    }
+                    true
+                }
+                None => false,
+            };
+            if self.stop.load(Ordering::Relaxed) || end.is_reached(self.progress, verifier.accounted(), came) {
+                break;
+            }
+        }
+        let cpu_ns = clock::thread_cpu_ns() - cpu_start;
+        // Now rather than by whoever waits for this thread: freeing the ring takes time on this CPU, too.
+        let kernel = self.probe.snapshot()?;
+        let switches = ThreadTimes::read(thread::current_thread())
+            .zip(switches)
+            .map(|(after, before)| after.since(&before));
+        Ok(Received {
+            arrivals: verifier.arrivals(),
+            counters: capture.counters()?,
+            batches,
+            waits: capture.waits(),
+            cpu_ns,
+            kernel,
+            switches,
+            drain: end.drained(),
+            running: format!("{}; time: {}", running.geometry, running.time_source),
+            filtered: running.filtered,
+        })
+    }
+}
+
+/// Decides when a trial is over: at once when every frame is accounted for, else when nothing came for a while.
+struct End {
+    quiet: Duration,
+    finished: Option<Instant>,
+    last: Instant,
+}
+
+impl End {
+    fn new(quiet: Duration) -> Self {
+        Self { quiet, finished: None, last: Instant::now() }
+    }
+
+    /// Looks at the clock only after the sender has finished: once a batch, never once a frame.
+    fn is_reached(&mut self, progress: &Progress, accounted: u64, came: bool) -> bool {
+        // Acquire: pairs with the Release store of the sender's side; `sent` is valid once this is seen.
+        if !progress.finished.load(Ordering::Acquire) {
+            return false;
+        }
+        let now = Instant::now();
+        let finished = *self.finished.get_or_insert(now);
+        if came || self.last < finished {
+            self.last = now;
+        }
+        accounted >= progress.sent.load(Ordering::Relaxed)
+            || now - self.last >= self.quiet
+            || now - finished >= LONGEST_DRAIN
+    }
+
+    fn drained(&self) -> Duration {
+        self.finished.map_or(Duration::ZERO, |finished| finished.elapsed())
+    }
+}
+
+/// What verifying a frame of so many octets (without FCS) costs on the calling thread's CPU, in nanoseconds: the
+/// fastest of several runs over frames as they lie in memory that was just written.
+pub fn verification_cost(recogniser: &Recogniser, frames: &[Vec<u8>]) -> f64 {
+    const ROUNDS: usize = 20;
+    let mut fastest = f64::INFINITY;
+    for _ in 0..ROUNDS {
+        let mut verifier = Verifier::new(recogniser.clone(), 1, true);
+        let start = Instant::now();
+        for data in frames {
+            let frame = Frame {
+                data,
+                wire_length: data.len() as u32,
+                time_ns: 0,
+                vlan: None,
+                packet_type: capbench_capture::PacketType::OtherHost,
+                hash: None,
+                status: 0,
+            };
+            verifier.note(std::hint::black_box(&frame));
+        }
+        fastest = fastest.min(start.elapsed().as_nanos() as f64 / frames.len().max(1) as f64);
+        std::hint::black_box(verifier.arrivals());
+    }
+    fastest
+}

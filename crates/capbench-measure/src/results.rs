@@ -1,0 +1,244 @@
+//! Saved results: one directory a run, rewritten after every trial, so that an interrupted run loses nothing.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::environment::Environment;
+use crate::error::{MeasureError, Result};
+use crate::findings::Finding;
+use crate::ledger::Place;
+use crate::trial::TrialResult;
+
+/// Version of the layout of `results.json`; raised when a reader of older files would misunderstand newer ones.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Everything that a run saves. Reports are made from this and nothing else.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Results {
+    /// [`SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// The command, word by word.
+    pub command: Vec<String>,
+    /// When the run started, seconds since the epoch.
+    pub started_unix_s: u64,
+    /// Whether the run went through to its end.
+    pub complete: bool,
+    /// The host.
+    pub environment: Environment,
+    /// What the run says about itself: how the bed was made, what was shortened against the standards.
+    pub statements: Vec<String>,
+    /// The trials, in the order in which they ran.
+    pub trials: Vec<TrialResult>,
+    /// What follows from them.
+    pub findings: Vec<Finding>,
+}
+
+/// A run's directory.
+#[derive(Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+impl RunDirectory {
+    /// Makes the directory, with its parents. An existing one is used only when it is empty.
+    ///
+    /// # Errors
+    /// When it cannot be made or written, or holds something.
+    pub fn create(path: &Path) -> Result<Self> {
+        fs::create_dir_all(path).map_err(|source| MeasureError::writing(path, source))?;
+        let mut held = fs::read_dir(path).map_err(|source| MeasureError::reading(path, source))?;
+        if held.next().is_some() {
+            let source = io::Error::new(io::ErrorKind::DirectoryNotEmpty, "the directory is not empty");
+            return Err(MeasureError::writing(path, source));
+        }
+        // Found out now rather than after the first trial.
+        let probe = path.join(".probe");
+        File::create(&probe)
+            .and_then(|_| fs::remove_file(&probe))
+            .map_err(|source| MeasureError::writing(path, source))?;
+        Ok(Self { path: path.into() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes `results.json` and `trials.csv`. A reader sees the old or the new file, never a part of one.
+    ///
+    /// # Errors
+    /// When the disk is full or the directory is gone.
+    pub fn save(&self, results: &Results) -> Result<()> {
+        let json = self.path.join("results.json");
+        let failed = |source| MeasureError::writing(&json, source);
+        let mut text = serde_json::to_vec_pretty(results).map_err(|error| failed(error.into()))?;
+        text.push(b'\n');
+        replace(&json, &text).map_err(failed)?;
+        let csv = self.path.join("trials.csv");
+        trials_csv(&results.trials)
+            .and_then(|text| replace(&csv, &text))
+            .map_err(|source| MeasureError::writing(&csv, source))
+    }
+}
+
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    let part = path.with_extension("part");
+    let mut file = File::create(&part)?;
+    file.write_all(text)?;
+    file.sync_data()?;
+    fs::rename(&part, path)
+}
+
+/// All places, in the order of the path, as columns of the table.
+const COLUMNS: [Place; 14] = [
+    Place::Unsent,
+    Place::Transmit,
+    Place::Link,
+    Place::Driver,
+    Place::Backlog,
+    Place::Xdp,
+    Place::Stack,
+    Place::Filter,
+    Place::Ring,
+    Place::MethodQueue,
+    Place::ApplicationQueue,
+    Place::Unread,
+    Place::Truncated,
+    Place::Corrupt,
+];
+
+/// One row a trial, names as in `results.json`, units in the names, unknown values empty.
+///
+/// # Errors
+/// None that memory would not give.
+pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let mut head: Vec<String> = [
+        "number", "phase", "method", "frame_size", "mean_frame_size", "placement", "generator_cpu", "kernel_cpu",
+        "application_cpu", "load_independent", "work", "intended_pps", "duration_s", "sending_s", "drain_s",
+        "intended", "sent", "delivered", "duplicates", "reordered", "foreign", "truncated", "corrupt", "offered_pps",
+        "delivered_pps", "loss_ratio", "unexplained", "verdict", "app_ns_per_packet", "app_ns_per_packet_at_most",
+        "kernel_ns_per_packet", "total_ns_per_packet", "busy_cores", "waits", "frames_per_wakeup", "voluntary_switches", "involuntary_switches", "steal_ratio",
+    ]
+    .map(String::from)
+    .to_vec();
+    head.extend(COLUMNS.map(|place| format!("lost_{}", name(place))));
+    table.write_record(&head)?;
+    for trial in trials {
+        table.write_record(row(trial))?;
+    }
+    table.into_inner().map_err(|error| error.into_error())
+}
+
+/// The name that a value has in `results.json`.
+fn name<T: Serialize>(value: T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(text)) => text,
+        Ok(other) => other.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn row(trial: &TrialResult) -> Vec<String> {
+    fn text<T: ToString>(value: Option<T>) -> String {
+        value.map_or_else(String::new, |value| value.to_string())
+    }
+    let profile = &trial.profile;
+    let cpu = &trial.cpu;
+    let mut row = vec![
+        trial.number.to_string(),
+        name(trial.phase),
+        profile.method.clone(),
+        profile.frame_size.to_string(),
+        profile.mean_frame_size.to_string(),
+        profile.placement.clone(),
+        profile.cpus.generator.to_string(),
+        text(profile.cpus.kernel),
+        profile.cpus.application.to_string(),
+        profile.load_independent.to_string(),
+        profile.work.clone(),
+        text(trial.intended_pps),
+        trial.duration_s.to_string(),
+        trial.sending_s.to_string(),
+        trial.drain_s.to_string(),
+        trial.intended.to_string(),
+        trial.sent.to_string(),
+        trial.delivered.to_string(),
+        trial.duplicates.to_string(),
+        trial.reordered.to_string(),
+        trial.foreign.to_string(),
+        trial.truncated.to_string(),
+        trial.corrupt.to_string(),
+        trial.offered_pps.to_string(),
+        trial.delivered_pps.to_string(),
+        trial.loss_ratio.to_string(),
+        trial.unexplained.to_string(),
+        name(trial.verdict),
+        text(cpu.app_ns_per_packet),
+        text(cpu.app_ns_per_packet_at_most),
+        text(cpu.kernel_ns_per_packet),
+        text(cpu.total_ns_per_packet),
+        text(cpu.busy_cores),
+        cpu.waits.to_string(),
+        text(cpu.frames_per_wakeup),
+        text(cpu.voluntary_switches),
+        text(cpu.involuntary_switches),
+        text(cpu.steal_ratio),
+    ];
+    let count = |place| trial.ledger.iter().find(|entry| entry.place == place).and_then(|entry| entry.count);
+    row.extend(COLUMNS.map(|place| text(count(place))));
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{COLUMNS, RunDirectory, trials_csv};
+    use crate::trial::tests::{measured, profile};
+    use crate::trial::{Load, Phase, TrialResult};
+
+    fn trial() -> TrialResult {
+        measured(1000, 1000, 700, 300).result(
+            1,
+            Phase::BestEffort,
+            &profile("packet-v3"),
+            Load::Maximum,
+            Duration::from_secs(1),
+        )
+    }
+
+    #[test]
+    fn rows_have_a_field_for_every_column_and_unknown_is_empty() {
+        let text = String::from_utf8(trials_csv(&[trial()]).unwrap()).unwrap();
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+        assert_eq!(lines[0].len(), lines[1].len());
+        let value = |name: &str| lines[1][lines[0].iter().position(|&head| head == name).unwrap()];
+        assert_eq!((value("delivered"), value("lost_ring"), value("unexplained")), ("700", "300", "0"));
+        assert_eq!((value("lost_stack"), value("intended_pps")), ("", ""));
+        assert_eq!(COLUMNS.len(), trial().ledger.len());
+    }
+
+    #[test]
+    fn a_trial_survives_json() {
+        let text = serde_json::to_string(&trial()).unwrap();
+        assert_eq!(serde_json::from_str::<TrialResult>(&text).unwrap(), trial());
+        for key in ["\"method\":\"packet-v3\"", "\"frame_size\":64", "\"verdict\":\"lossy\"", "\"placement\":\"same\""] {
+            assert!(text.contains(key), "{key} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_directory_with_something_in_it_is_refused() {
+        let path = std::env::temp_dir().join(format!("capbench-results-{}", std::process::id()));
+        RunDirectory::create(&path).unwrap();
+        std::fs::write(path.join("mine"), "x").unwrap();
+        let text = RunDirectory::create(&path).unwrap_err().to_string();
+        assert!(text.contains("not empty"), "{text}");
+        std::fs::remove_dir_all(&path).unwrap();
+        assert!(RunDirectory::create(std::path::Path::new("/proc/nothing")).is_err());
+    }
+}

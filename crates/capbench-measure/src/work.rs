@@ -1,0 +1,209 @@
+//! What the application does with each frame.
+
+use std::fmt;
+use std::hint::black_box;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+/// Work per frame, as a user asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkModel {
+    /// Nothing beyond the verification of every frame.
+    None,
+    /// A loop of so many iterations, as Dain's receiver had it in 2004.
+    Loop(u32),
+    /// A loop calibrated to last so many nanoseconds.
+    Nanoseconds(u32),
+    /// Read every captured octet.
+    Touch,
+    /// Find the transport ports behind Ethernet, VLAN, IPv4 or IPv6.
+    Parse,
+    /// Copy the captured octets away.
+    Copy,
+}
+
+impl FromStr for WorkModel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refuse = || {
+            format!("\"{text}\" is no work model; none, loop:N, ns:N, touch, parse and copy are (N: a whole number)")
+        };
+        let number = |digits: &str| digits.parse::<u32>().map_err(|_| refuse());
+        match text.split_once(':') {
+            Some(("loop", digits)) => number(digits).map(Self::Loop),
+            Some(("ns", digits)) => number(digits).map(Self::Nanoseconds),
+            None if text == "none" => Ok(Self::None),
+            None if text == "touch" => Ok(Self::Touch),
+            None if text == "parse" => Ok(Self::Parse),
+            None if text == "copy" => Ok(Self::Copy),
+            _ => Err(refuse()),
+        }
+    }
+}
+
+impl fmt::Display for WorkModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Loop(iterations) => write!(f, "loop:{iterations}"),
+            Self::Nanoseconds(duration) => write!(f, "ns:{duration}"),
+            Self::Touch => f.write_str("touch"),
+            Self::Parse => f.write_str("parse"),
+            Self::Copy => f.write_str("copy"),
+        }
+    }
+}
+
+/// Work made ready: calibrated and with its memory allocated.
+#[derive(Debug)]
+pub struct Work {
+    kind: Kind,
+    copy: Box<[u8; COPY]>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    None,
+    Loop(u64),
+    Touch,
+    Parse,
+    Copy,
+}
+
+/// Octets copied at most: more than any frame, receive offloads included.
+const COPY: usize = 1 << 16;
+
+impl Work {
+    /// Makes a model ready. `ns` models need the speed of the wait loop on the CPU that will do the work.
+    pub fn new(model: WorkModel, speed: LoopSpeed) -> Self {
+        let kind = match model {
+            WorkModel::None => Kind::None,
+            WorkModel::Loop(iterations) => Kind::Loop(iterations.into()),
+            WorkModel::Nanoseconds(duration) => Kind::Loop(speed.iterations(duration)),
+            WorkModel::Touch => Kind::Touch,
+            WorkModel::Parse => Kind::Parse,
+            WorkModel::Copy => Kind::Copy,
+        };
+        Self { kind, copy: Box::new([0; COPY]) }
+    }
+
+    /// Does the work for one frame.
+    #[inline]
+    pub fn apply(&mut self, frame: &[u8]) {
+        match self.kind {
+            Kind::None => {}
+            Kind::Loop(iterations) => wait_loop(iterations),
+            Kind::Touch => {
+                black_box(frame.iter().fold(0u8, |sum, &octet| sum.wrapping_add(octet)));
+            }
+            Kind::Parse => {
+                black_box(ports(frame));
+            }
+            Kind::Copy => {
+                let octets = frame.len().min(COPY);
+                self.copy[..octets].copy_from_slice(&frame[..octets]);
+                black_box(&self.copy);
+            }
+        }
+    }
+}
+
+/// Counts to `iterations` in a way that no compiler shortens.
+#[inline]
+fn wait_loop(iterations: u64) {
+    for iteration in 0..iterations {
+        black_box(iteration);
+    }
+}
+
+/// Protocol and ports of a frame: the least that every classifier does.
+fn ports(frame: &[u8]) -> Option<(u8, u16, u16)> {
+    let word = |at: usize| frame.get(at..at + 2).map(|octets| u16::from_be_bytes([octets[0], octets[1]]));
+    let mut network = 14;
+    let mut kind = word(12)?;
+    while kind == 0x8100 || kind == 0x88a8 {
+        kind = word(network + 2)?;
+        network += 4;
+    }
+    let (protocol, transport) = match kind {
+        0x0800 => (*frame.get(network + 9)?, network + usize::from(frame.get(network)? & 15) * 4),
+        0x86dd => (*frame.get(network + 6)?, network + 40),
+        _ => return None,
+    };
+    Some((protocol, word(transport)?, word(transport + 2)?))
+}
+
+/// How fast the wait loop runs on a CPU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoopSpeed {
+    /// Iterations in a nanosecond.
+    pub iterations_per_ns: f64,
+}
+
+impl LoopSpeed {
+    /// Measures the loop on the calling thread's CPU. The fastest of several runs counts: everything that disturbs
+    /// a run makes it slower.
+    pub fn measure() -> Self {
+        const ITERATIONS: u64 = 200_000;
+        let fastest = (0..25)
+            .map(|_| {
+                let start = Instant::now();
+                wait_loop(ITERATIONS);
+                start.elapsed()
+            })
+            .min()
+            .unwrap_or(Duration::from_micros(200));
+        Self { iterations_per_ns: ITERATIONS as f64 / fastest.as_nanos().max(1) as f64 }
+    }
+
+    fn iterations(self, nanoseconds: u32) -> u64 {
+        (f64::from(nanoseconds) * self.iterations_per_ns).round() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LoopSpeed, Work, WorkModel, ports};
+
+    #[test]
+    fn models_are_read_and_written_alike() {
+        for text in ["none", "loop:0", "loop:3000", "ns:5000", "touch", "parse", "copy"] {
+            assert_eq!(text.parse::<WorkModel>().unwrap().to_string(), text);
+        }
+        for text in ["", "loop", "loop:-1", "ns:1.5", "sleep:3", "touch:1"] {
+            assert!(text.parse::<WorkModel>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn nanoseconds_become_iterations_at_the_measured_speed() {
+        let speed = LoopSpeed { iterations_per_ns: 2.5 };
+        assert_eq!(speed.iterations(1000), 2500);
+        assert!(LoopSpeed::measure().iterations_per_ns > 0.0);
+    }
+
+    #[test]
+    fn ports_are_found_behind_tags_and_nothing_panics() {
+        let mut frame = vec![0u8; 60];
+        frame[12..14].copy_from_slice(&[0x81, 0]);
+        frame[16..18].copy_from_slice(&[8, 0]);
+        frame[18] = 0x45;
+        frame[27] = 17;
+        frame[38..42].copy_from_slice(&[0x12, 0x34, 0, 7]);
+        assert_eq!(ports(&frame), Some((17, 0x1234, 7)));
+        for length in 0..frame.len() {
+            ports(&frame[..length]);
+        }
+    }
+
+    #[test]
+    fn every_model_takes_frames_of_any_length() {
+        for model in ["none", "loop:3", "touch", "parse", "copy"] {
+            let mut work = Work::new(model.parse().unwrap(), LoopSpeed { iterations_per_ns: 1.0 });
+            for length in [0, 1, 60, 70_000] {
+                work.apply(&vec![1; length]);
+            }
+        }
+    }
+}

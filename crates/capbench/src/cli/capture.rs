@@ -1,0 +1,55 @@
+//! Flags about capturing; letters mean what they mean to tcpdump.
+
+use std::time::Duration;
+
+use capbench_capture::{ByteCount, CaptureOptions, Direction, SnapLength};
+use clap::Args;
+
+use super::duration;
+
+/// How to capture.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Capture")]
+pub struct CaptureFlags {
+    /// Memory for the ring, or the receive buffer of methods without one [default: 64MiB]
+    #[arg(long, value_name = "SIZE")]
+    ring: Option<ByteCount>,
+    /// Block size of rings [default: 1MiB]
+    #[arg(long, value_name = "SIZE")]
+    block: Option<ByteCount>,
+    /// Slot size of packet-v1 and packet-v2 [default: holds a frame of the interface's MTU]
+    #[arg(long, value_name = "SIZE")]
+    frame: Option<ByteCount>,
+    /// When packet-v3 hands over a partly filled block [default: 10ms]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    retire_timeout: Option<Duration>,
+    /// Octets to capture of each frame; 0: everything [default: 262144]
+    #[arg(short = 's', long, value_name = "OCTETS")]
+    snaplen: Option<u32>,
+    /// Do not put the interface into promiscuous mode
+    #[arg(short = 'p', long)]
+    no_promiscuous: bool,
+    /// How long to look for frames again and again before sleeping [default: 0s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    spin: Option<Duration>,
+    /// Which frames: in, out or inout [default: in]
+    #[arg(short = 'Q', long, value_name = "DIRECTION")]
+    direction: Option<Direction>,
+}
+
+impl CaptureFlags {
+    /// The options that the flags ask for.
+    pub fn options(&self) -> CaptureOptions {
+        let default = CaptureOptions::default();
+        CaptureOptions {
+            ring: self.ring.unwrap_or(default.ring),
+            block: self.block.unwrap_or(default.block),
+            frame: self.frame,
+            retire_timeout: self.retire_timeout.unwrap_or(default.retire_timeout),
+            snap_length: self.snaplen.map_or(default.snap_length, SnapLength::new),
+            promiscuous: !self.no_promiscuous,
+            spin: self.spin.unwrap_or(default.spin),
+            direction: self.direction.unwrap_or(default.direction),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The command line. Flags land in plain structures; only the commands look at the host.
+
+pub mod bench;
+pub mod capture;
+pub mod count;
+pub mod methods;
+pub mod send;
+pub mod traffic;
+
+use clap::{Parser, Subcommand};
+
+/// Which capture method captures every packet on this host, up to what rate, at what CPU cost, and where is a packet lost?
+#[derive(Debug, Parser)]
+#[command(name = "capbench", version, about, max_term_width = 100, propagate_version = true)]
+#[command(after_help = "Exit codes: 0 done; 1 failed; 2 usage; 3 loss over the stated limit; 4 inconclusive \
+(generator-limited, noisy); 5 unsupported here; 6 missing privilege; 128 + N stopped by signal N.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compare capture methods on this host: the main job, no flags needed.
+    Bench(bench::BenchFlags),
+    /// Generate traffic: exact counts, exact stop, lateness against the plan.
+    Send(send::SendFlags),
+    /// Count what arrives: a line per second, totals at the end.
+    Count(count::CountFlags),
+    /// List the capture methods: what can run here, and why not.
+    Methods(methods::MethodsFlags),
+}
+
+/// Reads a duration such as `500ms` or `1m 30s`; plain numbers are seconds.
+pub fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let refuse = || format!("\"{text}\" is not a duration; write for example 500ms, 10s or 2m");
+    if let Ok(seconds) = text.parse::<f64>() {
+        return std::time::Duration::try_from_secs_f64(seconds).map_err(|_| refuse());
+    }
+    humantime::parse_duration(text).map_err(|_| refuse())
+}
+
+/// As [`duration`], but longer than nothing.
+pub fn positive_duration(text: &str) -> Result<std::time::Duration, String> {
+    match duration(text)? {
+        std::time::Duration::ZERO => Err("a duration of 0 measures nothing".into()),
+        some => Ok(some),
+    }
+}

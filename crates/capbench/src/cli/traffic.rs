@@ -1,0 +1,52 @@
+//! Flags about what is sent.
+
+use capbench_traffic::{Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
+use clap::Args;
+
+/// Headers and flows.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Traffic")]
+pub struct TrafficFlags {
+    /// Spread frames over so many flows
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = flows)]
+    flows: u32,
+    /// Tag frames with this VLAN identifier
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(0..=4094))]
+    vlan: Option<u16>,
+    /// IPv6 instead of IPv4
+    #[arg(long)]
+    ipv6: bool,
+    /// TCP instead of UDP
+    #[arg(long)]
+    tcp: bool,
+    /// Destination Ethernet address [default: that of another host, so that the receiver's stack drops early]
+    #[arg(long, value_name = "MAC")]
+    dst_mac: Option<MacAddress>,
+    /// Transmit method: sendto, sendmmsg or packet-tx
+    #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
+    pub transmit: String,
+}
+
+fn flows(text: &str) -> Result<u32, String> {
+    let number: u32 = text.parse().map_err(|_| format!("\"{text}\" is not a number of flows"))?;
+    Flows::new(number).map(Flows::get).map_err(|error| error.to_string())
+}
+
+fn transmit(text: &str) -> Result<String, String> {
+    capbench_traffic::transmit::method(text).map(|method| method.name.to_string()).map_err(|error| error.to_string())
+}
+
+impl TrafficFlags {
+    /// The headers that the flags ask for.
+    pub fn layout(&self) -> anyhow::Result<FrameLayout> {
+        let default = FrameLayout::default();
+        Ok(FrameLayout {
+            vlan: self.vlan.map(|tci| VlanTag { tci }),
+            network: if self.ipv6 { Network::V6 } else { Network::V4 },
+            transport: if self.tcp { Transport::Tcp } else { Transport::Udp },
+            destination: self.dst_mac.unwrap_or(default.destination),
+            flows: Flows::new(self.flows)?,
+            ..default
+        })
+    }
+}

@@ -1,0 +1,242 @@
+//! `capbench bench`: the main job.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use capbench_capture::METHODS;
+use capbench_measure::bed::{Placement, prepare_process};
+use capbench_measure::bench::BenchPlan;
+use capbench_measure::environment::Environment;
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::live::{LiveLaboratory, Path};
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::results::{Results, RunDirectory, SCHEMA_VERSION};
+use capbench_measure::trial::{SizeLabel, Verdict};
+use capbench_measure::{MeasureError, findings};
+use capbench_sys::host::CpuId;
+use capbench_traffic::{FrameSize, Mtu, Sizes};
+
+use crate::cli::bench::BenchFlags;
+use crate::exit::{Exit, Unsupported};
+use crate::progress::Recorder;
+use crate::stop::Stop;
+use crate::summary;
+
+/// Runs the command.
+pub fn run(flags: &BenchFlags) -> Result<Exit> {
+    let mut plan = plan(flags)?;
+    if flags.dry_run {
+        print!("{}", describe(&plan, flags));
+        return Ok(Exit::Done);
+    }
+    let path = path(flags);
+    if matches!(path, Path::Virtual { .. }) {
+        // Before any thread exists: an ordinary user's process enters a user namespace here.
+        prepare_process()?;
+    }
+    let stop = Stop::install()?;
+    let environment = Environment::read()?;
+    let mut laboratory = LiveLaboratory::new(path, environment.irq_accounting, stop.flag());
+    let left_out = preflight(&mut plan, &mut laboratory)?;
+    let (directory, started) = directory(flags)?;
+    let results = Results {
+        schema_version: SCHEMA_VERSION,
+        command: std::env::args().collect(),
+        started_unix_s: started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        complete: false,
+        environment,
+        statements: statements(&plan, left_out),
+        trials: Vec::new(),
+        findings: Vec::new(),
+    };
+    directory.save(&results)?;
+    let mut recorder = Recorder::new(&directory, results, plan.trials(), stop.clone());
+    let outcome = plan.run(&mut laboratory, &mut recorder);
+    recorder.finish();
+    let outcome = outcome?;
+    let mut results = recorder.results;
+    results.complete = !outcome.stopped;
+    results.statements.extend(laboratory.statements());
+    results.findings = findings::find(&results.trials);
+    directory.save(&results)?;
+    report(&results, &directory);
+    Ok(if outcome.stopped { Exit::Stopped(stop.signal()) } else { judge(&results) })
+}
+
+/// The plan that the flags ask for, without a look at the host.
+fn plan(flags: &BenchFlags) -> Result<BenchPlan> {
+    let all: Vec<String> = METHODS.iter().map(|method| method.name.to_string()).collect();
+    let methods = if flags.method.iter().any(|name| name == "all") { all } else { flags.method.clone() };
+    for name in &methods {
+        capbench_capture::methods::find(name)?;
+    }
+    let default = |octets: u32| FrameSize::new(octets).map(Sizes::Fixed);
+    let sizes = match (flags.size.is_empty(), flags.quick) {
+        (false, _) => flags.size.clone(),
+        (true, true) => vec![default(64)?],
+        (true, false) => vec![default(64)?, default(512)?, default(1518)?],
+    };
+    let layout = flags.traffic.layout()?;
+    let quiet = flags.quiet.unwrap_or(Duration::from_millis(if flags.quick { 150 } else { 500 }));
+    let setups = sizes
+        .into_iter()
+        .map(|sizes| {
+            // Found out before anything is made: whether headers and stamp fit, and the frame into the MTU.
+            capbench_traffic::FramePlan::new(layout, sizes.clone(), Mtu(flags.mtu))?;
+            Ok(Setup {
+                method: String::new(),
+                label: label(&sizes),
+                sizes,
+                layout,
+                placement: PlacementChoice::Same,
+                work: flags.work,
+                capture: flags.capture.options(),
+                transmit: flags.traffic.transmit.clone(),
+                quiet,
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(BenchPlan {
+        methods,
+        sizes: setups,
+        placements: placements(flags)?,
+        duration: flags.duration.unwrap_or(Duration::from_millis(if flags.quick { 400 } else { 1000 })),
+        rate: flags.rate,
+    })
+}
+
+fn label(sizes: &Sizes) -> SizeLabel {
+    match sizes {
+        Sizes::Fixed(size) => SizeLabel::Octets(size.octets()),
+        mixed => SizeLabel::Named(mixed.to_string()),
+    }
+}
+
+fn placements(flags: &BenchFlags) -> Result<Vec<PlacementChoice>> {
+    let (Some(generator), Some(kernel), Some(application)) = (flags.gen_cpu, flags.kernel_cpu, flags.app_cpu) else {
+        return Ok(flags.placement.clone());
+    };
+    let [generator, kernel, application] = [generator, kernel, application].map(CpuId::new);
+    Placement::custom(generator, kernel, application)?;
+    Ok(vec![PlacementChoice::Custom { generator, kernel, application }])
+}
+
+fn path(flags: &BenchFlags) -> Path {
+    match (&flags.tx, &flags.rx) {
+        (Some(transmit), Some(receive)) => Path::Interfaces {
+            transmit: transmit.clone(),
+            receive: receive.clone(),
+            isolated: flags.isolated,
+        },
+        _ => Path::Virtual { mtu: Mtu(flags.mtu) },
+    }
+}
+
+fn describe(plan: &BenchPlan, flags: &BenchFlags) -> String {
+    let sizes: Vec<_> = plan.sizes.iter().map(|setup| setup.label.to_string()).collect();
+    let placements: Vec<_> = plan.placements.iter().map(ToString::to_string).collect();
+    let load = match plan.rate {
+        Some(rate) => format!("{} packets/s", summary::thousands(rate.get())),
+        None => "maximum load, then one load that all methods can hold".into(),
+    };
+    let path = match path(flags) {
+        Path::Virtual { mtu } => format!("a veth pair of its own, MTU {}", mtu.0),
+        Path::Interfaces { transmit, receive, .. } => format!("{transmit} to {receive}"),
+    };
+    format!(
+        "methods     {}\nframe sizes {}\nplacements  {}\nload        {load}\nwork        {}\ntransmit    {}\n\
+         path        {path}\ntrials      {} of {:?}\ntime        about {:.0} s\n",
+        plan.methods.join(", "),
+        sizes.join(", "),
+        placements.join(", "),
+        flags.work,
+        flags.traffic.transmit,
+        plan.trials(),
+        plan.duration,
+        plan.estimate().as_secs_f64()
+    )
+}
+
+/// Prepares every set-up once without sending a frame. What cannot run here is taken out of the plan with its reason;
+/// mistakes end the command before anything is saved.
+fn preflight(plan: &mut BenchPlan, laboratory: &mut LiveLaboratory) -> Result<Vec<String>> {
+    let mut left_out = Vec::new();
+    let mut first = None;
+    let mut keep = |what: String, outcome: capbench_measure::Result<()>| match outcome {
+        Ok(()) => Ok(true),
+        Err(error @ MeasureError::Unsupported { .. }) => {
+            left_out.push(format!("not measured: {what}: {error}"));
+            first.get_or_insert(error.to_string());
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    };
+    for method in std::mem::take(&mut plan.methods) {
+        let supported = (capbench_capture::methods::find(&method)?.supported)()
+            .map_err(|reason| MeasureError::Unsupported { what: method.clone(), reason });
+        if keep(method.clone(), supported)? {
+            plan.methods.push(method);
+        }
+    }
+    let mut placements = Vec::new();
+    for &placement in &plan.placements {
+        let checked = plan.methods.iter().flat_map(|method| plan.sizes.iter().map(move |size| (method, size))).try_for_each(
+            |(method, size)| {
+                let setup = Setup { method: method.clone(), placement, ..size.clone() };
+                laboratory.prepare(&setup).map(drop)
+            },
+        );
+        if keep(format!("placement {placement}"), checked)? {
+            placements.push(placement);
+        }
+    }
+    plan.placements = placements;
+    for reason in &left_out {
+        eprintln!("capbench: {reason}");
+    }
+    if plan.placements.is_empty() || plan.methods.is_empty() {
+        return Err(Unsupported(first.unwrap_or_else(|| "nothing is left to measure".into())).into());
+    }
+    Ok(left_out)
+}
+
+fn directory(flags: &BenchFlags) -> Result<(RunDirectory, SystemTime)> {
+    let now = SystemTime::now();
+    let path = flags.out.clone().unwrap_or_else(|| {
+        let time = humantime::format_rfc3339_seconds(now).to_string().replace([':', '-'], "");
+        PathBuf::from("capbench-results").join(format!("bench-{time}"))
+    });
+    let directory = RunDirectory::create(&path).context("cannot save results; name another directory with --out")?;
+    Ok((directory, now))
+}
+
+fn statements(plan: &BenchPlan, mut statements: Vec<String>) -> Vec<String> {
+    let quiet = plan.sizes.first().map_or(Duration::ZERO, |setup| setup.quiet);
+    statements.push(format!(
+        "trials send for {:?} and wait {quiet:?} for missing frames, where RFC 2544 asks for 60 s and 2 s",
+        plan.duration
+    ));
+    statements
+}
+
+fn report(results: &Results, directory: &RunDirectory) {
+    print!("{}", summary::tables(&results.trials));
+    let verify = results.trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
+    if let Some(least) = verify.clone().min_by(f64::total_cmp) {
+        let most = verify.fold(0.0, f64::max);
+        println!("app ns: application time per packet, verifying every frame included ({least:.0} to {most:.0} ns)");
+        println!("cpu ns: application and kernel receive work together; cores: busy on the whole host\n");
+    }
+    print!("{}", summary::findings(&results.findings));
+    if !results.complete {
+        println!("\nStopped: the trials above are those that were finished.");
+    }
+    println!("\nSaved in {}: results.json, trials.csv", directory.path().display());
+}
+
+/// Inconclusive when no trial says anything about a method.
+fn judge(results: &Results) -> Exit {
+    let useful = results.trials.iter().any(|trial| matches!(trial.verdict, Verdict::Lossless | Verdict::Lossy));
+    if useful { Exit::Done } else { Exit::Inconclusive }
+}

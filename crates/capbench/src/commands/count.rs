@@ -1,0 +1,187 @@
+//! `capbench count`: counts what arrives, a line per second, totals at the end.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use capbench_capture::{Batch, Capture, Counters, Interface, SnapLength, Visitor, open_with};
+use capbench_measure::bed::Side;
+use capbench_measure::receiver::Verifier;
+use capbench_measure::trial::Arrivals;
+use capbench_sys::host::clock;
+use capbench_traffic::{Recogniser, TrialId};
+use serde_json::json;
+
+use crate::cli::count::CountFlags;
+use crate::exit::Exit;
+use crate::stop::Stop;
+
+/// How long one wait for frames lasts; bounds how late a line or the end comes.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Runs the command.
+pub fn run(flags: &CountFlags) -> Result<Exit> {
+    capbench_capture::methods::find(&flags.method)?;
+    let options = flags.capture.options();
+    let recogniser = recogniser(flags, options.snap_length)?;
+    let side = Side::existing(&flags.interface)?;
+    if let Some(cpu) = flags.cpu {
+        super::send::pin(cpu)?;
+    }
+    let stop = Stop::install()?;
+    let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
+    let counter = Counter { flags, recogniser, stop: stop.clone() };
+    open_with(&flags.method, &interface, &options, counter)??;
+    Ok(match stop.signal() {
+        // Being interrupted is how counting without a limit ends.
+        signal if signal != 0 && (flags.count.is_some() || flags.duration.is_some()) => Exit::Stopped(signal),
+        _ => Exit::Done,
+    })
+}
+
+fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Recogniser>> {
+    let Some(trial) = flags.verify else { return Ok(None) };
+    let layout = flags.traffic.layout()?;
+    Ok(Some(Recogniser::new(TrialId(trial), &layout, snap.cuts().then(|| snap.octets()))?))
+}
+
+/// Counts on whichever method it is given.
+struct Counter<'f> {
+    flags: &'f CountFlags,
+    recogniser: Option<Recogniser>,
+    stop: Stop,
+}
+
+/// What was counted up to a moment.
+#[derive(Clone, Copy, Default)]
+struct Totals {
+    packets: u64,
+    octets: u64,
+    dropped: Option<u64>,
+    seconds: f64,
+}
+
+impl Visitor for Counter<'_> {
+    type Output = Result<()>;
+
+    fn visit<C: Capture>(self, mut capture: C) -> Result<()> {
+        let running = capture.running().clone();
+        eprintln!("capbench: {} on {}: {}", running.method, self.flags.interface, running.geometry);
+        let mut verifier =
+            self.recogniser.clone().map(|known| Verifier::new(known, u8::MAX, running.vlan_metadata));
+        let start = Instant::now();
+        let cpu_start = clock::thread_cpu_ns();
+        let mut lines = Lines::new(self.flags.json);
+        let (mut packets, mut octets) = (0u64, 0u64);
+        let limit = self.flags.count.unwrap_or(u64::MAX);
+        let mut next_line = Duration::from_secs(1);
+        loop {
+            if let Some(batch) = capture.next_batch(TICK)? {
+                for frame in batch.frames() {
+                    packets += 1;
+                    octets += u64::from(frame.wire_length);
+                    if let Some(verifier) = &mut verifier {
+                        verifier.note(&frame);
+                    }
+                    if packets == limit {
+                        break;
+                    }
+                }
+            }
+            let elapsed = start.elapsed();
+            let over = packets >= limit
+                || self.stop.is_wanted()
+                || self.flags.duration.is_some_and(|duration| elapsed >= duration);
+            if elapsed >= next_line || over {
+                let dropped = capture.counters()?.dropped;
+                lines.print(Totals { packets, octets, dropped, seconds: elapsed.as_secs_f64() })?;
+                next_line = elapsed + Duration::from_secs(1);
+            }
+            if over {
+                break;
+            }
+        }
+        let cpu_ns = clock::thread_cpu_ns() - cpu_start;
+        let arrivals = verifier.map(|verifier| verifier.arrivals());
+        lines.close(packets, octets, capture.counters()?, cpu_ns, arrivals)
+    }
+}
+
+/// Prints a line per second, as text or as JSON objects.
+struct Lines {
+    json: bool,
+    last: Totals,
+}
+
+impl Lines {
+    fn new(json: bool) -> Self {
+        Self { json, last: Totals { dropped: Some(0), ..Totals::default() } }
+    }
+
+    fn print(&mut self, now: Totals) -> Result<()> {
+        let seconds = (now.seconds - self.last.seconds).max(1e-9);
+        let packets = now.packets - self.last.packets;
+        let pps = packets as f64 / seconds;
+        let dropped = now.dropped.zip(self.last.dropped).map(|(now, last)| now - last);
+        let mut out = std::io::stdout().lock();
+        let written = if self.json {
+            let line = json!({
+                "time_s": now.seconds,
+                "packets": packets,
+                "octets": now.octets - self.last.octets,
+                "packets_per_s": pps,
+                "dropped": dropped,
+            });
+            writeln!(out, "{line}")
+        } else {
+            let dropped = dropped.map_or("unknown".into(), |dropped| dropped.to_string());
+            writeln!(out, "{:8.3} s  {packets:>10} packets  {pps:>12.0} packets/s  {dropped:>8} dropped", now.seconds)
+        };
+        self.last = now;
+        written.and_then(|()| out.flush()).context("cannot write to standard output")
+    }
+
+    /// tcpdump's three lines first, since scripts read them, then the rest.
+    fn close(
+        &self,
+        packets: u64,
+        octets: u64,
+        counters: Counters,
+        cpu_ns: u64,
+        arrivals: Option<Arrivals>,
+    ) -> Result<()> {
+        let mut out = std::io::stdout().lock();
+        if self.json {
+            let total = json!({
+                "schema_version": 1,
+                "total": true,
+                "packets": packets,
+                "octets": octets,
+                "accepted": counters.accepted,
+                "dropped": counters.dropped,
+                "cpu_s": cpu_ns as f64 / 1e9,
+                "verified": arrivals.map(|seen| json!({
+                    "delivered": seen.delivered, "duplicates": seen.duplicates, "reordered": seen.reordered,
+                    "foreign": seen.foreign, "truncated": seen.truncated, "corrupt": seen.corrupt,
+                })),
+            });
+            return writeln!(out, "{total}").context("cannot write to standard output");
+        }
+        let text = |count: Option<u64>| count.map_or("unknown".to_string(), |count| count.to_string());
+        let per_packet = if packets == 0 { 0.0 } else { cpu_ns as f64 / packets as f64 };
+        let mut lines = format!(
+            "{packets} packets captured\n{} packets received by filter\n{} packets dropped by kernel\n\
+             {octets} octets without FCS; {:.3} s of CPU time, {per_packet:.0} ns per packet\n",
+            text(counters.accepted),
+            text(counters.dropped),
+            cpu_ns as f64 / 1e9,
+        );
+        if let Some(seen) = arrivals {
+            lines.push_str(&format!(
+                "verified: {} delivered once, {} duplicate, {} reordered, {} foreign, {} cut short, {} damaged\n",
+                seen.delivered, seen.duplicates, seen.reordered, seen.foreign, seen.truncated, seen.corrupt
+            ));
+        }
+        out.write_all(lines.as_bytes()).context("cannot write to standard output")
+    }
+}

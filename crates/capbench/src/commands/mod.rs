@@ -1,0 +1,6 @@
+//! One file per command.
+
+pub mod bench;
+pub mod count;
+pub mod methods;
+pub mod send;

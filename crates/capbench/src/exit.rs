@@ -1,0 +1,109 @@
+//! Exit codes, and the one place where an error is printed.
+
+use std::process::ExitCode;
+
+use capbench_capture::CaptureError;
+use capbench_measure::MeasureError;
+use capbench_traffic::TrafficError;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: everything done.
+    Done,
+    /// 4: what was measured shows nothing about the question: generator-limited or noisy.
+    Inconclusive,
+    /// 128 + signal: stopped by the user; what was measured by then is saved.
+    Stopped(u8),
+}
+
+/// A mistake in the command line that only the host could show. Exit code 2.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Nothing could be measured because nothing of it runs here. Exit code 5.
+#[derive(Debug)]
+pub struct Unsupported(pub String);
+
+impl std::fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+const INCONCLUSIVE: u8 = 4;
+const UNSUPPORTED: u8 = 5;
+const PRIVILEGE: u8 = 6;
+
+/// Prints the error, if there is one, and says with which code the process ends.
+pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
+    match done {
+        Ok(Exit::Done) => ExitCode::SUCCESS,
+        Ok(Exit::Inconclusive) => ExitCode::from(INCONCLUSIVE),
+        Ok(Exit::Stopped(signal)) => ExitCode::from(128 + signal),
+        Err(error) => {
+            eprintln!("capbench: {error:#}");
+            ExitCode::from(of_error(&error))
+        }
+    }
+}
+
+fn of_error(error: &anyhow::Error) -> u8 {
+    for cause in error.chain() {
+        if cause.is::<Usage>() {
+            return USAGE;
+        }
+        if cause.is::<Unsupported>() {
+            return UNSUPPORTED;
+        }
+        if let Some(error) = cause.downcast_ref::<MeasureError>() {
+            return of_measure(error);
+        }
+        if let Some(error) = cause.downcast_ref::<CaptureError>() {
+            return of_capture(error);
+        }
+        if let Some(error) = cause.downcast_ref::<TrafficError>() {
+            return of_traffic(error);
+        }
+    }
+    FAILED
+}
+
+fn of_measure(error: &MeasureError) -> u8 {
+    match error {
+        MeasureError::Privilege { .. } => PRIVILEGE,
+        MeasureError::Unsupported { .. } => UNSUPPORTED,
+        MeasureError::Cpu { .. } => USAGE,
+        MeasureError::Capture(error) => of_capture(error),
+        MeasureError::Traffic(error) => of_traffic(error),
+        _ => FAILED,
+    }
+}
+
+fn of_capture(error: &CaptureError) -> u8 {
+    match error {
+        CaptureError::Privilege { .. } => PRIVILEGE,
+        CaptureError::UnknownMethod { .. } | CaptureError::RingTooLarge { .. } | CaptureError::Option { .. } => USAGE,
+        CaptureError::Call { .. } => FAILED,
+    }
+}
+
+fn of_traffic(error: &TrafficError) -> u8 {
+    match error {
+        TrafficError::Sys(error) if error.errno() == Some(1) => PRIVILEGE,
+        TrafficError::Sys(_) => FAILED,
+        _ => USAGE,
+    }
+}

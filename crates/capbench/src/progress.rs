@@ -1,0 +1,64 @@
+//! Shows on standard error how a bench goes, and saves every trial as it ends.
+
+use std::time::Duration;
+
+use capbench_measure::MeasureError;
+use capbench_measure::bench::Observer;
+use capbench_measure::results::{Results, RunDirectory};
+use capbench_measure::trial::TrialResult;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::stop::Stop;
+
+/// The observer of a bench.
+pub struct Recorder<'r> {
+    /// Where results go.
+    pub directory: &'r RunDirectory,
+    /// Results so far.
+    pub results: Results,
+    bar: ProgressBar,
+    stop: Stop,
+}
+
+impl<'r> Recorder<'r> {
+    /// A recorder for about so many trials.
+    pub fn new(directory: &'r RunDirectory, results: Results, trials: usize, stop: Stop) -> Self {
+        // Drawn on a terminal only; indicatif hides itself otherwise and heeds NO_COLOR.
+        let bar = ProgressBar::new(trials as u64);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Self { directory, results, bar, stop }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn starts(&mut self, what: &str) {
+        self.bar.set_message(what.to_string());
+    }
+
+    fn ends(&mut self, result: &TrialResult) -> capbench_measure::Result<()> {
+        self.results.trials.push(result.clone());
+        // A lowered common load needs more trials than planned.
+        let length = self.bar.length().unwrap_or(0).max(self.results.trials.len() as u64);
+        self.bar.set_length(length);
+        self.bar.inc(1);
+        self.directory.save(&self.results)
+    }
+
+    fn skips(&mut self, what: &str, why: &MeasureError) {
+        self.results.statements.push(format!("not measured: {what}: {why}"));
+        self.bar.suspend(|| eprintln!("capbench: not measured: {what}: {why}"));
+        self.bar.inc(1);
+    }
+
+    fn stopping(&self) -> bool {
+        self.stop.is_wanted()
+    }
+}

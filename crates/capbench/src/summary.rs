@@ -1,0 +1,169 @@
+//! What a bench prints: a table for each frame size and placement, then the findings. A pure function of results.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use capbench_measure::findings::Finding;
+use capbench_measure::trial::{Phase, SizeLabel, TrialResult, Verdict};
+
+use crate::table::Table;
+
+/// Columns that a line of text may fill.
+const COLUMNS: usize = 80;
+
+/// The tables of all trials.
+pub fn tables(trials: &[TrialResult]) -> String {
+    let mut text = String::new();
+    let mut scenes = Vec::new();
+    for trial in trials {
+        let scene = (trial.profile.placement.clone(), trial.profile.frame_size.clone());
+        if !scenes.contains(&scene) {
+            scenes.push(scene);
+        }
+    }
+    for (placement, size) in &scenes {
+        let group: Vec<_> = trials
+            .iter()
+            .filter(|trial| trial.profile.placement == *placement && trial.profile.frame_size == *size)
+            .collect();
+        scene(&mut text, placement, size, &group);
+    }
+    text
+}
+
+fn scene(text: &mut String, placement: &str, size: &SizeLabel, group: &[&TrialResult]) {
+    let Some(first) = group.first() else { return };
+    let cpus = first.profile.cpus;
+    let kernel = cpus.kernel.map_or("?".to_string(), |cpu| cpu.to_string());
+    let _ = writeln!(
+        text,
+        "{size}-byte frames, placement {placement}: CPU {} generates, {kernel} receives in the kernel, {} runs the \
+         application",
+        cpus.generator, cpus.application
+    );
+    let common = group
+        .iter()
+        .filter(|trial| trial.phase == Phase::CommonLoad)
+        .filter_map(|trial| trial.intended_pps)
+        .min_by(f64::total_cmp);
+    let load = if group.iter().any(|trial| trial.phase == Phase::FixedLoad) { "at one load" } else { "at maximum load" };
+    let _ = match common {
+        Some(pps) => writeln!(text, "  packets/s and loss {load}; CPU time per packet with all at {} packets/s", thousands(pps)),
+        None => writeln!(text, "  packets/s, loss and CPU time per packet {load}"),
+    };
+    let mut table =
+        Table::new(&["  method", "offered", "delivered", "lost", "where", "app ns", "cpu ns", "cores"]);
+    let mut methods = BTreeSet::new();
+    for trial in group.iter().filter(|trial| trial.phase != Phase::CommonLoad) {
+        if !methods.insert(trial.profile.method.as_str()) {
+            continue;
+        }
+        let cost = group
+            .iter()
+            .find(|other| {
+                other.phase == Phase::CommonLoad
+                    && other.profile.method == trial.profile.method
+                    && other.intended_pps == common
+            })
+            .unwrap_or(trial);
+        table.row(row(trial, cost));
+    }
+    let _ = writeln!(text, "{table}");
+}
+
+fn row(trial: &TrialResult, cost: &TrialResult) -> Vec<String> {
+    let number = |value: Option<f64>, digits: usize| value.map_or("-".into(), |value| format!("{value:.digits$}"));
+    let losses = trial.losses();
+    let place = match (trial.unexplained, losses.first()) {
+        (0, Some((place, _))) if losses.len() == 1 => place.word().to_string(),
+        (0, Some((place, _))) => format!("{}+", place.word()),
+        (0, None) => "-".into(),
+        _ => "unknown".into(),
+    };
+    vec![
+        format!("  {}{}", trial.profile.method, mark(trial)),
+        thousands(trial.offered_pps),
+        thousands(trial.delivered_pps),
+        lost(trial),
+        place,
+        application(cost),
+        number(cost.cpu.total_ns_per_packet, 0),
+        number(cost.cpu.busy_cores, 2),
+    ]
+}
+
+/// Application time per packet; a range where only its sum with the kernel's is certain.
+fn application(trial: &TrialResult) -> String {
+    match (trial.cpu.app_ns_per_packet, trial.cpu.app_ns_per_packet_at_most) {
+        (Some(own), Some(most)) if trial.cpu.split_is_sampled => format!("{own:.0}-{most:.0}"),
+        (Some(own), _) => format!("{own:.0}"),
+        _ => "-".into(),
+    }
+}
+
+/// A star for trials whose numbers are to be taken with care; the findings say why.
+fn mark(trial: &TrialResult) -> &'static str {
+    if !trial.noise.is_empty() || trial.verdict == Verdict::Invalid { "*" } else { "" }
+}
+
+/// Share lost of what was sent. Never "0" unless it is none.
+fn lost(trial: &TrialResult) -> String {
+    let ratio = trial.sent_loss_ratio() * 100.0;
+    match trial.lost() {
+        0 => "0".into(),
+        _ if ratio >= 10.0 => format!("{ratio:.0} %"),
+        _ if ratio >= 0.01 => format!("{ratio:.2} %"),
+        lost => format!("{lost} pkt"),
+    }
+}
+
+/// A rate with thousands apart.
+pub fn thousands(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The findings as wrapped lines.
+pub fn findings(findings: &[Finding]) -> String {
+    let mut text = String::from("Findings\n");
+    for finding in findings {
+        let mut line = String::from("  -");
+        for word in finding.text.split(' ') {
+            if line.chars().count() + 1 + word.chars().count() > COLUMNS {
+                let _ = writeln!(text, "{line}");
+                line = String::from("   ");
+            }
+            let _ = write!(line, " {word}");
+        }
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{findings, thousands};
+    use capbench_measure::findings::Finding;
+
+    #[test]
+    fn thousands_are_apart() {
+        assert_eq!(thousands(999.6), "1,000");
+        assert_eq!(thousands(1_234_567.0), "1,234,567");
+        assert_eq!(thousands(12.0), "12");
+    }
+
+    #[test]
+    fn findings_fit_80_columns() {
+        let text = "word ".repeat(60);
+        let printed = findings(&[Finding { text: text.trim().into(), trials: vec![] }]);
+        assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
+        assert_eq!(printed.matches("word").count(), 60);
+    }
+}
