@@ -99,8 +99,11 @@ impl BenchPlan {
         observer: &mut dyn Observer,
         outcome: &mut BenchOutcome,
     ) -> Result<()> {
-        let setups: Vec<Setup> =
-            self.methods.iter().map(|method| Setup { method: method.clone(), placement, ..size.clone() }).collect();
+        let setups: Vec<Setup> = self
+            .methods
+            .iter()
+            .map(|method| Setup { method: method.clone(), placement, ..size.clone() })
+            .collect();
         if let Some(rate) = self.rate {
             for setup in &setups {
                 self.trial(setup, Load::Rate(rate), Phase::FixedLoad, laboratory, observer, outcome)?;
@@ -240,14 +243,17 @@ mod tests {
     #[test]
     fn every_method_runs_at_maximum_load_and_at_one_common_load() {
         let mut record = Record::default();
-        let outcome =
-            plan(&["recv", "packet-v2", "packet-v3"]).run(&mut laboratory(), &mut record).unwrap();
+        let outcome = plan(&["recv", "packet-v2", "packet-v3"]).run(&mut laboratory(), &mut record).unwrap();
         assert_eq!((outcome.trials.len(), record.ended), (6, 6));
         assert!(outcome.trials.iter().all(|trial| trial.unexplained == 0));
         let common: Vec<_> = outcome.trials.iter().filter(|trial| trial.phase == Phase::CommonLoad).collect();
         assert!(common.iter().all(|trial| trial.verdict == Verdict::Lossless));
         // recv delivers 400,000 - 0.5 x 600,000 excess = 100,000 at maximum load.
-        assert!(common.iter().all(|trial| trial.intended_pps == Some(70_000.0)), "{:?}", common[0].intended_pps);
+        assert!(
+            common.iter().all(|trial| trial.intended_pps == Some(70_000.0)),
+            "{:?}",
+            common[0].intended_pps
+        );
         let text: Vec<_> = findings::find(&outcome.trials).into_iter().map(|finding| finding.text).collect();
         insta::assert_snapshot!(text.join("\n"));
     }

@@ -134,7 +134,9 @@ fn common_load(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>)
         let total = trial.cpu.total_ns_per_packet.unwrap_or_default();
         let own = trial.cpu.app_ns_per_packet.unwrap_or_default();
         match trial.cpu.app_ns_per_packet_at_most.filter(|_| trial.cpu.split_is_sampled) {
-            Some(most) => format!("{total:.0} ns of CPU time, {own:.0} to {most:.0} of them in the application"),
+            Some(most) => {
+                format!("{total:.0} ns of CPU time, {own:.0} to {most:.0} of them in the application")
+            }
             None => format!("{total:.0} ns of CPU time, {own:.0} of them in the application"),
         }
     };
@@ -154,22 +156,20 @@ fn common_load(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>)
     findings.push(Finding { text, trials: costs.iter().map(|(_, trial)| trial.number).collect() });
 }
 
+/// Where the offered load depended on the receiver, and why.
 fn dependence(trials: &[TrialResult], findings: &mut Vec<Finding>) {
-    let dependent: Vec<_> = trials.iter().filter(|trial| !trial.profile.load_independent).collect();
-    if dependent.is_empty() {
-        return;
+    let mut reasons: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
+    for trial in trials {
+        if let Some(reason) = &trial.profile.load_depends_because {
+            reasons.entry((&trial.profile.placement, reason)).or_default().push(trial.number);
+        }
     }
-    let mut names: Vec<_> = dependent.iter().map(|trial| trial.profile.placement.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    findings.push(Finding {
-        text: format!(
-            "Placement {}: the kernel's receive work runs in the sender's context and slows it, so the offered load \
-             depends on the receiver there; loss figures of this placement are not those of a wire.",
-            names.join(", ")
-        ),
-        trials: numbers(&dependent),
-    });
+    for ((placement, reason), trials) in reasons {
+        findings.push(Finding {
+            text: format!("Placement {placement}: loss figures are not those of a wire: {reason}."),
+            trials,
+        });
+    }
 }
 
 /// Whether every packet is accounted for.
@@ -197,8 +197,10 @@ fn account(trials: &[TrialResult], findings: &mut Vec<Finding>) {
             trials: vec![trial.number],
         });
     }
-    let odd: Vec<_> =
-        trials.iter().filter(|t| t.foreign + t.duplicates + t.corrupt + t.truncated + t.reordered > 0).collect();
+    let odd: Vec<_> = trials
+        .iter()
+        .filter(|t| t.foreign + t.duplicates + t.corrupt + t.truncated + t.reordered > 0)
+        .collect();
     for trial in odd {
         findings.push(Finding {
             text: format!(
@@ -226,7 +228,8 @@ fn noise(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     }
     for (reason, trials) in reasons {
         let list: Vec<_> = trials.iter().map(u32::to_string).collect();
-        findings.push(Finding { text: format!("Take trial {} with care: {reason}.", list.join(", ")), trials });
+        findings
+            .push(Finding { text: format!("Take trial {} with care: {reason}.", list.join(", ")), trials });
     }
 }
 
@@ -276,8 +279,11 @@ mod tests {
 
     #[test]
     fn an_unexplained_packet_is_never_called_accounted_for() {
-        let texts: Vec<_> = find(&[trial(1, "recv", 1000, 990, 9)]).into_iter().map(|finding| finding.text).collect();
-        assert!(texts.iter().any(|text| text == "Trial 1 (recv): 1 packets are not explained by any counter."));
+        let texts: Vec<_> =
+            find(&[trial(1, "recv", 1000, 990, 9)]).into_iter().map(|finding| finding.text).collect();
+        assert!(
+            texts.iter().any(|text| text == "Trial 1 (recv): 1 packets are not explained by any counter.")
+        );
         assert!(!texts.iter().any(|text| text.contains("accounted for")));
     }
 

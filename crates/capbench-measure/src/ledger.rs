@@ -180,8 +180,7 @@ pub struct Evidence {
 impl Evidence {
     /// Books what was counted.
     pub fn book(&self) -> Ledger {
-        let entry =
-            |place, count, source: &str| Entry { place, count, source: source.to_string() };
+        let entry = |place, count, source: &str| Entry { place, count, source: source.to_string() };
         let (transmit, backlog, backlog_source) = self.transmit_and_backlog();
         let unread = match (self.accepted, self.ring_drops) {
             (Some(accepted), Some(drops)) => Some(accepted.saturating_sub(drops).saturating_sub(self.read)),
@@ -284,38 +283,30 @@ mod tests {
 
     #[test]
     fn ring_loss_is_booked_to_the_ring() {
-        let ledger =
-            Evidence { accepted: Some(1000), ring_drops: Some(300), ..quiet(1000, 700) }.book();
+        let ledger = Evidence { accepted: Some(1000), ring_drops: Some(300), ..quiet(1000, 700) }.book();
         assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Ring, 300)]));
     }
 
     #[test]
     fn a_veth_drop_in_the_backlog_is_booked_once() {
-        let ledger = Evidence {
-            transmit_drops: Some(50),
-            backlog_drops: Some(40),
-            ..quiet(1000, 950)
-        }
-        .book();
+        let ledger =
+            Evidence { transmit_drops: Some(50), backlog_drops: Some(40), ..quiet(1000, 950) }.book();
         assert_eq!(ledger.unexplained, 0);
         assert_eq!(ledger.losses(), [(Place::Backlog, 40), (Place::Transmit, 10)]);
     }
 
     #[test]
     fn backlog_drops_of_other_traffic_are_not_ours() {
-        let ledger = Evidence { transmit_drops: Some(0), backlog_drops: Some(99), ..quiet(1000, 1000) }.book();
+        let ledger =
+            Evidence { transmit_drops: Some(0), backlog_drops: Some(99), ..quiet(1000, 1000) }.book();
         assert_eq!((ledger.unexplained, ledger.count(Place::Backlog)), (0, Some(0)));
     }
 
     #[test]
     fn repeated_attempts_are_no_loss() {
-        let ledger = Evidence {
-            repeated: 25,
-            transmit_drops: Some(25),
-            backlog_drops: Some(25),
-            ..quiet(1000, 1000)
-        }
-        .book();
+        let ledger =
+            Evidence { repeated: 25, transmit_drops: Some(25), backlog_drops: Some(25), ..quiet(1000, 1000) }
+                .book();
         assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![]));
     }
 

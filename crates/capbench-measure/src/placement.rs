@@ -30,7 +30,9 @@ impl FromStr for PlacementChoice {
         match text {
             "same" => Ok(Self::Same),
             "other" => Ok(Self::Other),
-            _ => Err(format!("\"{text}\" is no placement; same and other are, or name CPUs with --gen-cpu, --kernel-cpu and --app-cpu")),
+            _ => Err(format!(
+                "\"{text}\" is no placement; same and other are, or name CPUs with --gen-cpu, --kernel-cpu and --app-cpu"
+            )),
         }
     }
 }

@@ -155,7 +155,8 @@ impl Visitor for Application<'_> {
                 }
                 None => false,
             };
-            if self.stop.load(Ordering::Relaxed) || end.is_reached(self.progress, verifier.accounted(), came) {
+            if self.stop.load(Ordering::Relaxed) || end.is_reached(self.progress, verifier.accounted(), came)
+            {
                 break;
             }
         }

@@ -117,11 +117,44 @@ const COLUMNS: [Place; 14] = [
 pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
     let mut table = csv::Writer::from_writer(Vec::new());
     let mut head: Vec<String> = [
-        "number", "phase", "method", "frame_size", "mean_frame_size", "placement", "generator_cpu", "kernel_cpu",
-        "application_cpu", "load_independent", "work", "intended_pps", "duration_s", "sending_s", "drain_s",
-        "intended", "sent", "delivered", "duplicates", "reordered", "foreign", "truncated", "corrupt", "offered_pps",
-        "delivered_pps", "loss_ratio", "unexplained", "verdict", "app_ns_per_packet", "app_ns_per_packet_at_most",
-        "kernel_ns_per_packet", "total_ns_per_packet", "busy_cores", "waits", "frames_per_wakeup", "voluntary_switches", "involuntary_switches", "steal_ratio",
+        "number",
+        "phase",
+        "method",
+        "frame_size",
+        "mean_frame_size",
+        "placement",
+        "generator_cpu",
+        "kernel_cpu",
+        "application_cpu",
+        "load_independent",
+        "work",
+        "intended_pps",
+        "duration_s",
+        "sending_s",
+        "drain_s",
+        "intended",
+        "sent",
+        "delivered",
+        "duplicates",
+        "reordered",
+        "foreign",
+        "truncated",
+        "corrupt",
+        "offered_pps",
+        "delivered_pps",
+        "loss_ratio",
+        "unexplained",
+        "verdict",
+        "app_ns_per_packet",
+        "app_ns_per_packet_at_most",
+        "kernel_ns_per_packet",
+        "total_ns_per_packet",
+        "busy_cores",
+        "waits",
+        "frames_per_wakeup",
+        "voluntary_switches",
+        "involuntary_switches",
+        "steal_ratio",
     ]
     .map(String::from)
     .to_vec();
@@ -226,7 +259,12 @@ mod tests {
     fn a_trial_survives_json() {
         let text = serde_json::to_string(&trial()).unwrap();
         assert_eq!(serde_json::from_str::<TrialResult>(&text).unwrap(), trial());
-        for key in ["\"method\":\"packet-v3\"", "\"frame_size\":64", "\"verdict\":\"lossy\"", "\"placement\":\"same\""] {
+        for key in [
+            "\"method\":\"packet-v3\"",
+            "\"frame_size\":64",
+            "\"verdict\":\"lossy\"",
+            "\"placement\":\"same\"",
+        ] {
             assert!(text.contains(key), "{key} in {text}");
         }
     }

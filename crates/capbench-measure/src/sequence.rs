@@ -83,7 +83,7 @@ impl SequenceTracker {
         let mut at = self.next;
         while at <= last {
             let (word, bit) = Self::place(at);
-            if at % 64 == 0 && last - at >= 63 {
+            if at.is_multiple_of(64) && last - at >= 63 {
                 self.seen[word] = 0;
                 at += 64;
             } else {

@@ -85,9 +85,13 @@ impl SimulatedLaboratory {
 
 impl Laboratory for SimulatedLaboratory {
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
-        let method = self.methods.iter().find(|method| method.name == setup.method).cloned().ok_or_else(|| {
-            MeasureError::Unsupported { what: setup.method.clone(), reason: "it is not on the simulated path".into() }
-        })?;
+        let method =
+            self.methods.iter().find(|method| method.name == setup.method).cloned().ok_or_else(|| {
+                MeasureError::Unsupported {
+                    what: setup.method.clone(),
+                    reason: "it is not on the simulated path".into(),
+                }
+            })?;
         let profile = Profile {
             method: setup.method.clone(),
             frame_size: setup.label.clone(),
@@ -97,6 +101,7 @@ impl Laboratory for SimulatedLaboratory {
             placement: setup.placement.to_string(),
             cpus: Cpus { generator: 0, kernel: Some(1), application: 1 },
             load_independent: true,
+            load_depends_because: None,
             work: setup.work.to_string(),
         };
         Ok(Box::new(SimulatedTrial { laboratory: self, method, profile }))

@@ -109,6 +109,8 @@ pub struct Profile {
     pub cpus: Cpus,
     /// Whether the offered load is independent of the receiver.
     pub load_independent: bool,
+    /// Why it is not; absent where it is.
+    pub load_depends_because: Option<String>,
     /// Work per packet.
     pub work: String,
 }
@@ -285,14 +287,23 @@ const TOLERATED: Duration = Duration::from_micros(10);
 
 impl Measured {
     /// Books the ledger, computes ratios and judges. `number` and `phase` say which trial it was.
-    pub fn result(self, number: u32, phase: Phase, profile: &Profile, load: Load, duration: Duration) -> TrialResult {
+    pub fn result(
+        self,
+        number: u32,
+        phase: Phase,
+        profile: &Profile,
+        load: Load,
+        duration: Duration,
+    ) -> TrialResult {
         let Self { intended, evidence, arrivals, .. } = self;
         let ledger = evidence.book();
         let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         let offered_pps = evidence.sent as f64 / self.sending.as_secs_f64().max(1e-9);
         let verdict = judge(intended, &evidence, &ledger, load);
         let mut cpu = self.cpu;
-        let per = |ns: Option<u64>, frames: u64| (frames > 0).then(|| ns.map(|ns| ns as f64 / frames as f64)).flatten();
+        let per = |ns: Option<u64>, frames: u64| {
+            (frames > 0).then(|| ns.map(|ns| ns as f64 / frames as f64)).flatten()
+        };
         cpu.app_ns_per_packet = per(cpu.app_ns, arrivals.read);
         let reached = evidence.accepted.unwrap_or(evidence.sent);
         cpu.app_ns_per_packet_at_most = per(cpu.app_charged_ns, arrivals.read);
@@ -362,7 +373,6 @@ impl TrialResult {
     pub fn sent_loss_ratio(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { self.lost() as f64 / self.sent as f64 }
     }
-
 }
 
 #[cfg(test)]
@@ -379,6 +389,7 @@ pub(crate) mod tests {
             placement: "same".into(),
             cpus: Cpus { generator: 0, kernel: Some(1), application: 1 },
             load_independent: true,
+            load_depends_because: None,
             work: "none".into(),
         }
     }

@@ -27,7 +27,9 @@ impl FromStr for WorkModel {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let refuse = || {
-            format!("\"{text}\" is no work model; none, loop:N, ns:N, touch, parse and copy are (N: a whole number)")
+            format!(
+                "\"{text}\" is no work model; none, loop:N, ns:N, touch, parse and copy are (N: a whole number)"
+            )
         };
         let number = |digits: &str| digits.parse::<u32>().map_err(|_| refuse());
         match text.split_once(':') {

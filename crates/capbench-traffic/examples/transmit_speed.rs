@@ -4,6 +4,7 @@
 
 use capbench_sys::host::interface::index_of;
 use capbench_traffic::transmit::METHODS;
+use capbench_traffic::transmit::Refusal;
 use capbench_traffic::{
     FrameLayout, FramePlan, Limits, Mtu, Pps, Schedule, SendJob, Sizes, StreamId, TransmitConfig, TrialId,
 };
@@ -19,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plan = FramePlan::new(FrameLayout::default(), sizes, Mtu(1500))?;
     let stop = AtomicBool::new(false);
     for method in METHODS {
-        let mut opened = (method.open)(&TransmitConfig::for_plan(interface, &plan))?;
+        let mut opened = (method.open)(&TransmitConfig::for_plan(interface, &plan, Refusal::Lose))?;
         println!("{}: {:?}", method.name, opened.facts);
         for schedule in [Schedule::Maximum, Schedule::Constant(rate)] {
             let limits = Limits { duration: Some(Duration::from_secs(2)), frames: None, stop: &stop };

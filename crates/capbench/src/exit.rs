@@ -95,7 +95,9 @@ fn of_measure(error: &MeasureError) -> u8 {
 fn of_capture(error: &CaptureError) -> u8 {
     match error {
         CaptureError::Privilege { .. } => PRIVILEGE,
-        CaptureError::UnknownMethod { .. } | CaptureError::RingTooLarge { .. } | CaptureError::Option { .. } => USAGE,
+        CaptureError::UnknownMethod { .. }
+        | CaptureError::RingTooLarge { .. }
+        | CaptureError::Option { .. } => USAGE,
         CaptureError::Call { .. } => FAILED,
     }
 }

@@ -46,9 +46,17 @@ fn scene(text: &mut String, placement: &str, size: &SizeLabel, group: &[&TrialRe
         .filter(|trial| trial.phase == Phase::CommonLoad)
         .filter_map(|trial| trial.intended_pps)
         .min_by(f64::total_cmp);
-    let load = if group.iter().any(|trial| trial.phase == Phase::FixedLoad) { "at one load" } else { "at maximum load" };
+    let load = if group.iter().any(|trial| trial.phase == Phase::FixedLoad) {
+        "at one load"
+    } else {
+        "at maximum load"
+    };
     let _ = match common {
-        Some(pps) => writeln!(text, "  packets/s and loss {load}; CPU time per packet with all at {} packets/s", thousands(pps)),
+        Some(pps) => writeln!(
+            text,
+            "  packets/s and loss {load}; CPU time per packet with all at {} packets/s",
+            thousands(pps)
+        ),
         None => writeln!(text, "  packets/s, loss and CPU time per packet {load}"),
     };
     let mut table =
@@ -72,7 +80,8 @@ fn scene(text: &mut String, placement: &str, size: &SizeLabel, group: &[&TrialRe
 }
 
 fn row(trial: &TrialResult, cost: &TrialResult) -> Vec<String> {
-    let number = |value: Option<f64>, digits: usize| value.map_or("-".into(), |value| format!("{value:.digits$}"));
+    let number =
+        |value: Option<f64>, digits: usize| value.map_or("-".into(), |value| format!("{value:.digits$}"));
     let losses = trial.losses();
     let place = match (trial.unexplained, losses.first()) {
         (0, Some((place, _))) if losses.len() == 1 => place.word().to_string(),

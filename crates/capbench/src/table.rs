@@ -29,8 +29,10 @@ impl fmt::Display for Table {
             cells.chain([self.head[column].chars().count()]).max().unwrap_or(0)
         };
         let is_number = |column: usize| {
-            let mut cells = self.rows.iter().map(|row| row[column].as_str()).filter(|cell| *cell != "-").peekable();
-            cells.peek().is_some() && cells.all(|cell| cell.starts_with(|c: char| c.is_ascii_digit() || c == '-'))
+            let mut cells =
+                self.rows.iter().map(|row| row[column].as_str()).filter(|cell| *cell != "-").peekable();
+            cells.peek().is_some()
+                && cells.all(|cell| cell.starts_with(|c: char| c.is_ascii_digit() || c == '-'))
         };
         let widths: Vec<_> = (0..self.head.len()).map(|column| (width(column), is_number(column))).collect();
         let line = |f: &mut fmt::Formatter<'_>, cells: Vec<&str>| {

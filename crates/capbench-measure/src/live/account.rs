@@ -127,7 +127,9 @@ impl Account<'_> {
             noise.push("the hypervisor took CPU time away while it ran (steal)".to_string());
         }
         if share.is_some_and(|share| share < PLACED) {
-            noise.push("another CPU than the placement's received packets, of this trial or of the host".to_string());
+            noise.push(
+                "another CPU than the placement's received packets, of this trial or of the host".to_string(),
+            );
         }
         if sent.in_flight > 0 {
             noise.push("frames were left in the transmit ring at its end".to_string());
@@ -146,7 +148,8 @@ impl Account<'_> {
         );
         if own.is_none() {
             noise.push(
-                "its application time includes receive work of the kernel, which cannot be told apart here".into(),
+                "its application time includes receive work of the kernel, which cannot be told apart here"
+                    .into(),
             );
         }
         // The generator's CPU is always busy: where it does the kernel's work, that has to be told apart by its kind.

@@ -38,7 +38,6 @@ pub enum Path {
     },
 }
 
-
 /// Runs trials on a path.
 #[derive(Debug)]
 pub struct LiveLaboratory {
@@ -124,6 +123,7 @@ impl Laboratory for LiveLaboratory {
                 application: placement.application.number(),
             },
             load_independent: placement.load_independent,
+            load_depends_because: (!placement.load_independent).then(|| placement.statement.clone()),
             work: setup.work.to_string(),
         };
         self.trials += 1;
@@ -150,7 +150,7 @@ impl Laboratory for LiveLaboratory {
 }
 
 fn describe_traffic(plan: &FramePlan) -> String {
-    let raised = if plan.sizes().raised().is_empty() { "" } else { ", small sizes raised to what headers need" };
+    let raised =
+        if plan.sizes().raised().is_empty() { "" } else { ", small sizes raised to what headers need" };
     format!("{}, {}{raised}", plan.layout(), plan.asked())
 }
-

@@ -13,7 +13,7 @@ use capbench_traffic::recognise::Recogniser;
 use capbench_traffic::report::SendReport;
 use capbench_traffic::schedule::Schedule;
 use capbench_traffic::stamp::{Stamp, StreamId, TrialId};
-use capbench_traffic::transmit::{self, TransmitConfig};
+use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
 use capbench_traffic::{Limits, SendJob};
 
 use super::account::{Account, Outcome, Snapshot};
@@ -64,7 +64,7 @@ impl Trial for LiveTrial {
         let sent = sender.and_then(RunningSender::send);
         let sending_over = probe.snapshot();
         // A sender that failed has sent nothing that the receiver should wait for.
-        progress.sent.store(sent.as_ref().map_or(0, |report| report.sent), Ordering::Relaxed);
+        progress.sent.store(sent.as_ref().map_or(0, |sent| sent.report.sent), Ordering::Relaxed);
         // Release: pairs with the receiver's Acquire; the count above is visible with the flag.
         progress.finished.store(true, Ordering::Release);
         let outcome = join(receiver);
@@ -79,12 +79,28 @@ impl Trial for LiveTrial {
             sending_over: sending_over?,
             after,
         };
-        let measured = account.join(&sent?, &outcome?)?;
-        Ok(measured.result(self.number, Phase::FixedLoad, &self.profile, load, duration))
+        let sent = sent?;
+        let measured = account.join(&sent.report, &outcome?)?;
+        let profile = self.profile_after(&sent);
+        Ok(measured.result(self.number, Phase::FixedLoad, &profile, load, duration))
     }
 }
 
 impl LiveTrial {
+    /// The profile, with what became known about the generator.
+    fn profile_after(&self, sent: &Sent) -> Profile {
+        let mut profile = self.profile.clone();
+        if self.bed.is_virtual() && profile.load_independent && !sent.outruns {
+            profile.load_independent = false;
+            profile.load_depends_because = Some(
+                "the generator's send buffer holds fewer frames than the receiver's backlog, so a slow receiver slows \
+                 it; raise net.core.wmem_max or run as root"
+                    .into(),
+            );
+        }
+        profile
+    }
+
     /// Starts the application's thread on its CPU in the receiving namespace. The channel tells when it can receive,
     /// or closes when it cannot.
     fn start_receiver(
@@ -93,8 +109,7 @@ impl LiveTrial {
         probe: KernelWorkProbe,
     ) -> Result<(Thread<Outcome>, Receiver<()>)> {
         let snap = self.setup.capture.snap_length;
-        let recogniser =
-            Recogniser::new(self.id, self.plan.layout(), snap.cuts().then(|| snap.octets()))?;
+        let recogniser = Recogniser::new(self.id, self.plan.layout(), snap.cuts().then(|| snap.octets()))?;
         let side = self.bed.receive_side();
         let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
         let (ready, is_ready) = sync_channel(1);
@@ -125,7 +140,8 @@ impl LiveTrial {
     fn start_sender(&self, schedule: Schedule, duration: Duration) -> Result<RunningSender> {
         let side = self.bed.transmit_side();
         let method = transmit::method(&self.setup.transmit)?;
-        let config = TransmitConfig::for_plan(side.index(), &self.plan);
+        let refusal = if self.bed.is_virtual() { Refusal::Lose } else { Refusal::Repeat };
+        let config = TransmitConfig::for_plan(side.index(), &self.plan, refusal);
         let (plan, stop) = (Arc::clone(&self.plan), Arc::clone(&self.stop));
         let (cpu, trial) = (self.placement.generator, self.id);
         let (ready, is_ready) = sync_channel(1);
@@ -144,7 +160,7 @@ impl LiveTrial {
                 stream: StreamId(0),
                 start,
             };
-            Ok(opened.sender.send(&job)?)
+            Ok(Sent { report: opened.sender.send(&job)?, outruns: opened.facts.outruns(&config) })
         });
         match is_ready.recv() {
             Ok(()) => Ok(RunningSender { thread, go }),
@@ -153,15 +169,21 @@ impl LiveTrial {
     }
 }
 
+/// The generator's account, and whether a slow receiver cannot have slowed it.
+struct Sent {
+    report: SendReport,
+    outruns: bool,
+}
+
 /// The generator's thread, waiting to be let go.
 struct RunningSender {
-    thread: Thread<SendReport>,
+    thread: Thread<Sent>,
     go: SyncSender<Instant>,
 }
 
 impl RunningSender {
     /// Lets it go and waits until it has sent everything.
-    fn send(self) -> Result<SendReport> {
+    fn send(self) -> Result<Sent> {
         // A thread that is gone says why when it is joined.
         let _ = self.go.send(Instant::now() + HEAD_START);
         join(self.thread)

@@ -10,7 +10,7 @@ use capbench_traffic::plan::FramePlan;
 use capbench_traffic::schedule::Schedule;
 use capbench_traffic::sizes::Sizes;
 use capbench_traffic::stamp::{StreamId, TrialId};
-use capbench_traffic::transmit::{self, TransmitConfig};
+use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
 use capbench_traffic::units::{FrameSize, Mtu};
 use capbench_traffic::{Limits, SendJob};
 
@@ -67,7 +67,7 @@ fn send(bed: &Bed) -> Result<()> {
     let side = bed.transmit_side();
     let sizes = Sizes::Fixed(FrameSize::LEAST);
     let plan = FramePlan::new(FrameLayout::default(), sizes, Mtu(side.mtu()))?;
-    let config = TransmitConfig::for_plan(side.index(), &plan);
+    let config = TransmitConfig::for_plan(side.index(), &plan, Refusal::Repeat);
     let counted = || -> Result<u64> { Ok(bed.receive_side().stats()?.map_or(0, |stats| stats.rx_packets)) };
     let before = counted()?;
     side.run(|| -> Result<()> {

@@ -257,6 +257,14 @@ impl PacketSocket {
         self.set(libc::SOL_PACKET, libc::PACKET_VNET_HDR, &i32::from(on), "PACKET_VNET_HDR")
     }
 
+    /// Passes over malformed frames of a transmit ring instead of stopping at them (`PACKET_LOSS`).
+    ///
+    /// # Errors
+    /// `EBUSY` when a ring exists.
+    pub fn set_loss(&self, on: bool) -> Result<()> {
+        self.set(libc::SOL_PACKET, libc::PACKET_LOSS, &i32::from(on), "PACKET_LOSS")
+    }
+
     /// Binds to an interface. From here on frames arrive.
     ///
     /// # Errors

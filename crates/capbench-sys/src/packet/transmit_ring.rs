@@ -200,6 +200,18 @@ impl TransmitRing {
         Ok(before - self.pending)
     }
 
+    /// Gives up the oldest pending frame, which the kernel has just refused: the next kick passes over its slot. Needs
+    /// a prefix and `PACKET_LOSS`: the kernel finds a frame shorter than its prefix, takes that for a malformed one
+    /// and goes on with the next.
+    pub fn give_up_oldest(&mut self) {
+        if self.pending > 0 && self.prefix != Prefix::None {
+            let slot = self.at(self.oldest());
+            // SAFETY: the header lies inside the slot, aligned. No kick is under way, since that needs this value
+            // exclusively, so the kernel does not look at the slot.
+            unsafe { (&raw mut (*slot.cast::<libc::tpacket2_hdr>()).tp_len).write(0) };
+        }
+    }
+
     /// Frames requested and not known to be taken.
     pub fn pending(&self) -> u32 {
         self.pending
@@ -387,6 +399,18 @@ mod tests {
         write(&mut ring, &[6]);
         assert_eq!(kernel.take(9)[0][10..], [6; 60]);
         assert_eq!(ring.take_count().unwrap(), 1);
+    }
+
+    #[test]
+    fn a_frame_that_is_given_up_is_too_short_for_its_prefix() {
+        let (mut kernel, mut ring) = Kernel::with_ring(256, 16, VNET);
+        write(&mut ring, &[1, 2, 3]);
+        assert_eq!(kernel.take(1).len(), 1);
+        assert_eq!(ring.take_count().unwrap(), 1);
+        ring.give_up_oldest();
+        let rest = kernel.take(9);
+        assert_eq!(rest.iter().map(Vec::len).collect::<Vec<_>>(), [0, 70]);
+        assert_eq!(rest[1][10..], [3; 60]);
     }
 
     #[test]

@@ -19,6 +19,35 @@ pub use packet_tx::PacketTx;
 pub use sendmmsg::Sendmmsg;
 pub use sendto::Sendto;
 
+/// Slots of a transmit ring at most: 16 MiB of small frames.
+const MOST_SLOTS: u32 = 1 << 16;
+
+/// Bytes of send buffer to ask for at most.
+const MOST_SEND_BUFFER: u32 = 1 << 28;
+
+/// Linux's default for `net.core.netdev_max_backlog`.
+const DEFAULT_BACKLOG: u32 = 1000;
+
+/// How many frames a CPU's backlog takes from one sender on this host.
+fn host_backlog() -> u32 {
+    std::fs::read_to_string("/proc/sys/net/core/netdev_max_backlog")
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or(DEFAULT_BACKLOG)
+}
+
+/// More frames than a backlog can hold: its input queue and the part that is being processed (`process_backlog` of
+/// net/core/dev.c moves the whole input queue at once).
+fn outrun(backlog: u32) -> u32 {
+    backlog.saturating_add(1).saturating_mul(2)
+}
+
+/// What the kernel charges to a send buffer for a frame (`skb->truesize`): its data with headroom and
+/// `struct skb_shared_info` in an allocation of a power of two, and `struct sk_buff`. An estimate; kernels differ.
+fn true_size(size: FrameSize) -> u32 {
+    (size.captured() as u32 + 384).next_power_of_two() + 256
+}
+
 /// The largest batch.
 pub const MOST_BATCH: usize = 256;
 
@@ -56,7 +85,7 @@ pub struct Handed {
     pub accepted: u64,
     /// Frames refused with `ENOBUFS` and lost.
     pub refused_lost: u64,
-    /// Refusals with `ENOBUFS` after which the frame stayed in the ring.
+    /// Refusals with `ENOBUFS` after which the same frame was offered again.
     pub refused_repeated: u64,
 }
 
@@ -101,6 +130,48 @@ impl<T: Transmit + Send> Sender for T {
     }
 }
 
+/// What to do with a frame that the kernel refuses (`ENOBUFS`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Go on with the next one. Right on a veth, which has dropped the frame in the receiver's backlog: a wire does
+    /// not wait for its receiver either.
+    Lose,
+    /// Offer it again. Right on a network card, whose queue was full and which has not sent it.
+    Repeat,
+}
+
+/// How often in a row a frame is offered again before it is lost all the same.
+const MOST_REPEATS: u32 = 10_000;
+
+/// Counts refusals and decides over each.
+#[derive(Debug)]
+struct Refusals {
+    policy: Refusal,
+    in_a_row: u32,
+}
+
+impl Refusals {
+    fn new(policy: Refusal) -> Self {
+        Self { policy, in_a_row: 0 }
+    }
+
+    /// Notes that the kernel refused a frame, after it took others in the same call if there was `progress`. Whether to
+    /// go on with the next frame.
+    fn note(&mut self, progress: bool, handed: &mut Handed) -> bool {
+        if progress {
+            self.in_a_row = 0;
+        }
+        if self.policy == Refusal::Repeat && self.in_a_row < MOST_REPEATS {
+            self.in_a_row += 1;
+            handed.refused_repeated += 1;
+            return false;
+        }
+        self.in_a_row = 0;
+        handed.refused_lost += 1;
+        true
+    }
+}
+
 /// How to transmit.
 #[derive(Debug, Clone, Copy)]
 pub struct TransmitConfig {
@@ -118,23 +189,37 @@ pub struct TransmitConfig {
     pub qdisc_bypass: bool,
     /// Slots of a transmit ring.
     pub ring_slots: u32,
-    /// Whether a ring carries `PACKET_VNET_HDR`, which lets the kernel copy small frames: 25 to 40 % faster.
-    pub vnet_header: bool,
+    /// What to do with refused frames.
+    pub refusal: Refusal,
+    /// Frames that the receiver's backlog can hold (`net.core.netdev_max_backlog`).
+    pub backlog: u32,
 }
 
 impl TransmitConfig {
-    /// The fastest settings known for these frames: batches of 64, a 4 MiB send buffer, no queueing discipline.
-    pub fn for_plan(interface: InterfaceIndex, plan: &FramePlan) -> Self {
+    /// The fastest settings known for these frames: batches of 64, no queueing discipline, and room for more frames on
+    /// their way than the receiver's backlog holds, so that the receiver cannot slow the sender.
+    pub fn for_plan(interface: InterfaceIndex, plan: &FramePlan, refusal: Refusal) -> Self {
+        let backlog = host_backlog();
+        let batch = 64;
+        let in_flight = outrun(backlog).saturating_add(2 * batch as u32).next_power_of_two().min(MOST_SLOTS);
+        let largest = plan.sizes().largest();
         Self {
             interface,
-            largest: plan.sizes().largest(),
+            largest,
             head_octets: plan.layout().minimum_size().captured(),
-            batch: 64,
-            send_buffer_bytes: 4 << 20,
+            batch,
+            // The kernel doubles what is asked.
+            send_buffer_bytes: (in_flight.saturating_mul(true_size(largest)) / 2).min(MOST_SEND_BUFFER),
             qdisc_bypass: true,
-            ring_slots: 1024,
-            vnet_header: true,
+            ring_slots: in_flight,
+            refusal,
+            backlog,
         }
+    }
+
+    /// Frames that a send buffer lets be on their way at once.
+    fn in_flight(&self, granted_bytes: u32) -> u32 {
+        granted_bytes / true_size(self.largest)
     }
 
     /// Octets of a slot: the largest frame and room for the longest head, in cache lines.
@@ -180,6 +265,16 @@ pub struct TransmitFacts {
     /// Frames up to this length are copied in one piece rather than attached as pages; `None` where the method
     /// always copies.
     pub copied_up_to: Option<usize>,
+    /// Frames that can be on their way to the receiver at once.
+    pub in_flight: u32,
+}
+
+impl TransmitFacts {
+    /// Whether more frames can be on their way than the receiver's backlog holds. Where they cannot, a slow receiver
+    /// slows the sender, and the offered load depends on it.
+    pub fn outruns(&self, config: &TransmitConfig) -> bool {
+        self.in_flight > outrun(config.backlog)
+    }
 }
 
 /// A transmit method that is open.
@@ -237,6 +332,23 @@ pub fn method(name: &str) -> Result<&'static TransmitMethod> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refused_frames_are_lost_or_repeated_and_never_for_ever() {
+        let mut handed = Handed::default();
+        assert!(Refusals::new(Refusal::Lose).note(false, &mut handed));
+        assert_eq!((handed.refused_lost, handed.refused_repeated), (1, 0));
+        let mut refusals = Refusals::new(Refusal::Repeat);
+        let repeats = (0..).take_while(|_| !refusals.note(false, &mut handed)).count();
+        assert_eq!((repeats, handed.refused_lost), (MOST_REPEATS as usize, 2));
+    }
+
+    #[test]
+    fn the_estimate_of_the_charge_is_that_of_linux_6() {
+        assert_eq!(true_size(FrameSize::LEAST), 768);
+        assert_eq!(true_size(FrameSize::new(1518).unwrap()), 2304);
+        assert_eq!(outrun(1000), 2002);
+    }
 
     #[test]
     fn methods_are_found_by_name() {

@@ -1,6 +1,6 @@
 //! `packet-tx`: a transmit ring that the kernel reads from (PACKET_TX_RING, packet_mmap.rst).
 
-use super::{Finish, Handed, Opened, Transmit, TransmitConfig, TransmitFacts};
+use super::{Finish, Handed, Opened, Refusal, Transmit, TransmitConfig, TransmitFacts};
 use crate::error::Result;
 use capbench_sys::packet::{FrameGeometry, Kick, PacketSocket, Prefix, TransmitRing, Version};
 use std::time::{Duration, Instant};
@@ -20,6 +20,9 @@ pub struct PacketTx {
     socket: PacketSocket,
     ring: TransmitRing,
     batch: usize,
+    refusal: Refusal,
+    /// Slots of frames given up that the kernel has not passed over yet.
+    given_up: u32,
 }
 
 impl PacketTx {
@@ -28,12 +31,9 @@ impl PacketTx {
         let (socket, send_buffer_bytes) = config.socket()?;
         socket.set_version(Version::V2)?;
         // Before the ring exists, or the kernel says EBUSY.
-        socket.set_vnet_header(config.vnet_header)?;
-        let prefix = if config.vnet_header {
-            Prefix::VnetHeader { copied_up_to: COPIED_UP_TO, head: config.head_octets }
-        } else {
-            Prefix::None
-        };
+        socket.set_vnet_header(true)?;
+        socket.set_loss(config.refusal == Refusal::Lose)?;
+        let prefix = Prefix::VnetHeader { copied_up_to: COPIED_UP_TO, head: config.head_octets };
         let slot_size = TransmitRing::slot_size(config.slot_octets(), prefix);
         let geometry =
             FrameGeometry::new(slot_size, config.ring_slots, slot_size.next_multiple_of(BLOCK_OCTETS))?;
@@ -44,19 +44,43 @@ impl PacketTx {
             send_buffer_bytes,
             qdisc_bypass: config.qdisc_bypass,
             ring_slots: Some(geometry.frames()),
-            copied_up_to: Some(if config.vnet_header { COPIED_UP_TO } else { 0 }),
+            copied_up_to: Some(COPIED_UP_TO),
+            in_flight: config.in_flight(send_buffer_bytes).min(geometry.frames()),
         };
-        Ok(Opened { sender: Box::new(Self { socket, ring, batch }), facts })
+        Ok(Opened {
+            sender: Box::new(Self { socket, ring, batch, refusal: config.refusal, given_up: 0 }),
+            facts,
+        })
     }
 
-    /// Has the kernel send what is in the ring, once.
+    /// Has the kernel send what is in the ring, until it has all or refuses a frame that is to be repeated.
     fn kick(&mut self) -> Result<Handed> {
         let mut handed = Handed::default();
-        if let Kick::Refused = self.ring.kick(&self.socket)? {
-            handed.refused_repeated = 1;
+        loop {
+            let kick = self.ring.kick(&self.socket)?;
+            handed.accepted += self.taken()?;
+            match (kick, self.refusal) {
+                (Kick::Done, _) => return Ok(handed),
+                (Kick::Refused, Refusal::Repeat) => {
+                    handed.refused_repeated += 1;
+                    return Ok(handed);
+                }
+                (Kick::Refused, Refusal::Lose) => {
+                    self.ring.give_up_oldest();
+                    self.given_up += 1;
+                    handed.refused_lost += 1;
+                }
+            }
         }
-        handed.accepted = u64::from(self.ring.take_count()?);
-        Ok(handed)
+    }
+
+    /// Frames that the kernel took since this was last asked. Slots of frames given up are the oldest, so they are
+    /// passed over first; they are no frames.
+    fn taken(&mut self) -> Result<u64> {
+        let slots = self.ring.take_count()?;
+        let passed_over = slots.min(self.given_up);
+        self.given_up -= passed_over;
+        Ok(u64::from(slots - passed_over))
     }
 }
 
@@ -83,7 +107,8 @@ impl Transmit for PacketTx {
         while self.ring.pending() > 0 && begun.elapsed() < LAST_WAIT {
             finish.handed += self.kick()?;
         }
-        finish.withdrawn = u64::from(self.ring.withdraw());
+        finish.withdrawn = u64::from(self.ring.withdraw() - self.given_up);
+        self.given_up = 0;
         while self.ring.in_flight() > 0 && begun.elapsed() < LAST_WAIT {
             std::thread::yield_now();
         }

@@ -1,6 +1,6 @@
 //! `sendmmsg`: many frames a system call, copied by the kernel.
 
-use super::{Finish, Handed, Opened, Transmit, TransmitConfig, TransmitFacts};
+use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts};
 use crate::error::Result;
 use capbench_sys::packet::{PacketSocket, SendVector, Sent};
 
@@ -9,6 +9,7 @@ use capbench_sys::packet::{PacketSocket, SendVector, Sent};
 pub struct Sendmmsg {
     socket: PacketSocket,
     vector: SendVector,
+    refusals: Refusals,
 }
 
 impl Sendmmsg {
@@ -22,9 +23,13 @@ impl Sendmmsg {
             qdisc_bypass: config.qdisc_bypass,
             ring_slots: None,
             copied_up_to: None,
+            in_flight: config.in_flight(send_buffer_bytes),
         };
         let vector = SendVector::new(batch, config.slot_octets());
-        Ok(Opened { sender: Box::new(Self { socket, vector }), facts })
+        Ok(Opened {
+            sender: Box::new(Self { socket, vector, refusals: Refusals::new(config.refusal) }),
+            facts,
+        })
     }
 }
 
@@ -44,21 +49,15 @@ impl Transmit for Sendmmsg {
         self.vector.set_lengths(lengths);
         let mut next = 0;
         while next < lengths.len() {
-            // The kernel stops at the first frame that it refuses, says how many came before it, and has lost it.
-            match self.vector.send(&self.socket, next..lengths.len())? {
-                Sent::Frames(count) if next + count >= lengths.len() => {
-                    handed.accepted += count as u64;
-                    next += count;
-                }
-                Sent::Frames(count) => {
-                    handed.accepted += count as u64;
-                    handed.refused_lost += 1;
-                    next += count + 1;
-                }
-                Sent::Refused => {
-                    handed.refused_lost += 1;
-                    next += 1;
-                }
+            // The kernel stops at the first frame that it refuses and says how many came before it.
+            let count = match self.vector.send(&self.socket, next..lengths.len())? {
+                Sent::Frames(count) => count,
+                Sent::Refused => 0,
+            };
+            handed.accepted += count as u64;
+            next += count;
+            if next < lengths.len() && self.refusals.note(count > 0, &mut handed) {
+                next += 1;
             }
         }
         Ok(handed)

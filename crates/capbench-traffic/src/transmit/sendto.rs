@@ -1,6 +1,6 @@
 //! `sendto`: one system call a frame, the way of `dain-2004` and of every tool that does not care.
 
-use super::{Finish, Handed, Opened, Transmit, TransmitConfig, TransmitFacts};
+use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts};
 use crate::error::Result;
 use capbench_sys::packet::{PacketSocket, Sent};
 
@@ -9,6 +9,7 @@ use capbench_sys::packet::{PacketSocket, Sent};
 pub struct Sendto {
     socket: PacketSocket,
     slot: Box<[u8]>,
+    refusals: Refusals,
 }
 
 impl Sendto {
@@ -21,9 +22,10 @@ impl Sendto {
             qdisc_bypass: config.qdisc_bypass,
             ring_slots: None,
             copied_up_to: None,
+            in_flight: config.in_flight(send_buffer_bytes),
         };
         let slot = vec![0; config.slot_octets()].into();
-        Ok(Opened { sender: Box::new(Self { socket, slot }), facts })
+        Ok(Opened { sender: Box::new(Self { socket, slot, refusals: Refusals::new(config.refusal) }), facts })
     }
 }
 
@@ -41,11 +43,15 @@ impl Transmit for Sendto {
 
     fn submit(&mut self, lengths: &[u16]) -> Result<Handed> {
         let mut handed = Handed::default();
-        if let Some(&length) = lengths.first() {
+        let Some(&length) = lengths.first() else { return Ok(handed) };
+        loop {
             match self.socket.send_frame(&self.slot[..usize::from(length)])? {
-                Sent::Frames(_) => handed.accepted = 1,
-                // The frame is gone: the interface's drop counter has it.
-                Sent::Refused => handed.refused_lost = 1,
+                Sent::Frames(_) => {
+                    handed.accepted = 1;
+                    break;
+                }
+                Sent::Refused if self.refusals.note(false, &mut handed) => break,
+                Sent::Refused => {}
             }
         }
         Ok(handed)

@@ -9,14 +9,20 @@ use capbench_traffic::{Pps, Sizes};
 use clap::Args;
 
 use super::capture::CaptureFlags;
-use super::traffic::TrafficFlags;
 use super::positive_duration;
+use super::traffic::TrafficFlags;
 
 /// What to compare.
 #[derive(Args, Clone, Debug)]
 pub struct BenchFlags {
     /// Capture methods, separated by commas, or all
-    #[arg(long, visible_alias = "methods", value_name = "LIST", value_delimiter = ',', default_value = "all")]
+    #[arg(
+        long,
+        visible_alias = "methods",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "all"
+    )]
     pub method: Vec<String>,
     /// Frame sizes with FCS, separated by commas: octets, random:64-1518, 64-1518/100 or a mix such as imix
     /// [default: 64,512,1518; with --quick 64]

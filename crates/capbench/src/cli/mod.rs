@@ -12,8 +12,10 @@ use clap::{Parser, Subcommand};
 /// Which capture method captures every packet on this host, up to what rate, at what CPU cost, and where is a packet lost?
 #[derive(Debug, Parser)]
 #[command(name = "capbench", version, about, max_term_width = 100, propagate_version = true)]
-#[command(after_help = "Exit codes: 0 done; 1 failed; 2 usage; 3 loss over the stated limit; 4 inconclusive \
-(generator-limited, noisy); 5 unsupported here; 6 missing privilege; 128 + N stopped by signal N.")]
+#[command(
+    after_help = "Exit codes: 0 done; 1 failed; 2 usage; 3 loss over the stated limit; 4 inconclusive \
+(generator-limited, noisy); 5 unsupported here; 6 missing privilege; 128 + N stopped by signal N."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

@@ -33,7 +33,9 @@ fn flows(text: &str) -> Result<u32, String> {
 }
 
 fn transmit(text: &str) -> Result<String, String> {
-    capbench_traffic::transmit::method(text).map(|method| method.name.to_string()).map_err(|error| error.to_string())
+    capbench_traffic::transmit::method(text)
+        .map(|method| method.name.to_string())
+        .map_err(|error| error.to_string())
 }
 
 impl TrafficFlags {

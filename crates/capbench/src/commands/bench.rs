@@ -114,7 +114,8 @@ fn label(sizes: &Sizes) -> SizeLabel {
 }
 
 fn placements(flags: &BenchFlags) -> Result<Vec<PlacementChoice>> {
-    let (Some(generator), Some(kernel), Some(application)) = (flags.gen_cpu, flags.kernel_cpu, flags.app_cpu) else {
+    let (Some(generator), Some(kernel), Some(application)) = (flags.gen_cpu, flags.kernel_cpu, flags.app_cpu)
+    else {
         return Ok(flags.placement.clone());
     };
     let [generator, kernel, application] = [generator, kernel, application].map(CpuId::new);
@@ -181,12 +182,14 @@ fn preflight(plan: &mut BenchPlan, laboratory: &mut LiveLaboratory) -> Result<Ve
     }
     let mut placements = Vec::new();
     for &placement in &plan.placements {
-        let checked = plan.methods.iter().flat_map(|method| plan.sizes.iter().map(move |size| (method, size))).try_for_each(
-            |(method, size)| {
+        let checked = plan
+            .methods
+            .iter()
+            .flat_map(|method| plan.sizes.iter().map(move |size| (method, size)))
+            .try_for_each(|(method, size)| {
                 let setup = Setup { method: method.clone(), placement, ..size.clone() };
                 laboratory.prepare(&setup).map(drop)
-            },
-        );
+            });
         if keep(format!("placement {placement}"), checked)? {
             placements.push(placement);
         }
@@ -207,7 +210,8 @@ fn directory(flags: &BenchFlags) -> Result<(RunDirectory, SystemTime)> {
         let time = humantime::format_rfc3339_seconds(now).to_string().replace([':', '-'], "");
         PathBuf::from("capbench-results").join(format!("bench-{time}"))
     });
-    let directory = RunDirectory::create(&path).context("cannot save results; name another directory with --out")?;
+    let directory =
+        RunDirectory::create(&path).context("cannot save results; name another directory with --out")?;
     Ok((directory, now))
 }
 
@@ -225,7 +229,9 @@ fn report(results: &Results, directory: &RunDirectory) {
     let verify = results.trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
     if let Some(least) = verify.clone().min_by(f64::total_cmp) {
         let most = verify.fold(0.0, f64::max);
-        println!("app ns: application time per packet, verifying every frame included ({least:.0} to {most:.0} ns)");
+        println!(
+            "app ns: application time per packet, verifying every frame included ({least:.0} to {most:.0} ns)"
+        );
         println!("cpu ns: application and kernel receive work together; cores: busy on the whole host\n");
     }
     print!("{}", summary::findings(&results.findings));
@@ -237,6 +243,7 @@ fn report(results: &Results, directory: &RunDirectory) {
 
 /// Inconclusive when no trial says anything about a method.
 fn judge(results: &Results) -> Exit {
-    let useful = results.trials.iter().any(|trial| matches!(trial.verdict, Verdict::Lossless | Verdict::Lossy));
+    let useful =
+        results.trials.iter().any(|trial| matches!(trial.verdict, Verdict::Lossless | Verdict::Lossy));
     if useful { Exit::Done } else { Exit::Inconclusive }
 }

@@ -135,7 +135,11 @@ impl Lines {
             writeln!(out, "{line}")
         } else {
             let dropped = dropped.map_or("unknown".into(), |dropped| dropped.to_string());
-            writeln!(out, "{:8.3} s  {packets:>10} packets  {pps:>12.0} packets/s  {dropped:>8} dropped", now.seconds)
+            writeln!(
+                out,
+                "{:8.3} s  {packets:>10} packets  {pps:>12.0} packets/s  {dropped:>8} dropped",
+                now.seconds
+            )
         };
         self.last = now;
         written.and_then(|()| out.flush()).context("cannot write to standard output")

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use capbench_measure::bed::Bed;
 use capbench_sys::host::{CpuId, affinity};
+use capbench_traffic::transmit::Refusal;
 use capbench_traffic::{
-    FrameLayout, FramePlan, Limits, Mtu, Schedule, SendJob, SendReport, StreamId, TransmitConfig, TrialId, transmit,
+    FrameLayout, FramePlan, Limits, Mtu, Schedule, SendJob, SendReport, StreamId, TransmitConfig, TrialId,
+    transmit,
 };
 use serde_json::json;
 
@@ -33,7 +35,7 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     }
     let stop = Stop::install()?;
     let flag = stop.flag();
-    let config = TransmitConfig::for_plan(side.index(), &plan);
+    let config = TransmitConfig::for_plan(side.index(), &plan, Refusal::Repeat);
     let mut opened = (transmit::method(&flags.traffic.transmit)?.open)(&config)?;
     let job = SendJob {
         plan: &plan,
@@ -78,7 +80,11 @@ pub(super) fn pin(cpu: u32) -> Result<()> {
     let online = affinity::online_cpus()?;
     if !online.contains(&CpuId::new(cpu)) {
         let list: Vec<_> = online.iter().map(ToString::to_string).collect();
-        return Err(Usage(format!("CPU {cpu}: does not exist or is offline; this host has {}", list.join(","))).into());
+        return Err(Usage(format!(
+            "CPU {cpu}: does not exist or is offline; this host has {}",
+            list.join(",")
+        ))
+        .into());
     }
     Ok(affinity::pin_current_thread(CpuId::new(cpu))?)
 }
