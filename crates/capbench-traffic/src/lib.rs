@@ -20,6 +20,7 @@ mod checksum;
 pub mod error;
 pub mod frame;
 mod head;
+mod head_match;
 pub mod imix;
 pub mod layout;
 pub mod pacer;

@@ -1,0 +1,79 @@
+//! What taking and verifying a frame costs in user space: a `packet-v3` ring on heap memory, blocks filled by a stand-in
+//! for the kernel outside the measured time, work `none`.
+//!
+//! `cargo run --release -p capbench-measure --example receive_cost`
+
+use std::time::{Duration, Instant};
+
+use capbench_capture::Batch;
+use capbench_measure::receiver::Verifier;
+use capbench_sys::packet::BlockGeometry;
+use capbench_sys::packet::stand_in::BlockKernel;
+use capbench_traffic::{FrameLayout, FramePlan, Mtu, Recogniser, Sizes, Stamp, StreamId, TrialId};
+
+const BLOCK: u32 = 1 << 20;
+const ROUNDS: usize = 200;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    println!("size  frames/block  take ns  take+verify ns   (minimum and median of {ROUNDS} blocks)");
+    for size in ["64", "512", "1518"] {
+        let plan = FramePlan::new(FrameLayout::default(), size.parse::<Sizes>()?, Mtu(1500))?;
+        let (frames, [take, verify]) = measure(&plan)?;
+        println!("{size:>4}  {frames:>12}  {:.1} {:.1}  {:.1} {:.1}", take.0, take.1, verify.0, verify.1);
+    }
+    Ok(())
+}
+
+/// Nanoseconds per frame, minimum and median over blocks: taking alone, and taking with verification.
+fn measure(plan: &FramePlan) -> Result<(usize, [(f64, f64); 2]), Box<dyn std::error::Error>> {
+    let (mut kernel, mut ring) = BlockKernel::with_ring(BlockGeometry::new(BLOCK, 4, 10)?)?;
+    let mut verifier = Verifier::new(Recogniser::new(TrialId(1), plan.layout(), None)?, 1, true);
+    let mut sequence = 0;
+    let mut times = [Vec::new(), Vec::new()];
+    let mut frames = 0;
+    for round in 0..2 * ROUNDS {
+        let batch = make(plan, &mut sequence);
+        let slices: Vec<&[u8]> = batch.iter().map(Vec::as_slice).collect();
+        frames = kernel.fill(&slices).ok_or("the stand-in found no free block")?;
+        sequence -= (slices.len() - frames) as u64;
+        let start = Instant::now();
+        let block = ring.take().ok_or("the block was not handed over")?;
+        if round % 2 == 0 {
+            let octets: usize = Batch::frames(&block).map(|frame| frame.data.len()).sum();
+            std::hint::black_box(octets);
+        } else {
+            for frame in Batch::frames(&block) {
+                verifier.note(&frame);
+            }
+        }
+        drop(block);
+        times[round % 2].push(start.elapsed());
+        if round % 2 == 0 {
+            sequence -= frames as u64;
+        }
+    }
+    let arrivals = verifier.arrivals();
+    assert_eq!(arrivals.delivered, arrivals.read, "every frame verified");
+    Ok((frames, times.map(|times| summary(times, frames))))
+}
+
+fn make(plan: &FramePlan, sequence: &mut u64) -> Vec<Vec<u8>> {
+    let mut planned = plan.frames();
+    let (size, flow) = planned.next_frame();
+    (0..BLOCK as usize / size.captured().max(64))
+        .map(|_| {
+            let stamp = Stamp { trial: TrialId(1), stream: StreamId(0), sequence: *sequence, planned_ns: 0 };
+            *sequence += 1;
+            let mut slot = vec![0; size.captured().max(128)];
+            let octets = plan.writer().write(&mut slot, size, flow, stamp);
+            slot.truncate(octets);
+            slot
+        })
+        .collect()
+}
+
+fn summary(mut times: Vec<Duration>, frames: usize) -> (f64, f64) {
+    times.sort_unstable();
+    let per_frame = |time: Duration| time.as_nanos() as f64 / frames as f64;
+    (per_frame(times[0]), per_frame(times[times.len() / 2]))
+}
