@@ -42,15 +42,18 @@ impl FromStr for ByteCount {
 
 impl fmt::Display for ByteCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Exactly where few digits do that, so that what is printed can be asked for.
         for (shift, suffix) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] {
-            if self.0 >> shift > 0 && self.0.trailing_zeros() >= shift {
-                return write!(f, "{}{suffix}", self.0 >> shift);
+            let count = self.0 >> shift;
+            if (1..100_000).contains(&count) && self.0.trailing_zeros() >= shift {
+                return write!(f, "{count}{suffix}");
             }
         }
-        if self.0 >= 1 << 30 {
-            return write!(f, "{:.1}GiB", self.0 as f64 / f64::from(1 << 30));
+        match self.0 {
+            many if many >= 1 << 30 => write!(f, "{:.1}GiB", many as f64 / f64::from(1 << 30)),
+            many if many >= 100_000 => write!(f, "{:.1}MiB", many as f64 / f64::from(1 << 20)),
+            few => write!(f, "{few}B"),
         }
-        write!(f, "{}B", self.0)
     }
 }
 
@@ -201,6 +204,7 @@ mod tests {
             assert_eq!(size, size.to_string().parse().unwrap());
         }
         assert_eq!("4096".parse::<ByteCount>().unwrap().to_string(), "4KiB");
+        assert_eq!(ByteCount(24_250_212 << 10).to_string(), "23.1GiB");
         for text in ["", "0", "MiB", "64MB", "-1", "1.5MiB", "99999999999GiB"] {
             assert!(text.parse::<ByteCount>().is_err(), "{text}");
         }

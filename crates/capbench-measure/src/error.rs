@@ -53,6 +53,23 @@ pub enum MeasureError {
         /// Why it cannot be used, and what to do.
         reason: String,
     },
+    /// There is no such interface.
+    #[error("interface {interface}: does not exist; `ip link` lists those that do")]
+    NoInterface {
+        /// The name that was given.
+        interface: String,
+    },
+    /// An interface that other traffic uses, without the user's word that the link is isolated.
+    #[error(
+        "interface {interface}: {why}, so it is in use; RFC 6815 forbids benchmarks outside isolated networks; give \
+         --isolated if the link reaches nothing but this test"
+    )]
+    InUse {
+        /// The interface.
+        interface: String,
+        /// What shows that it is in use.
+        why: String,
+    },
     /// A CPU that was asked for cannot be used; `reason` ends with what to do.
     #[error("CPU {cpu}: {reason}")]
     Cpu {

@@ -147,10 +147,7 @@ impl Links {
     }
 
     fn link(&self, request: LinkMessage, what: &str) -> Result<Link> {
-        let missing = || MeasureError::Interface {
-            interface: what.into(),
-            reason: "does not exist; `ip link` lists those that do".into(),
-        };
+        let missing = || MeasureError::NoInterface { interface: what.into() };
         let answers = self.request(RouteNetlinkMessage::GetLink(request), 0).map_err(|source| {
             match source.raw_os_error() {
                 // Names longer than 15 bytes are refused with ERANGE (or EINVAL) before they are looked for.

@@ -101,13 +101,31 @@ pub enum TrafficError {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// The kernel refused for want of a capability.
+    #[error("sending needs the capability {capability}: run as root, or give it to the program ({source})")]
+    Privilege {
+        /// What is missing, as in capabilities(7).
+        capability: &'static str,
+        /// The call that was refused.
+        source: SysError,
+    },
     /// A system call failed.
     #[error(transparent)]
-    Sys(#[from] SysError),
+    Sys(SysError),
 }
 
 /// The result of this crate's calls.
 pub type Result<T> = std::result::Result<T, TrafficError>;
+
+impl From<SysError> for TrafficError {
+    fn from(source: SysError) -> Self {
+        const EPERM: i32 = 1;
+        if source.errno() == Some(EPERM) {
+            return Self::Privilege { capability: "CAP_NET_RAW", source };
+        }
+        Self::Sys(source)
+    }
+}
 
 impl TrafficError {
     pub(crate) fn parse(text: &str, wanted: &'static str) -> Self {

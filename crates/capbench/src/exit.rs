@@ -1,6 +1,9 @@
 //! Exit codes, and the one place where an error is printed.
 
+use std::io::Write;
 use std::process::ExitCode;
+
+use anyhow::Context;
 
 use capbench_capture::CaptureError;
 use capbench_measure::MeasureError;
@@ -41,6 +44,8 @@ impl std::fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
+/// 128 + SIGPIPE, as a shell shows a program that its reader left.
+const READER_LEFT: u8 = 128 + 13;
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const INCONCLUSIVE: u8 = 4;
@@ -53,11 +58,57 @@ pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Inconclusive) => ExitCode::from(INCONCLUSIVE),
         Ok(Exit::Stopped(signal)) => ExitCode::from(128 + signal),
+        Err(error) if reader_left(&error) => ExitCode::from(READER_LEFT),
         Err(error) => {
-            eprintln!("capbench: {error:#}");
+            eprintln!("capbench: {}", one_line(&error));
             ExitCode::from(of_error(&error))
         }
     }
+}
+
+/// The error and its causes, each said once: many messages contain their cause already.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut line = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !line.contains(&cause) {
+            line.push_str(": ");
+            line.push_str(&cause);
+        }
+    }
+    line.replace('\n', " ")
+}
+
+/// Prints to standard output.
+///
+/// # Errors
+/// When nobody reads it any more, or it cannot be written.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
+}
+
+/// Whether whoever read standard output has gone, as `head` does: nothing to tell anybody about.
+fn reader_left(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}
+
+/// The code for a command line that clap refused, after one line about it; or its help, which is no error.
+pub fn refused(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        return match print(&error.render().ansi().to_string()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::from(READER_LEFT),
+        };
+    }
+    let text = error.render().to_string();
+    let words: Vec<&str> = text.split("\n\n").next().unwrap_or_default().split_whitespace().collect();
+    let line = words.join(" ");
+    eprintln!("capbench: {}; --help tells more", line.strip_prefix("error: ").unwrap_or(&line));
+    ExitCode::from(USAGE)
 }
 
 fn of_error(error: &anyhow::Error) -> u8 {
@@ -85,7 +136,7 @@ fn of_measure(error: &MeasureError) -> u8 {
     match error {
         MeasureError::Privilege { .. } => PRIVILEGE,
         MeasureError::Unsupported { .. } => UNSUPPORTED,
-        MeasureError::Cpu { .. } => USAGE,
+        MeasureError::Cpu { .. } | MeasureError::InUse { .. } | MeasureError::NoInterface { .. } => USAGE,
         MeasureError::Capture(error) => of_capture(error),
         MeasureError::Traffic(error) => of_traffic(error),
         _ => FAILED,
@@ -104,7 +155,7 @@ fn of_capture(error: &CaptureError) -> u8 {
 
 fn of_traffic(error: &TrafficError) -> u8 {
     match error {
-        TrafficError::Sys(error) if error.errno() == Some(1) => PRIVILEGE,
+        TrafficError::Privilege { .. } => PRIVILEGE,
         TrafficError::Sys(_) => FAILED,
         _ => USAGE,
     }

@@ -17,7 +17,10 @@ use crate::cli::{Cli, Command};
 
 fn main() -> std::process::ExitCode {
     // Flags are understood before anything of the host is looked at, so that --help can never fail.
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::refused(&error),
+    };
     let done = match &cli.command {
         Command::Bench(flags) => commands::bench::run(flags),
         Command::Send(flags) => commands::send::run(flags),

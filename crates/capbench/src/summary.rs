@@ -104,7 +104,9 @@ fn row(trial: &TrialResult, cost: &TrialResult) -> Vec<String> {
 /// Application time per packet; a range where only its sum with the kernel's is certain.
 fn application(trial: &TrialResult) -> String {
     match (trial.cpu.app_ns_per_packet, trial.cpu.app_ns_per_packet_at_most) {
-        (Some(own), Some(most)) if trial.cpu.split_is_sampled => format!("{own:.0}-{most:.0}"),
+        (Some(own), Some(most)) if trial.cpu.split_is_sampled && most - own >= 0.5 => {
+            format!("{own:.0}-{most:.0}")
+        }
         (Some(own), _) => format!("{own:.0}"),
         _ => "-".into(),
     }
@@ -137,6 +139,17 @@ pub fn thousands(value: f64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// What the columns of CPU time mean.
+pub fn legend(trials: &[TrialResult]) -> String {
+    let verify = trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
+    let Some(least) = verify.clone().min_by(f64::total_cmp) else { return String::new() };
+    let most = verify.fold(0.0, f64::max);
+    format!(
+        "app ns: application time per packet, with verifying every frame ({least:.0} to {most:.0} ns)\n\
+         cpu ns: application and kernel receive work together; cores: busy on the host\n\n"
+    )
 }
 
 /// The findings as wrapped lines.

@@ -1,6 +1,8 @@
 //! Which interfaces of the host may be used. RFC 6815 (an applicability statement to RFC 2544): benchmarks belong in
 //! isolated test networks, because they take all of a link's capacity.
 
+use std::net::IpAddr;
+
 use crate::links::{Link, Links};
 use crate::{MeasureError, Result};
 
@@ -13,16 +15,16 @@ pub(super) fn check(links: &Links, name: &str, isolated: bool) -> Result<Link> {
     if isolated {
         return Ok(link);
     }
-    let addresses: Vec<String> = links.addresses(link.index)?.iter().map(ToString::to_string).collect();
+    // Every interface gives itself a link-local IPv6 address when it is set up: that shows no use.
+    let addresses: Vec<String> = links
+        .addresses(link.index)?
+        .iter()
+        .filter(|address| !matches!(address, IpAddr::V6(address) if address.is_unicast_link_local()))
+        .map(ToString::to_string)
+        .collect();
     let default = links.default_routes()?.iter().any(|route| route.interface == link.index);
     match objection(&addresses, default) {
-        Some(what) => Err(refused(
-            name,
-            &format!(
-                "{what}, so it is in use; RFC 6815 forbids benchmarks outside isolated networks; give --isolated if \
-                 the link reaches nothing but this test"
-            ),
-        )),
+        Some(what) => Err(MeasureError::InUse { interface: name.into(), why: what }),
         None => Ok(link),
     }
 }

@@ -126,10 +126,9 @@ impl Laboratory for LiveLaboratory {
             load_depends_because: (!placement.load_independent).then(|| placement.statement.clone()),
             work: setup.work.to_string(),
         };
-        self.trials += 1;
         Ok(Box::new(run::LiveTrial {
-            number: self.trials,
-            id: TrialId(self.base.wrapping_add(self.trials as u16)),
+            trials: &mut self.trials,
+            base: TrialId(self.base),
             bed,
             placement,
             plan,

@@ -30,9 +30,11 @@ use crate::work::{LoopSpeed, Work, WorkModel};
 const HEAD_START: Duration = Duration::from_millis(2);
 
 /// One set-up on the path.
-pub(super) struct LiveTrial {
-    pub(super) number: u32,
-    pub(super) id: TrialId,
+pub(super) struct LiveTrial<'l> {
+    /// Trials run so far.
+    pub(super) trials: &'l mut u32,
+    /// Trial id of the run's first trial.
+    pub(super) base: TrialId,
     pub(super) bed: Arc<Bed>,
     pub(super) placement: Placement,
     pub(super) plan: Arc<FramePlan>,
@@ -45,9 +47,10 @@ pub(super) struct LiveTrial {
 /// A thread inside a namespace: entering it can fail, and so can its work.
 type Thread<T> = JoinHandle<Result<Result<T>>>;
 
-impl Trial for LiveTrial {
+impl Trial for LiveTrial<'_> {
     /// In the order of RFC 2544 section 23: snapshot, open, barrier, send on schedule, drain, read every counter once.
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
+        *self.trials += 1;
         let schedule = match load {
             Load::Rate(rate) => Schedule::Constant(rate),
             Load::Maximum => Schedule::Maximum,
@@ -82,11 +85,16 @@ impl Trial for LiveTrial {
         let sent = sent?;
         let measured = account.join(&sent.report, &outcome?)?;
         let profile = self.profile_after(&sent);
-        Ok(measured.result(self.number, Phase::FixedLoad, &profile, load, duration))
+        Ok(measured.result(*self.trials, Phase::FixedLoad, &profile, load, duration))
     }
 }
 
-impl LiveTrial {
+impl LiveTrial<'_> {
+    /// The id that this trial's frames carry. It differs from that of every other trial nearby, also of other runs.
+    fn id(&self) -> TrialId {
+        TrialId(self.base.0.wrapping_add(*self.trials as u16))
+    }
+
     /// The profile, with what became known about the generator.
     fn profile_after(&self, sent: &Sent) -> Profile {
         let mut profile = self.profile.clone();
@@ -109,14 +117,14 @@ impl LiveTrial {
         probe: KernelWorkProbe,
     ) -> Result<(Thread<Outcome>, Receiver<()>)> {
         let snap = self.setup.capture.snap_length;
-        let recogniser = Recogniser::new(self.id, self.plan.layout(), snap.cuts().then(|| snap.octets()))?;
+        let recogniser = Recogniser::new(self.id(), self.plan.layout(), snap.cuts().then(|| snap.octets()))?;
         let side = self.bed.receive_side();
         let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
         let (ready, is_ready) = sync_channel(1);
         let cpu = self.placement.application;
         let stop = Arc::clone(&self.stop);
         let setup = self.setup.clone();
-        let samples = sample_frames(&self.plan, self.id);
+        let samples = sample_frames(&self.plan, self.id());
         let thread = side.spawn("capbench-app", move || {
             affinity::pin_current_thread(cpu)?;
             let verify_ns = verification_cost(&recogniser, &samples);
@@ -143,7 +151,7 @@ impl LiveTrial {
         let refusal = if self.bed.is_virtual() { Refusal::Lose } else { Refusal::Repeat };
         let config = TransmitConfig::for_plan(side.index(), &self.plan, refusal);
         let (plan, stop) = (Arc::clone(&self.plan), Arc::clone(&self.stop));
-        let (cpu, trial) = (self.placement.generator, self.id);
+        let (cpu, trial) = (self.placement.generator, self.id());
         let (ready, is_ready) = sync_channel(1);
         let (go, on_go) = sync_channel(1);
         let thread = side.spawn("capbench-gen", move || {

@@ -18,7 +18,7 @@ use capbench_sys::host::CpuId;
 use capbench_traffic::{FrameSize, Mtu, Sizes};
 
 use crate::cli::bench::BenchFlags;
-use crate::exit::{Exit, Unsupported};
+use crate::exit::{Exit, Unsupported, print};
 use crate::progress::Recorder;
 use crate::stop::Stop;
 use crate::summary;
@@ -27,7 +27,7 @@ use crate::summary;
 pub fn run(flags: &BenchFlags) -> Result<Exit> {
     let mut plan = plan(flags)?;
     if flags.dry_run {
-        print!("{}", describe(&plan, flags));
+        print(&describe(&plan, flags))?;
         return Ok(Exit::Done);
     }
     let path = path(flags);
@@ -60,7 +60,7 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     results.statements.extend(laboratory.statements());
     results.findings = findings::find(&results.trials);
     directory.save(&results)?;
-    report(&results, &directory);
+    print(&report(&results, &directory))?;
     Ok(if outcome.stopped { Exit::Stopped(stop.signal()) } else { judge(&results) })
 }
 
@@ -224,21 +224,15 @@ fn statements(plan: &BenchPlan, mut statements: Vec<String>) -> Vec<String> {
     statements
 }
 
-fn report(results: &Results, directory: &RunDirectory) {
-    print!("{}", summary::tables(&results.trials));
-    let verify = results.trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
-    if let Some(least) = verify.clone().min_by(f64::total_cmp) {
-        let most = verify.fold(0.0, f64::max);
-        println!(
-            "app ns: application time per packet, verifying every frame included ({least:.0} to {most:.0} ns)"
-        );
-        println!("cpu ns: application and kernel receive work together; cores: busy on the whole host\n");
-    }
-    print!("{}", summary::findings(&results.findings));
+fn report(results: &Results, directory: &RunDirectory) -> String {
+    let mut text = summary::tables(&results.trials);
+    text.push_str(&summary::legend(&results.trials));
+    text.push_str(&summary::findings(&results.findings));
     if !results.complete {
-        println!("\nStopped: the trials above are those that were finished.");
+        text.push_str("\nStopped: the trials above are those that were finished.\n");
     }
-    println!("\nSaved in {}: results.json, trials.csv", directory.path().display());
+    text.push_str(&format!("\nSaved in {}: results.json, trials.csv\n", directory.path().display()));
+    text
 }
 
 /// Inconclusive when no trial says anything about a method.

@@ -13,7 +13,7 @@ use capbench_traffic::{
 use serde_json::json;
 
 use crate::cli::send::SendFlags;
-use crate::exit::{Exit, Usage};
+use crate::exit::{Exit, Usage, print};
 use crate::stop::Stop;
 use crate::summary::thousands;
 
@@ -27,7 +27,7 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     let side = bed.transmit_side();
     let plan = plan(flags, Mtu(side.mtu()))?;
     if flags.dry_run {
-        println!("{}, {}, {}", plan.layout(), plan.asked(), describe(flags, &schedule));
+        print(&format!("{}, {}, {}\n", plan.layout(), plan.asked(), describe(flags, &schedule)))?;
         return Ok(Exit::Done);
     }
     if let Some(cpu) = flags.cpu {
@@ -46,11 +46,11 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
         start: Instant::now(),
     };
     let report = opened.sender.send(&job)?;
-    if flags.json {
-        println!("{}", serde_json::to_string_pretty(&as_json(&report))?);
+    print(&if flags.json {
+        serde_json::to_string_pretty(&as_json(&report))? + "\n"
     } else {
-        print!("{}", as_text(&report));
-    }
+        as_text(&report)
+    })?;
     if stop.is_wanted() {
         return Ok(Exit::Stopped(stop.signal()));
     }
