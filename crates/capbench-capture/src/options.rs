@@ -214,7 +214,7 @@ mod tests {
     fn a_ring_larger_than_memory_is_refused_before_the_kernel_is_asked() {
         let options = CaptureOptions { ring: "8388608GiB".parse().unwrap(), ..CaptureOptions::default() };
         let text = options.checked_ring().unwrap_err().to_string();
-        assert!(text.starts_with("--ring 8388608GiB: larger than the memory"), "{text}");
+        assert!(text.starts_with("--ring ") && text.contains("larger than the memory"), "{text}");
     }
 
     #[test]

@@ -24,8 +24,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Nanoseconds per frame, minimum and median over blocks: taking alone, and taking with verification.
-fn measure(plan: &FramePlan) -> Result<(usize, [(f64, f64); 2]), Box<dyn std::error::Error>> {
+/// Nanoseconds per frame, minimum and median over blocks.
+type Cost = (f64, f64);
+
+/// Frames in a block, and the cost of taking alone and of taking with verification.
+fn measure(plan: &FramePlan) -> Result<(usize, [Cost; 2]), Box<dyn std::error::Error>> {
     let (mut kernel, mut ring) = BlockKernel::with_ring(BlockGeometry::new(BLOCK, 4, 10)?)?;
     let mut verifier = Verifier::new(Recogniser::new(TrialId(1), plan.layout(), None)?, 1, true);
     let mut sequence = 0;
@@ -72,7 +75,7 @@ fn make(plan: &FramePlan, sequence: &mut u64) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn summary(mut times: Vec<Duration>, frames: usize) -> (f64, f64) {
+fn summary(mut times: Vec<Duration>, frames: usize) -> Cost {
     times.sort_unstable();
     let per_frame = |time: Duration| time.as_nanos() as f64 / frames as f64;
     (per_frame(times[0]), per_frame(times[times.len() / 2]))

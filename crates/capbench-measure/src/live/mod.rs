@@ -100,10 +100,11 @@ impl LiveLaboratory {
 impl Laboratory for LiveLaboratory {
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
         let method = capbench_capture::methods::find(&setup.method)?;
-        (method.supported)()
-            .map_err(|reason| MeasureError::Unsupported { what: method.name.to_string(), reason })?;
         let (bed, placement) = self.bed(setup.placement)?;
         let side = bed.receive_side();
+        // Where it will run: an ordinary user has the privilege in the bed's namespaces only.
+        side.run(|| (method.supported)())?
+            .map_err(|reason| MeasureError::Unsupported { what: method.name.to_string(), reason })?;
         (method.check)(
             &Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() },
             &setup.capture,

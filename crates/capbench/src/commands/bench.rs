@@ -159,47 +159,44 @@ fn describe(plan: &BenchPlan, flags: &BenchFlags) -> String {
     )
 }
 
-/// Prepares every set-up once without sending a frame. What cannot run here is taken out of the plan with its reason;
-/// mistakes end the command before anything is saved.
+/// Prepares every set-up once without sending a frame. Methods and placements that cannot be had here are taken out of
+/// the plan with their reason; mistakes end the command before anything is saved.
 fn preflight(plan: &mut BenchPlan, laboratory: &mut LiveLaboratory) -> Result<Vec<String>> {
     let mut left_out = Vec::new();
-    let mut first = None;
-    let mut keep = |what: String, outcome: capbench_measure::Result<()>| match outcome {
-        Ok(()) => Ok(true),
-        Err(error @ MeasureError::Unsupported { .. }) => {
-            left_out.push(format!("not measured: {what}: {error}"));
-            first.get_or_insert(error.to_string());
-            Ok(false)
-        }
-        Err(error) => Err(error),
-    };
-    for method in std::mem::take(&mut plan.methods) {
-        let supported = (capbench_capture::methods::find(&method)?.supported)()
-            .map_err(|reason| MeasureError::Unsupported { what: method.clone(), reason });
-        if keep(method.clone(), supported)? {
-            plan.methods.push(method);
-        }
-    }
     let mut placements = Vec::new();
     for &placement in &plan.placements {
-        let checked = plan
-            .methods
-            .iter()
-            .flat_map(|method| plan.sizes.iter().map(move |size| (method, size)))
-            .try_for_each(|(method, size)| {
-                let setup = Setup { method: method.clone(), placement, ..size.clone() };
-                laboratory.prepare(&setup).map(drop)
-            });
-        if keep(format!("placement {placement}"), checked)? {
+        let mut methods = Vec::new();
+        let mut offered = true;
+        for method in &plan.methods {
+            let mut checks = plan
+                .sizes
+                .iter()
+                .map(|size| Setup { method: method.clone(), placement, ..size.clone() })
+                .map(|setup| laboratory.prepare(&setup).map(drop));
+            match checks.find_map(capbench_measure::Result::err) {
+                None => methods.push(method.clone()),
+                Some(MeasureError::Unsupported { what, reason }) if what == *method => {
+                    left_out.push(format!("not measured: {what}: {reason}"));
+                }
+                Some(MeasureError::Unsupported { what, reason }) => {
+                    left_out.push(format!("not measured: placement {placement}: {what}: {reason}"));
+                    offered = false;
+                    break;
+                }
+                Some(error) => return Err(error.into()),
+            }
+        }
+        if offered {
             placements.push(placement);
+            plan.methods = methods;
         }
     }
     plan.placements = placements;
+    if plan.placements.is_empty() || plan.methods.is_empty() {
+        return Err(Unsupported(left_out.join("; ")).into());
+    }
     for reason in &left_out {
         eprintln!("capbench: {reason}");
-    }
-    if plan.placements.is_empty() || plan.methods.is_empty() {
-        return Err(Unsupported(first.unwrap_or_else(|| "nothing is left to measure".into())).into());
     }
     Ok(left_out)
 }

@@ -55,6 +55,12 @@ fn as_text(states: &[State]) -> Result<String> {
             writeln!(text, "{}: {reason}", method.name)?;
         }
     }
+    if states.iter().any(|(_, state)| state.is_err()) {
+        writeln!(
+            text,
+            "`capbench bench` makes a user namespace of its own, in which packet sockets need no privilege."
+        )?;
+    }
     writeln!(text)?;
     let mut table = Table::new(&["transmit", "how"]);
     for method in transmit::METHODS {
