@@ -31,7 +31,7 @@ const FIRST_SHARE: f64 = 0.7;
 /// By how much the common load is lowered when a method loses frames at it.
 const NEXT_SHARE: f64 = 0.6;
 /// How often it is lowered before the group is left as it is.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 5;
 /// The least common load.
 const LEAST_PPS: f64 = 1000.0;
 /// What a trial takes beside sending: opening rings, draining, reading counters. Only for the estimate.
@@ -130,21 +130,40 @@ impl BenchPlan {
         for _ in 0..ROUNDS {
             rate = rate.max(LEAST_PPS).round();
             let Ok(pps) = Pps::new(rate) else { return Ok(()) };
-            let mut held = true;
-            for setup in &measured {
-                let result =
-                    self.trial(setup, Load::Rate(pps), Phase::CommonLoad, laboratory, observer, outcome)?;
-                if outcome.stopped {
-                    return Ok(());
-                }
-                held &= result.is_none_or(|result| result.verdict == Verdict::Lossless);
-            }
-            if held || rate <= LEAST_PPS {
+            if self.round(&measured, pps, laboratory, observer, outcome)?
+                || outcome.stopped
+                || rate <= LEAST_PPS
+            {
                 break;
             }
             rate *= NEXT_SHARE;
         }
         Ok(())
+    }
+
+    /// All methods at one load; whether all held it. The first that does not ends the round, except at the least load:
+    /// the next round is at a lower one.
+    fn round(
+        &self,
+        setups: &[Setup],
+        rate: Pps,
+        laboratory: &mut dyn Laboratory,
+        observer: &mut dyn Observer,
+        outcome: &mut BenchOutcome,
+    ) -> Result<bool> {
+        let mut held = true;
+        for setup in setups {
+            let result =
+                self.trial(setup, Load::Rate(rate), Phase::CommonLoad, laboratory, observer, outcome)?;
+            if outcome.stopped {
+                return Ok(false);
+            }
+            held &= result.is_none_or(|result| result.verdict != Verdict::Lossy);
+            if !held && rate.get() > LEAST_PPS {
+                return Ok(false);
+            }
+        }
+        Ok(held)
     }
 
     /// One trial; `None` when it could not be run or the user stopped it.
@@ -195,8 +214,9 @@ mod tests {
     use super::{BenchPlan, Observer};
     use crate::error::{MeasureError, Result};
     use crate::findings;
+    use crate::laboratory::{Laboratory, Setup};
     use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
-    use crate::trial::{Phase, TrialResult, Verdict};
+    use crate::trial::{Phase, Trial, TrialResult, Verdict};
 
     #[derive(Default)]
     struct Record {
@@ -276,6 +296,43 @@ mod tests {
         let outcome = plan(&["absent", "packet-v3"]).run(&mut laboratory(), &mut record).unwrap();
         assert_eq!(outcome.trials.len(), 2);
         assert!(record.skipped[0].contains("absent"), "{:?}", record.skipped);
+    }
+
+    /// A path that panics in its third trial.
+    struct Panicking(SimulatedLaboratory, u32);
+
+    impl Laboratory for Panicking {
+        fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
+            self.1 += 1;
+            assert!(self.1 < 3, "a fault in the third trial");
+            self.0.prepare(setup)
+        }
+        fn statements(&self) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn a_panic_keeps_the_trials_that_were_saved() {
+        let trials = std::sync::Mutex::new(Vec::new());
+        struct Saving<'t>(&'t std::sync::Mutex<Vec<TrialResult>>);
+        impl Observer for Saving<'_> {
+            fn starts(&mut self, _: &str) {}
+            fn ends(&mut self, result: &TrialResult) -> Result<()> {
+                self.0.lock().unwrap().push(result.clone());
+                Ok(())
+            }
+            fn skips(&mut self, _: &str, _: &MeasureError) {}
+            fn stopping(&self) -> bool {
+                false
+            }
+        }
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let mut path = Panicking(laboratory(), 0);
+            plan(&["recv", "packet-v2", "packet-v3"]).run(&mut path, &mut Saving(&trials))
+        }));
+        assert!(outcome.is_err());
+        assert_eq!(trials.lock().unwrap().len(), 2, "each was handed over when it ended");
     }
 
     #[test]

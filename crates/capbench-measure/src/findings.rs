@@ -22,14 +22,7 @@ const NOTABLE: f64 = 0.05;
 /// Everything that the trials of a bench show.
 pub fn find(trials: &[TrialResult]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut groups: BTreeMap<(String, SizeLabel), Vec<&TrialResult>> = BTreeMap::new();
-    for trial in trials {
-        groups
-            .entry((trial.profile.placement.clone(), trial.profile.frame_size.clone()))
-            .or_default()
-            .push(trial);
-    }
-    for ((placement, size), group) in &groups {
+    for (placement, size, group) in &scenes(trials) {
         let scene = format!("{size}-byte frames, placement {placement}");
         best_effort(&scene, group, &mut findings);
         fixed_load(&scene, group, &mut findings);
@@ -39,6 +32,19 @@ pub fn find(trials: &[TrialResult]) -> Vec<Finding> {
     account(trials, &mut findings);
     noise(trials, &mut findings);
     findings
+}
+
+/// Trials of one placement and frame size, in the order in which they ran.
+fn scenes(trials: &[TrialResult]) -> Vec<(&str, &SizeLabel, Vec<&TrialResult>)> {
+    let mut scenes: Vec<(&str, &SizeLabel, Vec<&TrialResult>)> = Vec::new();
+    for trial in trials {
+        let (placement, size) = (trial.profile.placement.as_str(), &trial.profile.frame_size);
+        match scenes.iter_mut().find(|scene| (scene.0, scene.1) == (placement, size)) {
+            Some(scene) => scene.2.push(trial),
+            None => scenes.push((placement, size, vec![trial])),
+        }
+    }
+    scenes
 }
 
 /// Who is lossless at what rate, and what limited the others.
@@ -112,7 +118,7 @@ fn common_load(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>)
     let all: Vec<_> = group.iter().filter(|trial| trial.phase == Phase::CommonLoad).copied().collect();
     let Some(pps) = all.iter().filter_map(|trial| trial.intended_pps).min_by(f64::total_cmp) else { return };
     let last: Vec<_> = all.into_iter().filter(|trial| trial.intended_pps == Some(pps)).collect();
-    let lossy: Vec<_> = last.iter().filter(|trial| trial.verdict != Verdict::Lossless).copied().collect();
+    let lossy: Vec<_> = last.iter().filter(|trial| trial.verdict == Verdict::Lossy).copied().collect();
     if !lossy.is_empty() {
         let names: Vec<_> = lossy.iter().map(|trial| trial.profile.method.as_str()).collect();
         findings.push(Finding {
@@ -122,7 +128,7 @@ fn common_load(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>)
     }
     let mut costs: Vec<_> = last
         .iter()
-        .filter(|trial| trial.verdict == Verdict::Lossless)
+        .filter(|trial| matches!(trial.verdict, Verdict::Lossless | Verdict::GeneratorLimited))
         .filter_map(|trial| trial.cpu.total_ns_per_packet.map(|cost| (cost, *trial)))
         .collect();
     costs.sort_by(|(a, _), (b, _)| a.total_cmp(b));

@@ -105,7 +105,7 @@ impl Links {
     /// The interface called `name`, with its counters as they are now.
     ///
     /// # Errors
-    /// An [`MeasureError::Interface`] where there is none.
+    /// An [`MeasureError::NoInterface`] where there is none.
     pub fn by_name(&self, name: &str) -> Result<Link> {
         self.link(named(name), name)
     }
@@ -203,10 +203,10 @@ mod tests {
         let links = Links::of_current_namespace().unwrap();
         for name in ["no-such-if", "a-name-that-is-too-long", "", "%"] {
             let error = links.by_name(name).unwrap_err();
-            assert!(matches!(error, MeasureError::Interface { .. }), "{error}");
+            assert!(matches!(error, MeasureError::NoInterface { .. }), "{error}");
         }
         let index = InterfaceIndex::new(i32::MAX as u32).unwrap();
-        assert!(matches!(links.by_index(index).unwrap_err(), MeasureError::Interface { .. }));
+        assert!(matches!(links.by_index(index).unwrap_err(), MeasureError::NoInterface { .. }));
     }
 
     #[test]

@@ -5,8 +5,10 @@ use crate::error::Result;
 use capbench_sys::packet::{FrameGeometry, Kick, PacketSocket, Prefix, TransmitRing, Version};
 use std::time::{Duration, Instant};
 
-/// Frames up to this length are copied by the kernel in one piece; for larger ones attaching pages is cheaper.
-const COPIED_UP_TO: usize = 256;
+/// Frames up to this length are copied by the kernel in one piece; of larger ones only the head is, and pages are attached.
+/// Measured on a veth pair with Linux 6.18, packets/s copied against attached: 726,000 to 545,000 at 512 octets, 689,000 to
+/// 526,000 at 1024, 647,000 to 526,000 at 1518. Beyond, a copy needs memory of more than a page.
+const COPIED_UP_TO: usize = 2048;
 
 /// Least size of a block of the ring.
 const BLOCK_OCTETS: u32 = 1 << 16;

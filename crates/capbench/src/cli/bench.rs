@@ -46,7 +46,7 @@ pub struct BenchFlags {
     /// One load instead of maximum load and common load, such as 100000, 250k or 1.5Mpps
     #[arg(long, value_name = "RATE")]
     pub rate: Option<Pps>,
-    /// Length of a trial [default: 1s; with --quick 400ms]
+    /// Length of a trial [default: 800ms; with --quick 400ms]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub duration: Option<Duration>,
     /// How long nothing may come before a trial that misses frames is over [default: 500ms; with --quick 150ms; RFC 2544

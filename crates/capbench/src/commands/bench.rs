@@ -101,7 +101,7 @@ fn plan(flags: &BenchFlags) -> Result<BenchPlan> {
         methods,
         sizes: setups,
         placements: placements(flags)?,
-        duration: flags.duration.unwrap_or(Duration::from_millis(if flags.quick { 400 } else { 1000 })),
+        duration: flags.duration.unwrap_or(Duration::from_millis(if flags.quick { 400 } else { 800 })),
         rate: flags.rate,
     })
 }
