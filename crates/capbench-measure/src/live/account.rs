@@ -158,8 +158,11 @@ impl Account<'_> {
         } else {
             kernel.as_ref().map(|kernel| received.cpu_ns + kernel.total_ns())
         };
+        // Whatever the tick sampled, every frame was verified.
+        let verified_ns = (received.arrivals.read as f64 * outcome.verify_ns) as u64;
+        let own_ns = own.map_or(received.cpu_ns, |time| time.own_ns.max(verified_ns.min(time.charged_ns)));
         Ok(CpuAccount {
-            app_ns: Some(own.map_or(received.cpu_ns, |time| time.own_ns)),
+            app_ns: Some(own_ns),
             app_charged_ns: Some(received.cpu_ns),
             total_ns,
             split_is_sampled: !own.is_some_and(|time| time.exact),
