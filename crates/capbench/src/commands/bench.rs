@@ -15,7 +15,7 @@ use capbench_measure::results::{Results, RunDirectory, SCHEMA_VERSION};
 use capbench_measure::trial::{SizeLabel, Verdict};
 use capbench_measure::{MeasureError, findings};
 use capbench_sys::host::CpuId;
-use capbench_traffic::{FrameSize, Mtu, Sizes};
+use capbench_traffic::{FrameSize, Mtu, Recogniser, Sizes, TrialId};
 
 use crate::cli::bench::BenchFlags;
 use crate::exit::{Exit, Unsupported, print};
@@ -78,6 +78,10 @@ fn plan(flags: &BenchFlags) -> Result<BenchPlan> {
         (true, false) => vec![default(64)?, default(512)?, default(1518)?],
     };
     let layout = flags.traffic.layout()?;
+    let capture = flags.capture.options();
+    let snap = capture.snap_length;
+    // Found out before anything is made, as below: whether stamps are captured, without which no frame can be told.
+    Recogniser::new(TrialId(0), &layout, snap.cuts().then(|| snap.octets()))?;
     let quiet = flags.quiet.unwrap_or(Duration::from_millis(if flags.quick { 150 } else { 500 }));
     let setups = sizes
         .into_iter()
@@ -91,7 +95,7 @@ fn plan(flags: &BenchFlags) -> Result<BenchPlan> {
                 layout,
                 placement: PlacementChoice::Same,
                 work: flags.work,
-                capture: flags.capture.options(),
+                capture: capture.clone(),
                 transmit: flags.traffic.transmit.clone(),
                 quiet,
             })
