@@ -1,6 +1,6 @@
 //! Exit codes, and the one place where an error is printed.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -99,7 +99,10 @@ fn reader_left(error: &anyhow::Error) -> bool {
 /// The code for a command line that clap refused, after one line about it; or its help, which is no error.
 pub fn refused(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        return match print(&error.render().ansi().to_string()) {
+        let help = error.render();
+        let styled = std::io::stdout().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none_or(|setting| setting.is_empty());
+        return match print(&if styled { help.ansi().to_string() } else { help.to_string() }) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::from(READER_LEFT),
         };
