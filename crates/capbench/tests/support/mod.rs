@@ -1,0 +1,11 @@
+//! What the end-to-end tests share.
+
+#![allow(dead_code, unused_imports, reason = "each test uses a part of it")]
+
+pub mod network;
+pub mod process;
+pub mod scratch;
+
+pub use network::{Namespaces, PATIENCE, Place, eventually, in_turn, lossy, privileged, program};
+pub use process::{Ended, Running, capbench, run, signal};
+pub use scratch::{NOBODY, Scratch};

@@ -1,0 +1,190 @@
+//! Network namespaces for tests, and the programs that work in them.
+//!
+//! The namespaces have no names: descriptors hold them, so that they end with the test process, however it ends, and two
+//! test runs cannot meet. A program started from a thread that is in a namespace runs there.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use capbench_sys::host::capability::{self, Capability};
+use capbench_sys::host::{NetNamespace, namespace};
+
+/// How long anything may take that happens at once on an idle host.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Ethernet addresses of the two ends.
+pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
+pub const RIGHT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
+
+/// The programs that tests start, with the package that has each.
+const PROGRAMS: [(&str, &str); 8] = [
+    ("ip", "iproute2"),
+    ("prlimit", "util-linux"),
+    ("setpriv", "util-linux"),
+    ("sh", "dash"),
+    ("tcpdump", "tcpdump"),
+    ("tcpreplay", "tcpreplay"),
+    ("tracestats", "libtrace-tools"),
+    ("trafgen", "netsniff-ng"),
+];
+
+/// A program that capbench's authors did not write.
+///
+/// # Panics
+/// Where it is not installed: a test that needs it has not shown anything then.
+pub fn program(name: &str) -> Command {
+    let (_, package) =
+        PROGRAMS.into_iter().find(|(known, _)| *known == name).expect("the table lists every program");
+    let path = std::env::var("PATH").unwrap_or_default();
+    // Where Debian keeps programs for root, which an ordinary user's PATH leaves out.
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    match folders.map(|folder| folder.join(name)).find(|file| file.is_file()) {
+        Some(file) => Command::new(file),
+        None => panic!("{name} is not installed: it is in the package {package}, which tools/setup installs"),
+    }
+}
+
+/// Whether the test can run; says why not.
+pub fn privileged(test: &str) -> bool {
+    let needed = [Capability::NetAdmin, Capability::NetRaw, Capability::SysAdmin];
+    let missing = capability::effective().unwrap().missing(&needed);
+    let initial = namespace::in_initial_user_namespace().unwrap();
+    if !missing.is_empty() {
+        eprintln!("{test} skipped: {missing:?} missing; run the tests as root");
+    } else if !initial {
+        eprintln!("{test} skipped: inside a user namespace; run the tests as root on the host");
+    }
+    missing.is_empty() && initial
+}
+
+/// Tests of load take turns: two at once would only slow each other down.
+pub fn in_turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for something that no event tells of.
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Two network namespaces and a silent veth pair between them: no addresses, no ARP, no IPv6.
+pub struct Namespaces {
+    /// Has the interface `left`.
+    pub left: Place,
+    /// Has the interface `right`.
+    pub right: Place,
+}
+
+/// A network namespace and its end of the pair.
+pub struct Place {
+    namespace: NetNamespace,
+    /// The name of the interface.
+    pub interface: &'static str,
+}
+
+impl Namespaces {
+    /// Makes them; both ends are up.
+    pub fn new() -> Self {
+        let left = Place::new("left");
+        let right = Place::new("right");
+        let peer = format!("/proc/{}/fd/{}", std::process::id(), right.namespace.as_fd().as_raw_fd());
+        left.ip(&format!(
+            "link add name left address {} type veth peer name right address {} netns {peer}",
+            text(LEFT_MAC),
+            text(RIGHT_MAC)
+        ));
+        for end in [&left, &right] {
+            end.ip(&format!("link set dev {} arp off up", end.interface));
+        }
+        for end in [&left, &right] {
+            eventually("the pair has carrier", || {
+                end.ip(&format!("-o link show dev {}", end.interface)).contains("LOWER_UP")
+            });
+        }
+        Self { left, right }
+    }
+}
+
+impl Place {
+    /// A namespace of its own for an interface that will be called so.
+    pub fn new(interface: &'static str) -> Self {
+        let made = thread::spawn(|| {
+            let namespace = namespace::unshare_net().unwrap();
+            for which in ["all", "default"] {
+                let file = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
+                // A kernel without IPv6 has no such file, and is silent already.
+                if let Err(error) = std::fs::write(&file, "1") {
+                    assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{file}: {error}");
+                }
+            }
+            namespace
+        });
+        Self { namespace: made.join().unwrap(), interface }
+    }
+
+    /// Runs `work` on a thread inside the namespace.
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                self.namespace.enter().unwrap();
+                work()
+            });
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Starts a program inside the namespace.
+    pub fn spawn(&self, command: &mut Command) -> Child {
+        self.inside(|| command.spawn()).unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    }
+
+    /// Runs a program inside the namespace to its end.
+    pub fn output(&self, command: &mut Command) -> Output {
+        self.inside(|| command.output()).unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    }
+
+    /// Runs ip(8) inside the namespace; what it prints.
+    pub fn ip(&self, arguments: &str) -> String {
+        let output = self.output(program("ip").args(arguments.split(' ')));
+        let (text, errors) = (lossy(&output.stdout), lossy(&output.stderr));
+        assert!(output.status.success(), "ip {arguments}: {errors}");
+        text
+    }
+
+    /// Frames that the interface has received.
+    pub fn received(&self) -> u64 {
+        self.counter(1)
+    }
+
+    /// Frames that the interface has sent.
+    pub fn sent(&self) -> u64 {
+        self.counter(9)
+    }
+
+    /// A column of /proc/net/dev, which shows the namespace of the thread that opens it.
+    fn counter(&self, column: usize) -> u64 {
+        let text = self.inside(|| std::fs::read_to_string("/proc/thread-self/net/dev")).unwrap();
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{}:", self.interface)));
+        line.unwrap().split_whitespace().nth(column).unwrap().parse().unwrap()
+    }
+}
+
+/// The bytes as text.
+pub fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn text(mac: [u8; 6]) -> String {
+    mac.map(|octet| format!("{octet:02x}")).join(":")
+}

@@ -1,0 +1,74 @@
+//! Folders that tests write into.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::network::program;
+
+/// The user nobody, an ordinary user on every host.
+pub const NOBODY: u32 = 65_534;
+
+/// An empty folder, removed with what is in it when it is dropped.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A folder of the tests' user.
+    pub fn new() -> Self {
+        static FOLDERS: AtomicU32 = AtomicU32::new(0);
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("capbench-test-{}-{number}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    /// A folder that belongs to nobody.
+    pub fn of_nobody() -> Self {
+        let folder = Self::new();
+        chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        folder
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Names of what is in it.
+    pub fn entries(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// `capbench` as nobody without any capability, started in `home`. This folder holds a copy of the program, since
+    /// nobody may not look into every build folder.
+    pub fn capbench_of_nobody(&self, home: &Self) -> Command {
+        let copy = self.file("capbench");
+        if !copy.exists() {
+            fs::copy(env!("CARGO_BIN_EXE_capbench"), &copy).unwrap();
+            fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+            fs::set_permissions(self.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let mut command = program("setpriv");
+        command
+            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+            .arg(copy)
+            .current_dir(home.path())
+            .env("HOME", home.path());
+        command
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A test that fails has something better to say.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

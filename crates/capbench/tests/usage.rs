@@ -1,0 +1,269 @@
+//! What a user gets for mistakes: one clear line, the right exit code, and nothing made. And what help says.
+
+mod support;
+
+use std::process::Output;
+
+use assert_cmd::Command;
+use support::{Namespaces, PATIENCE, Running, Scratch, capbench, in_turn, lossy, privileged, run};
+
+const FAILED: i32 = 1;
+const USAGE: i32 = 2;
+const PRIVILEGE: i32 = 6;
+
+/// Runs `capbench` in an empty folder, which has to stay empty.
+fn outcome(arguments: &str) -> Output {
+    let folder = Scratch::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_capbench"));
+    // The width of help does not follow the terminal of whoever runs the tests.
+    command.current_dir(folder.path()).timeout(PATIENCE).env_remove("COLUMNS");
+    let output = command.args(arguments.split_whitespace()).output().unwrap();
+    assert_eq!(folder.entries(), [] as [String; 0], "`capbench {arguments}` made something");
+    output
+}
+
+/// Asserts that a command line is refused in one line that has these parts.
+fn refused(code: i32, arguments: &str, parts: &[&str]) {
+    let output = outcome(arguments);
+    assert_refusal(
+        &format!("capbench {arguments}"),
+        code,
+        output.status.code(),
+        &lossy(&output.stderr),
+        parts,
+    );
+    assert_eq!(lossy(&output.stdout), "", "`capbench {arguments}` prints no result");
+}
+
+fn assert_refusal(what: &str, expected: i32, code: Option<i32>, errors: &str, parts: &[&str]) {
+    assert_eq!(code, Some(expected), "`{what}`: {errors}");
+    assert_eq!(errors.lines().count(), 1, "`{what}` says one line: {errors}");
+    assert!(errors.starts_with("capbench: "), "`{what}`: {errors}");
+    for part in parts {
+        assert!(errors.contains(part), "`{what}` says {part:?}: {errors}");
+    }
+}
+
+/// What `capbench` prints where nothing is wrong.
+fn printed(arguments: &str) -> String {
+    let output = outcome(arguments);
+    let errors = lossy(&output.stderr);
+    assert_eq!((output.status.code(), errors.as_str()), (Some(0), ""), "capbench {arguments}");
+    lossy(&output.stdout)
+}
+
+#[test]
+fn names_that_nothing_has_are_refused_with_those_that_there_are() {
+    refused(USAGE, "bench --method packet-v4", &["packet-v4", "recvmmsg", "packet-v3"]);
+    refused(USAGE, "bench --method recv,nonsense", &["nonsense"]);
+    refused(USAGE, "count -i lo --method packet-v4", &["packet-v4", "packet-v3"]);
+    refused(USAGE, "bench --transmit dpdk", &["dpdk", "packet-tx"]);
+    refused(USAGE, "bench --placement elsewhere", &["elsewhere", "same", "other"]);
+    refused(USAGE, "bench --work sleep:3", &["sleep:3", "loop:N"]);
+    refused(USAGE, "count -i lo -Q sideways", &["sideways", "inout"]);
+    refused(USAGE, "bench --no-such-flag", &["--no-such-flag"]);
+    refused(USAGE, "measure", &["measure"]);
+}
+
+#[test]
+fn no_command_is_a_mistake_that_names_the_commands() {
+    refused(USAGE, "", &["subcommand", "bench, send, count, methods", "--help"]);
+}
+
+#[test]
+fn frame_sizes_that_cannot_be_are_refused() {
+    refused(USAGE, "bench --size 63", &["63", "64"]);
+    refused(USAGE, "bench --size 9999", &["9999", "MTU", "1500", "1518"]);
+    refused(USAGE, "bench --size 64,1519", &["1519"]);
+    refused(USAGE, "bench --size large", &["large"]);
+    refused(USAGE, "bench --size 64 --vlan 4095", &["4095"]);
+    refused(USAGE, "send -i lo --isolated -c 1 --size 63", &["63", "64"]);
+}
+
+#[test]
+fn rates_that_are_none_are_refused() {
+    for rate in ["0", "fast", "NaN", "inf", "-inf", "1e400", "100pps/s", "''"] {
+        refused(USAGE, &format!("bench --rate={rate}"), &["--rate", rate]);
+        refused(USAGE, &format!("send -i lo -c 1 --rate={rate}"), &["--rate", rate]);
+    }
+    refused(USAGE, "bench --rate=-5", &["-5"]);
+    refused(USAGE, "bench --rate -5", &["-5"]);
+}
+
+#[test]
+fn limits_that_measure_nothing_are_refused() {
+    refused(USAGE, "bench --duration 0", &["--duration"]);
+    refused(USAGE, "bench --duration 0ms", &["--duration"]);
+    refused(USAGE, "bench --duration soon", &["soon", "500ms"]);
+    refused(USAGE, "bench --quiet 0", &["--quiet"]);
+    refused(USAGE, "send -i lo --isolated --duration 0", &["--duration"]);
+    refused(USAGE, "send -i lo --isolated -c 0", &["--count"]);
+    refused(USAGE, "send -i lo --isolated", &["--duration"]);
+    refused(USAGE, "count -i lo -c 0", &["--count"]);
+    refused(USAGE, "count -i lo --duration=-1", &["-1"]);
+}
+
+#[test]
+fn cpus_that_do_not_exist_are_refused() {
+    let custom = "bench --kernel-cpu 0 --app-cpu 0 --gen-cpu";
+    refused(USAGE, &format!("{custom} 99999"), &["CPU 99999", "does not exist", "this host has"]);
+    refused(USAGE, "send -i lo --isolated -c 1 --cpu 99999", &["CPU 99999", "this host has"]);
+    refused(USAGE, "count -i lo --cpu 99999", &["CPU 99999", "this host has"]);
+    refused(USAGE, "bench --gen-cpu 0", &["--kernel-cpu", "--app-cpu"]);
+    refused(USAGE, "bench --gen-cpu first --kernel-cpu 0 --app-cpu 0", &["first"]);
+}
+
+#[test]
+fn interfaces_that_do_not_exist_are_refused() {
+    refused(USAGE, "count -i no-such-if", &["no-such-if", "does not exist"]);
+    refused(USAGE, "send -i no-such-if -c 1", &["no-such-if", "does not exist"]);
+    refused(USAGE, "bench --tx no-such-if --rx lo", &["no-such-if", "does not exist"]);
+    refused(USAGE, "count -i a-name-longer-than-any-interface-has", &["does not exist"]);
+    refused(USAGE, "bench --tx lo", &["--rx"]);
+    refused(USAGE, "bench --rx lo", &["--tx"]);
+    refused(USAGE, "count", &["--interface"]);
+}
+
+#[test]
+fn captures_that_cannot_be_are_refused() {
+    refused(USAGE, "count -i lo --ring 9999GiB", &["--ring 9999GiB", "memory"]);
+    refused(USAGE, "count -i lo --ring 64MB", &["64MB", "64MiB"]);
+    refused(USAGE, "count -i lo --ring 0", &["--ring"]);
+    refused(USAGE, "count -i lo --verify 1 -s 40", &["40", "stamp"]);
+    refused(USAGE, "bench -s 40", &["40", "stamp"]);
+}
+
+#[test]
+fn help_of_everything() {
+    for command in ["", "bench", "send", "count", "methods"] {
+        let name = format!("help {command}");
+        insta::assert_snapshot!(name.trim().replace(' ', "_"), printed(&format!("{command} --help")));
+    }
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    let expected = concat!("capbench ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(printed("--version"), expected);
+    assert_eq!(printed("-V"), expected);
+}
+
+#[test]
+fn plans_are_printed_and_nothing_is_run() {
+    insta::assert_snapshot!("plan_bench", printed("bench --dry-run --duration 1s"));
+    insta::assert_snapshot!(
+        "plan_bench_of_one_load",
+        printed(
+            "bench --dry-run --method recv,packet-v3 --size imix,64 --work ns:500 --rate 1.5Mpps --duration 2s"
+        )
+    );
+    insta::assert_snapshot!(
+        "plan_send",
+        printed("send -i lo --isolated --dry-run --rate 100k -c 500000 --ipv6 --tcp --vlan 7 --size 128")
+    );
+}
+
+#[test]
+fn a_bench_takes_no_longer_than_its_plan_may_say() {
+    for (arguments, limit) in [("bench --dry-run", 120), ("bench --quick --dry-run", 20)] {
+        let plan = printed(arguments);
+        let seconds = plan.lines().find_map(|line| line.strip_prefix("time")?.trim().strip_prefix("about "));
+        let seconds: u32 = seconds.unwrap().strip_suffix(" s").unwrap().parse().unwrap();
+        assert!((1..limit).contains(&seconds), "{arguments}: {plan}");
+    }
+}
+
+#[test]
+fn root_a_ring_or_a_folder_that_cannot_be_ends_a_bench_before_it_begins() {
+    if !privileged("root_a_ring_or_a_folder_that_cannot_be_ends_a_bench_before_it_begins") {
+        return;
+    }
+    refused(USAGE, "bench --quick --ring 9999GiB", &["--ring 9999GiB", "memory"]);
+    refused(USAGE, "bench --quick --block 1000", &["--block", "page"]);
+    refused(FAILED, "bench --quick --out /proc/x", &["/proc/x", "--out"]);
+    refused(FAILED, "bench --quick --out /dev/null/x", &["/dev/null/x", "--out"]);
+    let taken = Scratch::new();
+    std::fs::write(taken.file("mine"), "x").unwrap();
+    refused(FAILED, &format!("bench --quick --out {}", taken.path().display()), &["not empty", "--out"]);
+    assert_eq!(taken.entries(), ["mine"]);
+}
+
+#[test]
+fn root_interfaces_in_use_or_down_are_refused() {
+    if !privileged("root_interfaces_in_use_or_down_are_refused") {
+        return;
+    }
+    let spaces = Namespaces::new();
+    let refused_there = |code: i32, arguments: &str, parts: &[&str]| {
+        let folder = Scratch::new();
+        let mut command = capbench();
+        let ended = run(Some(&spaces.left), command.args(arguments.split(' ')).current_dir(folder.path()));
+        assert_refusal(&format!("capbench {arguments}"), code, ended.code, &ended.errors, parts);
+        assert_eq!((ended.out.as_str(), folder.entries()), ("", vec![]), "capbench {arguments}");
+    };
+    let send = "send -i left -c 3 --json";
+    let bench = "bench --quick --tx left --rx left";
+    assert_eq!(run(Some(&spaces.left), capbench().args(send.split(' '))).success().json()["sent"], 3);
+
+    spaces.left.ip("address add 198.18.0.1/24 dev left");
+    for command in [send, bench] {
+        refused_there(USAGE, command, &["interface left", "198.18.0.1", "RFC 6815", "--isolated"]);
+    }
+    spaces.left.ip("route add default dev left");
+    for command in [send, bench] {
+        refused_there(USAGE, command, &["interface left", "default route", "RFC 6815", "--isolated"]);
+    }
+    // A route alone says the same; and the user's word is taken.
+    spaces.left.ip("address flush dev left");
+    spaces.left.ip("route add default dev left");
+    refused_there(USAGE, send, &["default route", "--isolated"]);
+    run(Some(&spaces.left), capbench().args(format!("{send} --isolated").split(' '))).success();
+
+    spaces.left.ip("link set dev left down");
+    for command in [send, bench, "count -i left"] {
+        refused_there(FAILED, command, &["interface left", "is down", "ip link set left up"]);
+        if command != "count -i left" {
+            refused_there(FAILED, &format!("{command} --isolated"), &["is down"]);
+        }
+    }
+    spaces.left.ip("link set dev left up");
+    spaces.right.ip("link set dev right down");
+    refused_there(FAILED, &format!("{send} --isolated"), &["interface left", "no carrier"]);
+}
+
+#[test]
+fn root_an_interface_that_goes_down_ends_a_count() {
+    if !privileged("root_an_interface_that_goes_down_ends_a_count") {
+        return;
+    }
+    let _turn = in_turn();
+    for method in ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"] {
+        let spaces = Namespaces::new();
+        let mut count = Running::start(
+            Some(&spaces.right),
+            capbench().args(["count", "-i", "right", "--method", method]),
+        );
+        count.wait_for(&format!("{method} on right"));
+        spaces.right.ip("link set dev right down");
+        let ended = count.end();
+        assert_eq!(ended.code, Some(FAILED), "{ended:#?}");
+        let last = ended.errors.lines().last().unwrap();
+        assert!(last.contains("right") && last.contains("down"), "{ended:#?}");
+    }
+}
+
+#[test]
+fn root_a_missing_capability_is_named() {
+    if !privileged("root_a_missing_capability_is_named") {
+        return;
+    }
+    let (folder, home) = (Scratch::new(), Scratch::of_nobody());
+    for arguments in ["count -i lo", "count -i lo --method recv", "send -i lo --isolated -c 1"] {
+        let ended = run(None, folder.capbench_of_nobody(&home).args(arguments.split(' ')));
+        let what = format!("capbench {arguments}, as nobody");
+        assert_refusal(&what, PRIVILEGE, ended.code, &ended.errors, &["CAP_NET_RAW", "run as root"]);
+    }
+    let ended = run(None, folder.capbench_of_nobody(&home).arg("methods")).success();
+    assert!(ended.out.contains("packet-v3") && ended.out.contains("CAP_NET_RAW"), "{}", ended.out);
+    assert_eq!(home.entries(), [] as [String; 0]);
+}
