@@ -4,15 +4,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, METHODS, PacketType,
-    SnapLength, Visitor, open_with,
+    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, METHODS,
+    PacketType, SnapLength, Visitor, open_with,
 };
 use capbench_measure::bed::{Bed, BedOptions, Side};
 use capbench_sys::host::identity;
 use capbench_traffic::transmit::{Refusal, method};
 use capbench_traffic::{
-    FrameLayout, FramePlan, FrameSize, Limits, Mtu, Recogniser, Schedule, Seen, SendJob, Sizes, StreamId, TagMetadata,
-    TransmitConfig, TrialId, VlanTag,
+    FrameLayout, FramePlan, FrameSize, Limits, Mtu, Recogniser, Schedule, Seen, SendJob, Sizes, StreamId,
+    TagMetadata, TransmitConfig, TrialId, VlanTag,
 };
 
 /// How long a test waits for frames that must come.
@@ -95,7 +95,10 @@ impl<F: FnOnce()> Visitor for Collect<F> {
         }
         let counters = capture.counters()?;
         let again = capture.counters()?;
-        assert!(again.accepted >= counters.accepted && again.dropped >= counters.dropped, "counters never fall");
+        assert!(
+            again.accepted >= counters.accepted && again.dropped >= counters.dropped,
+            "counters never fall"
+        );
         Ok((frames, again))
     }
 }
@@ -124,7 +127,8 @@ fn root_frames_arrive_whole_and_in_order() {
     let layout = FrameLayout::default();
     let recogniser = Recogniser::new(TrialId(7), &layout, None).unwrap();
     for method in METHODS {
-        let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
+        let started =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
         let (frames, counters) = collect(method.name, bed.receive_side(), &options(), Some(2000), || {
             send(bed.transmit_side(), layout, 300, 7, 2000, true);
         })
@@ -255,8 +259,9 @@ fn root_an_interface_that_vanishes_is_an_error_that_names_it() {
     for method in METHODS {
         let bed = bed();
         let side = bed.receive_side();
-        let error = collect(method.name, side, &options(), Some(1), || side.links().delete(side.name()).unwrap())
-            .expect_err("the interface is gone");
+        let error =
+            collect(method.name, side, &options(), Some(1), || side.links().delete(side.name()).unwrap())
+                .expect_err("the interface is gone");
         let text = error.to_string();
         assert!(text.contains(side.name()) && text.contains(method.name), "{text}");
     }

@@ -25,7 +25,8 @@ fn is_root() -> bool {
 }
 
 fn laboratory() -> LiveLaboratory {
-    let irq = IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
+    let irq =
+        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
     LiveLaboratory::new(Path::Virtual { mtu: Mtu(1500) }, irq, Arc::new(AtomicBool::new(false)))
 }
 
@@ -90,9 +91,13 @@ fn root_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() {
     let mut laboratory = laboratory();
     let rate = Load::Rate(Pps::new(300_000.0).unwrap());
     for method in METHODS {
-        let capture = CaptureOptions { ring: ByteCount(256 << 10), block: ByteCount(64 << 10), ..Default::default() };
-        let setup =
-            Setup { work: WorkModel::Nanoseconds(5000), capture, ..setup(method.name, PlacementChoice::Same) };
+        let capture =
+            CaptureOptions { ring: ByteCount(256 << 10), block: ByteCount(64 << 10), ..Default::default() };
+        let setup = Setup {
+            work: WorkModel::Nanoseconds(5000),
+            capture,
+            ..setup(method.name, PlacementChoice::Same)
+        };
         let trial = run(&mut laboratory, &setup, rate, Duration::from_millis(300));
         assert_balanced(&trial);
         // 5 us of work allow 200,000 frames per second at most, the kernel's work not counted.
@@ -109,7 +114,8 @@ fn root_trials_back_to_back_never_see_each_others_frames() {
     let mut laboratory = laboratory();
     // An overload leaves as much as possible behind; what follows at a low load must not see any of it.
     for method in METHODS {
-        let overload = Setup { work: WorkModel::Nanoseconds(3000), ..setup(method.name, PlacementChoice::Same) };
+        let overload =
+            Setup { work: WorkModel::Nanoseconds(3000), ..setup(method.name, PlacementChoice::Same) };
         let first = run(&mut laboratory, &overload, Load::Maximum, Duration::from_millis(100));
         let second = run(
             &mut laboratory,
@@ -140,7 +146,10 @@ fn root_cpus_of_the_users_choice_are_used() {
     );
     assert_balanced(&trial);
     assert_eq!(trial.profile.placement, "custom");
-    assert_eq!((trial.profile.cpus.generator, trial.profile.cpus.application), (last.number(), first.number()));
+    assert_eq!(
+        (trial.profile.cpus.generator, trial.profile.cpus.application),
+        (last.number(), first.number())
+    );
     // Foreign packets of the host can only lower the share that is certain.
     assert!(trial.kernel_work_share.unwrap() > 0.5, "{:?}", trial.kernel_work_share);
 }

@@ -1,0 +1,167 @@
+//! The receiving loops allocate nothing per frame: an allocator counts what the receiving thread asks for, on heap rings
+//! and, as root, with every method on a veth pair. A counting allocator is unsafe code, so the test is in this crate.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use capbench_capture::{Batch, ByteCount, Capture, CaptureOptions, Interface, METHODS, Visitor, open_with};
+use capbench_measure::bed::{Bed, BedOptions};
+use capbench_measure::receiver::Verifier;
+use capbench_measure::work::{LoopSpeed, Work, WorkModel};
+use capbench_sys::host::identity;
+use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};
+use capbench_sys::packet::{BlockGeometry, Frame, FrameGeometry, FrameVersion};
+use capbench_traffic::transmit::{Refusal, method};
+use capbench_traffic::{
+    FrameLayout, FramePlan, FrameSize, Limits, Mtu, Recogniser, Schedule, SendJob, Sizes, StreamId,
+    TransmitConfig, TrialId,
+};
+
+thread_local! {
+    /// Allocations of this thread. A constant initial value, so that touching it allocates nothing itself.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call goes to the system's allocator unchanged; counting touches a thread-local integer only.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`, which is the system allocator's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the pointer came from `alloc` above, and so from the system's allocator, with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations() -> u64 {
+    ALLOCATIONS.with(Cell::get)
+}
+
+const FRAMES: u64 = 50_000;
+
+fn verifier() -> Verifier {
+    Verifier::new(Recogniser::new(TrialId(1), &FrameLayout::default(), None).unwrap(), 1, true)
+}
+
+fn work() -> Work {
+    Work::new(WorkModel::Copy, LoopSpeed { iterations_per_ns: 1.0 })
+}
+
+/// What an application does with a frame.
+fn consume(verifier: &mut Verifier, work: &mut Work, frame: &Frame<'_>) {
+    verifier.note(frame);
+    work.apply(frame.data);
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = allocations();
+    drop(std::hint::black_box(vec![1u8; 100]));
+    assert_eq!(allocations() - before, 1);
+}
+
+#[test]
+fn heap_rings_are_read_without_allocating() {
+    let (mut verifier, mut work) = (verifier(), work());
+    let mut seen = 0;
+    for version in [FrameVersion::V1, FrameVersion::V2] {
+        let geometry = FrameGeometry::new(256, 64, 4096).unwrap();
+        let (mut kernel, mut ring) = FrameKernel::with_ring(geometry, version).unwrap();
+        let before = allocations();
+        while seen < FRAMES {
+            while kernel.deliver(&[7; 60], 60, None) {}
+            while let Some(batch) = ring.take(64) {
+                for frame in batch.frames() {
+                    consume(&mut verifier, &mut work, &frame);
+                    seen += 1;
+                }
+            }
+        }
+        assert_eq!(allocations() - before, 0);
+        seen = 0;
+    }
+    let (mut kernel, mut ring) = BlockKernel::with_ring(BlockGeometry::new(1 << 16, 4, 10).unwrap()).unwrap();
+    let frames = [&[7u8; 60][..]; 400];
+    let before = allocations();
+    while seen < FRAMES {
+        kernel.fill(&frames).unwrap();
+        let block = ring.take().unwrap();
+        for frame in block.frames() {
+            consume(&mut verifier, &mut work, &frame);
+            seen += 1;
+        }
+    }
+    assert_eq!(allocations() - before, 0);
+}
+
+/// Takes frames and says how many allocations that took.
+struct Loop<F> {
+    after_open: F,
+}
+
+impl<F: FnOnce()> Visitor for Loop<F> {
+    type Output = (u64, u64);
+
+    fn visit<C: Capture>(self, mut capture: C) -> (u64, u64) {
+        let (mut verifier, mut work) = (verifier(), work());
+        (self.after_open)();
+        let started = Instant::now();
+        let before = allocations();
+        while verifier.arrivals().read < FRAMES && started.elapsed() < Duration::from_secs(20) {
+            let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() else { continue };
+            for frame in batch.frames() {
+                consume(&mut verifier, &mut work, &frame);
+            }
+        }
+        (verifier.arrivals().read, allocations() - before)
+    }
+}
+
+#[test]
+fn root_no_method_allocates_while_it_receives() {
+    if identity::effective().uid != 0 {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let bed = Bed::virtual_pair(&BedOptions::default()).unwrap();
+    let (transmit, receive) = (bed.transmit_side().clone(), bed.receive_side());
+    let interface = Interface { name: receive.name().into(), index: receive.index(), mtu: receive.mtu() };
+    let options = CaptureOptions { ring: ByteCount(128 << 20), ..CaptureOptions::default() };
+    for row in METHODS {
+        let transmit = transmit.clone();
+        let after_open = || {
+            transmit.spawn("sender", {
+                let index = transmit.index();
+                move || send(index)
+            });
+        };
+        let outcome = receive.run(|| open_with(row.name, &interface, &options, Loop { after_open })).unwrap();
+        assert_eq!(outcome.unwrap(), (FRAMES, 0), "{}", row.name);
+    }
+}
+
+fn send(interface: capbench_sys::host::InterfaceIndex) {
+    let sizes = Sizes::Fixed(FrameSize::LEAST);
+    let plan = FramePlan::new(FrameLayout::default(), sizes, Mtu(1500)).unwrap();
+    let config = TransmitConfig::for_plan(interface, &plan, Refusal::Repeat);
+    let mut opened = (method("packet-tx").unwrap().open)(&config).unwrap();
+    let job = SendJob {
+        plan: &plan,
+        schedule: &Schedule::Maximum,
+        limits: Limits { duration: None, frames: Some(FRAMES), stop: &AtomicBool::new(false) },
+        trial: TrialId(1),
+        stream: StreamId(0),
+        start: Instant::now(),
+    };
+    opened.sender.send(&job).unwrap();
+}
