@@ -96,23 +96,15 @@ pub struct Place {
 impl Namespaces {
     /// Makes them; both ends are up.
     pub fn new() -> Self {
-        let left = Place::new("left");
-        let right = Place::new("right");
-        let peer = format!("/proc/{}/fd/{}", std::process::id(), right.namespace.as_fd().as_raw_fd());
-        left.ip(&format!(
-            "link add name left address {} type veth peer name right address {} netns {peer}",
-            text(LEFT_MAC),
-            text(RIGHT_MAC)
-        ));
-        for end in [&left, &right] {
-            end.ip(&format!("link set dev {} arp off up", end.interface));
-        }
-        for end in [&left, &right] {
-            eventually("the pair has carrier", || {
-                end.ip(&format!("-o link show dev {}", end.interface)).contains("LOWER_UP")
-            });
-        }
-        Self { left, right }
+        let spaces = Self { left: Place::new("left"), right: Place::new("right") };
+        let descriptor = spaces.right.namespace.as_fd().as_raw_fd();
+        let peer = format!("/proc/{}/fd/{descriptor}", std::process::id());
+        spaces.left.add_pair(&format!(" netns {peer}"));
+        spaces.left.set_up("left");
+        spaces.right.set_up("right");
+        spaces.left.wait_for_carrier("left");
+        spaces.right.wait_for_carrier("right");
+        spaces
     }
 }
 
@@ -131,6 +123,35 @@ impl Place {
             namespace
         });
         Self { namespace: made.join().unwrap(), interface }
+    }
+
+    /// A namespace with both ends of a silent pair, `left` and `right`; its counters are those of `left`.
+    pub fn with_pair() -> Self {
+        let place = Self::new("left");
+        place.add_pair("");
+        for end in ["left", "right"] {
+            place.set_up(end);
+        }
+        for end in ["left", "right"] {
+            place.wait_for_carrier(end);
+        }
+        place
+    }
+
+    fn add_pair(&self, peer: &str) {
+        let [left, right] = [LEFT_MAC, RIGHT_MAC].map(text);
+        self.ip(&format!(
+            "link add name left address {left} type veth peer name right address {right}{peer}"
+        ));
+    }
+
+    fn set_up(&self, interface: &str) {
+        self.ip(&format!("link set dev {interface} arp off up"));
+    }
+
+    fn wait_for_carrier(&self, interface: &str) {
+        let has_carrier = || self.ip(&format!("-o link show dev {interface}")).contains("LOWER_UP");
+        eventually("a veth pair has carrier", has_carrier);
     }
 
     /// Runs `work` on a thread inside the namespace.
