@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_sys::packet::{
-    Frame, FrameBatch, FrameGeometry, FrameRing, FrameVersion, PacketSocket, Version,
-};
+use capbench_sys::packet::{Frame, FrameBatch, FrameGeometry, FrameRing, FrameVersion, PacketSocket};
 
 use super::socket_setup::{Context, bind, unbound};
 use crate::capture::{Batch, Running};
@@ -38,13 +36,7 @@ impl FrameSlots {
         let fail = |source| context.fail(source);
         let geometry = geometry(interface, options)?;
         let (socket, filtered) = unbound(&context, interface, options)?;
-        let wire_version = match version {
-            FrameVersion::V1 => Version::V1,
-            FrameVersion::V2 => Version::V2,
-        };
-        socket.set_version(wire_version).map_err(fail)?;
-        let map = socket.receive_frames(geometry).map_err(fail)?;
-        let ring = FrameRing::new(map, geometry, version).map_err(fail)?;
+        let ring = socket.receive_frames(geometry, version).map_err(fail)?;
         bind(&context, &socket, interface)?;
         Ok(Self {
             socket,
@@ -115,10 +107,13 @@ fn geometry(interface: &Interface, options: &CaptureOptions) -> Result<FrameGeom
     let (Ok(frame), Ok(block)) = (u32::try_from(frame), u32::try_from(block)) else {
         return refuse("--frame", "slots and blocks are below 4 GiB".into());
     };
-    let Ok(slots) = u32::try_from(ring / u64::from(frame)) else {
+    // Slots do not cross blocks, so it is whole blocks that have to fit.
+    let per_block = u64::from(block / frame.max(1));
+    let slots = (ring / u64::from(block)).max(1) * per_block.min((ring / u64::from(frame.max(1))).max(1));
+    let Ok(slots) = u32::try_from(slots) else {
         return refuse("--ring", "more than 4294967295 slots".into());
     };
-    if slots == 0 {
+    if ring < u64::from(frame) {
         return refuse("--ring", format!("{} hold no slot of {frame} bytes", options.ring));
     }
     match FrameGeometry::new(frame, slots, block) {
@@ -149,6 +144,14 @@ mod tests {
     fn rings_of_a_few_slots_are_possible() {
         let options = CaptureOptions { ring: ByteCount(8 * 2048), ..CaptureOptions::default() };
         assert_eq!(geometry(&interface(1500), &options).unwrap().frames(), 8);
+    }
+
+    #[test]
+    fn a_ring_is_no_larger_than_asked() {
+        let odd =
+            CaptureOptions { frame: Some(ByteCount(2064)), block: ByteCount(4096), ..Default::default() };
+        let ring = geometry(&interface(1500), &odd).unwrap();
+        assert_eq!((ring.bytes(), ring.frames()), (64 << 20, 16384));
     }
 
     #[test]

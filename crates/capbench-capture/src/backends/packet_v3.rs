@@ -51,9 +51,7 @@ impl PacketV3 {
         let fail = |source| context.fail(source);
         let geometry = geometry(options)?;
         let (socket, filtered) = unbound(&context, interface, options)?;
-        socket.set_version(Version::V3).map_err(fail)?;
-        let map = socket.receive_blocks(geometry).map_err(fail)?;
-        let ring = BlockRing::new(map, geometry).map_err(fail)?;
+        let ring = socket.receive_blocks(geometry).map_err(fail)?;
         bind(&context, &socket, interface)?;
         Ok(Self {
             socket,

@@ -60,7 +60,7 @@ impl BlockRing {
     ///
     /// # Errors
     /// When the mapping is smaller than the geometry says.
-    pub fn new(map: Mapping, geometry: BlockGeometry) -> Result<Self> {
+    pub(crate) fn new(map: Mapping, geometry: BlockGeometry) -> Result<Self> {
         if (map.length() as u64) < geometry.bytes() {
             return Err(SysError::argument("block ring", format!("{} bytes are mapped", map.length())));
         }
@@ -105,7 +105,7 @@ impl Block {
     /// Number of frames that the kernel says it holds.
     #[inline]
     pub fn len(&self) -> usize {
-        self.header().num_pkts as usize
+        self.header().frames as usize
     }
 
     /// Whether it holds no frame (possible before Linux 3.19 only).
@@ -116,7 +116,7 @@ impl Block {
 
     /// The kernel's running number of the block. A gap would be a fault of this reader.
     pub fn sequence(&self) -> u64 {
-        self.header().seq_num
+        self.header().sequence
     }
 
     /// Whether frames were lost between the previous block and the first frame of this one (`TP_STATUS_LOSING`). The
@@ -135,15 +135,30 @@ impl Block {
     #[inline]
     pub fn frames(&self) -> BlockFrames<'_> {
         let header = self.header();
-        BlockFrames { block: self, offset: header.offset_to_first_pkt as usize, left: header.num_pkts }
+        BlockFrames { block: self, offset: header.first as usize, left: header.frames }
     }
 
+    /// The block's header fields behind its status word, which is read by [`read_acquire`] only.
     #[inline]
-    fn header(&self) -> libc::tpacket_hdr_v1 {
+    fn header(&self) -> Header {
+        let header = self.shared.header(self.index);
         // SAFETY: user space owns the block since `take`, so the kernel does not write its header; it is aligned and
         // plain data.
-        unsafe { self.shared.header(self.index).read() }
+        unsafe {
+            Header {
+                frames: (&raw const (*header).num_pkts).read(),
+                first: (&raw const (*header).offset_to_first_pkt).read(),
+                sequence: (&raw const (*header).seq_num).read(),
+            }
+        }
     }
+}
+
+/// What a reader needs of `struct tpacket_hdr_v1`.
+struct Header {
+    frames: u32,
+    first: u32,
+    sequence: u64,
 }
 
 impl Drop for Block {

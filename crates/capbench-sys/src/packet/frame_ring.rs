@@ -1,7 +1,5 @@
 //! TPACKET_V1 and V2 receive rings: one slot holds one frame.
 
-use std::ptr::addr_of;
-
 use super::frame::{Frame, PacketType, VlanTag};
 use super::geometry::{FrameGeometry, FrameVersion};
 use super::mapping::Mapping;
@@ -22,7 +20,7 @@ impl FrameRing {
     ///
     /// # Errors
     /// When the mapping is smaller than the geometry says.
-    pub fn new(map: Mapping, geometry: FrameGeometry, version: FrameVersion) -> Result<Self> {
+    pub(crate) fn new(map: Mapping, geometry: FrameGeometry, version: FrameVersion) -> Result<Self> {
         if (map.length() as u64) < geometry.bytes() {
             return Err(SysError::argument("packet ring", format!("{} bytes are mapped", map.length())));
         }
@@ -86,6 +84,8 @@ impl FrameRing {
     #[inline]
     unsafe fn frame<'a>(&self, index: u32) -> Frame<'a> {
         let slot = self.slot(index);
+        // SAFETY: an aligned word inside the live mapping.
+        let status = unsafe { read_acquire(self.status(index)) };
         // SAFETY: user space owns the slot, so the kernel does not write it; headers are aligned plain data inside it.
         let (mac, captured, frame) = unsafe {
             match self.version {
@@ -100,14 +100,13 @@ impl FrameRing {
                         vlan: None,
                         packet_type: self.packet_type(slot),
                         hash: None,
-                        status: (*header).tp_status as u32,
+                        status,
                     };
                     ((*header).tp_mac, (*header).tp_snaplen, frame)
                 }
                 FrameVersion::V2 => {
                     let header = slot.cast::<libc::tpacket2_hdr>();
                     let time_ns = u64::from((*header).tp_sec) * 1_000_000_000 + u64::from((*header).tp_nsec);
-                    let status = addr_of!((*header).tp_status).read();
                     let frame = Frame {
                         data: &[],
                         wire_length: (*header).tp_len,

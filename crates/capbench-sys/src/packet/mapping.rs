@@ -10,7 +10,7 @@ use crate::error::{Result, SysError};
 /// A page-aligned region that two sides read and write. It hands out raw pointers only: no reference to it may exist
 /// except to parts that user space owns, and that is the business of the ring types built on it.
 #[derive(Debug)]
-pub struct Mapping {
+pub(crate) struct Mapping {
     base: NonNull<u8>,
     length: usize,
     backing: Backing,
@@ -35,7 +35,7 @@ impl Mapping {
     ///
     /// # Errors
     /// The kernel's reason, most often `EINVAL` when `length` is not the sum of the socket's rings.
-    pub fn of_socket(socket: BorrowedFd<'_>, length: usize) -> Result<Self> {
+    pub(crate) fn of_socket(socket: BorrowedFd<'_>, length: usize) -> Result<Self> {
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing of ours.
         let base = unsafe {
             libc::mmap(
@@ -58,7 +58,7 @@ impl Mapping {
     ///
     /// # Errors
     /// When `length` is 0 or too large for an allocation.
-    pub fn on_heap(length: usize) -> Result<Self> {
+    pub(crate) fn on_heap(length: usize) -> Result<Self> {
         let layout = Layout::from_size_align(length, 4096)
             .ok()
             .filter(|layout| layout.size() > 0)
@@ -75,7 +75,7 @@ impl Mapping {
     }
 
     /// Bytes in the region.
-    pub fn length(&self) -> usize {
+    pub(crate) fn length(&self) -> usize {
         self.length
     }
 

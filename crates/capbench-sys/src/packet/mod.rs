@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`socket`] | the socket and its typed options |
 //! | [`geometry`] | sizes of rings, checked before the kernel sees them |
-//! | [`mapping`] | the memory shared with the kernel |
+//! | `mapping` | the memory shared with the kernel |
 //! | `status` | the two functions through which ownership of that memory changes hands |
 //! | [`frame_ring`] | TPACKET_V1 and V2: one slot, one frame |
 //! | [`block_ring`] | TPACKET_V3: blocks full of frames, taken as owned tokens |
@@ -18,7 +18,7 @@ pub mod block_ring;
 pub mod frame;
 pub mod frame_ring;
 pub mod geometry;
-pub mod mapping;
+mod mapping;
 pub mod receive_vector;
 pub mod send_vector;
 pub mod socket;
@@ -30,7 +30,6 @@ pub use block_ring::{Block, BlockRing};
 pub use frame::{Frame, PacketType, VlanTag};
 pub use frame_ring::{FrameBatch, FrameRing};
 pub use geometry::{BlockGeometry, FrameGeometry, FrameVersion};
-pub use mapping::Mapping;
 pub use receive_vector::ReceiveVector;
 pub use send_vector::{SendVector, Sent};
 pub use socket::{Filter, FilterInstruction, PacketSocket, PacketStatistics, Protocol, Readiness, Version};

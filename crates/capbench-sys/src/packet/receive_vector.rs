@@ -19,41 +19,31 @@ pub struct ReceiveVector {
     bytes: Vec<u8>,
     control: Vec<Control>,
     addresses: Vec<libc::sockaddr_ll>,
-    /// One per header; the headers point into it.
-    #[allow(dead_code, reason = "held because the headers point into it")]
     vectors: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
     filled: usize,
 }
 
-// SAFETY: the pointers in `vectors` and `headers` lead into the heap buffers of the same value, which move with it and
-// are never reallocated after `new`.
+// SAFETY: the pointers in `vectors` and `headers` lead into the heap buffers of the same value, which move with it, and
+// are used only inside the call that made them and by what reads the control messages of that call.
 unsafe impl Send for ReceiveVector {}
 
 impl ReceiveVector {
-    /// Buffers for `frames` frames of at most `room` bytes each.
+    /// Buffers for `frames` frames of at most `room` bytes each, at least one of each.
     pub fn new(frames: usize, room: usize) -> Self {
-        let frames = frames.max(1);
-        let mut bytes = vec![0u8; frames * room];
-        let mut control: Vec<Control> = vec![[0; 12]; frames];
-        // SAFETY: sockaddr_ll is plain data; all zeroes is a valid value.
-        let mut addresses: Vec<libc::sockaddr_ll> = vec![unsafe { zeroed() }; frames];
-        let mut vectors: Vec<libc::iovec> = bytes
-            .chunks_exact_mut(room)
-            .map(|chunk| libc::iovec { iov_base: chunk.as_mut_ptr().cast(), iov_len: room })
-            .collect();
-        let headers = (0..frames)
-            .map(|index| {
-                // SAFETY: msghdr is plain data; all zeroes (null pointers, no lengths) is a valid value.
-                let mut header: libc::mmsghdr = unsafe { zeroed() };
-                header.msg_hdr.msg_name = (&raw mut addresses[index]).cast();
-                header.msg_hdr.msg_iov = &raw mut vectors[index];
-                header.msg_hdr.msg_iovlen = 1;
-                header.msg_hdr.msg_control = (&raw mut control[index]).cast();
-                header
-            })
-            .collect();
-        Self { room, bytes, control, addresses, vectors, headers, filled: 0 }
+        let (frames, room) = (frames.max(1), room.max(1));
+        let empty = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
+        // SAFETY: sockaddr_ll and mmsghdr are plain data; all zeroes is a valid value of either.
+        let (address, header): (libc::sockaddr_ll, libc::mmsghdr) = unsafe { (zeroed(), zeroed()) };
+        Self {
+            room,
+            bytes: vec![0; frames * room],
+            control: vec![[0; 12]; frames],
+            addresses: vec![address; frames],
+            vectors: vec![empty; frames],
+            headers: vec![header; frames],
+            filled: 0,
+        }
     }
 
     /// Receives one frame by recvmsg(2), waiting for it unless `dont_wait`; `false` when there is none (yet).
@@ -120,12 +110,23 @@ impl ReceiveVector {
         self.filled == 0
     }
 
-    /// The kernel overwrites these lengths at every receive.
+    /// Points the first headers to their buffers and sets all lengths, which the kernel overwrites at every receive. The
+    /// pointers, too, are made for every call: one taken before a buffer was last borrowed must not be used any more.
     #[inline]
     fn reset(&mut self, count: usize) {
-        for header in &mut self.headers[..count] {
-            header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-            header.msg_hdr.msg_controllen = size_of::<Control>() as _;
+        let buffers = self.bytes.chunks_exact_mut(self.room).zip(&mut self.control);
+        let parts =
+            self.headers[..count].iter_mut().zip(&mut self.vectors).zip(&mut self.addresses).zip(buffers);
+        for (((header, vector), address), (buffer, control)) in parts {
+            vector.iov_base = buffer.as_mut_ptr().cast();
+            vector.iov_len = self.room;
+            let header = &mut header.msg_hdr;
+            header.msg_name = ptr::from_mut(address).cast();
+            header.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+            header.msg_iov = vector;
+            header.msg_iovlen = 1;
+            header.msg_control = ptr::from_mut(control).cast();
+            header.msg_controllen = size_of::<Control>() as _;
         }
     }
 
@@ -180,7 +181,6 @@ impl ReceiveVector {
             // SAFETY: the message lies in the header's control buffer.
             message = unsafe { libc::CMSG_NXTHDR(header, message) };
         }
-        debug_assert!(self.control.len() == self.headers.len());
     }
 }
 
@@ -190,11 +190,12 @@ mod tests {
 
     #[test]
     fn an_unused_vector_has_no_frames_and_can_be_moved() {
-        let vector = Box::new(ReceiveVector::new(8, 2048));
-        let moved = *vector;
+        let vector = Box::new(ReceiveVector::new(8, 0));
+        let mut moved = *vector;
         assert!(moved.is_empty());
         assert_eq!(moved.frames().count(), 0);
-        assert_eq!(moved.headers.len(), 8);
+        moved.reset(8);
         assert_eq!(moved.headers[3].msg_hdr.msg_iov.cast_const(), &raw const moved.vectors[3]);
+        assert_eq!(moved.vectors[3].iov_base.cast_const().cast(), &raw const moved.bytes[3 * moved.room]);
     }
 }

@@ -7,8 +7,11 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-use super::geometry::{BlockGeometry, FrameGeometry};
+use super::block_ring::BlockRing;
+use super::frame_ring::FrameRing;
+use super::geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 use super::mapping::Mapping;
+use super::transmit_ring::{Prefix, TransmitRing};
 use crate::error::{Result, SysError, check};
 use crate::host::interface::InterfaceIndex;
 
@@ -102,20 +105,31 @@ impl PacketSocket {
         self.set(libc::SOL_PACKET, libc::PACKET_VERSION, &(version as i32), "PACKET_VERSION")
     }
 
-    /// Allocates a receive ring of slots (`PACKET_RX_RING` with TPACKET_V1 or V2) and maps it.
+    /// Allocates and maps a receive ring of slots (`PACKET_VERSION`, `PACKET_RX_RING`). The ring is the only way to its
+    /// memory: a socket has one receive ring, and the kernel refuses to make another one while it is mapped.
     ///
     /// # Errors
-    /// `ENOMEM` when the kernel has not the memory; `EINVAL` when it refuses the geometry.
-    pub fn receive_frames(&self, geometry: FrameGeometry) -> Result<Mapping> {
-        self.frame_ring(geometry, libc::PACKET_RX_RING, "PACKET_RX_RING")
+    /// `ENOMEM` when the kernel has not the memory; `EINVAL` when it refuses version or geometry.
+    pub fn receive_frames(&self, geometry: FrameGeometry, version: FrameVersion) -> Result<FrameRing> {
+        self.set_version(match version {
+            FrameVersion::V1 => Version::V1,
+            FrameVersion::V2 => Version::V2,
+        })?;
+        let map = self.frame_ring(geometry, libc::PACKET_RX_RING, "PACKET_RX_RING")?;
+        FrameRing::new(map, geometry, version)
     }
 
-    /// Allocates a transmit ring of slots (`PACKET_TX_RING` with TPACKET_V2) and maps it.
+    /// Allocates and maps a transmit ring of slots (`PACKET_TX_RING` with TPACKET_V2) whose frames have this prefix
+    /// (`PACKET_VNET_HDR`).
     ///
     /// # Errors
     /// As for [`PacketSocket::receive_frames`].
-    pub fn transmit_frames(&self, geometry: FrameGeometry) -> Result<Mapping> {
-        self.frame_ring(geometry, libc::PACKET_TX_RING, "PACKET_TX_RING")
+    pub fn transmit_frames(&self, geometry: FrameGeometry, prefix: Prefix) -> Result<TransmitRing> {
+        self.set_version(Version::V2)?;
+        // Before the ring exists, or the kernel says EBUSY.
+        self.set_vnet_header(prefix != Prefix::None)?;
+        let map = self.frame_ring(geometry, libc::PACKET_TX_RING, "PACKET_TX_RING")?;
+        TransmitRing::new(map, geometry, prefix)
     }
 
     fn frame_ring(&self, geometry: FrameGeometry, option: libc::c_int, name: &str) -> Result<Mapping> {
@@ -129,11 +143,12 @@ impl PacketSocket {
         Mapping::of_socket(self.as_fd(), geometry.bytes() as usize)
     }
 
-    /// Allocates a receive ring of blocks (`PACKET_RX_RING` with TPACKET_V3) and maps it. Flow hashes are filled in.
+    /// Allocates and maps a receive ring of blocks (`PACKET_RX_RING` with TPACKET_V3). Flow hashes are filled in.
     ///
     /// # Errors
     /// As for [`PacketSocket::receive_frames`].
-    pub fn receive_blocks(&self, geometry: BlockGeometry) -> Result<Mapping> {
+    pub fn receive_blocks(&self, geometry: BlockGeometry) -> Result<BlockRing> {
+        self.set_version(Version::V3)?;
         let frame_size = 2048.min(geometry.block_size());
         let request = libc::tpacket_req3 {
             tp_block_size: geometry.block_size(),
@@ -146,7 +161,7 @@ impl PacketSocket {
             tp_feature_req_word: libc::TP_FT_REQ_FILL_RXHASH,
         };
         self.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &request, "PACKET_RX_RING")?;
-        Mapping::of_socket(self.as_fd(), geometry.bytes() as usize)
+        BlockRing::new(Mapping::of_socket(self.as_fd(), geometry.bytes() as usize)?, geometry)
     }
 
     /// Attaches a classic BPF program (`SO_ATTACH_FILTER`, socket(7)).
@@ -253,7 +268,7 @@ impl PacketSocket {
     ///
     /// # Errors
     /// `EBUSY` when a ring exists.
-    pub fn set_vnet_header(&self, on: bool) -> Result<()> {
+    fn set_vnet_header(&self, on: bool) -> Result<()> {
         self.set(libc::SOL_PACKET, libc::PACKET_VNET_HDR, &i32::from(on), "PACKET_VNET_HDR")
     }
 

@@ -29,6 +29,17 @@ impl Region {
         unsafe { place.write_unaligned(value) };
     }
 
+    /// Writes a structure whose first `status` bytes are its ownership word, and leaves that word alone: the reader may
+    /// be looking at it.
+    fn write_behind_status<T: Copy>(&self, offset: usize, status: usize, value: &T) {
+        let place = self.0.at(offset, size_of::<T>()).expect("inside the region");
+        let source = std::ptr::from_ref(value).cast::<u8>();
+        // SAFETY: source and place have room for a T, do not overlap, and the caller owns what lies behind the word.
+        unsafe {
+            place.add(status).copy_from_nonoverlapping(source.add(status), size_of::<T>() - status);
+        }
+    }
+
     fn copy(&self, offset: usize, bytes: &[u8]) {
         let place = self.0.at(offset, bytes.len()).expect("inside the region");
         // SAFETY: as for `write`; source and region do not overlap.
@@ -98,9 +109,10 @@ impl FrameKernel {
             return None;
         }
         match self.version {
-            FrameVersion::V1 => self.region.write(
+            FrameVersion::V1 => self.region.write_behind_status(
                 slot,
-                libc::tpacket_hdr {
+                size_of::<usize>(),
+                &libc::tpacket_hdr {
                     tp_status: 0,
                     tp_len: length,
                     tp_snaplen: captured,
@@ -110,9 +122,10 @@ impl FrameKernel {
                     tp_usec: 2,
                 },
             ),
-            FrameVersion::V2 => self.region.write(
+            FrameVersion::V2 => self.region.write_behind_status(
                 slot,
-                libc::tpacket2_hdr {
+                size_of::<u32>(),
+                &libc::tpacket2_hdr {
                     tp_status: 0,
                     tp_len: length,
                     tp_snaplen: captured,
@@ -231,9 +244,10 @@ impl BlockKernel {
     fn close(&mut self, block: usize, frames: u32, first: u32, length: u32) {
         self.sequence += 1;
         let stamp = || libc::tpacket_bd_ts { ts_sec: 1, ts_usec: 2 };
-        self.region.write(
+        self.region.write_behind_status(
             block + STATUS,
-            libc::tpacket_hdr_v1 {
+            size_of::<u32>(),
+            &libc::tpacket_hdr_v1 {
                 block_status: libc::TP_STATUS_KERNEL,
                 num_pkts: frames,
                 offset_to_first_pkt: first,

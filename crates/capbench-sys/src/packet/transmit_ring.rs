@@ -78,7 +78,7 @@ impl TransmitRing {
     ///
     /// # Errors
     /// When the mapping is smaller than the geometry says.
-    pub fn new(map: Mapping, geometry: FrameGeometry, prefix: Prefix) -> Result<Self> {
+    pub(crate) fn new(map: Mapping, geometry: FrameGeometry, prefix: Prefix) -> Result<Self> {
         if (map.length() as u64) < geometry.bytes() {
             return Err(SysError::argument(
                 "packet transmit ring",
@@ -217,8 +217,14 @@ impl TransmitRing {
         self.pending
     }
 
-    /// Takes back the frames that the kernel has not taken, so that no later kick sends them; returns their number.
-    pub fn withdraw(&mut self) -> u32 {
+    /// Takes back the frames that the kernel has not taken, so that no later kick sends them; returns their number. Ask
+    /// [`TransmitRing::take_count`] first: frames that were taken since are not told apart from those taken back.
+    ///
+    /// # Errors
+    /// As for [`TransmitRing::take_count`].
+    pub fn withdraw(&mut self) -> Result<u32> {
+        // What the kernel has taken is its own until the driver lets go of it.
+        self.take_count()?;
         let withdrawn = self.pending;
         for _ in 0..withdrawn {
             self.next = self.before_next(1);
@@ -227,7 +233,7 @@ impl TransmitRing {
         }
         self.free += withdrawn;
         self.pending = 0;
-        withdrawn
+        Ok(withdrawn)
     }
 
     /// Frames that the kernel has taken and the driver has not let go of.
@@ -393,7 +399,7 @@ mod tests {
         write(&mut ring, &[2, 3, 4, 5]);
         assert_eq!(kernel.take(1)[0][10..], [2; 60]);
         assert_eq!(ring.take_count().unwrap(), 1);
-        assert_eq!((ring.withdraw(), ring.pending()), (3, 0));
+        assert_eq!((ring.withdraw().unwrap(), ring.pending()), (3, 0));
         assert!(kernel.take(9).is_empty());
         // The next frame goes where the kernel looks.
         write(&mut ring, &[6]);

@@ -2,7 +2,7 @@
 
 use super::{Finish, Handed, Opened, Refusal, Transmit, TransmitConfig, TransmitFacts};
 use crate::error::Result;
-use capbench_sys::packet::{FrameGeometry, Kick, PacketSocket, Prefix, TransmitRing, Version};
+use capbench_sys::packet::{FrameGeometry, Kick, PacketSocket, Prefix, TransmitRing};
 use std::time::{Duration, Instant};
 
 /// Frames up to this length are copied by the kernel in one piece; of larger ones only the head is, and pages are attached.
@@ -31,15 +31,13 @@ impl PacketTx {
     pub(super) fn open(config: &TransmitConfig) -> Result<Opened> {
         let batch = config.checked_batch()?;
         let (socket, send_buffer_bytes) = config.socket()?;
-        socket.set_version(Version::V2)?;
         // Before the ring exists, or the kernel says EBUSY.
-        socket.set_vnet_header(true)?;
         socket.set_loss(config.refusal == Refusal::Lose)?;
         let prefix = Prefix::VnetHeader { copied_up_to: COPIED_UP_TO, head: config.head_octets };
         let slot_size = TransmitRing::slot_size(config.slot_octets(), prefix);
         let geometry =
             FrameGeometry::new(slot_size, config.ring_slots, slot_size.next_multiple_of(BLOCK_OCTETS))?;
-        let ring = TransmitRing::new(socket.transmit_frames(geometry)?, geometry, prefix)?;
+        let ring = socket.transmit_frames(geometry, prefix)?;
         config.bind(&socket)?;
         let facts = TransmitFacts {
             batch,
@@ -109,7 +107,8 @@ impl Transmit for PacketTx {
         while self.ring.pending() > 0 && begun.elapsed() < LAST_WAIT {
             finish.handed += self.kick()?;
         }
-        finish.withdrawn = u64::from(self.ring.withdraw() - self.given_up);
+        finish.handed.accepted += self.taken()?;
+        finish.withdrawn = u64::from(self.ring.withdraw()?.saturating_sub(self.given_up));
         self.given_up = 0;
         while self.ring.in_flight() > 0 && begun.elapsed() < LAST_WAIT {
             std::thread::yield_now();

@@ -97,9 +97,7 @@ impl Namespaces {
     /// Makes them; both ends are up.
     pub fn new() -> Self {
         let spaces = Self { left: Place::new("left"), right: Place::new("right") };
-        let descriptor = spaces.right.namespace.as_fd().as_raw_fd();
-        let peer = format!("/proc/{}/fd/{descriptor}", std::process::id());
-        spaces.left.add_pair(&format!(" netns {peer}"));
+        spaces.left.add_pair(&format!(" netns {}", spaces.right.path()));
         spaces.left.set_up("left");
         spaces.right.set_up("right");
         spaces.left.wait_for_carrier("left");
@@ -136,6 +134,11 @@ impl Place {
             place.wait_for_carrier(end);
         }
         place
+    }
+
+    /// How ip(8) can call the namespace, instead of by a name.
+    pub fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.namespace.as_fd().as_raw_fd())
     }
 
     fn add_pair(&self, peer: &str) {

@@ -1,0 +1,428 @@
+//! Every method on a real interface: the same frames, in order and whole, the same counters, and errors instead of
+//! silence.
+
+#[path = "../../capbench/tests/support/network.rs"]
+mod network;
+
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use capbench_capture::{
+    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, METHODS,
+    PacketType, Running, SnapLength, Visitor, VlanTag, open_with,
+};
+use capbench_sys::host::interface::index_of;
+use capbench_sys::packet::{PacketSocket, Protocol};
+use network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, in_turn, privileged};
+
+/// A host that is not there.
+const OTHER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
+const ENOBUFS: i32 = 105;
+
+/// A frame that was captured, kept.
+#[derive(Clone, Debug, PartialEq)]
+struct Seen {
+    data: Vec<u8>,
+    wire_length: u32,
+    vlan: Option<VlanTag>,
+    packet_type: PacketType,
+    time_ns: u64,
+}
+
+/// What the tests want of a capture, whatever its method.
+trait Probe {
+    /// The next `count` frames.
+    fn take(&mut self, count: usize) -> Vec<Seen>;
+    /// Frames until none comes any more.
+    fn drain(&mut self) -> usize;
+    /// The error that ends it.
+    fn failure(&mut self) -> CaptureError;
+    fn counters(&mut self) -> Counters;
+    fn running(&self) -> &Running;
+}
+
+impl<C: Capture> Probe for C {
+    fn take(&mut self, count: usize) -> Vec<Seen> {
+        let (start, mut seen) = (Instant::now(), Vec::new());
+        while seen.len() < count {
+            assert!(start.elapsed() < PATIENCE, "{} of {count} frames: {seen:?}", seen.len());
+            if let Some(batch) = self.next_batch(Duration::from_millis(20)).unwrap() {
+                seen.extend(batch.frames().map(|frame| Seen {
+                    data: frame.data.to_vec(),
+                    wire_length: frame.wire_length,
+                    vlan: frame.vlan,
+                    packet_type: frame.packet_type,
+                    time_ns: frame.time_ns,
+                }));
+            }
+        }
+        seen
+    }
+
+    fn drain(&mut self) -> usize {
+        let mut frames = 0;
+        // Longer than a partly filled block waits.
+        while let Some(batch) = self.next_batch(Duration::from_millis(100)).unwrap() {
+            frames += batch.frames().count();
+        }
+        frames
+    }
+
+    fn failure(&mut self) -> CaptureError {
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            if let Err(error) = self.next_batch(Duration::from_millis(20)).map(drop) {
+                return error;
+            }
+        }
+        panic!("no error within {PATIENCE:?}");
+    }
+
+    fn counters(&mut self) -> Counters {
+        Capture::counters(self).unwrap()
+    }
+
+    fn running(&self) -> &Running {
+        Capture::running(self)
+    }
+}
+
+struct With<F>(F);
+
+impl<T, F: FnOnce(&mut dyn Probe) -> T> Visitor for With<F> {
+    type Output = T;
+
+    fn visit<C: Capture>(self, mut capture: C) -> T {
+        (self.0)(&mut capture)
+    }
+}
+
+/// Opens a method on the interface of a place and works with it.
+fn capture<T: Send>(
+    place: &Place,
+    method: &str,
+    options: &CaptureOptions,
+    work: impl FnOnce(&mut dyn Probe) -> T + Send,
+) -> T {
+    place.inside(|| {
+        let interface = Interface::of_name(place.interface, 1500).unwrap();
+        open_with(method, &interface, options, With(work)).unwrap()
+    })
+}
+
+fn options() -> CaptureOptions {
+    CaptureOptions { ring: ByteCount(4 << 20), block: ByteCount(64 << 10), ..CaptureOptions::default() }
+}
+
+/// What sends single frames on an interface. On a veth pair a frame has arrived when the call returns, save for a
+/// kernel that is busy on that CPU.
+struct Wire(File);
+
+impl Wire {
+    fn new(place: &Place) -> Self {
+        Self::on(place, place.interface)
+    }
+
+    fn on(place: &Place, interface: &str) -> Self {
+        place.inside(|| {
+            let socket = PacketSocket::open().unwrap();
+            socket.bind(index_of(interface).unwrap(), Protocol::Nothing).unwrap();
+            Self(socket.as_fd().try_clone_to_owned().unwrap().into())
+        })
+    }
+
+    fn send(&self, frame: &[u8]) {
+        // A frame that the receiver's backlog refuses is offered again.
+        while let Err(error) = (&self.0).write_all(frame) {
+            assert!(
+                error.raw_os_error() == Some(ENOBUFS) || error.kind() == ErrorKind::Interrupted,
+                "{error}"
+            );
+        }
+    }
+}
+
+/// A frame of so many octets that no protocol takes for its own, full of its number.
+fn frame(destination: [u8; 6], number: u8, octets: usize) -> Vec<u8> {
+    let mut frame = vec![number; octets];
+    frame[..6].copy_from_slice(&destination);
+    frame[6..12].copy_from_slice(&LEFT_MAC);
+    frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+    frame
+}
+
+/// The same with a tag (IEEE 802.1Q, 802.1ad).
+fn tagged(tpid: u16, tci: u16, number: u8, octets: usize) -> Vec<u8> {
+    let plain = frame(OTHER_MAC, number, octets);
+    [&plain[..12], &tpid.to_be_bytes(), &tci.to_be_bytes(), &plain[12..]].concat()
+}
+
+fn now_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64
+}
+
+/// Runs a test with each method, on a pair of its own.
+fn with_each_method(test: &str, work: impl Fn(&'static str, &Namespaces)) {
+    if !privileged(test) {
+        return;
+    }
+    let _turn = in_turn();
+    for method in METHODS {
+        eprintln!("{test}: {}", method.name);
+        work(method.name, &Namespaces::new());
+    }
+}
+
+#[test]
+fn root_frames_arrive_whole_in_order_and_with_their_time() {
+    with_each_method("root_frames_arrive_whole_in_order_and_with_their_time", |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let sent: Vec<_> = (0..=200u8).map(|n| frame(RIGHT_MAC, n, 14 + usize::from(n) * 15 / 2)).collect();
+        let before = now_ns();
+        let (seen, counters) = capture(&spaces.right, method, &options(), |probe| {
+            assert_eq!(probe.running().method, method);
+            sent.iter().for_each(|frame| wire.send(frame));
+            (probe.take(sent.len()), probe.counters())
+        });
+        assert_eq!(seen.len(), sent.len());
+        for (seen, sent) in seen.iter().zip(&sent) {
+            assert_eq!((&seen.data, seen.wire_length as usize), (sent, sent.len()));
+            assert_eq!((seen.packet_type, seen.vlan), (PacketType::Host, None));
+            // V1 tells whole microseconds.
+            assert!((before / 1000 * 1000..now_ns()).contains(&seen.time_ns), "{before} {seen:?}");
+        }
+        assert!(seen.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns));
+        assert_eq!((counters.accepted, counters.dropped), (Some(201), Some(0)));
+    });
+}
+
+#[test]
+fn root_a_tag_is_told_beside_the_frame() {
+    with_each_method("root_a_tag_is_told_beside_the_frame", |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let tags = [(0x8100, 5), (0x8100, 0), (0x8100, 0xefff), (0x88a8, 77)];
+        let (seen, metadata) = capture(&spaces.right, method, &options(), |probe| {
+            for (number, (tpid, tci)) in (0u8..).zip(tags) {
+                wire.send(&tagged(tpid, tci, number, 100));
+            }
+            wire.send(&frame(OTHER_MAC, 9, 100));
+            (probe.take(5), probe.running().vlan_metadata)
+        });
+        assert_eq!(metadata, method != "packet-v1");
+        for ((number, (tpid, tci)), seen) in (0u8..).zip(tags).zip(&seen) {
+            assert_eq!(seen.data, frame(OTHER_MAC, number, 100), "{method}: the tag is not in the frame");
+            assert_eq!(seen.wire_length, 100, "{method}");
+            assert_eq!(seen.vlan, metadata.then_some(VlanTag { tci, tpid }), "{method}");
+        }
+        assert_eq!((seen[4].vlan, &seen[4].data), (None, &frame(OTHER_MAC, 9, 100)));
+    });
+}
+
+#[test]
+fn root_a_snap_length_cuts_and_the_length_stays() {
+    with_each_method("root_a_snap_length_cuts_and_the_length_stays", |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let options = CaptureOptions { snap_length: SnapLength::new(96), ..options() };
+        let lengths = [60, 95, 96, 97, 1514];
+        let seen = capture(&spaces.right, method, &options, |probe| {
+            (0u8..).zip(lengths).for_each(|(number, octets)| wire.send(&frame(OTHER_MAC, number, octets)));
+            probe.take(lengths.len())
+        });
+        for ((number, octets), seen) in (0u8..).zip(lengths).zip(&seen) {
+            assert_eq!(seen.wire_length as usize, octets, "{method}");
+            assert_eq!(seen.data, frame(OTHER_MAC, number, octets)[..octets.min(96)], "{method}");
+        }
+    });
+}
+
+#[test]
+fn root_a_direction_is_kept_to() {
+    with_each_method("root_a_direction_is_kept_to", |method, spaces| {
+        let (coming, going) = (Wire::new(&spaces.left), Wire::new(&spaces.right));
+        let cases = [
+            (Direction::In, vec![10, 11, 12]),
+            (Direction::Out, vec![20, 21, 22]),
+            (Direction::Both, vec![10, 20, 11, 21, 12, 22]),
+        ];
+        for (direction, expected) in cases {
+            // With a snap length the direction shares the filter with it.
+            for snap_length in [SnapLength::EVERYTHING, SnapLength::new(40)] {
+                let options = CaptureOptions { direction, snap_length, ..options() };
+                let (seen, rest, accepted) = capture(&spaces.right, method, &options, |probe| {
+                    for number in 0..3 {
+                        coming.send(&frame(OTHER_MAC, 10 + number, 60));
+                        going.send(&frame(OTHER_MAC, 20 + number, 60));
+                    }
+                    (probe.take(expected.len()), probe.drain(), probe.counters().accepted)
+                });
+                let numbers: Vec<_> = seen.iter().map(|seen| seen.data[20]).collect();
+                assert_eq!((&numbers, rest), (&expected, 0), "{method} {direction:?}");
+                assert_eq!(accepted, Some(expected.len() as u64), "{method} {direction:?}");
+                for seen in &seen {
+                    let outgoing = seen.packet_type == PacketType::Outgoing;
+                    assert_eq!(outgoing, seen.data[20] >= 20, "{method} {direction:?}: {seen:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn root_promiscuous_mode_lasts_as_long_as_the_capture() {
+    with_each_method("root_promiscuous_mode_lasts_as_long_as_the_capture", |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let promiscuity = || {
+            let text = spaces.right.ip("-d -o link show dev right");
+            text.split("promiscuity ").nth(1).unwrap().split(' ').next().unwrap().parse::<u32>().unwrap()
+        };
+        for promiscuous in [true, false] {
+            let options = CaptureOptions { promiscuous, ..options() };
+            let seen = capture(&spaces.right, method, &options, |probe| {
+                assert_eq!(promiscuity(), u32::from(promiscuous), "{method}");
+                let destinations = [OTHER_MAC, RIGHT_MAC, [0xff; 6], [1, 0, 0x5e, 0, 0, 1]];
+                (0u8..).zip(destinations).for_each(|(number, mac)| wire.send(&frame(mac, number, 60)));
+                probe.take(destinations.len())
+            });
+            // A veth has no address filter: the kernel shows frames for others in either mode, and says whose they are.
+            let types: Vec<_> = seen.iter().map(|seen| seen.packet_type).collect();
+            let expected =
+                [PacketType::OtherHost, PacketType::Host, PacketType::Broadcast, PacketType::Multicast];
+            assert_eq!(types, expected, "{method}");
+            assert_eq!(promiscuity(), 0, "{method}");
+        }
+    });
+}
+
+#[test]
+fn root_nothing_from_elsewhere_or_from_before_is_seen() {
+    with_each_method("root_nothing_from_elsewhere_or_from_before_is_seen", |method, spaces| {
+        spaces.right.ip("link set dev lo up");
+        let (wire, elsewhere) = (Wire::new(&spaces.left), Wire::on(&spaces.right, "lo"));
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    elsewhere.send(&frame(RIGHT_MAC, 1, 60));
+                }
+            });
+            for _ in 0..10 {
+                wire.send(&frame(RIGHT_MAC, 2, 60));
+                let (seen, rest, accepted) = capture(&spaces.right, method, &options(), |probe| {
+                    wire.send(&frame(RIGHT_MAC, 3, 60));
+                    (probe.take(1), probe.drain(), probe.counters().accepted)
+                });
+                let numbers: Vec<_> = seen.iter().map(|seen| seen.data[20]).collect();
+                assert_eq!((numbers, rest, accepted), (vec![3], 0, Some(1)), "{method}");
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+    });
+}
+
+#[test]
+fn root_counters_only_grow() {
+    with_each_method("root_counters_only_grow", |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        capture(&spaces.right, method, &options(), |probe| {
+            let mut sent = 0;
+            // The kernel resets its counters whenever they are read.
+            for frames in [0, 10, 0, 1, 300, 0] {
+                (0..frames).for_each(|_| wire.send(&frame(OTHER_MAC, 1, 60)));
+                sent += frames;
+                probe.take(frames as usize);
+                for _ in 0..2 {
+                    let counters = probe.counters();
+                    assert_eq!((counters.accepted, counters.dropped), (Some(sent), Some(0)), "{method}");
+                    assert_eq!(counters.freezes, (method == "packet-v3").then_some(0), "{method}");
+                }
+            }
+        });
+    });
+}
+
+#[test]
+fn root_what_a_full_ring_drops_is_counted_exactly() {
+    with_each_method("root_what_a_full_ring_drops_is_counted_exactly", |method, spaces| {
+        const FRAMES: u64 = 3000;
+        let wire = Wire::new(&spaces.left);
+        let options = CaptureOptions { ring: ByteCount(16 << 10), block: ByteCount(4096), ..options() };
+        let (read, counters) = capture(&spaces.right, method, &options, |probe| {
+            let mut read = 0;
+            for _ in 0..3 {
+                (0..FRAMES).for_each(|number| wire.send(&frame(OTHER_MAC, number as u8, 60)));
+                read += probe.drain() as u64;
+            }
+            (read, probe.counters())
+        });
+        let (accepted, dropped) = (counters.accepted.unwrap(), counters.dropped.unwrap());
+        assert_eq!(accepted, 3 * FRAMES, "{method}: {counters:?}");
+        assert_eq!(accepted, read + dropped, "{method}: {counters:?}");
+        assert!(dropped > FRAMES && read > 0, "{method}: {counters:?}");
+        assert_eq!(
+            counters.freezes.is_some_and(|freezes| freezes > 0),
+            method == "packet-v3",
+            "{counters:?}"
+        );
+    });
+}
+
+#[test]
+fn root_an_interface_that_goes_down_or_away_is_an_error_that_names_it() {
+    let test = "root_an_interface_that_goes_down_or_away_is_an_error_that_names_it";
+    with_each_method(test, |method, spaces| {
+        for spin in [Duration::ZERO, Duration::from_micros(50)] {
+            let options = CaptureOptions { spin, ..options() };
+            for end in ["link set dev right down", "link delete dev right"] {
+                let error = capture(&spaces.right, method, &options, |probe| {
+                    spaces.right.ip(end);
+                    probe.failure()
+                });
+                let text = error.to_string();
+                assert!(matches!(error, CaptureError::Call { .. }), "{method}, {end}: {error:?}");
+                assert!(text.starts_with(&format!("{method} on right: ")), "{method}, {end}: {text}");
+                assert!(text.contains("down") && text.lines().count() == 1, "{method}, {end}: {text}");
+                if end.contains("down") {
+                    spaces.right.ip("link set dev right up");
+                }
+            }
+            // The other end went with it.
+            spaces.left.ip("link add name left type veth peer name right");
+            spaces.left.ip(&format!("link set dev right netns {}", spaces.right.path()));
+            spaces.right.ip("link set dev right arp off up");
+        }
+    });
+}
+
+#[test]
+fn root_what_cannot_be_opened_names_method_and_interface() {
+    with_each_method("root_what_cannot_be_opened_names_method_and_interface", |method, spaces| {
+        let open = |options: &CaptureOptions| {
+            spaces.right.inside(|| {
+                let interface = Interface::of_name("right", 1500).unwrap();
+                open_with(method, &interface, options, With(|_: &mut dyn Probe| ())).unwrap_err().to_string()
+            })
+        };
+        let huge = open(&CaptureOptions { ring: ByteCount(1 << 60), ..options() });
+        assert!(huge.starts_with("--ring ") && huge.contains("memory"), "{method}: {huge}");
+        spaces.right.ip("link set dev right down");
+        let down = open(&options());
+        assert!(
+            down.starts_with(&format!("{method} on right: ")) && down.contains("down"),
+            "{method}: {down}"
+        );
+        spaces.right.inside(|| {
+            let gone = Interface::of_name("right", 1500).unwrap();
+            spaces.right.ip("link delete dev right");
+            let error = open_with(method, &gone, &options(), With(|_: &mut dyn Probe| ())).unwrap_err();
+            let text = error.to_string();
+            assert!(
+                text.starts_with(&format!("{method} on right: ")) && text.contains("No such device"),
+                "{text}"
+            );
+        });
+    });
+}
