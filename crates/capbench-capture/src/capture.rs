@@ -55,6 +55,8 @@ pub struct Running {
     pub time_source: &'static str,
     /// Whether a VLAN tag that the kernel removed is told beside the frame.
     pub vlan_metadata: bool,
+    /// What it got less of than was asked for, and what to do about it.
+    pub shortfall: Option<String>,
     /// Whether a socket filter runs in front of the method.
     pub filtered: bool,
 }

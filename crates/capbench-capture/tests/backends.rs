@@ -246,7 +246,7 @@ fn root_a_direction_is_kept_to() {
         let cases = [
             (Direction::In, vec![10, 11, 12]),
             (Direction::Out, vec![20, 21, 22]),
-            (Direction::Both, vec![10, 20, 11, 21, 12, 22]),
+            (Direction::Both, vec![10, 11, 12, 20, 21, 22]),
         ];
         for (direction, expected) in cases {
             // With a snap length the direction shares the filter with it.
@@ -259,7 +259,9 @@ fn root_a_direction_is_kept_to() {
                     }
                     (probe.take(expected.len()), probe.drain(), probe.counters().accepted)
                 });
-                let numbers: Vec<_> = seen.iter().map(|seen| seen.data[20]).collect();
+                let mut numbers: Vec<_> = seen.iter().map(|seen| seen.data[20]).collect();
+                // Frames that come pass through a softirq, which may run after the next frame has gone.
+                numbers.sort_unstable();
                 assert_eq!((&numbers, rest), (&expected, 0), "{method} {direction:?}");
                 assert_eq!(accepted, Some(expected.len() as u64), "{method} {direction:?}");
                 for seen in &seen {

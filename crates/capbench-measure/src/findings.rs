@@ -58,10 +58,25 @@ fn best_effort(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>)
             .collect();
         findings.push(Finding {
             text: format!(
-                "{scene}: lossless at maximum load: {}. The generator was the limit, so each can hold at least that.",
-                list.join(", ")
+                "{scene}: lossless at maximum load: {}. {}",
+                list.join(", "),
+                if clean.iter().all(|trial| trial.profile.load_independent) {
+                    "The generator was the limit, so each can hold at least that."
+                } else {
+                    "The receiver slowed the generator there, so this is no limit of a method."
+                }
             ),
             trials: numbers(&clean),
+        });
+    }
+    let invalid: Vec<_> = trials().filter(|trial| trial.verdict == Verdict::Invalid).copied().collect();
+    if !invalid.is_empty() {
+        findings.push(Finding {
+            text: format!(
+                "{scene}: the account of {} contradicts itself; it shows nothing.",
+                methods(&invalid)
+            ),
+            trials: numbers(&invalid),
         });
     }
     lossy(scene, trials().copied(), findings);
@@ -118,48 +133,57 @@ fn common_load(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>)
     let all: Vec<_> = group.iter().filter(|trial| trial.phase == Phase::CommonLoad).copied().collect();
     let Some(pps) = all.iter().filter_map(|trial| trial.intended_pps).min_by(f64::total_cmp) else { return };
     let last: Vec<_> = all.into_iter().filter(|trial| trial.intended_pps == Some(pps)).collect();
-    let lossy: Vec<_> = last.iter().filter(|trial| trial.verdict == Verdict::Lossy).copied().collect();
-    if !lossy.is_empty() {
-        let names: Vec<_> = lossy.iter().map(|trial| trial.profile.method.as_str()).collect();
+    let missed: Vec<_> = last.iter().filter(|trial| !trial.held_load()).copied().collect();
+    if !missed.is_empty() {
         findings.push(Finding {
-            text: format!("{scene}: at {} {} still lost frames.", rate(pps), names.join(", ")),
-            trials: numbers(&lossy),
+            text: format!("{scene}: at {} not held by {}.", rate(pps), methods(&missed)),
+            trials: numbers(&missed),
         });
     }
     let mut costs: Vec<_> = last
         .iter()
-        .filter(|trial| matches!(trial.verdict, Verdict::Lossless | Verdict::GeneratorLimited))
+        .filter(|trial| trial.held_load())
         .filter_map(|trial| trial.cpu.total_ns_per_packet.map(|cost| (cost, *trial)))
         .collect();
     costs.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let compared: Vec<_> = costs.iter().map(|(_, trial)| *trial).collect();
     let (Some((least, cheapest)), Some((most, dearest))) = (costs.first(), costs.last()) else { return };
     if costs.len() < 2 {
         return;
     }
-    let figures = |trial: &TrialResult| {
-        let total = trial.cpu.total_ns_per_packet.unwrap_or_default();
-        let own = trial.cpu.app_ns_per_packet.unwrap_or_default();
-        match trial.cpu.app_ns_per_packet_at_most.filter(|_| trial.cpu.split_is_sampled) {
-            Some(most) => {
-                format!("{total:.0} ns of CPU time, {own:.0} to {most:.0} of them in the application")
-            }
-            None => format!("{total:.0} ns of CPU time, {own:.0} of them in the application"),
-        }
-    };
-    let text = if most - least < most * NOTABLE {
-        format!("{scene}: at {}, which all held, no method is notably cheaper than another.", rate(pps))
+    let doubt = cheapest.cpu_uncertainty_ns() + dearest.cpu_uncertainty_ns();
+    let who =
+        if compared.len() == last.len() && missed.is_empty() { "all".into() } else { methods(&compared) };
+    let text = if most - least < (most * NOTABLE).max(doubt) {
+        format!("{scene}: at {}, held by {who}, no method is notably cheaper than another.", rate(pps))
     } else {
         format!(
-            "{scene}: at {}, which {} held, {} costs least per packet ({}) and {} most ({}).",
+            "{scene}: at {}, held by {who}, {} costs least per packet ({}) and {} most ({}).",
             rate(pps),
-            if lossy.is_empty() { "all" } else { "these" },
             cheapest.profile.method,
-            figures(cheapest),
+            cost(cheapest),
             dearest.profile.method,
-            figures(dearest)
+            cost(dearest)
         )
     };
-    findings.push(Finding { text, trials: costs.iter().map(|(_, trial)| trial.number).collect() });
+    findings.push(Finding { text, trials: numbers(&compared) });
+}
+
+/// The CPU time per packet of a trial in words, with what its clocks leave open.
+fn cost(trial: &TrialResult) -> String {
+    let total = trial.cpu.total_ns_per_packet.unwrap_or_default();
+    let own = trial.cpu.app_ns_per_packet.unwrap_or_default();
+    let doubt = trial.cpu_uncertainty_ns();
+    let total = if doubt >= 1.0 { format!("{total:.0} ± {doubt:.0}") } else { format!("{total:.0}") };
+    match trial.cpu.app_ns_per_packet_at_most.filter(|_| trial.cpu.split_is_sampled) {
+        Some(most) => format!("{total} ns of CPU time, {own:.0} to {most:.0} of them in the application"),
+        None => format!("{total} ns of CPU time, {own:.0} of them in the application"),
+    }
+}
+
+fn methods(trials: &[&TrialResult]) -> String {
+    let names: Vec<_> = trials.iter().map(|trial| trial.profile.method.as_str()).collect();
+    names.join(", ")
 }
 
 /// Where the offered load depended on the receiver, and why.

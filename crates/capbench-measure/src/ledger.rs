@@ -156,6 +156,8 @@ pub struct Evidence {
     pub link_drops: Option<u64>,
     /// `dropped` of /proc/net/softnet_stat over all CPUs: of the whole host.
     pub backlog_drops: Option<u64>,
+    /// `rx_dropped` of the receiving interface, which counts what a backlog refused, and more.
+    pub receive_drops: Option<u64>,
     /// Whether sender and receiver are the two ends of a veth pair, whose `tx_dropped` includes what the receiver's
     /// backlog refused.
     pub virtual_pair: bool,
@@ -238,7 +240,14 @@ impl Evidence {
     fn transmit_and_backlog(&self) -> (Option<u64>, Option<u64>, &'static str) {
         let transmit = self.transmit_drops.map(|drops| drops.saturating_sub(self.repeated));
         if !self.virtual_pair {
-            return (transmit, self.backlog_drops, "/proc/net/softnet_stat: dropped (of the whole host)");
+            // The softnet counter is the whole host's, the interface's counts other drops, too: neither is exceeded.
+            let backlog =
+                self.backlog_drops.zip(self.receive_drops).map(|(host, interface)| host.min(interface));
+            return (
+                transmit,
+                backlog,
+                "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver confirms it",
+            );
         }
         let (Some(transmit), Some(softnet)) = (transmit, self.backlog_drops) else {
             return (transmit, None, "unknown: /proc/net/softnet_stat could not be read");

@@ -21,6 +21,10 @@ const TICK: Duration = Duration::from_millis(10);
 /// A drain that still makes progress after this time is ended all the same; what is left is booked as unread.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 
+/// Frames after which the method's counters are read in between: their 32 bits would have to hold 256 times as many
+/// dropped ones to overflow.
+const READ_COUNTERS_EVERY: u64 = 1 << 24;
+
 /// What sender and receiver of a trial tell each other.
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -53,6 +57,8 @@ pub struct Received {
     pub running: String,
     /// Whether a socket filter could drop frames.
     pub filtered: bool,
+    /// What the method got less of than was asked for, and what to do about it.
+    pub shortfall: Option<String>,
 }
 
 /// Verifies frames: is it of this trial, intact, and which number does it have.
@@ -139,6 +145,7 @@ impl Visitor for Application<'_> {
         let mut verifier = Verifier::new(self.recogniser, self.streams, running.vlan_metadata);
         let mut end = End::new(self.quiet);
         let mut batches = 0;
+        let mut next_read = READ_COUNTERS_EVERY;
         let switches = ThreadTimes::read(thread::current_thread());
         let cpu_start = clock::thread_cpu_ns();
         // A receiver that is gone has been given up by the trial; the loop below then ends at once by `stop`.
@@ -155,6 +162,11 @@ impl Visitor for Application<'_> {
                 }
                 None => false,
             };
+            if verifier.arrivals.read >= next_read {
+                // The kernel counts in 32 bits until it is asked.
+                capture.counters()?;
+                next_read += READ_COUNTERS_EVERY;
+            }
             if self.stop.load(Ordering::Relaxed) || end.is_reached(self.progress, verifier.accounted(), came)
             {
                 break;
@@ -177,6 +189,7 @@ impl Visitor for Application<'_> {
             drain: end.drained(),
             running: format!("{}; time: {}", running.geometry, running.time_source),
             filtered: running.filtered,
+            shortfall: running.shortfall,
         })
     }
 }

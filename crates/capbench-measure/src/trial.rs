@@ -157,8 +157,8 @@ pub struct CpuAccount {
     pub app_ns_per_packet_at_most: Option<f64>,
     /// The kernel's receive work per frame that reached the capture point.
     pub kernel_ns_per_packet: Option<f64>,
-    /// Application and kernel together per frame that reached the capture point. Certain where the two share a CPU,
-    /// because it is that CPU's busy time; else the sum of the two.
+    /// Application and kernel together per frame that reached the capture point: where the two share a CPU, that CPU's
+    /// busy time; else the sum of the two. Absent where other work ran on the CPU.
     pub total_ns_per_packet: Option<f64>,
     /// Whether application and kernel share a CPU whose kernel only samples, at the timer tick, which of the two runs:
     /// their sum is certain then, and how it divides is not.
@@ -189,7 +189,7 @@ pub struct CpuAccount {
     pub batches: u64,
     /// Frames per batch, mean.
     pub frames_per_batch: Option<f64>,
-    /// Frames per wait that brought frames, mean: the batch per wake-up.
+    /// Frames per voluntary context switch, mean: the batch per wake-up. Absent when it never slept.
     pub frames_per_wakeup: Option<f64>,
     /// Share of the host's CPU time that the hypervisor took away while frames were sent.
     pub steal_ratio: Option<f64>,
@@ -207,6 +207,8 @@ pub struct TrialResult {
     pub profile: Profile,
     /// Sizes as the kernel granted them, and where times come from.
     pub running: String,
+    /// What the generator turned out to be.
+    pub generator: String,
     /// Intended load in frames per second; absent at maximum load.
     pub intended_pps: Option<f64>,
     /// Intended length of the sending phase in seconds.
@@ -274,6 +276,8 @@ pub struct Measured {
     pub lateness: Option<LatenessSummary>,
     /// What the method turned out to be.
     pub running: String,
+    /// What the generator turned out to be.
+    pub generator: String,
     /// Share of the kernel's receive work on its CPU.
     pub kernel_work_share: Option<f64>,
     /// Reasons for care.
@@ -310,13 +314,15 @@ impl Measured {
         cpu.kernel_ns_per_packet = per(cpu.kernel_ns, reached);
         cpu.total_ns_per_packet = per(cpu.total_ns, reached);
         cpu.frames_per_batch = (cpu.batches > 0).then(|| share(arrivals.read, cpu.batches));
-        let woken = cpu.waits.saturating_sub(cpu.empty_waits);
+        // Every wake-up is a context switch that the thread made because it waited.
+        let woken = cpu.voluntary_switches.unwrap_or(0);
         cpu.frames_per_wakeup = (woken > 0).then(|| share(arrivals.read, woken));
         TrialResult {
             number,
             phase,
             profile: profile.clone(),
             running: self.running,
+            generator: self.generator,
             intended_pps: load.pps(),
             duration_s: duration.as_secs_f64(),
             sending_s: self.sending.as_secs_f64(),
@@ -362,6 +368,22 @@ impl TrialResult {
     /// Places that lost sent frames, most first.
     pub fn losses(&self) -> Vec<(Place, u64)> {
         Ledger { entries: self.ledger.clone(), unexplained: self.unexplained }.losses()
+    }
+
+    /// Whether the method got the intended load, to a thousandth, and delivered all of it.
+    pub fn held_load(&self) -> bool {
+        let unsent = self.intended.saturating_sub(self.sent);
+        match self.verdict {
+            Verdict::Lossless => true,
+            Verdict::GeneratorLimited => unsent * 1000 <= self.intended,
+            Verdict::Lossy | Verdict::Invalid => false,
+        }
+    }
+
+    /// How far the CPU time per packet can be off because its clocks tick, in nanoseconds.
+    pub fn cpu_uncertainty_ns(&self) -> f64 {
+        let ticks = 2.0 * self.cpu.kernel_resolution_ns.unwrap_or(0) as f64;
+        ticks / self.delivered.max(1) as f64
     }
 
     /// Frames sent and not delivered.

@@ -32,6 +32,28 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// A failure that was reported already when it happened, with the code that it ends the process with.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    text: String,
+    code: u8,
+}
+
+impl Failure {
+    /// The failure of a part of a command.
+    pub fn of(error: &MeasureError) -> Self {
+        Self { text: format!("nothing could be measured: {error}"), code: of_measure(error) }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Failure {}
+
 /// Nothing could be measured because nothing of it runs here. Exit code 5.
 #[derive(Debug)]
 pub struct Unsupported(pub String);
@@ -118,6 +140,9 @@ fn of_error(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {
         if cause.is::<Usage>() {
             return USAGE;
+        }
+        if let Some(failure) = cause.downcast_ref::<Failure>() {
+            return failure.code;
         }
         if cause.is::<Unsupported>() {
             return UNSUPPORTED;

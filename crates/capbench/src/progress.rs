@@ -8,6 +8,7 @@ use capbench_measure::results::{Results, RunDirectory};
 use capbench_measure::trial::TrialResult;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::exit::Failure;
 use crate::stop::Stop;
 
 /// The observer of a bench.
@@ -16,6 +17,8 @@ pub struct Recorder<'r> {
     pub directory: &'r RunDirectory,
     /// Results so far.
     pub results: Results,
+    /// Why set-ups could not be measured.
+    pub failures: Vec<Failure>,
     bar: ProgressBar,
     stop: Stop,
 }
@@ -29,7 +32,7 @@ impl<'r> Recorder<'r> {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self { directory, results, bar, stop }
+        Self { directory, results, failures: Vec::new(), bar, stop }
     }
 
     /// Takes the bar away.
@@ -53,6 +56,7 @@ impl Observer for Recorder<'_> {
     }
 
     fn skips(&mut self, what: &str, why: &MeasureError) {
+        self.failures.push(Failure::of(why));
         self.results.statements.push(format!("not measured: {what}: {why}"));
         self.bar.suspend(|| eprintln!("capbench: not measured: {what}: {why}"));
         self.bar.inc(1);

@@ -52,11 +52,9 @@ fn scene(text: &mut String, placement: &str, size: &SizeLabel, group: &[&TrialRe
         "at maximum load"
     };
     let _ = match common {
-        Some(pps) => writeln!(
-            text,
-            "  packets/s and loss {load}; CPU time per packet with all at {} packets/s",
-            thousands(pps)
-        ),
+        Some(pps) => {
+            writeln!(text, "  packets/s and loss {load}; CPU time per packet at {} packets/s", thousands(pps))
+        }
         None => writeln!(text, "  packets/s, loss and CPU time per packet {load}"),
     };
     let mut table =
@@ -66,20 +64,21 @@ fn scene(text: &mut String, placement: &str, size: &SizeLabel, group: &[&TrialRe
         if !methods.insert(trial.profile.method.as_str()) {
             continue;
         }
-        let cost = group
-            .iter()
-            .find(|other| {
+        let cost = match common {
+            Some(_) => group.iter().copied().find(|other| {
                 other.phase == Phase::CommonLoad
                     && other.profile.method == trial.profile.method
                     && other.intended_pps == common
-            })
-            .unwrap_or(trial);
+            }),
+            None => Some(*trial),
+        };
         table.row(row(trial, cost));
     }
     let _ = writeln!(text, "{table}");
 }
 
-fn row(trial: &TrialResult, cost: &TrialResult) -> Vec<String> {
+/// `cost` is the trial that CPU time was measured in, if there was one.
+fn row(trial: &TrialResult, cost: Option<&TrialResult>) -> Vec<String> {
     let number =
         |value: Option<f64>, digits: usize| value.map_or("-".into(), |value| format!("{value:.digits$}"));
     let losses = trial.losses();
@@ -90,14 +89,14 @@ fn row(trial: &TrialResult, cost: &TrialResult) -> Vec<String> {
         _ => "unknown".into(),
     };
     vec![
-        format!("  {}{}", trial.profile.method, mark(trial)),
+        format!("  {}{}", trial.profile.method, mark(&[Some(trial), cost])),
         thousands(trial.offered_pps),
         thousands(trial.delivered_pps),
         lost(trial),
         place,
-        application(cost),
-        number(cost.cpu.total_ns_per_packet, 0),
-        number(cost.cpu.busy_cores, 2),
+        cost.map_or("-".into(), application),
+        number(cost.and_then(|trial| trial.cpu.total_ns_per_packet), 0),
+        number(cost.and_then(|trial| trial.cpu.busy_cores), 2),
     ]
 }
 
@@ -113,8 +112,9 @@ fn application(trial: &TrialResult) -> String {
 }
 
 /// A star for trials whose numbers are to be taken with care; the findings say why.
-fn mark(trial: &TrialResult) -> &'static str {
-    if !trial.noise.is_empty() || trial.verdict == Verdict::Invalid { "*" } else { "" }
+fn mark(trials: &[Option<&TrialResult>]) -> &'static str {
+    let is_doubtful = |trial: &&TrialResult| !trial.noise.is_empty() || trial.verdict == Verdict::Invalid;
+    if trials.iter().flatten().any(is_doubtful) { "*" } else { "" }
 }
 
 /// Share lost of what was sent. Never "0" unless it is none.

@@ -36,7 +36,9 @@ const CPU_KEYS: [&str; 3] = ["app_ns_per_packet", "kernel_ns_per_packet", "busy_
 
 /// Runs a bench, in a namespace if one is given, and returns its trials, all of them checked.
 fn trials(place: Option<&Place>, command: &mut Command, out: &Path) -> Vec<Value> {
-    let ended = Running::start(place, command.arg("--out").arg(out)).end().success();
+    let ended = Running::start(place, command.arg("--out").arg(out)).end();
+    // On a host that does other things meanwhile, the generator may have been the limit of every trial (4).
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
     assert!(ended.out.contains("Findings") && ended.out.contains("results.json"), "{ended:#?}");
     let trials = saved(out);
     for trial in &trials {

@@ -57,6 +57,7 @@ impl FrameSlots {
                     FrameVersion::V2 => "kernel, software",
                 },
                 vlan_metadata: version == FrameVersion::V2,
+                shortfall: None,
                 filtered,
             },
             context,

@@ -69,6 +69,7 @@ impl PacketV3 {
                 ),
                 time_source: "kernel, software",
                 vlan_metadata: true,
+                shortfall: None,
                 filtered,
             },
             context,

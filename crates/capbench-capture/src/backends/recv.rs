@@ -7,7 +7,7 @@ use capbench_sys::packet::{Frame, PacketSocket, ReceiveVector};
 use super::socket_setup::{COMMON_OPTIONS, Context, bind, probe, unbound};
 use crate::capture::{Batch, Capture, Running};
 use crate::counters::{Accumulator, Counters};
-use crate::error::Result;
+use crate::error::{CaptureError, Result};
 use crate::methods::Method;
 use crate::options::{ByteCount, CaptureOptions, Interface};
 use crate::wait::{WaitCounts, Waiter};
@@ -18,7 +18,7 @@ pub static METHOD: Method = Method {
     summary: "one recvmsg call per frame, copied from the socket's queue",
     privilege: "CAP_NET_RAW",
     options: &COMMON_OPTIONS,
-    check: |_, options| options.checked_ring().map(drop),
+    check,
     supported: || probe(None),
 };
 
@@ -74,6 +74,23 @@ impl Batch for Received<'_> {
     }
 }
 
+/// Whether the receive buffer can be.
+pub(super) fn check(_: &Interface, options: &CaptureOptions) -> Result<()> {
+    buffer(options).map(drop)
+}
+
+/// The receive buffer to ask for, in bytes.
+fn buffer(options: &CaptureOptions) -> Result<u32> {
+    let ring = options.checked_ring()?;
+    match u32::try_from(ring.0) {
+        Ok(bytes) if bytes <= i32::MAX as u32 / 2 => Ok(bytes),
+        _ => Err(CaptureError::Option {
+            option: "--ring",
+            reason: format!("{ring} is more than a receive buffer can be, 1023MiB; use a method with a ring"),
+        }),
+    }
+}
+
 /// What `recv` and `recvmmsg` share: a socket, its buffers and how to wait.
 #[derive(Debug)]
 pub(super) struct SocketReader {
@@ -97,7 +114,8 @@ impl SocketReader {
         let fail = |source| context.fail(source);
         let ring = options.checked_ring()?;
         let (socket, filtered) = unbound(&context, interface, options)?;
-        let granted = socket.set_receive_buffer(u32::try_from(ring.0).unwrap_or(u32::MAX)).map_err(fail)?;
+        // The kernel doubles what is asked, for its own overhead (socket(7)).
+        let granted = socket.set_receive_buffer(buffer(options)?).map_err(fail)?;
         socket.set_auxiliary_data().map_err(fail)?;
         socket.set_timestamps().map_err(fail)?;
         bind(&context, &socket, interface)?;
@@ -117,6 +135,12 @@ impl SocketReader {
                 ),
                 time_source: "kernel, software (SO_TIMESTAMPNS)",
                 vlan_metadata: true,
+                shortfall: (u64::from(granted) < 2 * ring.0).then(|| {
+                    format!(
+                        "its receive buffer is {} of the {ring} asked for: raise net.core.rmem_max or run as root",
+                        ByteCount(u64::from(granted) / 2)
+                    )
+                }),
                 filtered,
             },
             context,

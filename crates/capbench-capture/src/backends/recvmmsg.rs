@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::recv::{Received, SocketReader};
+use super::recv::{Received, SocketReader, check};
 use super::socket_setup::{COMMON_OPTIONS, probe};
 use crate::capture::{Capture, Running};
 use crate::counters::Counters;
@@ -17,7 +17,7 @@ pub static METHOD: Method = Method {
     summary: "up to 64 frames per recvmmsg call, copied from the socket's queue",
     privilege: "CAP_NET_RAW",
     options: &COMMON_OPTIONS,
-    check: |_, options| options.checked_ring().map(drop),
+    check,
     supported: || probe(None),
 };
 

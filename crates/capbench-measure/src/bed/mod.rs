@@ -17,7 +17,7 @@ use std::sync::Arc;
 use capbench_sys::host::{CpuId, NetNamespace};
 
 use crate::Result;
-use crate::links::Links;
+use crate::links::{Link, Links};
 pub use kernel_work::{KernelWork, KernelWorkReport};
 pub use placement::Placement;
 pub use privilege::{Privilege, prepare_process};
@@ -46,6 +46,7 @@ pub struct Bed {
     transmit: Side,
     receive: Side,
     kernel_work: Option<KernelWorkReport>,
+    is_virtual: bool,
 }
 
 impl Bed {
@@ -69,7 +70,9 @@ impl Bed {
         let links = Arc::new(Links::of_current_namespace()?);
         let [transmit, receive] = [transmit, receive].map(|name| guard::check(&links, name, isolated));
         let side = |link| Side::new(Arc::clone(&namespace), Arc::clone(&links), link);
-        Ok(Self { transmit: side(transmit?), receive: side(receive?), kernel_work: None })
+        let (transmit, receive) = (transmit?, receive?);
+        let is_virtual = is_pair(&transmit, &receive);
+        Ok(Self { transmit: side(transmit), receive: side(receive), kernel_work: None, is_virtual })
     }
 
     /// The interface that frames are sent on.
@@ -82,9 +85,10 @@ impl Bed {
         &self.receive
     }
 
-    /// Whether the link exists in this host's memory only; its rates are then not those of a network card.
+    /// Whether the sides are the two ends of a veth pair, which exists in this host's memory only: its rates are not those
+    /// of a network card, and it drops what the receiver has no room for.
     pub fn is_virtual(&self) -> bool {
-        self.kernel_work.is_some()
+        self.is_virtual
     }
 
     /// How the place of the kernel's receive work was set and read back; `None` on real interfaces, where the host's
@@ -96,12 +100,18 @@ impl Bed {
 
 impl Drop for Bed {
     fn drop(&mut self) {
-        if self.is_virtual() {
-            // The kernel would delete the pair with the namespaces, but later, within the next trial. A failure means
+        if self.kernel_work.is_some() {
+            // The pair is the bed's own. The kernel would delete the pair with the namespaces, but later, within the next trial. A failure means
             // that it is gone already.
             let _ = self.transmit.links().delete(self.transmit.name());
         }
     }
+}
+
+/// Whether two interfaces are the ends of one veth pair.
+fn is_pair(one: &Link, other: &Link) -> bool {
+    let is_veth = |link: &Link| link.kind.as_deref() == Some("veth");
+    is_veth(one) && is_veth(other) && one.tied_to == Some(other.index) && other.tied_to == Some(one.index)
 }
 
 /// Writes a CPU as its number.

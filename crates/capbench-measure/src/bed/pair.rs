@@ -49,7 +49,7 @@ pub(super) fn make(options: &BedOptions) -> Result<Bed> {
         &receiving.sysfs,
         receiving.default_mask_set,
     )?;
-    Ok(Bed { transmit, receive, kernel_work: Some(report) })
+    Ok(Bed { transmit, receive, kernel_work: Some(report), is_virtual: true })
 }
 
 impl Place {

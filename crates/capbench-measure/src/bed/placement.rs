@@ -43,6 +43,18 @@ impl Placement {
         Ok(Self::other_of(&affinity::allowed_cpus()?))
     }
 
+    /// As [`Placement::other`], with the kernel's work left on the generator's CPU: for hosts that let this process place
+    /// it nowhere else.
+    ///
+    /// # Errors
+    /// As [`Placement::same`].
+    pub fn other_in_sender_context() -> Result<Self> {
+        let allowed = affinity::allowed_cpus()?;
+        let generator = first(&allowed);
+        let application = allowed.get(1).copied().unwrap_or(generator);
+        Ok(Self::stated("other", generator, generator, application))
+    }
+
     /// The CPUs that the user wants.
     ///
     /// # Errors

@@ -28,7 +28,11 @@ const NEXT_HOP_LEN: usize = 8;
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
+const IFLA_LINK: u16 = 5;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_INFO_KIND: u16 = 1;
 const IFLA_STATS64: u16 = 23;
+const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_XDP: u16 = 43;
 const IFLA_XDP_ATTACHED: u16 = 2;
 
@@ -64,6 +68,10 @@ pub struct Link {
     pub promiscuous: bool,
     /// A broadcast medium such as Ethernet (IFF_BROADCAST).
     pub broadcast: bool,
+    /// Its kind as the kernel names it, `veth` for example; `None` for network cards.
+    pub kind: Option<String>,
+    /// The interface that it is tied to: the peer of a veth, if that is in the same namespace.
+    pub tied_to: Option<InterfaceIndex>,
     /// Whether a BPF program sits at the driver; `None` where the kernel does not tell.
     pub xdp: Option<XdpAttachment>,
     /// Its counters; `None` where the kernel sent none.
@@ -111,6 +119,13 @@ pub(super) fn link(answer: &Answer) -> Option<Link> {
         no_arp: flags & IFF_NOARP != 0,
         promiscuous: flags & IFF_PROMISC != 0,
         broadcast: flags & IFF_BROADCAST != 0,
+        kind: attribute(attributes, IFLA_LINKINFO)
+            .and_then(|info| attribute(info, IFLA_INFO_KIND))
+            .map(|kind| String::from_utf8_lossy(kind).trim_end_matches('\0').to_owned()),
+        tied_to: attribute(attributes, IFLA_LINK)
+            .filter(|_| attribute(attributes, IFLA_LINK_NETNSID).is_none())
+            .and_then(|index| u32_at(index, 0))
+            .and_then(InterfaceIndex::new),
         xdp: attribute(attributes, IFLA_XDP).and_then(xdp),
         stats: attribute(attributes, IFLA_STATS64).and_then(LinkStats::parse),
     })

@@ -6,7 +6,7 @@ use capbench_capture::{CaptureOptions, Direction};
 use capbench_sys::host::CpuId;
 use capbench_traffic::report::SendReport;
 
-use crate::accounts::cpu::CpuWindow;
+use crate::accounts::cpu::{CpuWindow, tick_ns};
 use crate::accounts::irqtime::IrqAccounting;
 use crate::accounts::kernel_work::{KernelWorkSnapshot, application_time};
 use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot, kernel_cpu_bounds};
@@ -19,6 +19,9 @@ use crate::trial::{CpuAccount, Measured};
 
 /// Below this share on the chosen CPU, the kernel's receive work was not where the placement says.
 const PLACED: f64 = 0.9;
+
+/// Share of a CPU's busy time beyond what the trial can have used that is taken for somebody else's work.
+const FOREIGN: f64 = 0.05;
 
 /// The application's result, and what its verification costs per frame.
 pub(super) struct Outcome {
@@ -66,7 +69,7 @@ impl Account<'_> {
         let share =
             kernel_cpu_bounds(&self.before.softnet, &self.after.softnet, self.placement.kernel, sent.sent)
                 .map(|bounds| *bounds.start());
-        let mut noise = self.noise(&window, share, sent);
+        let mut noise = self.noise(&window, share, sent, received);
         let cpu = self.cpu(&window, outcome, &mut noise)?;
         Ok(Measured {
             intended: sent.intended,
@@ -80,6 +83,7 @@ impl Account<'_> {
             kernel_work_share: share,
             noise,
             counters: counters(transmit, receive, &softnet, sent, received),
+            ..Measured::default()
         })
     }
 
@@ -96,15 +100,9 @@ impl Account<'_> {
             unsent: sent.unsent,
             repeated: sent.refused_repeated,
             transmit_drops: transmit.map(|stats| stats.tx_dropped + stats.tx_errors),
-            link_drops: receive.map(|stats| {
-                stats.rx_missed_errors
-                    + stats.rx_fifo_errors
-                    + stats.rx_over_errors
-                    + stats.rx_crc_errors
-                    + stats.rx_length_errors
-                    + stats.rx_frame_errors
-            }),
+            link_drops: receive.as_ref().map(hardware_losses),
             backlog_drops: Some(softnet.iter().map(|cpu| cpu.dropped).sum()),
+            receive_drops: receive.as_ref().map(|stats| stats.rx_dropped),
             virtual_pair: self.bed.is_virtual(),
             xdp_attached: self.after.receive.xdp.map(|xdp| xdp != XdpAttachment::Detached),
             filter_drops: received.filtered && self.capture.direction == Direction::Out,
@@ -121,15 +119,30 @@ impl Account<'_> {
         [self.placement.generator, self.placement.kernel, self.placement.application]
     }
 
-    fn noise(&self, window: &CpuWindow, share: Option<f64>, sent: &SendReport) -> Vec<String> {
+    /// One tick of stolen time is a large share of a short trial, and proves nothing.
+    fn is_more_than_a_tick(&self, window: &CpuWindow) -> bool {
+        let tick_ns = tick_ns().unwrap_or_default();
+        self.cpus().iter().filter_map(|cpu| window.of(*cpu)).any(|times| times.steal_ns > tick_ns)
+    }
+
+    fn noise(
+        &self,
+        window: &CpuWindow,
+        share: Option<f64>,
+        sent: &SendReport,
+        received: &Received,
+    ) -> Vec<String> {
         let mut noise = Vec::new();
-        if window.is_noisy(&self.cpus()) == Some(true) {
+        if window.is_noisy(&self.cpus()) == Some(true) && self.is_more_than_a_tick(window) {
             noise.push("the hypervisor took CPU time away while it ran (steal)".to_string());
         }
         if share.is_some_and(|share| share < PLACED) {
             noise.push(
                 "another CPU than the placement's received packets, of this trial or of the host".to_string(),
             );
+        }
+        if let Some(shortfall) = &received.shortfall {
+            noise.push(shortfall.clone());
         }
         if sent.in_flight > 0 {
             noise.push("frames were left in the transmit ring at its end".to_string());
@@ -154,7 +167,15 @@ impl Account<'_> {
         }
         // The generator's CPU is always busy: where it does the kernel's work, that has to be told apart by its kind.
         let total_ns = if is_shared && self.placement.kernel != self.placement.generator {
-            received.kernel.busy_ns_since(&self.start)
+            let busy_ns = received.kernel.busy_ns_since(&self.start);
+            let most_ns =
+                kernel.as_ref().map(|kernel| received.cpu_ns + kernel.total_ns() + 2 * kernel.resolution_ns);
+            let is_foreign =
+                busy_ns.zip(most_ns).is_some_and(|(busy, most)| busy as f64 > most as f64 * (1.0 + FOREIGN));
+            if is_foreign {
+                noise.push("other work than the trial's kept its CPU busy, so its cost is unknown".into());
+            }
+            busy_ns.filter(|_| !is_foreign)
         } else {
             kernel.as_ref().map(|kernel| received.cpu_ns + kernel.total_ns())
         };
@@ -179,6 +200,13 @@ impl Account<'_> {
             ..CpuAccount::default()
         })
     }
+}
+
+/// What the receiving hardware lost. Drivers report one lack of room as missed, FIFO or overrun error, some of them as
+/// two of these: the largest counts.
+fn hardware_losses(stats: &LinkStats) -> u64 {
+    let no_room = stats.rx_missed_errors.max(stats.rx_fifo_errors).max(stats.rx_over_errors);
+    no_room + stats.rx_crc_errors + stats.rx_length_errors + stats.rx_frame_errors
 }
 
 fn link_delta(before: Option<LinkStats>, after: Option<LinkStats>) -> Option<LinkStats> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use capbench_capture::Interface;
+use capbench_traffic::layout::FrameLayout;
 use capbench_traffic::plan::FramePlan;
 use capbench_traffic::stamp::TrialId;
 use capbench_traffic::units::Mtu;
@@ -62,7 +63,7 @@ impl LiveLaboratory {
     }
 
     /// The bed for a placement: the one in use, or a new one.
-    fn bed(&mut self, choice: PlacementChoice) -> Result<(Arc<Bed>, Placement)> {
+    fn bed(&mut self, choice: PlacementChoice, layout: FrameLayout) -> Result<(Arc<Bed>, Placement)> {
         if let Some((current, bed, placement)) = &self.bed
             && *current == choice
         {
@@ -78,17 +79,35 @@ impl LiveLaboratory {
                         Placement::custom(generator, kernel, application)?
                     }
                 };
-                let options = BedOptions { mtu: mtu.0, kernel_work: placement.kernel_work() };
-                (Bed::virtual_pair(&options)?, placement)
+                let make = |placement: &Placement| {
+                    Bed::virtual_pair(&BedOptions { mtu: mtu.0, kernel_work: placement.kernel_work() })
+                };
+                match make(&placement) {
+                    // Its statement says what that means for the load.
+                    Err(MeasureError::Unsupported { .. }) if choice == PlacementChoice::Other => {
+                        let placement = Placement::other_in_sender_context()?;
+                        (make(&placement)?, placement)
+                    }
+                    made => (made?, placement),
+                }
             }
             Path::Interfaces { transmit, receive, isolated } => {
                 let bed = Bed::real(transmit, receive, *isolated)?;
-                let placement = scout::placement(&bed, choice)?;
+                let placement = scout::placement(&bed, choice, layout)?;
                 (bed, placement)
             }
         };
         let bed = Arc::new(bed);
-        let statement = format!("placement {choice}: {}", placement.statement);
+        let placed = bed.kernel_work().map_or(String::new(), |work| {
+            let read_back: Vec<_> = work.read_back.iter().flatten().map(ToString::to_string).collect();
+            let read_back = if read_back.is_empty() {
+                String::new()
+            } else {
+                format!(", read back: {}", read_back.join(","))
+            };
+            format!(" (set by {}{read_back})", work.set_by)
+        });
+        let statement = format!("placement {choice}: {}{placed}", placement.statement);
         if !self.statements.contains(&statement) {
             self.statements.push(statement);
         }
@@ -100,7 +119,7 @@ impl LiveLaboratory {
 impl Laboratory for LiveLaboratory {
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
         let method = capbench_capture::methods::find(&setup.method)?;
-        let (bed, placement) = self.bed(setup.placement)?;
+        let (bed, placement) = self.bed(setup.placement, setup.layout)?;
         let side = bed.receive_side();
         // Where it will run: an ordinary user has the privilege in the bed's namespaces only.
         side.run(|| (method.supported)())?
@@ -142,7 +161,7 @@ impl Laboratory for LiveLaboratory {
 
     fn statements(&self) -> Vec<String> {
         let mut statements = self.statements.clone();
-        if matches!(self.path, Path::Virtual { .. }) {
+        if self.bed.as_ref().is_some_and(|(_, bed, _)| bed.is_virtual()) {
             statements.push("the link is virtual (veth): its rates are not those of a network card".into());
         }
         statements

@@ -90,7 +90,12 @@ impl Trial for LiveTrial<'_> {
             after,
         };
         let sent = sent?;
-        let measured = account.join(&sent.report, &outcome?)?;
+        let mut measured = account.join(&sent.report, &outcome?)?;
+        if load.pps().is_some() {
+            // A phase with a plan lasts as long as its plan, also when its last frame is gone a period before the end.
+            measured.sending = measured.sending.max(duration);
+        }
+        measured.generator = sent.generator.clone();
         let profile = self.profile_after(&sent);
         Ok(measured.result(*self.trials, Phase::FixedLoad, &profile, load, duration))
     }
@@ -108,8 +113,9 @@ impl LiveTrial<'_> {
         if self.bed.is_virtual() && profile.load_independent && !sent.outruns {
             profile.load_independent = false;
             profile.load_depends_because = Some(
-                "the generator's send buffer holds fewer frames than the receiver's backlog, so a slow receiver slows \
-                 it; raise net.core.wmem_max or run as root"
+                "the generator's send buffer and ring hold fewer frames than the receiver's backlog, or its size \
+                 (net.core.netdev_max_backlog) is unknown, so a slow receiver may slow it; a larger net.core.wmem_max \
+                 or root may help"
                     .into(),
             );
         }
@@ -143,7 +149,7 @@ impl LiveTrial<'_> {
                 stop: &stop,
                 ready,
                 probe,
-                quiet: setup.quiet,
+                quiet: quiet(&setup),
             };
             let received = open_with(&setup.method, &interface, &setup.capture, application)??;
             Ok(Outcome { received, verify_ns })
@@ -175,7 +181,8 @@ impl LiveTrial<'_> {
                 stream: StreamId(0),
                 start,
             };
-            Ok(Sent { report: opened.sender.send(&job)?, outruns: opened.facts.outruns(&config) })
+            let (generator, outruns) = (opened.facts.to_string(), opened.facts.outruns(&config));
+            Ok(Sent { report: opened.sender.send(&job)?, generator, outruns })
         });
         match is_ready.recv() {
             Ok(()) => Ok(RunningSender { thread, go }),
@@ -184,9 +191,10 @@ impl LiveTrial<'_> {
     }
 }
 
-/// The generator's account, and whether a slow receiver cannot have slowed it.
+/// The generator's account, what it is, and whether a slow receiver cannot have slowed it.
 struct Sent {
     report: SendReport,
+    generator: String,
     outruns: bool,
 }
 
@@ -203,6 +211,11 @@ impl RunningSender {
         let _ = self.go.send(Instant::now() + HEAD_START);
         join(self.thread)
     }
+}
+
+/// How long nothing may come. A partly filled V3 block comes up to its retire timeout late.
+fn quiet(setup: &Setup) -> Duration {
+    setup.quiet.max(2 * setup.capture.retire_timeout + Duration::from_millis(20))
 }
 
 fn is_missing_frames(sent: &Result<Sent>, outcome: &Result<Outcome>) -> bool {

@@ -25,14 +25,18 @@ const FRAMES: u64 = 2000;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The CPUs for a choice, given where the kernel's work was found.
-pub(super) fn placement(bed: &Bed, choice: PlacementChoice) -> Result<Placement> {
+pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout) -> Result<Placement> {
     let before = SoftnetSnapshot::read()?;
-    send(bed)?;
+    send(bed, layout)?;
     let after = SoftnetSnapshot::read()?;
-    let kernel = busiest_kernel_cpu(&before, &after).map(|(cpu, _)| cpu);
+    let (kernel, _) = busiest_kernel_cpu(&before, &after).ok_or_else(|| MeasureError::Interface {
+        interface: bed.receive_side().name().into(),
+        reason: format!(
+            "received nothing of what was sent on {}; are they connected?",
+            bed.transmit_side().name()
+        ),
+    })?;
     let allowed = affinity::allowed_cpus()?;
-    let fallback = allowed.first().copied().unwrap_or(CpuId::new(0));
-    let kernel = kernel.unwrap_or(fallback);
     let other_than = |taken: &[CpuId]| allowed.iter().copied().find(|cpu| !taken.contains(cpu));
     let application = match choice {
         PlacementChoice::Same => kernel,
@@ -63,10 +67,10 @@ pub(super) fn placement(bed: &Bed, choice: PlacementChoice) -> Result<Placement>
 }
 
 /// Sends frames of a trial that does not exist, and waits until the receiving interface has counted them.
-fn send(bed: &Bed) -> Result<()> {
+fn send(bed: &Bed, layout: FrameLayout) -> Result<()> {
     let side = bed.transmit_side();
-    let sizes = Sizes::Fixed(FrameSize::LEAST);
-    let plan = FramePlan::new(FrameLayout::default(), sizes, Mtu(side.mtu()))?;
+    let sizes = Sizes::Fixed(layout.minimum_size().max(FrameSize::LEAST));
+    let plan = FramePlan::new(layout, sizes, Mtu(side.mtu()))?;
     let config = TransmitConfig::for_plan(side.index(), &plan, Refusal::Repeat);
     let counted = || -> Result<u64> { Ok(bed.receive_side().stats()?.map_or(0, |stats| stats.rx_packets)) };
     let before = counted()?;

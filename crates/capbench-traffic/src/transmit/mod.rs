@@ -13,6 +13,7 @@ use crate::units::FrameSize;
 use capbench_sys::host::InterfaceIndex;
 use capbench_sys::packet::{PacketSocket, Protocol};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::ops::AddAssign;
 
 pub use packet_tx::PacketTx;
@@ -29,11 +30,10 @@ const MOST_SEND_BUFFER: u32 = 1 << 28;
 const DEFAULT_BACKLOG: u32 = 1000;
 
 /// How many frames a CPU's backlog takes from one sender on this host.
-fn host_backlog() -> u32 {
+fn host_backlog() -> Option<u32> {
     std::fs::read_to_string("/proc/sys/net/core/netdev_max_backlog")
         .ok()
         .and_then(|text| text.trim().parse().ok())
-        .unwrap_or(DEFAULT_BACKLOG)
 }
 
 /// More frames than a backlog can hold: its input queue and the part that is being processed (`process_backlog` of
@@ -191,8 +191,9 @@ pub struct TransmitConfig {
     pub ring_slots: u32,
     /// What to do with refused frames.
     pub refusal: Refusal,
-    /// Frames that the receiver's backlog can hold (`net.core.netdev_max_backlog`).
-    pub backlog: u32,
+    /// Frames that the receiver's backlog can hold (`net.core.netdev_max_backlog`); `None` where that cannot be read, as
+    /// in containers.
+    pub backlog: Option<u32>,
 }
 
 impl TransmitConfig {
@@ -201,7 +202,10 @@ impl TransmitConfig {
     pub fn for_plan(interface: InterfaceIndex, plan: &FramePlan, refusal: Refusal) -> Self {
         let backlog = host_backlog();
         let batch = 64;
-        let in_flight = outrun(backlog).saturating_add(2 * batch as u32).next_power_of_two().min(MOST_SLOTS);
+        let in_flight = outrun(backlog.unwrap_or(DEFAULT_BACKLOG))
+            .saturating_add(2 * batch as u32)
+            .next_power_of_two()
+            .min(MOST_SLOTS);
         let largest = plan.sizes().largest();
         Self {
             interface,
@@ -269,11 +273,22 @@ pub struct TransmitFacts {
     pub in_flight: u32,
 }
 
+impl fmt::Display for TransmitFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "batches of {}, send buffer {} octets", self.batch, self.send_buffer_bytes)?;
+        if let Some(slots) = self.ring_slots {
+            write!(f, ", ring of {slots} slots")?;
+        }
+        write!(f, ", up to {} frames on their way", self.in_flight)?;
+        f.write_str(if self.qdisc_bypass { ", past the queueing discipline" } else { "" })
+    }
+}
+
 impl TransmitFacts {
-    /// Whether more frames can be on their way than the receiver's backlog holds. Where they cannot, a slow receiver
-    /// slows the sender, and the offered load depends on it.
+    /// Whether more frames can be on their way than the receiver's backlog is known to hold. Where not, a slow receiver
+    /// may slow the sender, and the offered load depends on it.
     pub fn outruns(&self, config: &TransmitConfig) -> bool {
-        self.in_flight > outrun(config.backlog)
+        config.backlog.is_some_and(|backlog| self.in_flight > outrun(backlog))
     }
 }
 

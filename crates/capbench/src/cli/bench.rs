@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::capture::CaptureFlags;
 use super::positive_duration;
-use super::traffic::TrafficFlags;
+use super::traffic::{LayoutFlags, transmit};
 
 /// What to compare.
 #[derive(Args, Clone, Debug)]
@@ -75,8 +75,11 @@ pub struct BenchFlags {
     /// Print the plan with its estimated time and stop
     #[arg(long)]
     pub dry_run: bool,
+    /// Transmit method: sendto, sendmmsg or packet-tx
+    #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
+    pub transmit: String,
     #[command(flatten)]
-    pub traffic: TrafficFlags,
+    pub layout: LayoutFlags,
     #[command(flatten)]
     pub capture: CaptureFlags,
 }

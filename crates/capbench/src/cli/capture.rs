@@ -6,6 +6,7 @@ use capbench_capture::{ByteCount, CaptureOptions, Direction, SnapLength};
 use clap::Args;
 
 use super::duration;
+use crate::exit::Usage;
 
 /// How to capture.
 #[derive(Args, Clone, Debug)]
@@ -38,6 +39,35 @@ pub struct CaptureFlags {
 }
 
 impl CaptureFlags {
+    /// Refuses flags that the only method asked for does not heed, and tells of those that some methods do not.
+    pub fn check_heeded(&self, methods: &[String]) -> anyhow::Result<()> {
+        let given = [
+            ("--block", self.block.is_some()),
+            ("--frame", self.frame.is_some()),
+            ("--retire-timeout", self.retire_timeout.is_some()),
+        ];
+        for (flag, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+            let mut deaf = Vec::new();
+            for name in methods {
+                let method = capbench_capture::methods::find(name)?;
+                if !method.options.contains(&flag) {
+                    deaf.push(method.name);
+                }
+            }
+            if deaf.len() == methods.len() {
+                return Err(Usage(format!(
+                    "{flag}: {} does not heed it; see capbench methods",
+                    deaf.join(", ")
+                ))
+                .into());
+            }
+            if !deaf.is_empty() {
+                eprintln!("capbench: {} do not heed {flag}", deaf.join(", "));
+            }
+        }
+        Ok(())
+    }
+
     /// The options that the flags ask for.
     pub fn options(&self) -> CaptureOptions {
         let default = CaptureOptions::default();

@@ -33,7 +33,7 @@ pub struct CountFlags {
     pub json: bool,
     /// Headers of the frames to verify
     #[command(flatten)]
-    pub traffic: super::traffic::TrafficFlags,
+    pub layout: super::traffic::LayoutFlags,
     #[command(flatten)]
     pub capture: CaptureFlags,
 }

@@ -7,7 +7,7 @@ use capbench_traffic::{Pps, Sizes};
 use clap::Args;
 
 use super::positive_duration;
-use super::traffic::TrafficFlags;
+use super::traffic::{LayoutFlags, transmit};
 
 /// What to send, where and when.
 #[derive(Args, Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct SendFlags {
     #[arg(long, value_name = "SIZES", default_value = "64", conflicts_with = "dain_2004")]
     pub size: Sizes,
     /// The packets of Dain's measurement of 2004: TCP with 4 octets of payload, 58 octets without FCS
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["flows", "vlan", "ipv6", "tcp", "dst_mac"])]
     pub dain_2004: bool,
     /// CPU to send from
     #[arg(long, value_name = "CPU")]
@@ -54,6 +54,9 @@ pub struct SendFlags {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+    /// Transmit method: sendto, sendmmsg or packet-tx
+    #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
+    pub transmit: String,
     #[command(flatten)]
-    pub traffic: TrafficFlags,
+    pub layout: LayoutFlags,
 }

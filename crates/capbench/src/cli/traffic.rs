@@ -6,7 +6,7 @@ use clap::Args;
 /// Headers and flows.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Traffic")]
-pub struct TrafficFlags {
+pub struct LayoutFlags {
     /// Spread frames over so many flows
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = flows)]
     flows: u32,
@@ -22,9 +22,6 @@ pub struct TrafficFlags {
     /// Destination Ethernet address [default: that of another host, so that the receiver's stack drops early]
     #[arg(long, value_name = "MAC")]
     dst_mac: Option<MacAddress>,
-    /// Transmit method: sendto, sendmmsg or packet-tx
-    #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
-    pub transmit: String,
 }
 
 fn flows(text: &str) -> Result<u32, String> {
@@ -32,13 +29,19 @@ fn flows(text: &str) -> Result<u32, String> {
     Flows::new(number).map(Flows::get).map_err(|error| error.to_string())
 }
 
-fn transmit(text: &str) -> Result<String, String> {
+/// Reads the name of a transmit method.
+pub fn transmit(text: &str) -> Result<String, String> {
     capbench_traffic::transmit::method(text)
         .map(|method| method.name.to_string())
         .map_err(|error| error.to_string())
 }
 
-impl TrafficFlags {
+impl LayoutFlags {
+    /// Whether any of the flags was given.
+    pub fn is_given(&self) -> bool {
+        self.flows != 1 || self.vlan.is_some() || self.ipv6 || self.tcp || self.dst_mac.is_some()
+    }
+
     /// The headers that the flags ask for.
     pub fn layout(&self) -> anyhow::Result<FrameLayout> {
         let default = FrameLayout::default();

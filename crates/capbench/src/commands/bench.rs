@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use capbench_capture::METHODS;
+use capbench_capture::{Direction, METHODS};
 use capbench_measure::bed::{Placement, prepare_process};
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::environment::Environment;
@@ -18,7 +18,7 @@ use capbench_sys::host::CpuId;
 use capbench_traffic::{FrameSize, Mtu, Recogniser, Sizes, TrialId};
 
 use crate::cli::bench::BenchFlags;
-use crate::exit::{Exit, Unsupported, print};
+use crate::exit::{Exit, Unsupported, Usage, print};
 use crate::progress::Recorder;
 use crate::stop::Stop;
 use crate::summary;
@@ -55,8 +55,11 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     let outcome = plan.run(&mut laboratory, &mut recorder);
     recorder.finish();
     let outcome = outcome?;
-    let mut results = recorder.results;
-    results.complete = !outcome.stopped;
+    let (mut results, failures) = (recorder.results, recorder.failures);
+    if let Some(failure) = failures.first().filter(|_| results.trials.is_empty() && !outcome.stopped) {
+        return Err(failure.clone().into());
+    }
+    results.complete = !outcome.stopped && failures.is_empty();
     results.statements.extend(laboratory.statements());
     results.findings = findings::find(&results.trials);
     directory.save(&results)?;
@@ -67,18 +70,24 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
 /// The plan that the flags ask for, without a look at the host.
 fn plan(flags: &BenchFlags) -> Result<BenchPlan> {
     let all: Vec<String> = METHODS.iter().map(|method| method.name.to_string()).collect();
-    let methods = if flags.method.iter().any(|name| name == "all") { all } else { flags.method.clone() };
-    for name in &methods {
+    for name in flags.method.iter().filter(|name| *name != "all") {
         capbench_capture::methods::find(name)?;
     }
+    let methods = if flags.method.iter().any(|name| name == "all") { all } else { flags.method.clone() };
+    flags.capture.check_heeded(&methods)?;
     let default = |octets: u32| FrameSize::new(octets).map(Sizes::Fixed);
     let sizes = match (flags.size.is_empty(), flags.quick) {
         (false, _) => flags.size.clone(),
         (true, true) => vec![default(64)?],
         (true, false) => vec![default(64)?, default(512)?, default(1518)?],
     };
-    let layout = flags.traffic.layout()?;
+    let layout = flags.layout.layout()?;
     let capture = flags.capture.options();
+    if capture.direction == Direction::Out {
+        return Err(
+            Usage("--direction out: nothing is sent on the interface that is captured on".into()).into()
+        );
+    }
     let snap = capture.snap_length;
     // Found out before anything is made, as below: whether stamps are captured, without which no frame can be told.
     Recogniser::new(TrialId(0), &layout, snap.cuts().then(|| snap.octets()))?;
@@ -87,7 +96,9 @@ fn plan(flags: &BenchFlags) -> Result<BenchPlan> {
         .into_iter()
         .map(|sizes| {
             // Found out before anything is made: whether headers and stamp fit, and the frame into the MTU.
-            capbench_traffic::FramePlan::new(layout, sizes.clone(), Mtu(flags.mtu))?;
+            // The MTU of real interfaces is asked for later.
+            let mtu = if flags.tx.is_some() { Mtu(u32::from(u16::MAX)) } else { Mtu(flags.mtu) };
+            capbench_traffic::FramePlan::new(layout, sizes.clone(), mtu)?;
             Ok(Setup {
                 method: String::new(),
                 label: label(&sizes),
@@ -96,7 +107,7 @@ fn plan(flags: &BenchFlags) -> Result<BenchPlan> {
                 placement: PlacementChoice::Same,
                 work: flags.work,
                 capture: capture.clone(),
-                transmit: flags.traffic.transmit.clone(),
+                transmit: flags.transmit.clone(),
                 quiet,
             })
         })
@@ -156,7 +167,7 @@ fn describe(plan: &BenchPlan, flags: &BenchFlags) -> String {
         sizes.join(", "),
         placements.join(", "),
         flags.work,
-        flags.traffic.transmit,
+        flags.transmit,
         plan.trials(),
         plan.duration,
         plan.estimate().as_secs_f64()
@@ -230,7 +241,7 @@ fn report(results: &Results, directory: &RunDirectory) -> String {
     text.push_str(&summary::legend(&results.trials));
     text.push_str(&summary::findings(&results.findings));
     if !results.complete {
-        text.push_str("\nStopped: the trials above are those that were finished.\n");
+        text.push_str("\nNot complete: the trials above are those that were finished.\n");
     }
     text.push_str(&format!("\nSaved in {}: results.json, trials.csv\n", directory.path().display()));
     text

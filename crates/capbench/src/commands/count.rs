@@ -13,7 +13,7 @@ use capbench_traffic::{Recogniser, TrialId};
 use serde_json::json;
 
 use crate::cli::count::CountFlags;
-use crate::exit::Exit;
+use crate::exit::{Exit, Usage};
 use crate::stop::Stop;
 
 /// How long one wait for frames lasts; bounds how late a line or the end comes.
@@ -22,6 +22,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// Runs the command.
 pub fn run(flags: &CountFlags) -> Result<Exit> {
     capbench_capture::methods::find(&flags.method)?;
+    flags.capture.check_heeded(std::slice::from_ref(&flags.method))?;
     let options = flags.capture.options();
     let recogniser = recogniser(flags, options.snap_length)?;
     let side = Side::existing(&flags.interface)?;
@@ -40,8 +41,15 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
 }
 
 fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Recogniser>> {
-    let Some(trial) = flags.verify else { return Ok(None) };
-    let layout = flags.traffic.layout()?;
+    let Some(trial) = flags.verify else {
+        if flags.layout.is_given() {
+            return Err(
+                Usage("flags about headers say what --verify expects; give --verify, too".into()).into()
+            );
+        }
+        return Ok(None);
+    };
+    let layout = flags.layout.layout()?;
     Ok(Some(Recogniser::new(TrialId(trial), &layout, snap.cuts().then(|| snap.octets()))?))
 }
 
@@ -75,18 +83,23 @@ impl Visitor for Counter<'_> {
         let (mut packets, mut octets) = (0u64, 0u64);
         let limit = self.flags.count.unwrap_or(u64::MAX);
         let mut next_line = Duration::from_secs(1);
-        loop {
-            if let Some(batch) = capture.next_batch(TICK)? {
-                for frame in batch.frames() {
-                    packets += 1;
-                    octets += u64::from(frame.wire_length);
-                    if let Some(verifier) = &mut verifier {
-                        verifier.note(&frame);
-                    }
-                    if packets == limit {
-                        break;
+        let failure = loop {
+            match capture.next_batch(TICK) {
+                Ok(Some(batch)) => {
+                    for frame in batch.frames() {
+                        packets += 1;
+                        octets += u64::from(frame.wire_length);
+                        if let Some(verifier) = &mut verifier {
+                            verifier.note(&frame);
+                        }
+                        if packets == limit {
+                            break;
+                        }
                     }
                 }
+                Ok(None) => {}
+                // What was counted is told before the error is.
+                Err(error) => break Some(error),
             }
             let elapsed = start.elapsed();
             let over = packets >= limit
@@ -98,12 +111,13 @@ impl Visitor for Counter<'_> {
                 next_line = elapsed + Duration::from_secs(1);
             }
             if over {
-                break;
+                break None;
             }
-        }
+        };
         let cpu_ns = clock::thread_cpu_ns() - cpu_start;
         let arrivals = verifier.map(|verifier| verifier.arrivals());
-        lines.close(packets, octets, capture.counters()?, cpu_ns, arrivals)
+        lines.close(packets, octets, capture.counters()?, cpu_ns, arrivals)?;
+        failure.map_or(Ok(()), |error| Err(error.into()))
     }
 }
 

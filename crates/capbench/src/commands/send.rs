@@ -36,7 +36,7 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     let stop = Stop::install()?;
     let flag = stop.flag();
     let config = TransmitConfig::for_plan(side.index(), &plan, Refusal::Repeat);
-    let mut opened = (transmit::method(&flags.traffic.transmit)?.open)(&config)?;
+    let mut opened = (transmit::method(&flags.transmit)?.open)(&config)?;
     let job = SendJob {
         plan: &plan,
         schedule: &schedule,
@@ -72,7 +72,7 @@ fn plan(flags: &SendFlags, mtu: Mtu) -> Result<FramePlan> {
     if flags.dain_2004 {
         return Ok(FramePlan::dain_2004(mtu)?);
     }
-    let layout: FrameLayout = flags.traffic.layout()?;
+    let layout: FrameLayout = flags.layout.layout()?;
     Ok(FramePlan::new(layout, flags.size.clone(), mtu)?)
 }
 
@@ -102,8 +102,9 @@ fn describe(flags: &SendFlags, schedule: &Schedule) -> String {
     }
 }
 
+/// Frames per second from the first frame to the last: one interval fewer than frames.
 fn rate(report: &SendReport) -> f64 {
-    report.sent as f64 / report.elapsed.as_secs_f64().max(1e-9)
+    report.sent.saturating_sub(1) as f64 / report.elapsed.as_secs_f64().max(1e-9)
 }
 
 fn as_text(report: &SendReport) -> String {
