@@ -14,14 +14,14 @@ use capbench_measure::MeasureError;
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::Place;
-use capbench_measure::live::{LiveLaboratory, Path};
+use capbench_measure::live::{LiveLaboratory, Path, ReceiveBy};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::simulated;
 use capbench_measure::trial::{Load, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity, identity};
 use capbench_traffic::{Mtu, Pps};
-use network::{eventually, privileged};
+use network::{eventually, in_turn, privileged};
 
 fn is_root() -> bool {
     let root = identity::effective().uid == 0;
@@ -32,7 +32,10 @@ fn is_root() -> bool {
 }
 
 fn laboratory() -> LiveLaboratory {
-    laboratory_of(Path::Virtual { mtu: Mtu(1500) }, Arc::new(AtomicBool::new(false)))
+    laboratory_of(
+        Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps },
+        Arc::new(AtomicBool::new(false)),
+    )
 }
 
 fn laboratory_of(path: Path, stop: Arc<AtomicBool>) -> LiveLaboratory {
@@ -80,6 +83,7 @@ fn root_at_maximum_load_nothing_is_unexplained() {
     if !is_root() {
         return;
     }
+    let _turn = in_turn();
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
         for method in METHODS {
@@ -99,6 +103,7 @@ fn root_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() {
     if !is_root() {
         return;
     }
+    let _turn = in_turn();
     let mut laboratory = laboratory();
     let rate = Load::Rate(Pps::new(300_000.0).unwrap());
     for method in METHODS {
@@ -122,6 +127,7 @@ fn root_trials_back_to_back_never_see_each_others_frames() {
     if !is_root() {
         return;
     }
+    let _turn = in_turn();
     let mut laboratory = laboratory();
     // An overload leaves as much as possible behind; what follows at a low load must not see any of it.
     for method in METHODS {
@@ -146,23 +152,22 @@ fn root_cpus_of_the_users_choice_are_used() {
     if !is_root() {
         return;
     }
+    let _turn = in_turn();
     let cpus = affinity::allowed_cpus().unwrap();
     let (first, last) = (cpus[0], cpus[cpus.len() - 1]);
     let choice = PlacementChoice::Custom { generator: last, kernel: first, application: first };
-    let trial = run(
-        &mut laboratory(),
-        &setup("packet-v3", choice),
-        Load::Rate(Pps::new(20_000.0).unwrap()),
-        Duration::from_millis(100),
-    );
-    assert_balanced(&trial);
-    assert_eq!(trial.profile.placement, "custom");
-    assert_eq!(
-        (trial.profile.cpus.generator, trial.profile.cpus.application),
-        (last.number(), first.number())
-    );
-    // Foreign packets of the host can only lower the share that is certain.
-    assert!(trial.kernel_work_share.unwrap() > 0.5, "{:?}", trial.kernel_work_share);
+    let mut laboratory = laboratory();
+    let rate = Load::Rate(Pps::new(20_000.0).unwrap());
+    // What else the host receives can only lower the share that is certain; one undisturbed trial will do.
+    let placed = (0..10).any(|_| {
+        let trial = run(&mut laboratory, &setup("packet-v3", choice), rate, Duration::from_millis(100));
+        assert_balanced(&trial);
+        let cpus = trial.profile.cpus;
+        assert_eq!(trial.profile.placement, "custom");
+        assert_eq!((cpus.generator, cpus.application), (last.number(), first.number()));
+        trial.kernel_work_share.unwrap() > 0.5
+    });
+    assert!(placed, "the kernel's receive work is done on CPU {first}");
 }
 
 #[test]
@@ -170,8 +175,9 @@ fn root_a_stopped_trial_ends_soon() {
     if !is_root() {
         return;
     }
+    let _turn = in_turn();
     let stop = Arc::new(AtomicBool::new(true));
-    let mut laboratory = laboratory_of(Path::Virtual { mtu: Mtu(1500) }, stop);
+    let mut laboratory = laboratory_of(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }, stop);
     let begun = std::time::Instant::now();
     let _ = laboratory
         .prepare(&setup("packet-v3", PlacementChoice::Same))
@@ -212,8 +218,10 @@ fn root_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
     if !privileged("root_what_a_trial_leaves_that_was_given_up_reaches_no_other") {
         return;
     }
+    let _turn = in_turn();
     let stop = Arc::<AtomicBool>::default();
-    let mut laboratory = laboratory_of(Path::Virtual { mtu: Mtu(1500) }, Arc::clone(&stop));
+    let mut laboratory =
+        laboratory_of(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }, Arc::clone(&stop));
     for method in METHODS {
         for transmit in ["packet-tx", "sendmmsg", "sendto"] {
             let idle = Setup { transmit: transmit.into(), ..setup(method.name, PlacementChoice::Same) };
@@ -235,6 +243,7 @@ fn root_trials_run_between_interfaces_that_are_there() {
     if !privileged("root_trials_run_between_interfaces_that_are_there") {
         return;
     }
+    let _turn = in_turn();
     let place = network::Place::with_pair();
     let laboratory = |isolated| {
         let path = Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated };
@@ -251,7 +260,10 @@ fn root_trials_run_between_interfaces_that_are_there() {
                 assert_eq!((trial.sent > 0, trial.delivered), (true, trial.sent), "{}", method.name);
             }
             let statements = laboratory.statements();
-            assert!(statements.iter().all(|statement| !statement.contains("virtual")), "{statements:?}");
+            assert!(
+                statements.iter().any(|statement| statement.contains("virtual (veth)")),
+                "{statements:?}"
+            );
         }
         place.ip("address add 198.18.0.1/24 dev right");
         let setup = setup("recv", PlacementChoice::Same);
@@ -269,6 +281,7 @@ fn root_a_cpu_that_is_not_there_is_refused() {
     if !privileged("root_a_cpu_that_is_not_there_is_refused") {
         return;
     }
+    let _turn = in_turn();
     let (absent, first) = (CpuId::new(99_999), affinity::allowed_cpus().unwrap()[0]);
     let custom = PlacementChoice::Custom { generator: first, kernel: absent, application: first };
     let refused = laboratory().prepare(&setup("recv", custom)).map(drop).unwrap_err();

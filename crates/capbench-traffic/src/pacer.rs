@@ -3,7 +3,7 @@
 //! The pacer reads the clock, hands over all frames that are due in one batch, and spins while none is due. It never
 //! sleeps: the shortest sleep is longer than the distance of two frames.
 
-use crate::error::Result;
+use crate::error::{Result, TrafficError};
 use crate::plan::{FramePlan, PlannedFrames};
 use crate::report::{Lateness, SendReport};
 use crate::schedule::{PlannedTimes, Schedule};
@@ -54,21 +54,22 @@ pub struct SendJob<'a> {
 /// begun before the end is finished.
 ///
 /// # Errors
-/// A schedule that does not fit into the stamp, or a failure of the transmit method other than a full queue.
+/// A schedule that does not fit into the stamp. A failure of the transmit method other than a full queue ends the phase
+/// and stands in the report, beside what was sent until then.
 pub fn run<T: Transmit + ?Sized>(job: &SendJob<'_>, transmit: &mut T) -> Result<SendReport> {
     job.schedule.check(job.limits.duration.unwrap_or_default())?;
     let mut phase = Phase::new(job, transmit);
-    let planned = match job.schedule.times() {
+    let (failure, planned) = match job.schedule.times() {
         Some(mut times) => {
-            phase.follow(&mut times)?;
-            phase.planned(times)
+            let failure = phase.follow(&mut times).err();
+            (failure, phase.planned(times))
         }
         None => {
-            phase.go()?;
-            job.limits.frames.filter(|_| job.limits.duration.is_none())
+            let failure = phase.go().err();
+            (failure, job.limits.frames.filter(|_| job.limits.duration.is_none()))
         }
     };
-    phase.report(planned)
+    phase.report(planned, failure)
 }
 
 /// A sending phase under way.
@@ -245,7 +246,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
         Some(count)
     }
 
-    fn report(mut self, planned: Option<u64>) -> Result<SendReport> {
+    fn report(mut self, planned: Option<u64>, failure: Option<TrafficError>) -> Result<SendReport> {
         let finish = self.transmit.finish()?;
         if finish.handed.sent() > 0 {
             self.last_ns = self.now_ns().unwrap_or(self.last_ns);
@@ -268,6 +269,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
             octets,
             elapsed: Duration::from_nanos(self.last_ns),
             lateness: self.lateness,
+            failure,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! What a sender did: every intended frame is in exactly one of its counts.
 
+use crate::error::TrafficError;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 const LATEST_NS: u64 = 3_600_000_000_000;
 
 /// The account of a sending phase. `intended = unsent + sent` and `sent = accepted + refused_lost`.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct SendReport {
     /// Frames that were to be sent.
     pub intended: u64,
@@ -31,6 +32,8 @@ pub struct SendReport {
     pub elapsed: Duration,
     /// How late frames were handed over, by their plan; empty where nothing was planned.
     pub lateness: Lateness,
+    /// Why the phase ended before its time, for example because the interface went down.
+    pub failure: Option<TrafficError>,
 }
 
 /// How long after its planned time each frame had been handed over (the return of the call that did it, even if the

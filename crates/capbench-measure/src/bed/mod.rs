@@ -91,6 +91,11 @@ impl Bed {
         self.is_virtual
     }
 
+    /// Whether a NAPI thread of its own polls the receiving interface, as the bed set it up.
+    pub fn polls_by_thread(&self) -> bool {
+        matches!(self.kernel_work.as_ref().map(|work| work.asked), Some(KernelWork::ThreadedNapi(_)))
+    }
+
     /// How the place of the kernel's receive work was set and read back; `None` on real interfaces, where the host's
     /// own settings decide and [`crate::accounts::softnet::busiest_kernel_cpu`] finds the place out.
     pub fn kernel_work(&self) -> Option<&KernelWorkReport> {

@@ -4,6 +4,7 @@ mod account;
 mod run;
 mod scout;
 
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -14,7 +15,7 @@ use capbench_traffic::stamp::TrialId;
 use capbench_traffic::units::Mtu;
 
 use crate::accounts::irqtime::IrqAccounting;
-use crate::bed::{Bed, BedOptions, Placement};
+use crate::bed::{Bed, BedOptions, KernelWork, Placement};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::placement::PlacementChoice;
@@ -27,6 +28,8 @@ pub enum Path {
     Virtual {
         /// Its MTU.
         mtu: Mtu,
+        /// How the kernel's receive work is brought to its CPU.
+        receive_by: ReceiveBy,
     },
     /// Interfaces of this host.
     Interfaces {
@@ -37,6 +40,27 @@ pub enum Path {
         /// The user's word that nothing else is on the link (RFC 6815).
         isolated: bool,
     },
+}
+
+/// How the kernel's receive work on a virtual link is brought to the CPU that a placement wants it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveBy {
+    /// Receive packet steering: the softirq of that CPU. The generator keeps its rate whatever the receiver does.
+    Rps,
+    /// A NAPI thread that is pinned there, and that the scheduler shares the CPU out to.
+    NapiThread,
+}
+
+impl FromStr for ReceiveBy {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "rps" => Ok(Self::Rps),
+            "napi" => Ok(Self::NapiThread),
+            _ => Err(format!("\"{text}\" is no way to receive; rps and napi are")),
+        }
+    }
 }
 
 /// Runs trials on a path.
@@ -71,7 +95,7 @@ impl LiveLaboratory {
         }
         self.bed = None;
         let (bed, placement) = match &self.path {
-            Path::Virtual { mtu } => {
+            Path::Virtual { mtu, receive_by } => {
                 let placement = match choice {
                     PlacementChoice::Same => Placement::same()?,
                     PlacementChoice::Other => Placement::other()?,
@@ -80,7 +104,11 @@ impl LiveLaboratory {
                     }
                 };
                 let make = |placement: &Placement| {
-                    Bed::virtual_pair(&BedOptions { mtu: mtu.0, kernel_work: placement.kernel_work() })
+                    let kernel_work = match (receive_by, placement.kernel_work()) {
+                        (ReceiveBy::NapiThread, KernelWork::Rps(cpu)) => KernelWork::ThreadedNapi(cpu),
+                        (_, other) => other,
+                    };
+                    Bed::virtual_pair(&BedOptions { mtu: mtu.0, kernel_work })
                 };
                 match make(&placement) {
                     // Its statement says what that means for the load.

@@ -59,7 +59,8 @@ impl Trial for LiveTrial<'_> {
             Load::Rate(rate) => Schedule::Constant(rate),
             Load::Maximum => Schedule::Maximum,
         };
-        let probe = KernelWorkProbe::new(self.placement.kernel, None);
+        let napi = self.bed.polls_by_thread().then(|| self.bed.receive_side().name());
+        let probe = KernelWorkProbe::new(self.placement.kernel, napi);
         let before = Snapshot::take(&self.bed)?;
         let progress = Arc::new(Progress::default());
         let (receiver, is_ready) = self.start_receiver(Arc::clone(&progress), probe.clone())?;
@@ -182,7 +183,9 @@ impl LiveTrial<'_> {
                 start,
             };
             let (generator, outruns) = (opened.facts.to_string(), opened.facts.outruns(&config));
-            Ok(Sent { report: opened.sender.send(&job)?, generator, outruns })
+            let mut report = opened.sender.send(&job)?;
+            report.failure.take().map_or(Ok(()), Err)?;
+            Ok(Sent { report, generator, outruns })
         });
         match is_ready.recv() {
             Ok(()) => Ok(RunningSender { thread, go }),

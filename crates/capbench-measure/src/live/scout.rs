@@ -84,8 +84,7 @@ fn send(bed: &Bed, layout: FrameLayout) -> Result<()> {
             stream: StreamId(0),
             start: Instant::now(),
         };
-        opened.sender.send(&job)?;
-        Ok(())
+        opened.sender.send(&job)?.failure.map_or(Ok(()), |failure| Err(failure.into()))
     })??;
     let start = Instant::now();
     while counted()? < before + FRAMES && start.elapsed() < PATIENCE {

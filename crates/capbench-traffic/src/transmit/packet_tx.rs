@@ -57,8 +57,14 @@ impl PacketTx {
     fn kick(&mut self) -> Result<Handed> {
         let mut handed = Handed::default();
         loop {
-            let kick = self.ring.kick(&self.socket)?;
+            let kick = self.ring.kick(&self.socket);
             handed.accepted += self.taken()?;
+            let kick = match kick {
+                Ok(kick) => kick,
+                // What was taken before is told first; the failure comes again at the next kick.
+                Err(_) if handed.sent() > 0 => return Ok(handed),
+                Err(error) => return Err(error.into()),
+            };
             match (kick, self.refusal) {
                 (Kick::Done, _) => return Ok(handed),
                 (Kick::Refused, Refusal::Repeat) => {
@@ -105,7 +111,11 @@ impl Transmit for PacketTx {
         let mut finish = Finish::default();
         let begun = Instant::now();
         while self.ring.pending() > 0 && begun.elapsed() < LAST_WAIT {
-            finish.handed += self.kick()?;
+            match self.kick() {
+                Ok(handed) => finish.handed += handed,
+                // An interface that is down takes nothing any more; what is left is withdrawn and counted below.
+                Err(_) => break,
+            }
         }
         finish.handed.accepted += self.taken()?;
         finish.withdrawn = u64::from(self.ring.withdraw()?.saturating_sub(self.given_up));

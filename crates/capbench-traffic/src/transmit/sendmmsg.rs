@@ -50,9 +50,12 @@ impl Transmit for Sendmmsg {
         let mut next = 0;
         while next < lengths.len() {
             // The kernel stops at the first frame that it refuses and says how many came before it.
-            let count = match self.vector.send(&self.socket, next..lengths.len())? {
-                Sent::Frames(count) => count,
-                Sent::Refused => 0,
+            let count = match self.vector.send(&self.socket, next..lengths.len()) {
+                Ok(Sent::Frames(count)) => count,
+                Ok(Sent::Refused) => 0,
+                // What was taken before is told first; the failure comes again at the next call.
+                Err(_) if handed.sent() > 0 => return Ok(handed),
+                Err(error) => return Err(error.into()),
             };
             handed.accepted += count as u64;
             next += count;

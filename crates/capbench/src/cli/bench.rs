@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use capbench_measure::live::ReceiveBy;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::work::WorkModel;
 use capbench_traffic::{Pps, Sizes};
@@ -60,6 +61,9 @@ pub struct BenchFlags {
     #[arg(long, value_name = "OCTETS", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(68..=65535),
           conflicts_with_all = ["tx", "rx"])]
     pub mtu: u32,
+    /// How the virtual link's kernel work gets to its CPU: rps (softirq) or napi (a pinned NAPI thread; root only)
+    #[arg(long, value_name = "WAY", default_value = "rps", conflicts_with_all = ["tx", "rx"])]
+    pub receive_by: ReceiveBy,
     /// Send on this interface instead of a virtual link; the link must be isolated (RFC 6815)
     #[arg(long, value_name = "IF", requires = "rx")]
     pub tx: Option<String>,

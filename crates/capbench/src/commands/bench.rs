@@ -145,7 +145,7 @@ fn path(flags: &BenchFlags) -> Path {
             receive: receive.clone(),
             isolated: flags.isolated,
         },
-        _ => Path::Virtual { mtu: Mtu(flags.mtu) },
+        _ => Path::Virtual { mtu: Mtu(flags.mtu), receive_by: flags.receive_by },
     }
 }
 
@@ -157,7 +157,7 @@ fn describe(plan: &BenchPlan, flags: &BenchFlags) -> String {
         None => "maximum load, then one load that all methods can hold".into(),
     };
     let path = match path(flags) {
-        Path::Virtual { mtu } => format!("a veth pair of its own, MTU {}", mtu.0),
+        Path::Virtual { mtu, .. } => format!("a veth pair of its own, MTU {}", mtu.0),
         Path::Interfaces { transmit, receive, .. } => format!("{transmit} to {receive}"),
     };
     format!(

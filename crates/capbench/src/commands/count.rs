@@ -19,6 +19,9 @@ use crate::stop::Stop;
 /// How long one wait for frames lasts; bounds how late a line or the end comes.
 const TICK: Duration = Duration::from_millis(50);
 
+/// How long frames are looked for after the method failed, as it does when its interface goes down.
+const LAST_LOOK: Duration = Duration::from_millis(200);
+
 /// Runs the command.
 pub fn run(flags: &CountFlags) -> Result<Exit> {
     capbench_capture::methods::find(&flags.method)?;
@@ -83,7 +86,8 @@ impl Visitor for Counter<'_> {
         let (mut packets, mut octets) = (0u64, 0u64);
         let limit = self.flags.count.unwrap_or(u64::MAX);
         let mut next_line = Duration::from_secs(1);
-        let failure = loop {
+        let mut failure = None;
+        loop {
             match capture.next_batch(TICK) {
                 Ok(Some(batch)) => {
                     for frame in batch.frames() {
@@ -98,11 +102,17 @@ impl Visitor for Counter<'_> {
                     }
                 }
                 Ok(None) => {}
-                // What was counted is told before the error is.
-                Err(error) => break Some(error),
+                // What the method still holds is counted, and told, before the error is.
+                Err(error) => match failure {
+                    None => failure = Some((error, Instant::now())),
+                    Some(_) => break,
+                },
             }
             let elapsed = start.elapsed();
-            let over = packets >= limit
+            let drained =
+                failure.as_ref().is_some_and(|(_, since): &(_, Instant)| since.elapsed() >= LAST_LOOK);
+            let over = drained
+                || packets >= limit
                 || self.stop.is_wanted()
                 || self.flags.duration.is_some_and(|duration| elapsed >= duration);
             if elapsed >= next_line || over {
@@ -111,13 +121,13 @@ impl Visitor for Counter<'_> {
                 next_line = elapsed + Duration::from_secs(1);
             }
             if over {
-                break None;
+                break;
             }
-        };
+        }
         let cpu_ns = clock::thread_cpu_ns() - cpu_start;
         let arrivals = verifier.map(|verifier| verifier.arrivals());
         lines.close(packets, octets, capture.counters()?, cpu_ns, arrivals)?;
-        failure.map_or(Ok(()), |error| Err(error.into()))
+        failure.map_or(Ok(()), |(error, _)| Err(error.into()))
     }
 }
 

@@ -51,6 +51,10 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     } else {
         as_text(&report)
     })?;
+    if let Some(failure) = report.failure {
+        // After the account of what was sent until then.
+        return Err(failure.into());
+    }
     if stop.is_wanted() {
         return Ok(Exit::Stopped(stop.signal()));
     }
@@ -145,5 +149,6 @@ fn as_json(report: &SendReport) -> serde_json::Value {
         "elapsed_s": report.elapsed.as_secs_f64(),
         "offered_pps": rate(report),
         "lateness": report.lateness.summary(),
+        "failure": report.failure.as_ref().map(ToString::to_string),
     })
 }
