@@ -179,7 +179,7 @@ fn root_a_ring_or_a_folder_that_cannot_be_ends_a_bench_before_it_begins() {
         return;
     }
     refused(USAGE, "bench --quick --ring 9999GiB", &["--ring 9999GiB", "memory"]);
-    refused(USAGE, "bench --quick --block 1000", &["--block", "page"]);
+    refused(USAGE, "bench --quick --method packet-v3 --block 1000", &["--block", "page"]);
     refused(FAILED, "bench --quick --out /proc/x", &["/proc/x", "--out"]);
     refused(FAILED, "bench --quick --out /dev/null/x", &["/dev/null/x", "--out"]);
     let taken = Scratch::new();
