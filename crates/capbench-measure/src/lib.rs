@@ -8,7 +8,7 @@
 //! | [`ledger`] | where each frame went |
 //! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
 //! | [`accounts`] | CPU time and kernel counters |
-//! | [`bench`] | the plan of the main job |
+//! | [`mod@bench`] | the plan of the main job |
 //! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
 
 #![forbid(unsafe_code)]

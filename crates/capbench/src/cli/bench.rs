@@ -73,7 +73,7 @@ pub struct BenchFlags {
     /// Nothing but this test is on the link of --tx and --rx, though they have addresses or a default route
     #[arg(long, requires = "tx")]
     pub isolated: bool,
-    /// Directory for results.json and trials.csv [default: capbench-results/bench-<UTC time>]
+    /// Directory for results.json and trials.csv [default: capbench-results/bench-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print the plan with its estimated time and stop
