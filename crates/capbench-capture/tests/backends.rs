@@ -299,6 +299,15 @@ fn root_promiscuous_mode_lasts_as_long_as_the_capture() {
     });
 }
 
+/// Ends what runs until then, also when the test fails.
+struct SetOnDrop<'f>(&'f AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn root_nothing_from_elsewhere_or_from_before_is_seen() {
     with_each_method("root_nothing_from_elsewhere_or_from_before_is_seen", |method, spaces| {
@@ -306,12 +315,13 @@ fn root_nothing_from_elsewhere_or_from_before_is_seen() {
         let (wire, elsewhere) = (Wire::new(&spaces.left), Wire::on(&spaces.right, "lo"));
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
+            let _end = SetOnDrop(&over);
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     elsewhere.send(&frame(RIGHT_MAC, 1, 60));
                 }
             });
-            for _ in 0..10 {
+            for _ in 0..4 {
                 wire.send(&frame(RIGHT_MAC, 2, 60));
                 let (seen, rest, accepted) = capture(&spaces.right, method, &options(), |probe| {
                     wire.send(&frame(RIGHT_MAC, 3, 60));
@@ -320,7 +330,6 @@ fn root_nothing_from_elsewhere_or_from_before_is_seen() {
                 let numbers: Vec<_> = seen.iter().map(|seen| seen.data[20]).collect();
                 assert_eq!((numbers, rest, accepted), (vec![3], 0, Some(1)), "{method}");
             }
-            over.store(true, Ordering::Relaxed);
         });
     });
 }
