@@ -199,21 +199,23 @@ fn frames_on_the_way() -> Option<u64> {
 
 /// A trial without end that is stopped while frames lie in every queue that there is.
 fn given_up(laboratory: &mut LiveLaboratory, setup: &Setup, stop: &AtomicBool) -> TrialResult {
-    let trial = thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut first = None;
-            let mut flow = |frames: u64| frames > *first.get_or_insert(frames) + 2000;
-            eventually("the trial's frames flow", || frames_on_the_way().is_some_and(&mut flow));
-            stop.store(true, Ordering::Relaxed);
+    for _ in 0..20 {
+        let trial = thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut first = None;
+                let mut flow = |frames: u64| frames > *first.get_or_insert(frames) + 5000;
+                eventually("the trial's frames flow", || frames_on_the_way().is_some_and(&mut flow));
+                stop.store(true, Ordering::Relaxed);
+            });
+            run(laboratory, setup, Load::Maximum, Duration::from_secs(60))
         });
-        run(laboratory, setup, Load::Maximum, Duration::from_secs(60))
-    });
-    stop.store(false, Ordering::Relaxed);
-    assert!(
-        trial.delivered < trial.sent,
-        "an application that takes 20 us a frame was not behind: {trial:#?}"
-    );
-    trial
+        stop.store(false, Ordering::Relaxed);
+        // A generator that hardly gets its CPU may be slower than any application.
+        if trial.delivered < trial.sent {
+            return trial;
+        }
+    }
+    panic!("an application that takes 20 us for a frame was never behind");
 }
 
 #[test]
@@ -227,7 +229,9 @@ fn root_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
         laboratory_of(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }, Arc::clone(&stop));
     for method in METHODS {
         for transmit in ["packet-tx", "sendmmsg", "sendto"] {
-            let idle = Setup { transmit: transmit.into(), ..setup(method.name, PlacementChoice::Same) };
+            let mut idle = Setup { transmit: transmit.into(), ..setup(method.name, PlacementChoice::Same) };
+            // A block is read to its end before anything else is looked at.
+            idle.capture.block = ByteCount(64 << 10);
             let busy = Setup { work: WorkModel::Nanoseconds(20_000), ..idle.clone() };
             let given_up = given_up(&mut laboratory, &busy, &stop);
             assert_eq!((given_up.foreign, given_up.duplicates, given_up.corrupt), (0, 0, 0), "{given_up:#?}");
