@@ -8,7 +8,7 @@ use capbench_traffic::report::SendReport;
 
 use crate::accounts::cpu::{CpuWindow, tick_ns};
 use crate::accounts::irqtime::IrqAccounting;
-use crate::accounts::kernel_work::{KernelWorkSnapshot, application_time};
+use crate::accounts::kernel_work::{KernelReceive, KernelWorkSnapshot, application_time};
 use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot, kernel_cpu_bounds};
 use crate::bed::{Bed, Placement, Side};
 use crate::error::Result;
@@ -20,7 +20,7 @@ use crate::trial::{CpuAccount, Measured};
 /// Below this share on the chosen CPU, the kernel's receive work was not where the placement says.
 const PLACED: f64 = 0.9;
 
-/// Share of a CPU's busy time beyond what the trial can have used that is taken for somebody else's work.
+/// Share of a CPU's busy time that threads other than the trial's may have without spoiling its account.
 const FOREIGN: f64 = 0.05;
 
 /// The application's result, and what its verification costs per frame.
@@ -150,6 +150,16 @@ impl Account<'_> {
         noise
     }
 
+    /// Whether somebody else's threads kept the application's CPU busy: time of threads on it, the kernel's interrupt work
+    /// aside, beyond what the trial's own were charged.
+    fn is_foreign(&self, received: &Received, kernel: Option<&KernelReceive>, busy_ns: u64) -> bool {
+        let times = received.kernel.cpus_since(&self.start).of(self.placement.application);
+        let (Some(times), Some(kernel)) = (times, kernel) else { return false };
+        let own_ns = received.cpu_ns + kernel.napi_threads_ns + 2 * kernel.resolution_ns;
+        let threads_ns = times.user_ns + times.nice_ns + times.system_ns;
+        threads_ns.saturating_sub(own_ns) as f64 > busy_ns as f64 * FOREIGN
+    }
+
     fn cpu(&self, window: &CpuWindow, outcome: &Outcome, noise: &mut Vec<String>) -> Result<CpuAccount> {
         let received = &outcome.received;
         let kernel = received.kernel.since(&self.start)?;
@@ -168,10 +178,7 @@ impl Account<'_> {
         // The generator's CPU is always busy: where it does the kernel's work, that has to be told apart by its kind.
         let total_ns = if is_shared && self.placement.kernel != self.placement.generator {
             let busy_ns = received.kernel.busy_ns_since(&self.start);
-            let most_ns =
-                kernel.as_ref().map(|kernel| received.cpu_ns + kernel.total_ns() + 2 * kernel.resolution_ns);
-            let is_foreign =
-                busy_ns.zip(most_ns).is_some_and(|(busy, most)| busy as f64 > most as f64 * (1.0 + FOREIGN));
+            let is_foreign = self.is_foreign(received, kernel.as_ref(), busy_ns.unwrap_or_default());
             if is_foreign {
                 noise.push("other work than the trial's kept its CPU busy, so its cost is unknown".into());
             }
