@@ -212,8 +212,9 @@ fn account(trials: &[TrialResult], findings: &mut Vec<Finding>) {
         let sent: u64 = trials.iter().map(|trial| trial.sent).sum();
         findings.push(Finding {
             text: format!(
-                "Every packet is accounted for: of {sent} sent in {} trials, unexplained is 0 in each.",
-                trials.len()
+                "Every packet is accounted for: of {sent} sent in {} trial{}, unexplained is 0 in each.",
+                trials.len(),
+                if trials.len() == 1 { "" } else { "s" }
             ),
             trials: trials.iter().map(|trial| trial.number).collect(),
         });
