@@ -346,6 +346,14 @@ mod tests {
             let ledger = evidence.book();
             let booked: u64 = ledger.entries.iter().filter_map(|entry| entry.count).sum();
             prop_assert_eq!(sent as i64, booked as i64 + delivered as i64 + ledger.unexplained);
+            // Each place holds its own counter, and what was not counted is unknown, not 0.
+            prop_assert_eq!(ledger.count(Place::Ring), ring);
+            prop_assert_eq!(ledger.count(Place::Unread).is_some(), accepted.is_some() && ring.is_some());
+            prop_assert_eq!(ledger.count(Place::Transmit).is_some(), transmit.is_some());
+            if let (true, Some(transmit), Some(_)) = (virtual_pair, transmit, backlog) {
+                let both = ledger.count(Place::Transmit).unwrap() + ledger.count(Place::Backlog).unwrap();
+                prop_assert_eq!(both, transmit.saturating_sub(repeated), "a frame is booked once");
+            }
         }
     }
 }

@@ -112,6 +112,7 @@ mod tests {
     fn root_a_view_shows_the_namespace_of_its_thread() {
         std::thread::spawn(|| {
             if let Err(error) = namespace::unshare_net() {
+                assert_eq!(error.errno(), Some(libc::EPERM), "{error}");
                 return eprintln!("skipped: {error}");
             }
             let view = SysfsView::of_current_namespace().unwrap();
