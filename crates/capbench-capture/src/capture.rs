@@ -6,6 +6,7 @@ use capbench_sys::packet::Frame;
 
 use crate::counters::Counters;
 use crate::error::Result;
+use crate::mark::Tally;
 use crate::wait::WaitCounts;
 
 /// An open capture.
@@ -31,6 +32,14 @@ pub trait Capture {
     /// When the kernel refuses to tell.
     fn counters(&mut self) -> Result<Counters>;
 
+    /// What it counted in the kernel, for methods that count frames where they are and hand none over.
+    ///
+    /// # Errors
+    /// When the kernel refuses to tell.
+    fn tally(&mut self) -> Result<Option<Tally>> {
+        Ok(None)
+    }
+
     /// How often it waited.
     fn waits(&self) -> WaitCounts;
 
@@ -49,6 +58,8 @@ pub trait Batch {
 pub struct Running {
     /// The method's name.
     pub method: &'static str,
+    /// What does the work, for example a library with its version, or the mode of XDP.
+    pub engine: String,
     /// Sizes as granted, for example `64 blocks of 1MiB, retire timeout 10 ms`.
     pub geometry: String,
     /// Where frame times come from.

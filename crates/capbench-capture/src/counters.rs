@@ -1,46 +1,120 @@
-//! Kernel counters of a packet socket. The kernel resets them whenever they are read, so they are read here and nowhere
-//! else, and accumulated in 64 bits.
+//! What a method counted since it was opened.
+
+use std::borrow::Cow;
 
 use capbench_sys::Result;
 use capbench_sys::packet::{PacketSocket, PacketStatistics};
 
-/// Counters since the capture was opened. Absent means that the method cannot tell; it does not mean 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Counters since the capture was opened, all of 64 bits and monotonic. Absent means that the method cannot tell; it does
+/// not mean 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames that passed the socket filter, those dropped for want of room included (`tp_packets`).
+    /// Frames that reached the method's capture point, those lost there in fill ring, ring and method queue included.
     pub accepted: Option<u64>,
-    /// Frames that passed the filter and found no room in ring or socket (`tp_drops`).
-    pub dropped: Option<u64>,
-    /// How often a V3 ring was found full: events, not frames (`tp_freeze_q_cnt`).
-    pub freezes: Option<u64>,
+    /// Where the method can lose frames, each place once. A place that is not listed is one that it does not have.
+    pub losses: Vec<Loss>,
+    /// The method's own counters by their own names, as they were read.
+    pub raw: Vec<(String, u64)>,
 }
 
-/// Accumulates `PACKET_STATISTICS`.
+/// Frames lost at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Where.
+    pub place: LossPlace,
+    /// How many; absent where the method cannot tell.
+    pub count: Option<u64>,
+    /// The counter that says so, or why there is none.
+    pub source: Cow<'static, str>,
+}
+
+/// Places that a method's own counters can speak of, in the order of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossPlace {
+    /// The receiving hardware had no room.
+    Link,
+    /// An XDP program did not hand it to the method, or a redirect failed.
+    Xdp,
+    /// A filter in front of the method.
+    Filter,
+    /// There was no free buffer to receive into: AF_XDP's fill ring was empty.
+    FillRing,
+    /// Ring or socket queue had no room.
+    Ring,
+    /// A queue of the method's own had no room.
+    MethodQueue,
+}
+
+impl LossPlace {
+    /// Whether frames lost there have reached the capture point and count as accepted.
+    pub fn is_accepted(self) -> bool {
+        matches!(self, Self::FillRing | Self::Ring | Self::MethodQueue)
+    }
+}
+
+impl Counters {
+    /// What was lost at a place, where the method knows.
+    pub fn lost_at(&self, place: LossPlace) -> Option<u64> {
+        self.losses.iter().find(|loss| loss.place == place)?.count
+    }
+
+    /// What was lost after it was accepted; `None` where a place cannot tell, or nothing is known of any.
+    pub fn dropped(&self) -> Option<u64> {
+        let mut lost =
+            self.losses.iter().filter(|loss| loss.place.is_accepted()).map(|loss| loss.count).peekable();
+        lost.peek()?;
+        lost.sum()
+    }
+
+    /// One of the method's own counters.
+    pub fn raw(&self, name: &str) -> Option<u64> {
+        self.raw.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+}
+
+/// Accumulates `PACKET_STATISTICS`. The kernel resets them whenever they are read, so they are read here and nowhere
+/// else, and accumulated in 64 bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Accumulator {
-    total: Counters,
+    packets: u64,
+    drops: u64,
+    freezes: Option<u64>,
 }
 
 impl Accumulator {
     /// Reads the socket's counters, which resets them, and returns the totals.
     pub(crate) fn read(&mut self, socket: &PacketSocket) -> Result<Counters> {
         self.add(socket.take_statistics()?);
-        Ok(self.total)
+        Ok(self.total())
     }
 
     fn add(&mut self, since: PacketStatistics) {
-        let plus = |total: Option<u64>, more: u32| Some(total.unwrap_or(0) + u64::from(more));
-        self.total.accepted = plus(self.total.accepted, since.packets);
-        self.total.dropped = plus(self.total.dropped, since.drops);
+        self.packets += u64::from(since.packets);
+        self.drops += u64::from(since.drops);
         if let Some(freezes) = since.freezes {
-            self.total.freezes = plus(self.total.freezes, freezes);
+            self.freezes = Some(self.freezes.unwrap_or(0) + u64::from(freezes));
+        }
+    }
+
+    fn total(&self) -> Counters {
+        let mut raw = vec![("tp_packets".into(), self.packets), ("tp_drops".into(), self.drops)];
+        // How often a V3 ring was found full: events, not frames.
+        raw.extend(self.freezes.map(|freezes| ("tp_freeze_q_cnt".into(), freezes)));
+        Counters {
+            accepted: Some(self.packets),
+            losses: vec![Loss {
+                place: LossPlace::Ring,
+                count: Some(self.drops),
+                source: "PACKET_STATISTICS: tp_drops".into(),
+            }],
+            raw,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Accumulator, Counters};
+    use super::{Accumulator, Counters, LossPlace};
     use capbench_sys::packet::PacketStatistics;
 
     #[test]
@@ -49,7 +123,9 @@ mod tests {
         for _ in 0..3 {
             sum.add(PacketStatistics { packets: u32::MAX, drops: 7, freezes: None });
         }
-        let expected = Counters { accepted: Some(3 * u64::from(u32::MAX)), dropped: Some(21), freezes: None };
-        assert_eq!(sum.total, expected);
+        let total = sum.total();
+        assert_eq!((total.accepted, total.dropped()), (Some(3 * u64::from(u32::MAX)), Some(21)));
+        assert_eq!((total.raw("tp_freeze_q_cnt"), total.lost_at(LossPlace::FillRing)), (None, None));
+        assert_eq!(Counters::default().dropped(), None);
     }
 }

@@ -35,6 +35,32 @@ pub enum CaptureError {
         /// Bytes available (`MemAvailable` of /proc/meminfo).
         available: super::ByteCount,
     },
+    /// What stands behind a method's name cannot be.
+    #[error("method {method}: {reason}")]
+    Spec {
+        /// The method as the user wrote it.
+        method: String,
+        /// What is wrong with it and what is possible.
+        reason: String,
+    },
+    /// Neither this host nor this interface can do what was asked. Nothing is done instead.
+    #[error("{method} on {interface}: {reason}")]
+    Unsupported {
+        /// The method as the user wrote it.
+        method: String,
+        /// The interface.
+        interface: String,
+        /// Why it cannot be, and what could be asked for instead.
+        reason: String,
+    },
+    /// A library that is opened at run time is not there, or is not what it should be.
+    #[error("{method}: {source}")]
+    Library {
+        /// The method as the user wrote it.
+        method: String,
+        /// Which library, and what is wrong with it.
+        source: SysError,
+    },
     /// An option that cannot be.
     #[error("{option}: {reason}")]
     Option {

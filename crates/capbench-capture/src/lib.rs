@@ -4,19 +4,22 @@
 //! |---|---|
 //! | [`capture`] | the trait: batches of frames, counters, what really runs |
 //! | [`methods`] | the table of methods; one row each |
+//! | [`spec`] | how a user names a method and its settings |
 //! | [`backends`] | one file per method |
 //! | [`options`] | what a user can set, checked before anything is opened |
-//! | [`counters`] | kernel counters that reset on read, accumulated in 64 bits in one place |
+//! | [`counters`] | what a method counted, by the place that lost it |
+//! | [`mark`] | the frames of a trial, for methods that count them where they are |
 //! | [`wait`] | spinning and polling |
 //!
 //! A frame is borrowed from its batch, a batch from its capture; dropping the batch gives the memory back:
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use capbench_capture::{Batch, Capture, CaptureOptions, Interface, backends::packet_v3::PacketV3};
+//! use capbench_capture::{Batch, Capture, CaptureOptions, Interface, MethodSpec, backends::packet_v3::PacketV3};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut capture = PacketV3::open(&Interface::of_name("eth0", 1500)?, &CaptureOptions::default())?;
+//! let (method, interface) = (MethodSpec::plain("packet-v3"), Interface::of_name("eth0", 1500)?);
+//! let mut capture = PacketV3::open(&method, &interface, &CaptureOptions::default())?;
 //! while let Some(batch) = capture.next_batch(Duration::from_millis(100))? {
 //!     for frame in batch.frames() {
 //!         println!("{} of {} octets", frame.data.len(), frame.wire_length);
@@ -32,14 +35,18 @@ pub mod capture;
 pub mod counters;
 pub mod error;
 mod filter;
+pub mod mark;
 pub mod methods;
 pub mod options;
+pub mod spec;
 pub mod wait;
 
 pub use capbench_sys::packet::{Frame, PacketType, VlanTag};
 pub use capture::{Batch, Capture, Running};
-pub use counters::Counters;
+pub use counters::{Counters, Loss, LossPlace};
 pub use error::CaptureError;
-pub use methods::{METHODS, Method, Visitor, open_with};
+pub use mark::{FrameMark, MaskedOctet, Tally};
+pub use methods::{CapturePoint, METHODS, Method, Visitor, open_with};
 pub use options::{ByteCount, CaptureOptions, Direction, Interface, SnapLength};
+pub use spec::{MethodSpec, Setting};
 pub use wait::WaitCounts;

@@ -4,6 +4,7 @@ use crate::backends::{packet_v1, packet_v2, packet_v3, recv, recvmmsg};
 use crate::capture::Capture;
 use crate::error::{CaptureError, Result};
 use crate::options::{CaptureOptions, Interface};
+use crate::spec::MethodSpec;
 
 /// What there is to know of a method before it runs.
 #[derive(Debug)]
@@ -16,10 +17,62 @@ pub struct Method {
     pub privilege: &'static str,
     /// The command line's options that it heeds.
     pub options: &'static [&'static str],
-    /// Whether its options can be, before anything is opened.
-    pub check: fn(&Interface, &CaptureOptions) -> Result<()>,
-    /// Whether it can run here, or why not.
-    pub supported: fn() -> std::result::Result<(), String>,
+    /// What can stand behind a colon after its name.
+    pub argument: Option<Argument>,
+    /// What can stand behind a plus sign after its name.
+    pub settings: &'static [SettingInfo],
+    /// Variants of it that differ in kind, so that a table of all methods has a row for each.
+    pub variants: &'static [&'static str],
+    /// Whether the main job runs it when no method is named.
+    pub in_default: bool,
+    /// What nobody has tried yet, and why; absent where everything is tested.
+    pub untested: Option<&'static str>,
+    /// Where on a frame's way it takes frames.
+    pub capture_point: fn(&MethodSpec) -> CapturePoint,
+    /// Whether its settings and options can be, before anything is opened.
+    pub check: fn(&MethodSpec, &Interface, &CaptureOptions) -> Result<()>,
+    /// Whether it can run in the calling thread's namespace, or why not.
+    pub supported: fn(&MethodSpec) -> std::result::Result<(), String>,
+}
+
+/// What stands behind the colon.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument {
+    /// How help writes it, for example `LIBRARY`.
+    pub placeholder: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// Whether the method is nothing without it.
+    pub required: bool,
+}
+
+/// A setting of a method.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// How help writes its value, if it takes one.
+    pub value: Option<&'static str>,
+    /// Whether the value can be left out.
+    pub optional: bool,
+    /// What it does.
+    pub summary: &'static str,
+}
+
+/// Where on a frame's way a method takes it, which decides who does the kernel's receive work in front of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapturePoint {
+    /// The network stack: after receive packet steering.
+    Stack,
+    /// The driver (native XDP): in its NAPI poll, before anything could be steered.
+    Driver,
+}
+
+impl CapturePoint {
+    /// [`Method::capture_point`] of methods that know only this one.
+    pub fn stack(_: &MethodSpec) -> Self {
+        Self::Stack
+    }
 }
 
 /// Work to be done with a capture whose method is known at run time only.
@@ -37,20 +90,21 @@ macro_rules! methods {
         /// All methods, in the order of tables.
         pub static METHODS: &[&Method] = &[$(&$module::METHOD),+];
 
-        /// Opens the method called `name` in the calling thread's namespace and hands it to `visitor`.
+        /// Opens a method in the calling thread's namespace and hands it to `visitor`.
         ///
         /// # Errors
-        /// An unknown name, or what opening the method says.
+        /// What [`find`] says of `spec`, or what opening the method says.
         pub fn open_with<V: Visitor>(
-            name: &str,
+            spec: &MethodSpec,
             interface: &Interface,
             options: &CaptureOptions,
             visitor: V,
         ) -> Result<V::Output> {
-            $(if name == $module::METHOD.name {
-                return Ok(visitor.visit($module::$type::open(interface, options)?));
+            find(spec)?;
+            $(if spec.name() == $module::METHOD.name {
+                return Ok(visitor.visit($module::$type::open(spec, interface, options)?));
             })+
-            Err(unknown(name))
+            Err(unknown(spec.name()))
         }
     };
 }
@@ -63,12 +117,15 @@ methods! {
     packet_v3::PacketV3,
 }
 
-/// The method called `name`.
+/// The method that `spec` names, when it knows all that is said about it.
 ///
 /// # Errors
-/// [`CaptureError::UnknownMethod`] with the names that there are.
-pub fn find(name: &str) -> Result<&'static Method> {
-    METHODS.iter().copied().find(|method| method.name == name).ok_or_else(|| unknown(name))
+/// [`CaptureError::UnknownMethod`] with the names that there are, or [`CaptureError::Spec`].
+pub fn find(spec: &MethodSpec) -> Result<&'static Method> {
+    let known = METHODS.iter().copied().find(|method| method.name == spec.name());
+    let method = known.ok_or_else(|| unknown(spec.name()))?;
+    spec.check(method)?;
+    Ok(method)
 }
 
 fn unknown(name: &str) -> CaptureError {
@@ -79,14 +136,17 @@ fn unknown(name: &str) -> CaptureError {
 #[cfg(test)]
 mod tests {
     use super::{METHODS, find};
+    use crate::spec::MethodSpec;
 
     #[test]
     fn names_are_unique_and_found() {
         for method in METHODS {
-            assert_eq!(find(method.name).unwrap().name, method.name);
+            if method.argument.is_none_or(|argument| !argument.required) {
+                assert_eq!(find(&MethodSpec::plain(method.name)).unwrap().name, method.name);
+            }
             assert_eq!(METHODS.iter().filter(|other| other.name == method.name).count(), 1);
         }
-        let text = find("packet-v4").unwrap_err().to_string();
+        let text = find(&MethodSpec::plain("packet-v4")).unwrap_err().to_string();
         assert!(text.contains("packet-v4") && text.contains("packet-v3"), "{text}");
     }
 }

@@ -8,6 +8,8 @@ use capbench_sys::SysError;
 use capbench_sys::host::interface::{InterfaceIndex, index_of};
 
 use crate::error::{CaptureError, Result};
+use crate::mark::FrameMark;
+use crate::spec::MethodSpec;
 
 /// A number of bytes. Written and read with binary suffixes: `64MiB`, `256KiB`, `4096`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -145,6 +147,8 @@ pub struct CaptureOptions {
     pub spin: Duration,
     /// Which frames.
     pub direction: Direction,
+    /// The trial's frames, for methods that count them where they are.
+    pub mark: Option<FrameMark>,
 }
 
 impl Default for CaptureOptions {
@@ -158,7 +162,47 @@ impl Default for CaptureOptions {
             promiscuous: true,
             spin: Duration::ZERO,
             direction: Direction::In,
+            mark: None,
         }
+    }
+}
+
+/// The value of a setting that is a length of time, such as `50us`, `1ms` or `2s`; `None` when it was given without.
+///
+/// # Errors
+/// [`CaptureError::Spec`] for anything else.
+pub fn duration_of(spec: &MethodSpec, setting: &str) -> Result<Option<Duration>> {
+    let Some(text) = spec.value(setting) else { return Ok(None) };
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let ns = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => 0,
+    };
+    match number.parse::<u64>().ok().and_then(|number| number.checked_mul(ns)) {
+        Some(ns) if ns > 0 => Ok(Some(Duration::from_nanos(ns))),
+        _ => Err(CaptureError::Spec {
+            method: spec.to_string(),
+            reason: format!("+{setting}={text} is no time; write for example +{setting}=50us or 1ms"),
+        }),
+    }
+}
+
+/// The value of a setting that is a number from `least` to `most`; `None` when it was given without.
+///
+/// # Errors
+/// [`CaptureError::Spec`] for anything else.
+pub fn number_of(spec: &MethodSpec, setting: &str, least: u32, most: u32) -> Result<Option<u32>> {
+    let Some(text) = spec.value(setting) else { return Ok(None) };
+    match text.parse().ok().filter(|number| (least..=most).contains(number)) {
+        Some(number) => Ok(Some(number)),
+        None => Err(CaptureError::Spec {
+            method: spec.to_string(),
+            reason: format!("+{setting}={text} is no number from {least} to {most}"),
+        }),
     }
 }
 

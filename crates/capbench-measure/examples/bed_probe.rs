@@ -51,7 +51,7 @@ fn show(bed: &Bed, generator: CpuId) -> Result<()> {
     let Some(report) = bed.kernel_work() else { return Ok(()) };
     let expected = match report.asked {
         KernelWork::SenderContext => generator,
-        KernelWork::Rps(cpu) | KernelWork::ThreadedNapi(cpu) => cpu,
+        KernelWork::Rps(cpu) | KernelWork::ThreadedNapi(cpu) | KernelWork::DeferredNapi(cpu) => cpu,
     };
     let before = (SoftnetSnapshot::read()?, bed.receive_side().stats()?);
     let (sent, seconds) = bed.transmit_side().run(|| flood(bed, generator))??;

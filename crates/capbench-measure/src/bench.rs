@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use capbench_capture::MethodSpec;
 use capbench_traffic::rates::Pps;
 
 use crate::error::{MeasureError, Result};
@@ -14,7 +15,7 @@ use crate::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
 #[derive(Clone, Debug)]
 pub struct BenchPlan {
     /// Methods, in the order of the table.
-    pub methods: Vec<String>,
+    pub methods: Vec<MethodSpec>,
     /// Set-ups without method and placement, one for each frame size.
     pub sizes: Vec<Setup>,
     /// Placements.
@@ -203,13 +204,15 @@ impl BenchPlan {
     }
 }
 
-fn describe(method: &str, size: &SizeLabel, placement: PlacementChoice, load: Load) -> String {
+fn describe(method: &MethodSpec, size: &SizeLabel, placement: PlacementChoice, load: Load) -> String {
     format!("{method}, {size} B, {placement}, {load}")
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use capbench_capture::MethodSpec;
 
     use super::{BenchPlan, Observer};
     use crate::error::{MeasureError, Result};
@@ -241,7 +244,7 @@ mod tests {
 
     fn plan(methods: &[&str]) -> BenchPlan {
         BenchPlan {
-            methods: methods.iter().map(ToString::to_string).collect(),
+            methods: methods.iter().map(|name| MethodSpec::plain(name)).collect(),
             sizes: vec![setup(64)],
             placements: vec!["same".parse().unwrap()],
             duration: Duration::from_secs(1),

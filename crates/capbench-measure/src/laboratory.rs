@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_capture::CaptureOptions;
+use capbench_capture::{CaptureOptions, MethodSpec};
 use capbench_traffic::layout::FrameLayout;
 use capbench_traffic::sizes::Sizes;
 
@@ -14,8 +14,8 @@ use crate::work::WorkModel;
 /// Everything about a trial but its load and duration.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The capture method's name.
-    pub method: String,
+    /// What is under test.
+    pub method: MethodSpec,
     /// How results name the sizes.
     pub label: SizeLabel,
     /// Frame sizes.

@@ -9,6 +9,7 @@
 //! Entries are counters of the kernel or of capbench, each with its source. A place whose counter does not exist here
 //! is unknown, not 0. What is left over is `unexplained`: computed, never forced, and of either sign.
 
+use capbench_capture::{Counters, LossPlace};
 use serde::{Deserialize, Serialize};
 
 /// A place on a frame's path where it can be lost, in the order of the path.
@@ -31,6 +32,8 @@ pub enum Place {
     Stack,
     /// A socket filter that dropped it on purpose.
     Filter,
+    /// There was no free buffer to receive into: AF_XDP's fill ring was empty.
+    FillRing,
     /// The ring, or the socket's receive queue, had no room.
     Ring,
     /// Queues of the method's own.
@@ -57,6 +60,7 @@ impl Place {
             Self::Xdp => "xdp",
             Self::Stack => "stack",
             Self::Filter => "filter",
+            Self::FillRing => "fill",
             Self::Ring => "ring",
             Self::MethodQueue => "method",
             Self::ApplicationQueue => "app",
@@ -77,6 +81,7 @@ impl Place {
             Self::Xdp => "in XDP",
             Self::Stack => "in the network stack",
             Self::Filter => "at the socket filter",
+            Self::FillRing => "for want of a free buffer (fill ring)",
             Self::Ring => "in the ring or socket queue",
             Self::MethodQueue => "in the method's queues",
             Self::ApplicationQueue => "in the application's queue",
@@ -165,10 +170,8 @@ pub struct Evidence {
     pub xdp_attached: Option<bool>,
     /// Whether a socket filter can drop frames of the trial.
     pub filter_drops: bool,
-    /// The method's `accepted` counter (drops included).
-    pub accepted: Option<u64>,
-    /// The method's `dropped` counter.
-    pub ring_drops: Option<u64>,
+    /// The method's own counters.
+    pub method: Counters,
     /// Frames of any kind that the application took from the method.
     pub read: u64,
     /// Frames of the trial that reached the application intact, each counted once.
@@ -184,10 +187,16 @@ impl Evidence {
     pub fn book(&self) -> Ledger {
         let entry = |place, count, source: &str| Entry { place, count, source: source.to_string() };
         let (transmit, backlog, backlog_source) = self.transmit_and_backlog();
-        let unread = match (self.accepted, self.ring_drops) {
+        let unread = match (self.method.accepted, self.method.dropped()) {
             (Some(accepted), Some(drops)) => Some(accepted.saturating_sub(drops).saturating_sub(self.read)),
             _ => None,
         };
+        // A place of the method's own, or what stands there for methods that do not have it.
+        let own =
+            |place, at, count, source: &str| match self.method.losses.iter().find(|loss| loss.place == at) {
+                Some(loss) => Entry { place, count: loss.count, source: loss.source.to_string() },
+                None => entry(place, count, source),
+            };
         let entries = vec![
             entry(Place::Unsent, Some(self.unsent), "generator: intended - handed to the kernel"),
             entry(
@@ -199,8 +208,9 @@ impl Evidence {
                     "link statistics of the sender: tx_dropped + tx_errors"
                 },
             ),
-            entry(
+            own(
                 Place::Link,
+                LossPlace::Link,
                 self.link_drops,
                 "link statistics of the receiver: rx missed, fifo, over, crc, length and frame errors",
             ),
@@ -214,21 +224,24 @@ impl Evidence {
                 },
             ),
             entry(Place::Backlog, backlog, backlog_source),
-            entry(
+            own(
                 Place::Xdp,
+                LossPlace::Xdp,
                 self.xdp_attached.and_then(|attached| (!attached).then_some(0)),
                 "no XDP program is attached (0), or its verdicts are unknown",
             ),
             entry(Place::Stack, None, "unknown: needs a tracer of drop reasons"),
-            entry(
+            own(
                 Place::Filter,
+                LossPlace::Filter,
                 (!self.filter_drops).then_some(0),
                 "no socket filter that drops (0), or its drops are unknown",
             ),
-            entry(Place::Ring, self.ring_drops, "PACKET_STATISTICS: tp_drops"),
-            entry(Place::MethodQueue, Some(0), "the method has no queue of its own"),
+            own(Place::FillRing, LossPlace::FillRing, Some(0), "the method has no fill ring"),
+            own(Place::Ring, LossPlace::Ring, Some(0), "the method has no ring"),
+            own(Place::MethodQueue, LossPlace::MethodQueue, Some(0), "the method has no queue of its own"),
             entry(Place::ApplicationQueue, Some(0), "the application has no queue"),
-            entry(Place::Unread, unread, "PACKET_STATISTICS: tp_packets - tp_drops, less frames read"),
+            entry(Place::Unread, unread, "what the method accepted, less its losses and the frames read"),
             entry(Place::Truncated, Some(self.truncated), "capbench: verification of every frame"),
             entry(Place::Corrupt, Some(self.corrupt), "capbench: verification of every frame"),
         ];
@@ -264,7 +277,13 @@ impl Evidence {
 #[cfg(test)]
 mod tests {
     use super::{Evidence, Place};
+    use capbench_capture::{Counters, Loss, LossPlace};
     use proptest::prelude::*;
+
+    fn ring(accepted: Option<u64>, drops: Option<u64>) -> Counters {
+        let loss = Loss { place: LossPlace::Ring, count: drops, source: "tp_drops".into() };
+        Counters { accepted, losses: vec![loss], raw: Vec::new() }
+    }
 
     fn quiet(sent: u64, delivered: u64) -> Evidence {
         Evidence {
@@ -276,8 +295,7 @@ mod tests {
             backlog_drops: Some(0),
             virtual_pair: true,
             xdp_attached: Some(false),
-            accepted: Some(delivered),
-            ring_drops: Some(0),
+            method: ring(Some(delivered), Some(0)),
             ..Evidence::default()
         }
     }
@@ -292,7 +310,7 @@ mod tests {
 
     #[test]
     fn ring_loss_is_booked_to_the_ring() {
-        let ledger = Evidence { accepted: Some(1000), ring_drops: Some(300), ..quiet(1000, 700) }.book();
+        let ledger = Evidence { method: ring(Some(1000), Some(300)), ..quiet(1000, 700) }.book();
         assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Ring, 300)]));
     }
 
@@ -327,7 +345,7 @@ mod tests {
 
     #[test]
     fn unread_frames_have_their_place() {
-        let ledger = Evidence { accepted: Some(1000), ..quiet(1000, 960) }.book();
+        let ledger = Evidence { method: ring(Some(1000), Some(0)), ..quiet(1000, 960) }.book();
         assert_eq!(ledger.losses(), [(Place::Unread, 40)]);
     }
 
@@ -337,10 +355,12 @@ mod tests {
         fn the_books_always_balance(
             sent in 0u64..1 << 40, delivered in 0u64..1 << 40, transmit in proptest::option::of(0u64..1 << 40),
             backlog in proptest::option::of(0u64..1 << 40), ring in proptest::option::of(0u64..1 << 40),
-            accepted in proptest::option::of(0u64..1 << 40), repeated in 0u64..1 << 20, virtual_pair: bool,
+            accepted in proptest::option::of(0u64..1 << 40), fill in proptest::option::of(0u64..1 << 40), repeated in 0u64..1 << 20, virtual_pair: bool,
         ) {
+            let mut method = super::tests::ring(accepted, ring);
+            method.losses.push(Loss { place: LossPlace::FillRing, count: fill, source: "fill".into() });
             let evidence = Evidence {
-                transmit_drops: transmit, backlog_drops: backlog, ring_drops: ring, accepted, repeated, virtual_pair,
+                transmit_drops: transmit, backlog_drops: backlog, method, repeated, virtual_pair,
                 ..quiet(sent, delivered)
             };
             let ledger = evidence.book();
@@ -348,7 +368,9 @@ mod tests {
             prop_assert_eq!(sent as i64, booked as i64 + delivered as i64 + ledger.unexplained);
             // Each place holds its own counter, and what was not counted is unknown, not 0.
             prop_assert_eq!(ledger.count(Place::Ring), ring);
-            prop_assert_eq!(ledger.count(Place::Unread).is_some(), accepted.is_some() && ring.is_some());
+            prop_assert_eq!(ledger.count(Place::FillRing), fill);
+            let known = accepted.is_some() && ring.is_some() && fill.is_some();
+            prop_assert_eq!(ledger.count(Place::Unread).is_some(), known);
             prop_assert_eq!(ledger.count(Place::Transmit).is_some(), transmit.is_some());
             if let (true, Some(transmit), Some(_)) = (virtual_pair, transmit, backlog) {
                 let both = ledger.count(Place::Transmit).unwrap() + ledger.count(Place::Backlog).unwrap();

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`trial`], [`laboratory`] | the seams: one load for one duration, and where it runs |
 //! | [`live`], [`simulated`] | the two paths: a real one, and one that is computed |
+//! | [`subject`], [`programs`] | what is under test: a capture method, or another program |
 //! | [`receiver`], [`sequence`], [`work`] | the application of a trial: verifies every frame and does its work |
 //! | [`ledger`] | where each frame went |
 //! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
@@ -24,10 +25,12 @@ pub mod ledger;
 pub mod links;
 pub mod live;
 pub mod placement;
+pub mod programs;
 pub mod receiver;
 pub mod results;
 pub mod sequence;
 pub mod simulated;
+pub mod subject;
 pub mod trial;
 pub mod work;
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Batch, Capture, Counters, Frame, Visitor, WaitCounts};
+use capbench_capture::{Batch, Capture, Counters, Frame, Tally, Visitor, WaitCounts};
 use capbench_sys::host::{clock, thread};
 use capbench_traffic::layout::VlanTag;
 use capbench_traffic::recognise::{Recogniser, Seen, TagMetadata};
@@ -55,10 +55,12 @@ pub struct Received {
     pub drain: Duration,
     /// What the method turned out to be.
     pub running: String,
+    /// Why its frames were not verified one by one; absent where they were.
+    pub taken_on_trust: Option<String>,
     /// Whether a socket filter could drop frames.
     pub filtered: bool,
-    /// What the method got less of than was asked for, and what to do about it.
-    pub shortfall: Option<String>,
+    /// What is to be known about the trial's numbers, for example what the method got less of than was asked for.
+    pub notes: Vec<String>,
 }
 
 /// Verifies frames: is it of this trial, intact, and which number does it have.
@@ -104,6 +106,16 @@ impl Verifier {
         }
     }
 
+    /// Takes over what a method counted in the kernel; whether that is more than before.
+    pub fn adopt(&mut self, tally: Tally) -> bool {
+        let duplicates = tally.duplicates.unwrap_or(0);
+        let read = tally.marked + duplicates + tally.other;
+        let is_more = read > self.arrivals.read;
+        self.arrivals =
+            Arrivals { read, delivered: tally.marked, duplicates, foreign: tally.other, ..self.arrivals };
+        is_more
+    }
+
     /// What arrived so far.
     pub fn arrivals(&self) -> Arrivals {
         self.arrivals
@@ -140,9 +152,9 @@ impl Visitor for Application<'_> {
     type Output = Result<Received>;
 
     fn visit<C: Capture>(self, mut capture: C) -> Result<Received> {
-        let running = capture.running().clone();
+        let vlan_metadata = capture.running().vlan_metadata;
         let mut work = self.work;
-        let mut verifier = Verifier::new(self.recogniser, self.streams, running.vlan_metadata);
+        let mut verifier = Verifier::new(self.recogniser, self.streams, vlan_metadata);
         let mut end = End::new(self.quiet);
         let mut batches = 0;
         let mut next_read = READ_COUNTERS_EVERY;
@@ -167,6 +179,8 @@ impl Visitor for Application<'_> {
                 capture.counters()?;
                 next_read += READ_COUNTERS_EVERY;
             }
+            // Methods that count in the kernel hand nothing over; whether something came shows in their tally.
+            let came = came || capture.tally()?.is_some_and(|tally| verifier.adopt(tally));
             if self.stop.load(Ordering::Relaxed) || end.is_reached(self.progress, verifier.accounted(), came)
             {
                 break;
@@ -178,18 +192,24 @@ impl Visitor for Application<'_> {
         let switches = ThreadTimes::read(thread::current_thread())
             .zip(switches)
             .map(|(after, before)| after.since(&before));
+        let counters = capture.counters()?;
+        let tallied = capture.tally()?.is_some();
+        // Now rather than at the start: some things show only when frames have come.
+        let running = capture.running().clone();
         Ok(Received {
             arrivals: verifier.arrivals(),
-            counters: capture.counters()?,
+            counters,
             batches,
             waits: capture.waits(),
             cpu_ns,
             kernel,
             switches,
             drain: end.drained(),
-            running: format!("{}; time: {}", running.geometry, running.time_source),
+            running: format!("{}; {}; time: {}", running.engine, running.geometry, running.time_source),
+            taken_on_trust: tallied
+                .then(|| "its frames were counted in the kernel, their contents not verified".into()),
             filtered: running.filtered,
-            shortfall: running.shortfall,
+            notes: running.shortfall.into_iter().collect(),
         })
     }
 }

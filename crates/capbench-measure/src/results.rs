@@ -93,7 +93,7 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
 }
 
 /// All places, in the order of the path, as columns of the table.
-const COLUMNS: [Place; 14] = [
+const COLUMNS: [Place; 15] = [
     Place::Unsent,
     Place::Transmit,
     Place::Link,
@@ -102,6 +102,7 @@ const COLUMNS: [Place; 14] = [
     Place::Xdp,
     Place::Stack,
     Place::Filter,
+    Place::FillRing,
     Place::Ring,
     Place::MethodQueue,
     Place::ApplicationQueue,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use capbench_capture::CaptureOptions;
+use capbench_capture::{CaptureOptions, Counters, Loss, LossPlace, MethodSpec};
 use capbench_traffic::layout::FrameLayout;
 use capbench_traffic::sizes::Sizes;
 use capbench_traffic::units::FrameSize;
@@ -86,14 +86,14 @@ impl SimulatedLaboratory {
 impl Laboratory for SimulatedLaboratory {
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
         let method =
-            self.methods.iter().find(|method| method.name == setup.method).cloned().ok_or_else(|| {
-                MeasureError::Unsupported {
-                    what: setup.method.clone(),
+            self.methods.iter().find(|method| method.name == setup.method.to_string()).cloned().ok_or_else(
+                || MeasureError::Unsupported {
+                    what: setup.method.to_string(),
                     reason: "it is not on the simulated path".into(),
-                }
-            })?;
+                },
+            )?;
         let profile = Profile {
-            method: setup.method.clone(),
+            method: setup.method.to_string(),
             frame_size: setup.label.clone(),
             mean_frame_size: 64.0,
             traffic: setup.layout.to_string(),
@@ -135,8 +135,15 @@ impl Trial for SimulatedTrial<'_> {
                 backlog_drops: Some(0),
                 virtual_pair: true,
                 xdp_attached: Some(false),
-                accepted: Some(sent),
-                ring_drops: Some(sent - delivered),
+                method: Counters {
+                    accepted: Some(sent),
+                    losses: vec![Loss {
+                        place: LossPlace::Ring,
+                        count: Some(sent - delivered),
+                        source: "simulated".into(),
+                    }],
+                    raw: Vec::new(),
+                },
                 read: delivered,
                 delivered,
                 ..Evidence::default()
@@ -162,7 +169,7 @@ impl Trial for SimulatedTrial<'_> {
 /// When the size is no legal frame size.
 pub fn setup(octets: u16) -> Setup {
     Setup {
-        method: String::new(),
+        method: MethodSpec::plain("packet-v3"),
         label: SizeLabel::Octets(octets),
         sizes: Sizes::Fixed(FrameSize::new(octets.into()).expect("a legal frame size")),
         layout: FrameLayout::default(),

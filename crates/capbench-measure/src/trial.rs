@@ -207,6 +207,9 @@ pub struct TrialResult {
     pub profile: Profile,
     /// Sizes as the kernel granted them, and where times come from.
     pub running: String,
+    /// Why the trial's frames were not verified one by one; absent where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_on_trust: Option<String>,
     /// What the generator turned out to be.
     pub generator: String,
     /// Intended load in frames per second; absent at maximum load.
@@ -276,6 +279,8 @@ pub struct Measured {
     pub lateness: Option<LatenessSummary>,
     /// What the method turned out to be.
     pub running: String,
+    /// Why the frames were not verified one by one; absent where they were.
+    pub taken_on_trust: Option<String>,
     /// What the generator turned out to be.
     pub generator: String,
     /// Share of the kernel's receive work on its CPU.
@@ -309,7 +314,7 @@ impl Measured {
             (frames > 0).then(|| ns.map(|ns| ns as f64 / frames as f64)).flatten()
         };
         cpu.app_ns_per_packet = per(cpu.app_ns, arrivals.read);
-        let reached = evidence.accepted.unwrap_or(evidence.sent);
+        let reached = evidence.method.accepted.unwrap_or(evidence.sent);
         cpu.app_ns_per_packet_at_most = per(cpu.app_charged_ns, arrivals.read);
         cpu.kernel_ns_per_packet = per(cpu.kernel_ns, reached);
         cpu.total_ns_per_packet = per(cpu.total_ns, reached);
@@ -322,6 +327,7 @@ impl Measured {
             phase,
             profile: profile.clone(),
             running: self.running,
+            taken_on_trust: self.taken_on_trust,
             generator: self.generator,
             intended_pps: load.pps(),
             duration_s: duration.as_secs_f64(),
@@ -399,6 +405,8 @@ impl TrialResult {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use capbench_capture::{Counters, Loss, LossPlace};
+
     use super::*;
 
     pub(crate) fn profile(method: &str) -> Profile {
@@ -428,8 +436,15 @@ pub(crate) mod tests {
                 link_drops: Some(0),
                 backlog_drops: Some(0),
                 virtual_pair: true,
-                accepted: Some(delivered + ring_drops),
-                ring_drops: Some(ring_drops),
+                method: Counters {
+                    accepted: Some(delivered + ring_drops),
+                    losses: vec![Loss {
+                        place: LossPlace::Ring,
+                        count: Some(ring_drops),
+                        source: "tp_drops".into(),
+                    }],
+                    raw: Vec::new(),
+                },
                 ..Evidence::default()
             },
             arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions, METHODS};
+use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::MeasureError;
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::laboratory::{Laboratory, Setup};
@@ -17,6 +17,7 @@ use capbench_measure::ledger::Place;
 use capbench_measure::live::{LiveLaboratory, Path, ReceiveBy};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::simulated;
+use capbench_measure::subject::default_methods;
 use capbench_measure::trial::{Load, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity, identity};
@@ -46,7 +47,7 @@ fn laboratory_of(path: Path, stop: Arc<AtomicBool>) -> LiveLaboratory {
 
 fn setup(method: &str, placement: PlacementChoice) -> Setup {
     Setup {
-        method: method.into(),
+        method: method.parse().unwrap(),
         placement,
         transmit: "packet-tx".into(),
         quiet: Duration::from_millis(200),
@@ -86,11 +87,11 @@ fn root_at_maximum_load_nothing_is_unexplained() {
     let _turn = in_turn();
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
-        for method in METHODS {
+        for method in default_methods() {
             for transmit in ["packet-tx", "sendmmsg", "sendto"] {
-                let setup = Setup { transmit: transmit.into(), ..setup(method.name, placement) };
+                let setup = Setup { transmit: transmit.into(), ..setup(&method, placement) };
                 let trial = run(&mut laboratory, &setup, Load::Maximum, Duration::from_millis(60));
-                assert!(trial.sent > 0 && trial.verdict != Verdict::Invalid, "{}", method.name);
+                assert!(trial.sent > 0 && trial.verdict != Verdict::Invalid, "{method}");
                 assert!(trial.kernel_work_share.is_none_or(|share| (0.0..=1.0).contains(&share)));
                 assert_balanced(&trial);
             }
@@ -106,19 +107,16 @@ fn root_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() {
     let _turn = in_turn();
     let mut laboratory = laboratory();
     let rate = Load::Rate(Pps::new(300_000.0).unwrap());
-    for method in METHODS {
+    for method in default_methods() {
         let capture =
             CaptureOptions { ring: ByteCount(256 << 10), block: ByteCount(64 << 10), ..Default::default() };
-        let setup = Setup {
-            work: WorkModel::Nanoseconds(5000),
-            capture,
-            ..setup(method.name, PlacementChoice::Same)
-        };
+        let setup =
+            Setup { work: WorkModel::Nanoseconds(5000), capture, ..setup(&method, PlacementChoice::Same) };
         let trial = run(&mut laboratory, &setup, rate, Duration::from_millis(300));
         assert_balanced(&trial);
         // 5 us of work allow 200,000 frames per second at most, the kernel's work not counted.
-        assert_eq!(trial.verdict, Verdict::Lossy, "{}", method.name);
-        assert!(count(&trial, Place::Ring) > 0, "{}: {:?}", method.name, trial.ledger);
+        assert_eq!(trial.verdict, Verdict::Lossy, "{method}");
+        assert!(count(&trial, Place::Ring) > 0, "{}: {:?}", method, trial.ledger);
     }
 }
 
@@ -130,13 +128,12 @@ fn root_trials_back_to_back_never_see_each_others_frames() {
     let _turn = in_turn();
     let mut laboratory = laboratory();
     // An overload leaves as much as possible behind; what follows at a low load must not see any of it.
-    for method in METHODS {
-        let overload =
-            Setup { work: WorkModel::Nanoseconds(3000), ..setup(method.name, PlacementChoice::Same) };
+    for method in default_methods() {
+        let overload = Setup { work: WorkModel::Nanoseconds(3000), ..setup(&method, PlacementChoice::Same) };
         let first = run(&mut laboratory, &overload, Load::Maximum, Duration::from_millis(100));
         let second = run(
             &mut laboratory,
-            &setup(method.name, PlacementChoice::Same),
+            &setup(&method, PlacementChoice::Same),
             Load::Rate(Pps::new(10_000.0).unwrap()),
             Duration::from_millis(100),
         );
@@ -227,9 +224,9 @@ fn root_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
     let stop = Arc::<AtomicBool>::default();
     let mut laboratory =
         laboratory_of(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }, Arc::clone(&stop));
-    for method in METHODS {
+    for method in default_methods() {
         for transmit in ["packet-tx", "sendmmsg", "sendto"] {
-            let mut idle = Setup { transmit: transmit.into(), ..setup(method.name, PlacementChoice::Same) };
+            let mut idle = Setup { transmit: transmit.into(), ..setup(&method, PlacementChoice::Same) };
             // A block is read to its end before anything else is looked at.
             idle.capture.block = ByteCount(64 << 10);
             let busy = Setup { work: WorkModel::Nanoseconds(20_000), ..idle.clone() };
@@ -240,7 +237,7 @@ fn root_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
             let next = run(&mut laboratory, &idle, rate, Duration::from_millis(30));
             assert_balanced(&next);
             let accepted = next.counters["method.accepted"];
-            assert_eq!((next.delivered, accepted), (next.sent, next.sent), "{} {transmit}", method.name);
+            assert_eq!((next.delivered, accepted), (next.sent, next.sent), "{method} {transmit}");
         }
     }
 }
@@ -259,12 +256,12 @@ fn root_trials_run_between_interfaces_that_are_there() {
     place.inside(|| {
         for placement in [PlacementChoice::Same, PlacementChoice::Other] {
             let mut laboratory = laboratory(false);
-            for method in METHODS {
+            for method in default_methods() {
                 let rate = Load::Rate(Pps::new(20_000.0).unwrap());
-                let setup = setup(method.name, placement);
+                let setup = setup(&method, placement);
                 let trial = run(&mut laboratory, &setup, rate, Duration::from_millis(50));
                 assert_balanced(&trial);
-                assert_eq!((trial.sent > 0, trial.delivered), (true, trial.sent), "{}", method.name);
+                assert_eq!((trial.sent > 0, trial.delivered), (true, trial.sent), "{method}");
             }
             let statements = laboratory.statements();
             assert!(

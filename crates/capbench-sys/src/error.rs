@@ -22,6 +22,14 @@ pub enum SysError {
         /// Why it cannot be expressed.
         reason: String,
     },
+    /// A library that is opened at run time cannot be used.
+    #[error("library {library}: {reason}")]
+    Library {
+        /// What it was to be opened by.
+        library: String,
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 /// The result of this crate's calls.
@@ -44,7 +52,7 @@ impl SysError {
     pub fn errno(&self) -> Option<i32> {
         match self {
             Self::Call { source, .. } => source.raw_os_error(),
-            Self::Argument { .. } => None,
+            Self::Argument { .. } | Self::Library { .. } => None,
         }
     }
 }

@@ -1,10 +1,12 @@
 //! The only crate of capbench with `unsafe`: memory shared with the kernel and system calls, behind safe types.
 //!
 //! [`packet`] holds AF_PACKET sockets and their rings, [`host`] the calls about threads, CPUs, namespaces and
-//! interfaces. Everything that this crate exports is safe to call.
+//! interfaces, [`library`] libraries that are opened at run time. Everything that other crates call is safe to call.
 
+pub mod busy_poll;
 mod error;
 pub mod host;
+pub mod library;
 pub mod packet;
 
 pub use error::{Result, SysError};

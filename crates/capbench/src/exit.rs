@@ -176,7 +176,9 @@ fn of_capture(error: &CaptureError) -> u8 {
         CaptureError::Privilege { .. } => PRIVILEGE,
         CaptureError::UnknownMethod { .. }
         | CaptureError::RingTooLarge { .. }
+        | CaptureError::Spec { .. }
         | CaptureError::Option { .. } => USAGE,
+        CaptureError::Unsupported { .. } | CaptureError::Library { .. } => UNSUPPORTED,
         CaptureError::Call { .. } => FAILED,
     }
 }

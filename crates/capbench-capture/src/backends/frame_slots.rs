@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use capbench_sys::packet::{Frame, FrameBatch, FrameGeometry, FrameRing, FrameVersion, PacketSocket};
 
-use super::socket_setup::{Context, bind, unbound};
+use super::socket_setup::{Context, Polling, bind, unbound};
 use crate::capture::{Batch, Running};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
 use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::spec::MethodSpec;
 use crate::wait::Waiter;
 
 /// Slots taken at once. They go back together, so a batch must be small beside the ring.
@@ -21,6 +22,7 @@ pub(super) struct FrameSlots {
     batch: u32,
     statistics: Accumulator,
     pub(super) waiter: Waiter,
+    polling: Polling,
     context: Context,
     pub(super) running: Running,
 }
@@ -29,6 +31,7 @@ impl FrameSlots {
     pub(super) fn open(
         method: &'static str,
         version: FrameVersion,
+        spec: &MethodSpec,
         interface: &Interface,
         options: &CaptureOptions,
     ) -> Result<Self> {
@@ -36,6 +39,7 @@ impl FrameSlots {
         let fail = |source| context.fail(source);
         let geometry = geometry(interface, options)?;
         let (socket, filtered) = unbound(&context, interface, options)?;
+        let polling = Polling::set(&context, spec, options, &socket)?;
         let ring = socket.receive_frames(geometry, version).map_err(fail)?;
         bind(&context, &socket, interface)?;
         Ok(Self {
@@ -43,9 +47,14 @@ impl FrameSlots {
             ring,
             batch: BATCH.min(geometry.frames().div_ceil(4)),
             statistics: Accumulator::default(),
-            waiter: Waiter::new(options.spin),
+            waiter: Waiter::new(polling.spin),
+            polling,
             running: Running {
                 method,
+                engine: match version {
+                    FrameVersion::V1 => "AF_PACKET ring, TPACKET_V1".into(),
+                    FrameVersion::V2 => "AF_PACKET ring, TPACKET_V2".into(),
+                },
                 geometry: format!(
                     "{} slots of {} ({})",
                     geometry.frames(),
@@ -76,6 +85,7 @@ impl FrameSlots {
     }
 
     pub(super) fn counters(&mut self) -> Result<Counters> {
+        self.polling.verify(&self.socket, &mut self.running);
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
     }
 }
@@ -92,7 +102,8 @@ impl Batch for Slots<'_> {
 }
 
 /// Whether the ring can be.
-pub(super) fn check(interface: &Interface, options: &CaptureOptions) -> Result<()> {
+pub(super) fn check(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
+    Polling::parse(spec, options)?;
     geometry(interface, options).map(drop)
 }
 

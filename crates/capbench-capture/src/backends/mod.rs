@@ -1,5 +1,6 @@
 //! One file per way to capture.
 
+pub mod absent;
 mod frame_slots;
 pub mod packet_v1;
 pub mod packet_v2;

@@ -5,12 +5,13 @@ use std::time::Duration;
 use capbench_sys::packet::{FrameVersion, Version};
 
 use super::frame_slots::{self, FrameSlots, Slots};
-use super::socket_setup::probe;
+use super::socket_setup::{SOCKET_SETTINGS, probe};
 use crate::capture::{Capture, Running};
 use crate::counters::Counters;
 use crate::error::Result;
-use crate::methods::Method;
+use crate::methods::{CapturePoint, Method};
 use crate::options::{CaptureOptions, Interface};
+use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
 
 /// The row of the table.
@@ -19,8 +20,14 @@ pub static METHOD: Method = Method {
     summary: "TPACKET_V2: ring of slots, nanosecond stamps, VLAN tag as metadata",
     privilege: "CAP_NET_RAW",
     options: &["--ring", "--block", "--frame", "--snaplen", "--no-promiscuous", "--spin", "--direction"],
+    argument: None,
+    settings: &SOCKET_SETTINGS,
+    variants: &[],
+    in_default: true,
+    untested: None,
+    capture_point: CapturePoint::stack,
     check: frame_slots::check,
-    supported: || probe(Some(Version::V2)),
+    supported: |_| probe(Some(Version::V2)),
 };
 
 /// A TPACKET_V2 receive ring.
@@ -34,8 +41,8 @@ impl PacketV2 {
     ///
     /// # Errors
     /// Missing privilege, no such interface, or an option that cannot be.
-    pub fn open(interface: &Interface, options: &CaptureOptions) -> Result<Self> {
-        FrameSlots::open(METHOD.name, FrameVersion::V2, interface, options).map(|inner| Self { inner })
+    pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+        FrameSlots::open(METHOD.name, FrameVersion::V2, spec, interface, options).map(|inner| Self { inner })
     }
 }
 

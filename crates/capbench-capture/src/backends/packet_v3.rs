@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing, Frame, PacketSocket, Version};
 
-use super::socket_setup::{Context, bind, probe, unbound};
+use super::socket_setup::{Context, Polling, SOCKET_SETTINGS, bind, probe, unbound};
 use crate::capture::{Batch, Capture, Running};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
-use crate::methods::Method;
+use crate::methods::{CapturePoint, Method};
 use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
 
 /// The row of the table.
@@ -26,8 +27,14 @@ pub static METHOD: Method = Method {
         "--spin",
         "--direction",
     ],
-    check: |_, options| geometry(options).map(drop),
-    supported: || probe(Some(Version::V3)),
+    argument: None,
+    settings: &SOCKET_SETTINGS,
+    variants: &["packet-v3+spin"],
+    in_default: true,
+    untested: None,
+    capture_point: CapturePoint::stack,
+    check: |spec, _, options| Polling::parse(spec, options).and_then(|_| geometry(options)).map(drop),
+    supported: |_| probe(Some(Version::V3)),
 };
 
 /// A TPACKET_V3 receive ring.
@@ -37,6 +44,7 @@ pub struct PacketV3 {
     ring: BlockRing,
     statistics: Accumulator,
     waiter: Waiter,
+    polling: Polling,
     context: Context,
     running: Running,
 }
@@ -46,20 +54,23 @@ impl PacketV3 {
     ///
     /// # Errors
     /// Missing privilege, no such interface, or an option that cannot be.
-    pub fn open(interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+    pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         let context = Context::new(METHOD.name, interface);
         let fail = |source| context.fail(source);
         let geometry = geometry(options)?;
         let (socket, filtered) = unbound(&context, interface, options)?;
+        let polling = Polling::set(&context, spec, options, &socket)?;
         let ring = socket.receive_blocks(geometry).map_err(fail)?;
         bind(&context, &socket, interface)?;
         Ok(Self {
             socket,
             ring,
             statistics: Accumulator::default(),
-            waiter: Waiter::new(options.spin),
+            waiter: Waiter::new(polling.spin),
+            polling,
             running: Running {
                 method: METHOD.name,
+                engine: "AF_PACKET ring, TPACKET_V3".into(),
                 geometry: format!(
                     "{} blocks of {} ({}), retire timeout {} ms",
                     geometry.blocks(),
@@ -106,6 +117,7 @@ impl Capture for PacketV3 {
     }
 
     fn counters(&mut self) -> Result<Counters> {
+        self.polling.verify(&self.socket, &mut self.running);
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
     }
 

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use capbench_sys::packet::{Frame, PacketSocket, ReceiveVector};
 
-use super::socket_setup::{COMMON_OPTIONS, Context, bind, probe, unbound};
+use super::socket_setup::{COMMON_OPTIONS, Context, Polling, SOCKET_SETTINGS, bind, probe, unbound};
 use crate::capture::{Batch, Capture, Running};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
-use crate::methods::Method;
+use crate::methods::{CapturePoint, Method};
 use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
 
 /// The row of the table.
@@ -18,8 +19,14 @@ pub static METHOD: Method = Method {
     summary: "one recvmsg call per frame, copied from the socket's queue",
     privilege: "CAP_NET_RAW",
     options: &COMMON_OPTIONS,
+    argument: None,
+    settings: &SOCKET_SETTINGS,
+    variants: &[],
+    in_default: true,
+    untested: None,
+    capture_point: CapturePoint::stack,
     check,
-    supported: || probe(None),
+    supported: |_| probe(None),
 };
 
 /// Largest frame that a receive buffer holds: 64 KiB, as receive offloads make them. The odd 192 bytes keep
@@ -37,8 +44,8 @@ impl Recv {
     ///
     /// # Errors
     /// Missing privilege, no such interface, or an option that cannot be.
-    pub fn open(interface: &Interface, options: &CaptureOptions) -> Result<Self> {
-        SocketReader::open(METHOD.name, 1, interface, options).map(|inner| Self { inner })
+    pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+        SocketReader::open(METHOD.name, 1, spec, interface, options).map(|inner| Self { inner })
     }
 }
 
@@ -75,7 +82,8 @@ impl Batch for Received<'_> {
 }
 
 /// Whether the receive buffer can be.
-pub(super) fn check(_: &Interface, options: &CaptureOptions) -> Result<()> {
+pub(super) fn check(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) -> Result<()> {
+    Polling::parse(spec, options)?;
     buffer(options).map(drop)
 }
 
@@ -99,6 +107,7 @@ pub(super) struct SocketReader {
     statistics: Accumulator,
     pub(super) waiter: Waiter,
     timeout: Duration,
+    polling: Polling,
     context: Context,
     pub(super) running: Running,
 }
@@ -107,6 +116,7 @@ impl SocketReader {
     pub(super) fn open(
         method: &'static str,
         frames: usize,
+        spec: &MethodSpec,
         interface: &Interface,
         options: &CaptureOptions,
     ) -> Result<Self> {
@@ -114,6 +124,7 @@ impl SocketReader {
         let fail = |source| context.fail(source);
         let ring = options.checked_ring()?;
         let (socket, filtered) = unbound(&context, interface, options)?;
+        let polling = Polling::set(&context, spec, options, &socket)?;
         // The kernel doubles what is asked, for its own overhead (socket(7)).
         let granted = socket.set_receive_buffer(buffer(options)?).map_err(fail)?;
         socket.set_auxiliary_data().map_err(fail)?;
@@ -124,10 +135,12 @@ impl SocketReader {
             socket,
             vector: ReceiveVector::new(frames, room),
             statistics: Accumulator::default(),
-            waiter: Waiter::new(options.spin),
+            waiter: Waiter::new(polling.spin),
+            polling,
             timeout: Duration::MAX,
             running: Running {
                 method,
+                engine: "AF_PACKET socket queue".into(),
                 geometry: format!(
                     "receive buffer {} granted, {frames} frame{} per call",
                     ByteCount(u64::from(granted)),
@@ -183,6 +196,7 @@ impl SocketReader {
     }
 
     pub(super) fn counters(&mut self) -> Result<Counters> {
+        self.polling.verify(&self.socket, &mut self.running);
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
     }
 }

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use super::recv::{Received, SocketReader, check};
-use super::socket_setup::{COMMON_OPTIONS, probe};
+use super::socket_setup::{COMMON_OPTIONS, SOCKET_SETTINGS, probe};
 use crate::capture::{Capture, Running};
 use crate::counters::Counters;
 use crate::error::Result;
-use crate::methods::Method;
+use crate::methods::{CapturePoint, Method};
 use crate::options::{CaptureOptions, Interface};
+use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
 
 /// The row of the table.
@@ -17,8 +18,14 @@ pub static METHOD: Method = Method {
     summary: "up to 64 frames per recvmmsg call, copied from the socket's queue",
     privilege: "CAP_NET_RAW",
     options: &COMMON_OPTIONS,
+    argument: None,
+    settings: &SOCKET_SETTINGS,
+    variants: &[],
+    in_default: true,
+    untested: None,
+    capture_point: CapturePoint::stack,
     check,
-    supported: || probe(None),
+    supported: |_| probe(None),
 };
 
 /// Frames per call: enough to make the call's cost small, few enough to stay in the first-level cache.
@@ -35,8 +42,8 @@ impl Recvmmsg {
     ///
     /// # Errors
     /// Missing privilege, no such interface, or an option that cannot be.
-    pub fn open(interface: &Interface, options: &CaptureOptions) -> Result<Self> {
-        SocketReader::open(METHOD.name, FRAMES, interface, options).map(|inner| Self { inner })
+    pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+        SocketReader::open(METHOD.name, FRAMES, spec, interface, options).map(|inner| Self { inner })
     }
 }
 

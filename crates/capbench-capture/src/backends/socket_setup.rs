@@ -1,15 +1,94 @@
 //! What all AF_PACKET methods have in common: a socket that is configured before it can receive.
 
+use std::time::Duration;
+
 use capbench_sys::SysError;
+use capbench_sys::busy_poll::{BusyPoll, incoming_napi};
 use capbench_sys::packet::{PacketSocket, Protocol, Version};
 
+use crate::capture::Running;
 use crate::error::{CaptureError, Result};
 use crate::filter::{self, Keep};
-use crate::options::{CaptureOptions, Direction, Interface};
+use crate::methods::SettingInfo;
+use crate::options::{CaptureOptions, Direction, Interface, duration_of};
+use crate::spec::MethodSpec;
 
 /// The options that every AF_PACKET method heeds.
 pub(super) const COMMON_OPTIONS: [&str; 5] =
     ["--ring", "--snaplen", "--no-promiscuous", "--spin", "--direction"];
+
+/// The settings that every AF_PACKET method knows.
+pub(super) const SOCKET_SETTINGS: [SettingInfo; 2] = [
+    SettingInfo {
+        name: "busy-poll",
+        value: Some("TIME"),
+        optional: true,
+        summary: "SO_BUSY_POLL, SO_PREFER_BUSY_POLL [50us]; says so where the kernel does not do it",
+    },
+    SettingInfo {
+        name: "spin",
+        value: Some("TIME"),
+        optional: true,
+        summary: "looks for frames again and again in user space before it sleeps [1ms]; as --spin",
+    },
+];
+
+/// How an AF_PACKET method polls: in user space, and whether the kernel is asked to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Polling {
+    /// How long to look for frames in user space.
+    pub(super) spin: Duration,
+    busy_poll: Option<BusyPoll>,
+}
+
+impl Polling {
+    /// What settings and options ask for.
+    pub(super) fn parse(spec: &MethodSpec, options: &CaptureOptions) -> Result<Self> {
+        let time = |setting, default| {
+            spec.has(setting)
+                .then(|| duration_of(spec, setting).map(|time| time.unwrap_or(default)))
+                .transpose()
+        };
+        let busy_poll = time("busy-poll", Duration::from_micros(50))?.map(|time| BusyPoll {
+            time,
+            budget: BUSY_POLL_BUDGET,
+            prefer: true,
+        });
+        Ok(Self { spin: time("spin", Duration::from_millis(1))?.unwrap_or(options.spin), busy_poll })
+    }
+
+    /// The same, set on a socket.
+    pub(super) fn set(
+        context: &Context,
+        spec: &MethodSpec,
+        options: &CaptureOptions,
+        socket: &PacketSocket,
+    ) -> Result<Self> {
+        let polling = Self::parse(spec, options)?;
+        if let Some(busy_poll) = &polling.busy_poll {
+            busy_poll.set(socket).map_err(|source| context.fail_for_want_of("CAP_NET_ADMIN", source))?;
+        }
+        Ok(polling)
+    }
+
+    /// Finds out whether the kernel busy-polls. It can only for sockets that remember a NAPI context, which shows after
+    /// the first frames.
+    pub(super) fn verify(&self, socket: &PacketSocket, running: &mut Running) {
+        if self.busy_poll.is_none() {
+            return;
+        }
+        running.shortfall = match incoming_napi(socket) {
+            Ok(Some(_)) => return,
+            Ok(None) => {
+                Some("it was not busy-polled: this kernel keeps no NAPI context for packet sockets".into())
+            }
+            Err(error) => Some(format!("whether it was busy-polled is unknown: {error}")),
+        };
+    }
+}
+
+/// Packets of one poll at most, as for AF_XDP programs; the kernel's own default is 8.
+const BUSY_POLL_BUDGET: u16 = 64;
 
 /// Names method and interface in errors of calls.
 #[derive(Clone, Debug)]
@@ -26,10 +105,16 @@ impl Context {
     /// Turns a failed call into this crate's error.
     #[cold]
     pub(super) fn fail(&self, source: SysError) -> CaptureError {
+        self.fail_for_want_of("CAP_NET_RAW", source)
+    }
+
+    /// The same for a call that takes another capability.
+    #[cold]
+    pub(super) fn fail_for_want_of(&self, capability: &'static str, source: SysError) -> CaptureError {
         const EPERM: i32 = 1;
         let (method, interface) = (self.method, self.interface.clone());
         if source.errno() == Some(EPERM) {
-            return CaptureError::Privilege { method, interface, capability: "CAP_NET_RAW", source };
+            return CaptureError::Privilege { method, interface, capability, source };
         }
         CaptureError::Call { method, interface, source }
     }

@@ -28,6 +28,9 @@ pub enum KernelWork {
     Rps(CpuId),
     /// This CPU, by a NAPI thread that is pinned to it. Takes root on the host, and Linux 5.13.
     ThreadedNapi(CpuId),
+    /// The same, with interrupts held off: the NAPI thread is woken by a timer while packets keep coming
+    /// (`napi_defer_hard_irqs` and `gro_flush_timeout`, Linux 5.8).
+    DeferredNapi(CpuId),
 }
 
 /// How the place was set, for the report.
@@ -95,6 +98,11 @@ pub(super) fn place(
         }
         KernelWork::Rps(cpu) => place_rps(cpu, receive, sysfs, default_mask_set),
         KernelWork::ThreadedNapi(cpu) => place_napi(cpu, transmit, receive, sysfs),
+        KernelWork::DeferredNapi(cpu) => {
+            let threaded = place_napi(cpu, transmit, receive, sysfs)?;
+            let set_by = format!("{}, {}", threaded.set_by, defer(receive, sysfs)?);
+            Ok(KernelWorkReport { asked: work, set_by, ..threaded })
+        }
     }
 }
 
@@ -162,6 +170,27 @@ fn place_napi(cpu: CpuId, transmit: &Side, receive: &Side, sysfs: &SysfsAccess) 
         &format!("threaded=1, NAPI thread {thread} pinned"),
         Some(found),
     ))
+}
+
+/// Polls without interrupts before they are let in again, and the time between such polls in nanoseconds: what the
+/// drivers' authors recommend for busy polling.
+const DEFERRED: [(&str, u32); 2] = [("napi_defer_hard_irqs", 2), ("gro_flush_timeout", 200_000)];
+
+/// Holds interrupts off; what was set.
+fn defer(receive: &Side, sysfs: &SysfsAccess) -> Result<String> {
+    let what = "deferred interrupts";
+    let view = sysfs.view(what)?;
+    let mut set = Vec::new();
+    for (name, value) in DEFERRED {
+        let path = format!("class/net/{}/{name}", receive.name());
+        view.write(&path, &value.to_string()).map_err(|error| match error.errno() {
+            Some(NOT_FOUND) => unsupported(what, "it takes Linux 5.8"),
+            Some(PERMISSION) => unsupported(what, "only root on the host sets it; run it with sudo"),
+            _ => MeasureError::Sys(error),
+        })?;
+        set.push(format!("{name}={}", view.read(&path)?.trim()));
+    }
+    Ok(set.join(", "))
 }
 
 fn napi_thread(interface: &str, what: &str) -> Result<ThreadId> {

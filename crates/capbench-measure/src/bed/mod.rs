@@ -93,7 +93,10 @@ impl Bed {
 
     /// Whether a NAPI thread of its own polls the receiving interface, as the bed set it up.
     pub fn polls_by_thread(&self) -> bool {
-        matches!(self.kernel_work.as_ref().map(|work| work.asked), Some(KernelWork::ThreadedNapi(_)))
+        matches!(
+            self.kernel_work.as_ref().map(|work| work.asked),
+            Some(KernelWork::ThreadedNapi(_) | KernelWork::DeferredNapi(_))
+        )
     }
 
     /// How the place of the kernel's receive work was set and read back; `None` on real interfaces, where the host's

@@ -55,7 +55,7 @@ pub fn prepare_process() -> Result<Privilege> {
         return Ok(if initial { Privilege::Full } else { Privilege::UserNamespace });
     }
     namespace::enter_user_namespace().map_err(|error| match error {
-        SysError::Argument { .. } => MeasureError::Sys(error),
+        SysError::Argument { .. } | SysError::Library { .. } => MeasureError::Sys(error),
         SysError::Call { .. } => diagnose(&format!("no user namespace can be made ({error})"), &settings),
     })?;
     let missing = capability::effective()?.missing(&NEEDED);

@@ -80,6 +80,7 @@ impl Account<'_> {
             cpu,
             lateness: sent.lateness.summary(),
             running: received.running.clone(),
+            taken_on_trust: received.taken_on_trust.clone(),
             kernel_work_share: share,
             noise,
             counters: counters(transmit, receive, &softnet, sent, received),
@@ -106,8 +107,7 @@ impl Account<'_> {
             virtual_pair: self.bed.is_virtual(),
             xdp_attached: self.after.receive.xdp.map(|xdp| xdp != XdpAttachment::Detached),
             filter_drops: received.filtered && self.capture.direction == Direction::Out,
-            accepted: received.counters.accepted,
-            ring_drops: received.counters.dropped,
+            method: received.counters.clone(),
             read: received.arrivals.read,
             delivered: received.arrivals.delivered,
             truncated: received.arrivals.truncated,
@@ -141,9 +141,7 @@ impl Account<'_> {
                 "another CPU than the placement's received packets, of this trial or of the host".to_string(),
             );
         }
-        if let Some(shortfall) = &received.shortfall {
-            noise.push(shortfall.clone());
-        }
+        noise.extend(received.notes.iter().cloned());
         if sent.in_flight > 0 {
             noise.push("frames were left in the transmit ring at its end".to_string());
         }
@@ -260,8 +258,10 @@ fn counters(
     put("generator.refused_repeated".into(), Some(sent.refused_repeated));
     put("generator.in_flight".into(), Some(sent.in_flight));
     put("method.accepted".into(), received.counters.accepted);
-    put("method.dropped".into(), received.counters.dropped);
-    put("method.freezes".into(), received.counters.freezes);
+    put("method.dropped".into(), received.counters.dropped());
+    for (name, value) in &received.counters.raw {
+        put(format!("method.{name}"), Some(*value));
+    }
     put("method.read".into(), Some(received.arrivals.read));
     counters
 }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use capbench_capture::Interface;
+use capbench_capture::{CaptureError, Interface};
 use capbench_traffic::layout::FrameLayout;
 use capbench_traffic::plan::FramePlan;
 use capbench_traffic::stamp::TrialId;
@@ -19,6 +19,7 @@ use crate::bed::{Bed, BedOptions, KernelWork, Placement};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::placement::PlacementChoice;
+use crate::subject::{self, Subject};
 use crate::trial::{Cpus, Profile, Trial};
 
 /// The path that trials use.
@@ -49,6 +50,11 @@ pub enum ReceiveBy {
     Rps,
     /// A NAPI thread that is pinned there, and that the scheduler shares the CPU out to.
     NapiThread,
+    /// The same, woken by a timer: interrupts stay off while packets keep coming.
+    NapiDeferred,
+    /// For methods that take frames in the driver, which no steering reaches: as [`Self::NapiThread`] where the work is
+    /// to be on another CPU than the generator's, and where it is not, in the sender's context.
+    Driver,
 }
 
 impl FromStr for ReceiveBy {
@@ -72,7 +78,7 @@ pub struct LiveLaboratory {
     /// First trial id of this run; differs between runs so that none takes another's leftovers for its own.
     base: u16,
     trials: u32,
-    bed: Option<(PlacementChoice, Arc<Bed>, Placement)>,
+    bed: Option<(PlacementChoice, Option<ReceiveBy>, Arc<Bed>, Placement)>,
     statements: Vec<String>,
 }
 
@@ -86,10 +92,15 @@ impl LiveLaboratory {
         Self { path, stop, irq, base, trials: 0, bed: None, statements: Vec::new() }
     }
 
-    /// The bed for a placement: the one in use, or a new one.
-    fn bed(&mut self, choice: PlacementChoice, layout: FrameLayout) -> Result<(Arc<Bed>, Placement)> {
-        if let Some((current, bed, placement)) = &self.bed
-            && *current == choice
+    /// The bed for a placement and a way to receive: the one in use, or a new one.
+    fn bed(
+        &mut self,
+        choice: PlacementChoice,
+        wanted: Option<ReceiveBy>,
+        layout: FrameLayout,
+    ) -> Result<(Arc<Bed>, Placement)> {
+        if let Some((current, received_by, bed, placement)) = &self.bed
+            && (*current, *received_by) == (choice, wanted)
         {
             return Ok((Arc::clone(bed), placement.clone()));
         }
@@ -104,9 +115,11 @@ impl LiveLaboratory {
                     }
                 };
                 let make = |placement: &Placement| {
-                    let kernel_work = match (receive_by, placement.kernel_work()) {
-                        (ReceiveBy::NapiThread, KernelWork::Rps(cpu)) => KernelWork::ThreadedNapi(cpu),
-                        (_, other) => other,
+                    let kernel_work = match (wanted.unwrap_or(*receive_by), placement.kernel_work()) {
+                        (ReceiveBy::NapiThread, _) => KernelWork::ThreadedNapi(placement.kernel),
+                        (ReceiveBy::NapiDeferred, _) => KernelWork::DeferredNapi(placement.kernel),
+                        (ReceiveBy::Driver, KernelWork::Rps(cpu)) => KernelWork::ThreadedNapi(cpu),
+                        (ReceiveBy::Rps | ReceiveBy::Driver, usual) => usual,
                     };
                     Bed::virtual_pair(&BedOptions { mtu: mtu.0, kernel_work })
                 };
@@ -120,6 +133,13 @@ impl LiveLaboratory {
                 }
             }
             Path::Interfaces { transmit, receive, isolated } => {
+                if let Some(ReceiveBy::NapiThread | ReceiveBy::NapiDeferred) = wanted {
+                    return Err(MeasureError::Unsupported {
+                        what: "a setting of the path".into(),
+                        reason: "capbench changes no setting of a host's interface; it can on its own link"
+                            .into(),
+                    });
+                }
                 let bed = Bed::real(transmit, receive, *isolated)?;
                 let placement = scout::placement(&bed, choice, layout)?;
                 (bed, placement)
@@ -135,31 +155,46 @@ impl LiveLaboratory {
             };
             format!(" (set by {}{read_back})", work.set_by)
         });
-        let statement = format!("placement {choice}: {}{placed}", placement.statement);
+        let place = match wanted {
+            Some(_) => format!("placement {choice}, where the driver or a method's name decides"),
+            None => format!("placement {choice}"),
+        };
+        let statement = format!("{place}: {}{placed}", placement.statement);
         if !self.statements.contains(&statement) {
             self.statements.push(statement);
         }
-        self.bed = Some((choice, Arc::clone(&bed), placement.clone()));
+        self.bed = Some((choice, wanted, Arc::clone(&bed), placement.clone()));
         Ok((bed, placement))
     }
 }
 
 impl Laboratory for LiveLaboratory {
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
-        let method = capbench_capture::methods::find(&setup.method)?;
-        let (bed, placement) = self.bed(setup.placement, setup.layout)?;
+        let unsupported = |reason| MeasureError::Unsupported { what: setup.method.to_string(), reason };
+        let named = subject::find(&setup.method)?;
+        let (bed, placement) =
+            self.bed(setup.placement, named.receive_by, setup.layout).map_err(|error| match error {
+                // What the method's own name asks of the path is its matter and not the placement's.
+                MeasureError::Unsupported { reason, .. } if named.receive_by.is_some() => unsupported(reason),
+                other => other,
+            })?;
         let side = bed.receive_side();
         // Where it will run: an ordinary user has the privilege in the bed's namespaces only.
-        side.run(|| (method.supported)())?
-            .map_err(|reason| MeasureError::Unsupported { what: method.name.to_string(), reason })?;
-        (method.check)(
-            &Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() },
-            &setup.capture,
-        )?;
+        match &named.subject {
+            Subject::Capture { spec, method } => {
+                side.run(|| (method.supported)(spec))?.map_err(unsupported)?;
+                let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
+                (method.check)(spec, &interface, &setup.capture).map_err(|error| match error {
+                    CaptureError::Unsupported { reason, .. } => unsupported(reason),
+                    other => other.into(),
+                })?;
+            }
+            Subject::Program(program) => side.run(|| program.supported())?.map_err(unsupported)?,
+        }
         let mtu = bed.transmit_side().mtu().min(bed.receive_side().mtu());
         let plan = Arc::new(FramePlan::new(setup.layout, setup.sizes.clone(), Mtu(mtu))?);
         let profile = Profile {
-            method: setup.method.clone(),
+            method: setup.method.to_string(),
             frame_size: setup.label.clone(),
             mean_frame_size: plan.sizes().mean_octets(),
             traffic: describe_traffic(&plan),
@@ -172,7 +207,7 @@ impl Laboratory for LiveLaboratory {
             },
             load_independent: placement.load_independent,
             load_depends_because: (!placement.load_independent).then(|| placement.statement.clone()),
-            work: setup.work.to_string(),
+            work: named.subject.work(setup.work),
         };
         Ok(Box::new(run::LiveTrial {
             trials: &mut self.trials,
@@ -181,6 +216,7 @@ impl Laboratory for LiveLaboratory {
             placement,
             plan,
             profile,
+            subject: named.subject,
             setup: setup.clone(),
             irq: self.irq,
             stop: Arc::clone(&self.stop),
@@ -189,7 +225,7 @@ impl Laboratory for LiveLaboratory {
 
     fn statements(&self) -> Vec<String> {
         let mut statements = self.statements.clone();
-        if self.bed.as_ref().is_some_and(|(_, bed, _)| bed.is_virtual()) {
+        if self.bed.as_ref().is_some_and(|(_, _, bed, _)| bed.is_virtual()) {
             statements.push("the link is virtual (veth): its rates are not those of a network card".into());
         }
         statements

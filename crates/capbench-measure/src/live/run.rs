@@ -22,7 +22,9 @@ use crate::accounts::kernel_work::KernelWorkProbe;
 use crate::bed::{Bed, Placement};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
+use crate::programs;
 use crate::receiver::{Application, Progress, verification_cost};
+use crate::subject::Subject;
 use crate::trial::{Load, Phase, Profile, Trial, TrialResult};
 use crate::work::{LoopSpeed, Work, WorkModel};
 
@@ -43,6 +45,7 @@ pub(super) struct LiveTrial<'l> {
     pub(super) placement: Placement,
     pub(super) plan: Arc<FramePlan>,
     pub(super) profile: Profile,
+    pub(super) subject: Subject,
     pub(super) setup: Setup,
     pub(super) irq: IrqAccounting,
     pub(super) stop: Arc<AtomicBool>,
@@ -138,9 +141,26 @@ impl LiveTrial<'_> {
         let cpu = self.placement.application;
         let stop = Arc::clone(&self.stop);
         let setup = self.setup.clone();
+        let subject = self.subject.clone();
         let samples = sample_frames(&self.plan, self.id());
         let thread = side.spawn("capbench-app", move || {
             affinity::pin_current_thread(cpu)?;
+            let spec = match &subject {
+                Subject::Capture { spec, .. } => spec,
+                Subject::Program(program) => {
+                    let job = programs::Job {
+                        interface: &interface,
+                        capture: &setup.capture,
+                        recogniser,
+                        progress: &progress,
+                        stop: &stop,
+                        ready,
+                        probe,
+                        quiet: quiet(&setup),
+                    };
+                    return Ok(Outcome { received: programs::run(program, job)?, verify_ns: 0.0 });
+                }
+            };
             let verify_ns = verification_cost(&recogniser, &samples);
             let application = Application {
                 recogniser,
@@ -152,7 +172,7 @@ impl LiveTrial<'_> {
                 probe,
                 quiet: quiet(&setup),
             };
-            let received = open_with(&setup.method, &interface, &setup.capture, application)??;
+            let received = open_with(spec, &interface, &setup.capture, application)??;
             Ok(Outcome { received, verify_ns })
         });
         Ok((thread, is_ready))

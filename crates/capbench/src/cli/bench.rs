@@ -16,13 +16,13 @@ use super::traffic::{LayoutFlags, transmit};
 /// What to compare.
 #[derive(Args, Clone, Debug)]
 pub struct BenchFlags {
-    /// Capture methods, separated by commas, or all
+    /// Capture methods as `capbench methods` lists them, separated by commas; default and all are sets of them
     #[arg(
         long,
         visible_alias = "methods",
         value_name = "LIST",
         value_delimiter = ',',
-        default_value = "all"
+        default_value = "default"
     )]
     pub method: Vec<String>,
     /// Frame sizes with FCS, separated by commas: octets, random:64-1518, 64-1518/100 or a mix such as imix

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions, Direction, SnapLength};
+use capbench_capture::{ByteCount, CaptureOptions, Direction, MethodSpec, SnapLength};
+use capbench_measure::subject;
 use clap::Args;
 
 use super::duration;
@@ -40,7 +41,7 @@ pub struct CaptureFlags {
 
 impl CaptureFlags {
     /// Refuses flags that the only method asked for does not heed, and tells of those that some methods do not.
-    pub fn check_heeded(&self, methods: &[String]) -> anyhow::Result<()> {
+    pub fn check_heeded(&self, methods: &[MethodSpec]) -> anyhow::Result<()> {
         let given = [
             ("--block", self.block.is_some()),
             ("--frame", self.frame.is_some()),
@@ -49,9 +50,8 @@ impl CaptureFlags {
         for (flag, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
             let mut deaf = Vec::new();
             for name in methods {
-                let method = capbench_capture::methods::find(name)?;
-                if !method.options.contains(&flag) {
-                    deaf.push(method.name);
+                if !subject::find(name)?.subject.options().contains(&flag) {
+                    deaf.push(name.to_string());
                 }
             }
             if deaf.len() == methods.len() {
@@ -80,6 +80,7 @@ impl CaptureFlags {
             promiscuous: !self.no_promiscuous,
             spin: self.spin.unwrap_or(default.spin),
             direction: self.direction.unwrap_or(default.direction),
+            mark: None,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use capbench_capture::{Direction, METHODS};
+use capbench_capture::{Direction, MethodSpec};
 use capbench_measure::bed::{Placement, prepare_process};
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::environment::Environment;
@@ -13,7 +13,7 @@ use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::{Results, RunDirectory, SCHEMA_VERSION};
 use capbench_measure::trial::{SizeLabel, Verdict};
-use capbench_measure::{MeasureError, findings};
+use capbench_measure::{MeasureError, findings, subject};
 use capbench_sys::host::CpuId;
 use capbench_traffic::{FrameSize, Mtu, Recogniser, Sizes, TrialId};
 
@@ -69,11 +69,7 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
 
 /// The plan that the flags ask for, without a look at the host.
 fn plan(flags: &BenchFlags) -> Result<BenchPlan> {
-    let all: Vec<String> = METHODS.iter().map(|method| method.name.to_string()).collect();
-    for name in flags.method.iter().filter(|name| *name != "all") {
-        capbench_capture::methods::find(name)?;
-    }
-    let methods = if flags.method.iter().any(|name| name == "all") { all } else { flags.method.clone() };
+    let methods = methods(&flags.method)?;
     flags.capture.check_heeded(&methods)?;
     let default = |octets: u32| FrameSize::new(octets).map(Sizes::Fixed);
     let sizes = match (flags.size.is_empty(), flags.quick) {
@@ -100,7 +96,7 @@ fn plan(flags: &BenchFlags) -> Result<BenchPlan> {
             let mtu = if flags.tx.is_some() { Mtu(u32::from(u16::MAX)) } else { Mtu(flags.mtu) };
             capbench_traffic::FramePlan::new(layout, sizes.clone(), mtu)?;
             Ok(Setup {
-                method: String::new(),
+                method: MethodSpec::plain(""),
                 label: label(&sizes),
                 sizes,
                 layout,
@@ -119,6 +115,26 @@ fn plan(flags: &BenchFlags) -> Result<BenchPlan> {
         duration: flags.duration.unwrap_or(Duration::from_millis(if flags.quick { 400 } else { 800 })),
         rate: flags.rate,
     })
+}
+
+/// The methods that a list names, each once, sets spelt out.
+fn methods(list: &[String]) -> Result<Vec<MethodSpec>> {
+    let mut methods: Vec<MethodSpec> = Vec::new();
+    for name in list {
+        let names = match name.as_str() {
+            "default" => subject::default_methods(),
+            "all" => subject::all_methods(),
+            _ => vec![name.clone()],
+        };
+        for name in names {
+            let spec: MethodSpec = name.parse().map_err(Usage)?;
+            subject::find(&spec)?;
+            if !methods.contains(&spec) {
+                methods.push(spec);
+            }
+        }
+    }
+    Ok(methods)
 }
 
 fn label(sizes: &Sizes) -> SizeLabel {
@@ -163,7 +179,7 @@ fn describe(plan: &BenchPlan, flags: &BenchFlags) -> String {
     format!(
         "methods     {}\nframe sizes {}\nplacements  {}\nload        {load}\nwork        {}\ntransmit    {}\n\
          path        {path}\ntrials      {} of {:?}\ntime        about {:.0} s\n",
-        plan.methods.join(", "),
+        plan.methods.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         sizes.join(", "),
         placements.join(", "),
         flags.work,
@@ -190,7 +206,7 @@ fn preflight(plan: &mut BenchPlan, laboratory: &mut LiveLaboratory) -> Result<Ve
                 .map(|setup| laboratory.prepare(&setup).map(drop));
             match checks.find_map(capbench_measure::Result::err) {
                 None => methods.push(method.clone()),
-                Some(MeasureError::Unsupported { what, reason }) if what == *method => {
+                Some(MeasureError::Unsupported { what, reason }) if what == method.to_string() => {
                     left_out.push(format!("not measured: {what}: {reason}"));
                 }
                 Some(MeasureError::Unsupported { what, reason }) => {

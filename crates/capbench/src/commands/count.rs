@@ -4,9 +4,10 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use capbench_capture::{Batch, Capture, Counters, Interface, SnapLength, Visitor, open_with};
+use capbench_capture::{Batch, Capture, Counters, Interface, MethodSpec, SnapLength, Visitor, open_with};
 use capbench_measure::bed::Side;
 use capbench_measure::receiver::Verifier;
+use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
 use capbench_measure::trial::Arrivals;
 use capbench_sys::host::clock;
 use capbench_traffic::{Recogniser, TrialId};
@@ -24,8 +25,8 @@ const LAST_LOOK: Duration = Duration::from_millis(200);
 
 /// Runs the command.
 pub fn run(flags: &CountFlags) -> Result<Exit> {
-    capbench_capture::methods::find(&flags.method)?;
-    flags.capture.check_heeded(std::slice::from_ref(&flags.method))?;
+    let method = method(&flags.method)?;
+    flags.capture.check_heeded(std::slice::from_ref(&method))?;
     let options = flags.capture.options();
     let recogniser = recogniser(flags, options.snap_length)?;
     let side = Side::existing(&flags.interface)?;
@@ -35,12 +36,31 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let stop = Stop::install()?;
     let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
     let counter = Counter { flags, recogniser, stop: stop.clone() };
-    open_with(&flags.method, &interface, &options, counter)??;
+    open_with(&method, &interface, &options, counter)??;
     Ok(match stop.signal() {
         // Being interrupted is how counting without a limit ends.
         signal if signal != 0 && (flags.count.is_some() || flags.duration.is_some()) => Exit::Stopped(signal),
         _ => Exit::Done,
     })
+}
+
+/// The method, which has to be one of capbench's own on the interface as it is.
+fn method(text: &str) -> Result<MethodSpec> {
+    let spec: MethodSpec = text.parse().map_err(Usage)?;
+    let named = subject::find(&spec)?;
+    if matches!(named.subject, Subject::Program(_)) {
+        return Err(
+            Usage(format!("--method {text}: count captures by itself; bench measures programs")).into()
+        );
+    }
+    if let Some(setting) =
+        spec.settings().iter().find(|given| PATH_SETTINGS.iter().any(|known| known.name == given.name))
+    {
+        let reason =
+            format!("--method {text}: +{} changes the link, which only bench does, on its own", setting.name);
+        return Err(Usage(reason).into());
+    }
+    Ok(spec)
 }
 
 fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Recogniser>> {
@@ -77,7 +97,10 @@ impl Visitor for Counter<'_> {
 
     fn visit<C: Capture>(self, mut capture: C) -> Result<()> {
         let running = capture.running().clone();
-        eprintln!("capbench: {} on {}: {}", running.method, self.flags.interface, running.geometry);
+        eprintln!(
+            "capbench: {} on {}: {}; {}",
+            self.flags.method, self.flags.interface, running.engine, running.geometry
+        );
         let mut verifier =
             self.recogniser.clone().map(|known| Verifier::new(known, u8::MAX, running.vlan_metadata));
         let start = Instant::now();
@@ -108,6 +131,13 @@ impl Visitor for Counter<'_> {
                     Some(_) => break,
                 },
             }
+            if let Some(tally) = capture.tally()? {
+                packets = tally.marked + tally.duplicates.unwrap_or(0) + tally.other;
+                octets = tally.octets;
+                if let Some(verifier) = &mut verifier {
+                    verifier.adopt(tally);
+                }
+            }
             let elapsed = start.elapsed();
             let drained =
                 failure.as_ref().is_some_and(|(_, since): &(_, Instant)| since.elapsed() >= LAST_LOOK);
@@ -116,7 +146,7 @@ impl Visitor for Counter<'_> {
                 || self.stop.is_wanted()
                 || self.flags.duration.is_some_and(|duration| elapsed >= duration);
             if elapsed >= next_line || over {
-                let dropped = capture.counters()?.dropped;
+                let dropped = capture.counters()?.dropped();
                 lines.print(Totals { packets, octets, dropped, seconds: elapsed.as_secs_f64() })?;
                 next_line = elapsed + Duration::from_secs(1);
             }
@@ -186,7 +216,7 @@ impl Lines {
                 "packets": packets,
                 "octets": octets,
                 "accepted": counters.accepted,
-                "dropped": counters.dropped,
+                "dropped": counters.dropped(),
                 "cpu_s": cpu_ns as f64 / 1e9,
                 "verified": arrivals.map(|seen| json!({
                     "delivered": seen.delivered, "duplicates": seen.duplicates, "reordered": seen.reordered,
@@ -201,7 +231,7 @@ impl Lines {
             "{packets} packets captured\n{} packets received by filter\n{} packets dropped by kernel\n\
              {octets} octets without FCS; {:.3} s of CPU time, {per_packet:.0} ns per packet\n",
             text(counters.accepted),
-            text(counters.dropped),
+            text(counters.dropped()),
             cpu_ns as f64 / 1e9,
         );
         if let Some(seen) = arrivals {

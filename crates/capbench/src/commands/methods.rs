@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use capbench_capture::{METHODS, Method};
+use capbench_capture::{METHODS, Method, MethodSpec};
 use capbench_traffic::transmit;
 use serde_json::json;
 
@@ -16,7 +16,8 @@ type State = (&'static Method, Result<(), String>);
 
 /// Runs the command.
 pub fn run(flags: &MethodsFlags) -> Result<Exit> {
-    let states: Vec<State> = METHODS.iter().map(|method| (*method, (method.supported)())).collect();
+    let states: Vec<State> =
+        METHODS.iter().map(|method| (*method, (method.supported)(&MethodSpec::plain(method.name)))).collect();
     print(&if flags.json { as_json(&states)? } else { as_text(&states)? })?;
     Ok(Exit::Done)
 }

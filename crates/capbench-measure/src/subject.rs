@@ -1,0 +1,143 @@
+//! What a trial is about: a capture method or another program, and how its path is set.
+
+use capbench_capture::{CapturePoint, METHODS, Method, MethodSpec};
+
+use crate::error::Result;
+use crate::live::ReceiveBy;
+use crate::programs::{self, Program};
+use crate::work::WorkModel;
+
+/// What is under test.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// A capture method of capbench.
+    Capture {
+        /// As the user wrote it.
+        spec: MethodSpec,
+        /// Its row.
+        method: &'static Method,
+    },
+    /// A program that captures by itself.
+    Program(Program),
+}
+
+/// A way to receive on the bed's link that can be asked for behind any method's name.
+#[derive(Clone, Copy, Debug)]
+pub struct PathSetting {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub summary: &'static str,
+    receive_by: ReceiveBy,
+}
+
+/// Settings of the path that any method can be measured on.
+pub const PATH_SETTINGS: [PathSetting; 2] = [
+    PathSetting {
+        name: "napi-thread",
+        summary: "the kernel polls the link by a NAPI thread instead of softirqs",
+        receive_by: ReceiveBy::NapiThread,
+    },
+    PathSetting {
+        name: "napi-defer",
+        summary: "the same by timer, with interrupts held off (napi_defer_hard_irqs, gro_flush_timeout)",
+        receive_by: ReceiveBy::NapiDeferred,
+    },
+];
+
+/// Methods on another path than the usual one that `all` adds: interrupt-driven and polled reception side by side.
+const PATH_VARIANTS: [&str; 2] = ["packet-v3+napi-thread", "packet-v3+napi-defer"];
+
+/// A subject, and how its link is to receive where it does not take the path's usual way.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// What is under test.
+    pub subject: Subject,
+    /// How the link receives; `None`: as the path is set.
+    pub receive_by: Option<ReceiveBy>,
+}
+
+/// What a method's text stands for.
+///
+/// # Errors
+/// A name, argument or setting that is not known.
+pub fn find(spec: &MethodSpec) -> Result<Named> {
+    let mut spec = spec.clone();
+    let taken = spec.split_settings(|setting| {
+        setting.value.is_none() && PATH_SETTINGS.iter().any(|known| known.name == setting.name)
+    });
+    let asked = taken
+        .last()
+        .and_then(|setting| PATH_SETTINGS.iter().find(|known| known.name == setting.name))
+        .map(|known| known.receive_by);
+    if spec.name() == programs::METHOD {
+        return Ok(Named { subject: Subject::Program(programs::find(&spec)?), receive_by: asked });
+    }
+    let method = capbench_capture::methods::find(&spec)?;
+    let of_point = match (method.capture_point)(&spec) {
+        CapturePoint::Stack => None,
+        CapturePoint::Driver => Some(ReceiveBy::Driver),
+    };
+    Ok(Named { subject: Subject::Capture { spec, method }, receive_by: asked.or(of_point) })
+}
+
+/// What `--method default` stands for: the methods that a user would choose from.
+pub fn default_methods() -> Vec<String> {
+    METHODS.iter().filter(|method| method.in_default).map(|method| method.name.to_string()).collect()
+}
+
+/// What `--method all` stands for: every method, variants that differ in kind, and other programs.
+pub fn all_methods() -> Vec<String> {
+    let own = METHODS
+        .iter()
+        .filter(|method| method.argument.is_none_or(|argument| !argument.required))
+        .flat_map(|method| std::iter::once(method.name).chain(method.variants.iter().copied()));
+    own.chain(PATH_VARIANTS)
+        .map(String::from)
+        .chain(programs::PRESETS.iter().map(|preset| format!("{}:{}", programs::METHOD, preset.name)))
+        .collect()
+}
+
+impl Subject {
+    /// What it does per packet: what the trial gives it to do, or what a program does of its own.
+    pub fn work(&self, given: WorkModel) -> String {
+        match self {
+            Self::Capture { .. } => given.to_string(),
+            Self::Program(_) => "its own".into(),
+        }
+    }
+
+    /// The command line's options that it heeds.
+    pub fn options(&self) -> &'static [&'static str] {
+        match self {
+            Self::Capture { method, .. } => method.options,
+            Self::Program(_) => programs::OPTIONS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PATH_SETTINGS, Subject, all_methods, default_methods, find};
+    use crate::live::ReceiveBy;
+
+    #[test]
+    fn settings_of_the_path_are_none_of_the_method() {
+        let named = find(&"packet-v3+napi-defer+spin".parse().unwrap()).unwrap();
+        assert_eq!(named.receive_by, Some(ReceiveBy::NapiDeferred));
+        let Subject::Capture { spec, method } = named.subject else { panic!("a capture method") };
+        assert!(spec.has("spin") && !spec.has("napi-defer") && method.name == "packet-v3");
+        assert_eq!(find(&"recv".parse().unwrap()).unwrap().receive_by, None);
+        assert!(find(&"recv+napi-thread=1".parse().unwrap()).is_err());
+    }
+
+    #[test]
+    fn sets_of_methods_hold_known_ones_each_once() {
+        let all = all_methods();
+        for name in default_methods().iter().chain(&all) {
+            find(&name.parse().unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(all.iter().filter(|other| *other == name).count(), 1, "{name}");
+        }
+        assert_eq!(PATH_SETTINGS.len(), 2);
+    }
+}
