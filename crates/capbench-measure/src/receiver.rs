@@ -53,7 +53,9 @@ pub struct Received {
     pub switches: Option<ThreadTimes>,
     /// From the end of sending to the last look for frames.
     pub drain: Duration,
-    /// What the method turned out to be.
+    /// What does the work, found out: a library with its version, the mode of XDP, a program with its version.
+    pub engine: String,
+    /// Sizes as they were granted, and where times come from.
     pub running: String,
     /// Why its frames were not verified one by one; absent where they were.
     pub taken_on_trust: Option<String>,
@@ -205,7 +207,8 @@ impl Visitor for Application<'_> {
             kernel,
             switches,
             drain: end.drained(),
-            running: format!("{}; {}; time: {}", running.engine, running.geometry, running.time_source),
+            running: format!("{}; time: {}", running.geometry, running.time_source),
+            engine: running.engine,
             taken_on_trust: tallied
                 .then(|| "its frames were counted in the kernel, their contents not verified".into()),
             filtered: running.filtered,

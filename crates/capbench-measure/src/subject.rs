@@ -1,5 +1,6 @@
 //! What a trial is about: a capture method or another program, and how its path is set.
 
+use capbench_capture::methods::{Argument, SettingInfo};
 use capbench_capture::{CapturePoint, METHODS, Method, MethodSpec};
 
 use crate::error::Result;
@@ -79,6 +80,48 @@ pub fn find(spec: &MethodSpec) -> Result<Named> {
         CapturePoint::Driver => Some(ReceiveBy::Driver),
     };
     Ok(Named { subject: Subject::Capture { spec, method }, receive_by: asked.or(of_point) })
+}
+
+/// What there is to know of a method, whatever its kind.
+#[derive(Debug)]
+pub struct Listed {
+    /// The name that selects it.
+    pub name: String,
+    /// How it works, in a line.
+    pub summary: &'static str,
+    /// The privilege that it needs, as in capabilities(7).
+    pub privilege: &'static str,
+    /// The command line's options that it heeds.
+    pub options: &'static [&'static str],
+    /// What can stand behind a colon after its name.
+    pub argument: Option<Argument>,
+    /// What can stand behind a plus sign after its name.
+    pub settings: Vec<SettingInfo>,
+    /// Variants that a table of all methods shows.
+    pub variants: &'static [&'static str],
+    /// Whether the main job runs it when no method is named.
+    pub in_default: bool,
+    /// What nobody has tried yet.
+    pub untested: Option<&'static str>,
+    /// Whether it can run in the calling thread's namespace, or why not.
+    pub here: std::result::Result<(), String>,
+}
+
+/// All methods with what is known of them, in the order of tables.
+pub fn list() -> Vec<Listed> {
+    let own = METHODS.iter().map(|method| Listed {
+        name: method.name.into(),
+        summary: method.summary,
+        privilege: method.privilege,
+        options: method.options,
+        argument: method.argument,
+        settings: method.settings.to_vec(),
+        variants: method.variants,
+        in_default: method.in_default,
+        untested: method.untested,
+        here: (method.supported)(&MethodSpec::plain(method.name)),
+    });
+    own.chain(programs::list()).collect()
 }
 
 /// What `--method default` stands for: the methods that a user would choose from.

@@ -205,7 +205,10 @@ pub struct TrialResult {
     /// The set-up.
     #[serde(flatten)]
     pub profile: Profile,
-    /// Sizes as the kernel granted them, and where times come from.
+    /// What did the work, found out: a library with its version, the mode of XDP, a program with its version.
+    #[serde(default)]
+    pub engine: String,
+    /// Sizes as they were granted, and where times come from.
     pub running: String,
     /// Why the trial's frames were not verified one by one; absent where they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -277,7 +280,9 @@ pub struct Measured {
     pub cpu: CpuAccount,
     /// The generator's lateness.
     pub lateness: Option<LatenessSummary>,
-    /// What the method turned out to be.
+    /// What did the work.
+    pub engine: String,
+    /// Sizes as they were granted, and where times come from.
     pub running: String,
     /// Why the frames were not verified one by one; absent where they were.
     pub taken_on_trust: Option<String>,
@@ -326,6 +331,7 @@ impl Measured {
             number,
             phase,
             profile: profile.clone(),
+            engine: self.engine,
             running: self.running,
             taken_on_trust: self.taken_on_trust,
             generator: self.generator,

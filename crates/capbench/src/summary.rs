@@ -11,6 +11,9 @@ use crate::table::Table;
 /// Columns that a line of text may fill.
 const COLUMNS: usize = 80;
 
+/// Of these, what a method's name may take beside the columns of numbers.
+const LABEL: usize = 17;
+
 /// The tables of all trials.
 pub fn tables(trials: &[TrialResult]) -> String {
     let mut text = String::new();
@@ -58,7 +61,8 @@ fn scene(text: &mut String, placement: &str, size: &SizeLabel, group: &[&TrialRe
         None => writeln!(text, "  packets/s, loss and CPU time per packet {load}"),
     };
     let mut table =
-        Table::new(&["  method", "offered", "delivered", "lost", "where", "app ns", "cpu ns", "cores"]);
+        Table::new(&["  method", "offered", "delivered", "lost", "where", "app ns", "cpu ns", "cores"])
+            .with_labels_up_to(LABEL);
     let mut methods = BTreeSet::new();
     for trial in group.iter().filter(|trial| trial.phase != Phase::CommonLoad) {
         if !methods.insert(trial.profile.method.as_str()) {
@@ -152,21 +156,52 @@ pub fn legend(trials: &[TrialResult]) -> String {
     )
 }
 
+/// What did the work behind each method's name, as it was found out.
+pub fn engines(trials: &[TrialResult]) -> String {
+    let mut named: Vec<(&str, &str)> = Vec::new();
+    for trial in trials {
+        let pair = (trial.profile.method.as_str(), trial.engine.as_str());
+        if !trial.engine.is_empty() && !named.contains(&pair) {
+            named.push(pair);
+        }
+    }
+    if named.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("What ran\n");
+    for (method, engine) in named {
+        wrapped(&mut text, "  ", "    ", &format!("{method}: {engine}"));
+    }
+    text.push('\n');
+    text
+}
+
 /// The findings as wrapped lines.
 pub fn findings(findings: &[Finding]) -> String {
     let mut text = String::from("Findings\n");
     for finding in findings {
-        let mut line = String::from("  -");
-        for word in finding.text.split(' ') {
-            if line.chars().count() + 1 + word.chars().count() > COLUMNS {
-                let _ = writeln!(text, "{line}");
-                line = String::from("   ");
-            }
-            let _ = write!(line, " {word}");
-        }
-        let _ = writeln!(text, "{line}");
+        wrapped(&mut text, "  - ", "    ", &finding.text);
     }
     text
+}
+
+/// Adds words in lines that fit, the first behind `first`, the others behind `next`.
+pub fn wrapped(text: &mut String, first: &str, next: &str, words: &str) {
+    let mut line = String::from(first);
+    let mut is_empty = true;
+    for word in words.split(' ') {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > COLUMNS {
+            let _ = writeln!(text, "{line}");
+            line = String::from(next);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    let _ = writeln!(text, "{line}");
 }
 
 #[cfg(test)]

@@ -7,12 +7,19 @@ use std::fmt;
 pub struct Table {
     head: Vec<&'static str>,
     rows: Vec<Vec<String>>,
+    label_width: usize,
 }
 
 impl Table {
     /// A table with these column heads.
     pub fn new(head: &[&'static str]) -> Self {
-        Self { head: head.to_vec(), rows: Vec::new() }
+        Self { head: head.to_vec(), rows: Vec::new(), label_width: usize::MAX }
+    }
+
+    /// The same, with longer labels in the first column on lines of their own above their rows.
+    #[must_use]
+    pub fn with_labels_up_to(self, label_width: usize) -> Self {
+        Self { label_width, ..self }
     }
 
     /// Adds a row of as many fields as there are heads.
@@ -26,6 +33,7 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = |column: usize| {
             let cells = self.rows.iter().map(|row| row[column].chars().count());
+            let cells = cells.filter(|&width| column > 0 || width <= self.label_width);
             cells.chain([self.head[column].chars().count()]).max().unwrap_or(0)
         };
         let is_number = |column: usize| {
@@ -48,7 +56,12 @@ impl fmt::Display for Table {
         };
         line(f, self.head.clone())?;
         for row in &self.rows {
-            line(f, row.iter().map(String::as_str).collect())?;
+            let mut cells: Vec<_> = row.iter().map(String::as_str).collect();
+            if cells[0].chars().count() > self.label_width {
+                writeln!(f, "{}", cells[0])?;
+                cells[0] = "";
+            }
+            line(f, cells)?;
         }
         Ok(())
     }
@@ -57,6 +70,14 @@ impl fmt::Display for Table {
 #[cfg(test)]
 mod tests {
     use super::Table;
+
+    #[test]
+    fn a_long_label_has_a_line_of_its_own() {
+        let mut table = Table::new(&["method", "lost"]).with_labels_up_to(8);
+        table.row(vec!["recv".into(), "12".into()]);
+        table.row(vec!["libpcap:/opt/lib".into(), "3".into()]);
+        assert_eq!(table.to_string(), "method  lost\nrecv      12\nlibpcap:/opt/lib\n           3\n");
+    }
 
     #[test]
     fn numbers_stand_right_and_words_left() {

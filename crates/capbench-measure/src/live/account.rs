@@ -79,6 +79,7 @@ impl Account<'_> {
             drain: received.drain,
             cpu,
             lateness: sent.lateness.summary(),
+            engine: received.engine.clone(),
             running: received.running.clone(),
             taken_on_trust: received.taken_on_trust.clone(),
             kernel_work_share: share,

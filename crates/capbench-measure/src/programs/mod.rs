@@ -11,6 +11,7 @@ use crate::accounts::kernel_work::KernelWorkProbe;
 
 use crate::error::{MeasureError, Result};
 use crate::receiver::{Progress, Received};
+use crate::subject::Listed;
 
 /// The name that a method's text begins with.
 pub const METHOD: &str = "cmd";
@@ -27,6 +28,11 @@ pub struct Preset {
 
 /// Programs that capbench knows.
 pub const PRESETS: &[Preset] = &[];
+
+/// The presets, as a list of methods has them.
+pub fn list() -> Vec<Listed> {
+    Vec::new()
+}
 
 /// A program under test.
 #[derive(Clone, Debug)]

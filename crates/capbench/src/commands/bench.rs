@@ -255,6 +255,7 @@ fn statements(plan: &BenchPlan, mut statements: Vec<String>) -> Vec<String> {
 fn report(results: &Results, directory: &RunDirectory) -> String {
     let mut text = summary::tables(&results.trials);
     text.push_str(&summary::legend(&results.trials));
+    text.push_str(&summary::engines(&results.trials));
     text.push_str(&summary::findings(&results.findings));
     if !results.complete {
         text.push_str("\nNot complete: the trials above are those that were finished.\n");

@@ -1,77 +1,119 @@
-//! `capbench methods`: what can run here and why not.
+//! `capbench methods`: every method, whether it can run here and why not, and what can be set about it.
 
 use std::fmt::Write;
 
 use anyhow::Result;
-use capbench_capture::{METHODS, Method, MethodSpec};
+use capbench_measure::subject::{self, Listed, PATH_SETTINGS};
 use capbench_traffic::transmit;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::methods::MethodsFlags;
 use crate::exit::{Exit, print};
+use crate::summary::wrapped;
 use crate::table::Table;
-
-/// A method and whether it can run here, or why not.
-type State = (&'static Method, Result<(), String>);
 
 /// Runs the command.
 pub fn run(flags: &MethodsFlags) -> Result<Exit> {
-    let states: Vec<State> =
-        METHODS.iter().map(|method| (*method, (method.supported)(&MethodSpec::plain(method.name)))).collect();
-    print(&if flags.json { as_json(&states)? } else { as_text(&states)? })?;
+    let methods = subject::list();
+    print(&if flags.json { as_json(&methods)? } else { as_text(&methods)? })?;
     Ok(Exit::Done)
 }
 
-fn as_json(states: &[State]) -> Result<String> {
-    let capture: Vec<_> = states
+fn as_json(methods: &[Listed]) -> Result<String> {
+    let setting = |name: &str, value: Option<&str>, optional: bool, summary: &str| json!({ "setting": name, "value": value, "value_is_optional": optional, "summary": summary });
+    let capture: Vec<Value> = methods
         .iter()
-        .map(|(method, state)| {
+        .map(|method| {
+            let settings = method.settings.iter();
             json!({
                 "method": method.name,
                 "summary": method.summary,
-                "runs_here": state.is_ok(),
-                "reason": state.as_ref().err(),
+                "runs_here": method.here.is_ok(),
+                "reason": method.here.as_ref().err(),
                 "privilege": method.privilege,
+                "untested": method.untested,
                 "options": method.options,
+                "argument": method.argument.map(|argument| json!({
+                    "placeholder": argument.placeholder, "required": argument.required, "summary": argument.summary,
+                })),
+                "settings": settings
+                    .map(|known| setting(known.name, known.value, known.optional, known.summary))
+                    .collect::<Vec<_>>(),
+                "variants": method.variants,
+                "in_default": method.in_default,
             })
         })
         .collect();
+    let path: Vec<_> =
+        PATH_SETTINGS.iter().map(|known| setting(known.name, None, true, known.summary)).collect();
     let transmit: Vec<_> = transmit::METHODS
         .iter()
         .map(|method| json!({ "method": method.name, "summary": method.summary, "privilege": "CAP_NET_RAW" }))
         .collect();
-    let document = json!({ "schema_version": 1, "methods": capture, "transmit": transmit });
+    let document =
+        json!({ "schema_version": 2, "methods": capture, "path_settings": path, "transmit": transmit });
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
-fn as_text(states: &[State]) -> Result<String> {
-    let mut table = Table::new(&["capture", "here", "privilege", "how"]);
-    for (method, state) in states {
-        let here = if state.is_ok() { "yes" } else { "no" };
-        table.row(vec![method.name.into(), here.into(), method.privilege.into(), method.summary.into()]);
+fn as_text(methods: &[Listed]) -> Result<String> {
+    let mut table = Table::new(&["capture", "here", "privilege", "tested"]);
+    for method in methods {
+        let here = if method.here.is_ok() { "yes" } else { "no" };
+        let tested = if method.untested.is_some() { "untested on hardware" } else { "yes" };
+        table.row(vec![method.name.clone(), here.into(), method.privilege.into(), tested.into()]);
     }
     let mut text = table.to_string();
-    for (method, state) in states {
-        if let Err(reason) = state {
-            writeln!(text, "{}: {reason}", method.name)?;
-        }
-    }
-    if states.iter().any(|(_, state)| state.is_err()) {
+    if methods.iter().any(|method| method.here.is_err()) {
         writeln!(
             text,
-            "`capbench bench` makes a user namespace of its own, in which packet sockets need no privilege."
+            "`capbench bench` makes a user namespace of its own, in which packet sockets need\nno privilege."
         )?;
+    }
+    writeln!(text)?;
+    for method in methods {
+        details(&mut text, method)?;
+    }
+    writeln!(text, "Behind any method's name, on bench's own link:")?;
+    for known in PATH_SETTINGS {
+        wrapped(&mut text, "  ", "      ", &format!("+{}: {}", known.name, known.summary));
     }
     writeln!(text)?;
     let mut table = Table::new(&["transmit", "how"]);
     for method in transmit::METHODS {
         table.row(vec![method.name.into(), method.summary.into()]);
     }
-    writeln!(text, "{table}")?;
-    let mut table = Table::new(&["capture", "heeds"]);
-    for (method, _) in states {
-        table.row(vec![method.name.into(), method.options.join(" ")]);
-    }
     write!(text, "{table}")?;
     Ok(text)
+}
+
+/// Everything about one method, in lines that fit.
+fn details(text: &mut String, method: &Listed) -> Result<()> {
+    let mut title = method.name.clone();
+    if let Some(argument) = method.argument {
+        let placeholder = argument.placeholder;
+        title += &if argument.required { format!(":{placeholder}") } else { format!("[:{placeholder}]") };
+    }
+    wrapped(text, "", "  ", &format!("{title}: {}", method.summary));
+    if let Err(reason) = &method.here {
+        wrapped(text, "  not here: ", "    ", reason);
+    }
+    if let Some(untested) = method.untested {
+        wrapped(text, "  ", "    ", untested);
+    }
+    if let Some(argument) = method.argument {
+        wrapped(text, &format!("  {}: ", argument.placeholder), "      ", argument.summary);
+    }
+    for known in &method.settings {
+        let value = match (known.value, known.optional) {
+            (None, _) => String::new(),
+            (Some(value), true) => format!("[={value}]"),
+            (Some(value), false) => format!("={value}"),
+        };
+        wrapped(text, &format!("  +{}{value}: ", known.name), "      ", known.summary);
+    }
+    if !method.options.is_empty() {
+        wrapped(text, "  heeds ", "      ", &method.options.join(" "));
+    }
+    writeln!(text)?;
+    Ok(())
 }
