@@ -30,6 +30,7 @@ pub fn find(trials: &[TrialResult]) -> Vec<Finding> {
     }
     dependence(trials, &mut findings);
     account(trials, &mut findings);
+    trust(trials, &mut findings);
     noise(trials, &mut findings);
     findings
 }
@@ -246,6 +247,19 @@ fn account(trials: &[TrialResult], findings: &mut Vec<Finding>) {
             ),
             trials: vec![trial.number],
         });
+    }
+}
+
+/// Which frames nobody but the method itself has seen.
+fn trust(trials: &[TrialResult], findings: &mut Vec<Finding>) {
+    let mut reasons: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
+    for trial in trials {
+        if let Some(reason) = &trial.taken_on_trust {
+            reasons.entry((&trial.profile.method, reason)).or_default().push(trial.number);
+        }
+    }
+    for ((method, reason), trials) in reasons {
+        findings.push(Finding { text: format!("Taken on trust from {method}: {reason}."), trials });
     }
 }
 

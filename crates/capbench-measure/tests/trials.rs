@@ -99,6 +99,39 @@ fn root_at_maximum_load_nothing_is_unexplained() {
     }
 }
 
+/// Interrupt-driven and polled reception differ in who does the work, not in what is accounted for.
+#[test]
+fn root_polled_paths_account_for_every_frame() {
+    if !is_root() {
+        return;
+    }
+    let _turn = in_turn();
+    let mut laboratory = laboratory();
+    for placement in [PlacementChoice::Same, PlacementChoice::Other] {
+        for method in [
+            "recv+busy-poll",
+            "packet-v3+spin=200us",
+            "packet-v2+napi-thread",
+            "packet-v3+napi-defer",
+            "recv",
+        ] {
+            for load in [Load::Maximum, Load::Rate(Pps::new(20_000.0).unwrap())] {
+                let trial = run(&mut laboratory, &setup(method, placement), load, Duration::from_millis(60));
+                assert!(trial.sent > 0 && trial.verdict != Verdict::Invalid, "{method}");
+                assert_eq!(trial.profile.method, method);
+                assert_balanced(&trial);
+                // Whatever the kernel does about packet sockets, it is said where it does not poll.
+                let is_told = trial.noise.iter().any(|note| note.contains("busy-polled"));
+                assert!(is_told || method != "recv+busy-poll", "{:?}", trial.noise);
+            }
+        }
+    }
+    let statements = laboratory.statements().join("; ");
+    for set in ["threaded=1", "napi_defer_hard_irqs=2", "gro_flush_timeout=200000"] {
+        assert!(statements.contains(set), "{set}: {statements}");
+    }
+}
+
 #[test]
 fn root_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() {
     if !is_root() {
