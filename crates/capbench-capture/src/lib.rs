@@ -31,6 +31,8 @@
 #![forbid(unsafe_code)]
 
 pub mod backends;
+#[cfg(feature = "bpf")]
+mod bpf;
 pub mod capture;
 pub mod counters;
 pub mod error;

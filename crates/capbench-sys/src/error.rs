@@ -14,6 +14,16 @@ pub enum SysError {
         /// The kernel's reason (errno).
         source: io::Error,
     },
+    /// The kernel refused a call, and what its reason means there is known.
+    #[error("{what}: {reason} ({source})")]
+    Refused {
+        /// The call and its object.
+        what: String,
+        /// What that means and what is possible.
+        reason: String,
+        /// The kernel's reason (errno).
+        source: io::Error,
+    },
     /// An argument cannot be expressed in the kernel's interface, found before any call was made.
     #[error("{what}: {reason}")]
     Argument {
@@ -51,7 +61,7 @@ impl SysError {
     /// The kernel's `errno`, where there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {
-            Self::Call { source, .. } => source.raw_os_error(),
+            Self::Call { source, .. } | Self::Refused { source, .. } => source.raw_os_error(),
             Self::Argument { .. } | Self::Library { .. } => None,
         }
     }

@@ -56,7 +56,9 @@ pub fn prepare_process() -> Result<Privilege> {
     }
     namespace::enter_user_namespace().map_err(|error| match error {
         SysError::Argument { .. } | SysError::Library { .. } => MeasureError::Sys(error),
-        SysError::Call { .. } => diagnose(&format!("no user namespace can be made ({error})"), &settings),
+        SysError::Call { .. } | SysError::Refused { .. } => {
+            diagnose(&format!("no user namespace can be made ({error})"), &settings)
+        }
     })?;
     let missing = capability::effective()?.missing(&NEEDED);
     if let Some(capability) = missing.first() {

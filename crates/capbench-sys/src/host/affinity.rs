@@ -92,6 +92,7 @@ pub fn parse_cpu_list(text: &str) -> Option<Vec<CpuId>> {
 fn with_call(error: SysError, what: String) -> SysError {
     match error {
         SysError::Call { source, .. } => SysError::Call { what, source },
+        SysError::Refused { reason, source, .. } => SysError::Refused { what, reason, source },
         SysError::Argument { reason, .. } | SysError::Library { reason, .. } => {
             SysError::Argument { what, reason }
         }

@@ -1,0 +1,199 @@
+//! BPF programs: C files compiled by `build.rs`, verified and loaded by libbpf, attached by
+//! [`capbench_sys::bpf::XdpLink`].
+//!
+//! libbpf writes its complaints to standard error unless told otherwise. Here they are collected and become part of
+//! the error.
+
+use std::cell::RefCell;
+use std::os::fd::AsFd;
+use std::sync::Once;
+
+use capbench_sys::SysError;
+use capbench_sys::bpf::{XdpLink, XdpMode};
+use capbench_sys::host::InterfaceIndex;
+use libbpf_rs::{Map, MapCore, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, set_print};
+
+type Result<T> = std::result::Result<T, SysError>;
+
+/// An object file, aligned as ELF wants it.
+#[repr(C, align(8))]
+pub(crate) struct ObjectFile<T: ?Sized>(pub(crate) T);
+
+/// The object compiled from `src/bpf/NAME.bpf.c`.
+macro_rules! object_file {
+    ($name:literal) => {{
+        static OBJECT: &$crate::bpf::ObjectFile<[u8]> =
+            &$crate::bpf::ObjectFile(*include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")));
+        &OBJECT.0
+    }};
+}
+pub(crate) use object_file;
+
+/// An object file that has been read; maps can still be given their sizes and constants.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    name: &'static str,
+    object: OpenObject,
+}
+
+impl Opened {
+    /// Reads an object file; `name` is what its file is called.
+    pub(crate) fn read(name: &'static str, file: &'static [u8]) -> Result<Self> {
+        listen();
+        let object =
+            ObjectBuilder::default().open_memory(file).map_err(|error| failed(name, "read", &error))?;
+        Ok(Self { name, object })
+    }
+
+    /// Sets the program's constants: the content of its only `const volatile` variable.
+    pub(crate) fn set_constants(&mut self, octets: &[u8]) -> Result<()> {
+        self.on_map(".rodata", |map| map.set_initial_value(octets))
+    }
+
+    /// Sets the number of entries of a map.
+    pub(crate) fn set_entries(&mut self, map: &str, entries: u32) -> Result<()> {
+        self.on_map(map, |map| map.set_max_entries(entries))
+    }
+
+    /// Does something with a map, which the object must have.
+    fn on_map(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&mut OpenMapMut<'_>) -> libbpf_rs::Result<()>,
+    ) -> Result<()> {
+        // libbpf puts the beginning of the object's name in front of that of a section.
+        let mut found = self.object.maps_mut().find(|map| map.name().to_string_lossy().ends_with(name));
+        let map = found.as_mut().ok_or_else(|| lacks(self.name, name))?;
+        work(map).map_err(|error| failed(self.name, &format!("set up {name} of"), &error))
+    }
+
+    /// Makes the maps and has the kernel verify the programs.
+    ///
+    /// # Errors
+    /// `EPERM` without the privilege, or the verifier's reason.
+    pub(crate) fn load(self) -> Result<Loaded> {
+        let object = self.object.load().map_err(|error| failed(self.name, "load", &error))?;
+        Ok(Loaded { name: self.name, object })
+    }
+}
+
+/// Programs and maps in the kernel, as long as this is there or something else in the kernel uses them.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    name: &'static str,
+    object: Object,
+}
+
+impl Loaded {
+    /// Attaches the object's only program to an interface of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// As [`XdpLink::attach`].
+    pub(crate) fn attach(&self, interface: InterfaceIndex, mode: XdpMode) -> Result<XdpLink> {
+        let program = self.object.progs().next().ok_or_else(|| lacks(self.name, "a program"))?;
+        XdpLink::attach(program.as_fd(), interface, mode)
+    }
+
+    /// A map by its name.
+    pub(crate) fn map(&self, name: &str) -> Result<Map<'_>> {
+        self.object.maps().find(|map| map.name() == name).ok_or_else(|| lacks(self.name, name))
+    }
+
+    /// Sets the value of a key, both in the kernel's byte order: that of the host.
+    pub(crate) fn update(&self, map: &str, key: u32, value: u32) -> Result<()> {
+        let flags = libbpf_rs::MapFlags::ANY;
+        let done = self.map(map)?.update(&key.to_ne_bytes(), &value.to_ne_bytes(), flags);
+        done.map_err(|error| failed(self.name, &format!("set {map}[{key}] of"), &error))
+    }
+
+    /// The values of a key on each CPU that the machine can have.
+    pub(crate) fn per_cpu(&self, map: &str, key: u32) -> Result<Vec<Vec<u8>>> {
+        let values = self.map(map)?.lookup_percpu(&key.to_ne_bytes(), libbpf_rs::MapFlags::ANY);
+        let values = values.map_err(|error| failed(self.name, &format!("read {map}[{key}] of"), &error))?;
+        values.ok_or_else(|| lacks(self.name, map))
+    }
+}
+
+/// What can be said about BPF here without loading anything of an object: whether the kernel takes a program at all.
+pub(crate) fn probe(name: &'static str, file: &'static [u8]) -> std::result::Result<(), String> {
+    Opened::read(name, file).and_then(Opened::load).map(drop).map_err(|error| error.to_string())
+}
+
+thread_local! {
+    /// What libbpf has said in this thread since it was last asked.
+    static SAID: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Has libbpf say what it has to say to [`SAID`].
+fn listen() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        set_print(Some((PrintLevel::Warn, |_, text| SAID.with_borrow_mut(|said| said.push_str(&text)))));
+    });
+    SAID.with_borrow_mut(String::clear);
+}
+
+/// An object without the thing: it and the program do not fit together.
+fn lacks(object: &str, thing: &str) -> SysError {
+    SysError::argument(format!("BPF object {object}"), format!("it has no {thing}"))
+}
+
+/// libbpf's error with what it said about it.
+#[cold]
+fn failed(object: &str, attempt: &str, error: &libbpf_rs::Error) -> SysError {
+    let what = format!("cannot {attempt} the BPF program {object}");
+    let said = SAID.with_borrow_mut(std::mem::take);
+    let text = format!("{error:#}");
+    let errno = errno(&text);
+    let source = errno.map_or_else(|| std::io::Error::other(text), std::io::Error::from_raw_os_error);
+    let reason = if errno == Some(EPERM) {
+        "it needs the capabilities CAP_BPF and CAP_NET_ADMIN over the host: run as root".into()
+    } else {
+        summary(&said)
+    };
+    if reason.is_empty() {
+        return SysError::Call { what, source };
+    }
+    SysError::Refused { what, reason, source }
+}
+
+const EPERM: i32 = 1;
+
+/// The number in libbpf-rs's text of an error of the kernel, which it gives in no other way.
+fn errno(text: &str) -> Option<i32> {
+    text.rsplit_once("(os error ")?.1.strip_suffix(')')?.parse().ok()
+}
+
+/// The last three lines that say something: the verifier's log ends with its reason.
+fn summary(said: &str) -> String {
+    let says_something = |line: &&str| {
+        !line.is_empty()
+            && !["-- BEGIN", "-- END", "processed ", "verification time", "stack depth"]
+                .iter()
+                .any(|framing| line.contains(framing))
+    };
+    let lines: Vec<_> =
+        said.lines().map(|line| line.trim().trim_start_matches("libbpf: ")).filter(says_something).collect();
+    lines[lines.len().saturating_sub(3)..].join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{errno, summary};
+
+    #[test]
+    fn the_number_of_an_error_is_found() {
+        assert_eq!(errno("failed to load: Operation not permitted (os error 1)"), Some(1));
+        assert_eq!(errno("no such thing"), None);
+    }
+
+    #[test]
+    fn the_verifiers_reason_is_kept() {
+        let said = "libbpf: prog 'count': BPF program load failed: -EACCES\nlibbpf: prog 'count': -- BEGIN PROG LOAD LOG --\n\
+                    0: R1=ctx()\n; data = 1;\ninvalid access to packet\nprocessed 4 insns (limit 1000000)\n\
+                    -- END PROG LOAD LOG --\nlibbpf: failed to load object 'count'\n";
+        let text = summary(said);
+        assert!(text.contains("invalid access to packet") && !text.contains("processed"), "{text}");
+        assert_eq!(summary(""), "");
+    }
+}

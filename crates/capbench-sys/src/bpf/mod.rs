@@ -1,0 +1,17 @@
+//! XDP programs on interfaces: bpf(2), `linux/bpf.h`, and rtnetlink(7) for what is attached.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`xdp_link`] | attaches a program for as long as a descriptor is open |
+//! | [`attached`] | which program an interface has, and how it is attached |
+//! | `call` | bpf(2) itself |
+//!
+//! Programs are loaded elsewhere, by libbpf; this is what libbpf cannot do safely: it has no way to say how a link is
+//! to be attached.
+
+pub mod attached;
+mod call;
+pub mod xdp_link;
+
+pub use attached::{Attached, AttachedMode, attached_to};
+pub use xdp_link::{XdpLink, XdpMode};

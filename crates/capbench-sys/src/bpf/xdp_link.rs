@@ -1,0 +1,134 @@
+//! Attaches an XDP program to an interface for as long as a descriptor is open: `BPF_LINK_CREATE` (Linux 5.9).
+//!
+//! The kernel takes the program off when the last descriptor of the link closes, also when the process is killed. Other
+//! ways to attach leave it on the interface.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use super::attached::{Attached, AttachedMode, attached_to};
+use super::call::create_xdp_link;
+use crate::host::InterfaceIndex;
+use crate::{Result, SysError};
+
+/// Who is to run the program. Nothing falls back from the one to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XdpMode {
+    /// The driver, on its receive path, before a socket buffer exists (native mode, `XDP_FLAGS_DRV_MODE`).
+    Driver,
+    /// The stack, with a socket buffer; any driver will do (generic mode, `XDP_FLAGS_SKB_MODE`).
+    Generic,
+}
+
+impl XdpMode {
+    /// The flag of `linux/if_link.h`.
+    const fn flag(self) -> u32 {
+        match self {
+            Self::Driver => 1 << 2,
+            Self::Generic => 1 << 1,
+        }
+    }
+
+    /// The word that users know it by.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Driver => "native",
+            Self::Generic => "generic",
+        }
+    }
+
+    /// What the kernel calls it when asked.
+    const fn attached(self) -> AttachedMode {
+        match self {
+            Self::Driver => AttachedMode::Driver,
+            Self::Generic => AttachedMode::Generic,
+        }
+    }
+}
+
+/// A program on an interface. Dropping it takes the program off.
+#[derive(Debug)]
+pub struct XdpLink {
+    _descriptor: OwnedFd,
+    mode: XdpMode,
+}
+
+impl XdpLink {
+    /// Attaches `program`, an XDP program that has been loaded, to an interface of the calling thread's network
+    /// namespace.
+    ///
+    /// # Errors
+    /// [`SysError::Refused`] with the kernel's reason: `EPERM` without CAP_NET_ADMIN and CAP_BPF, `EOPNOTSUPP` where
+    /// the driver has no native mode, `EBUSY` and `EEXIST` where another program is attached, `ERANGE` and others where
+    /// the driver cannot run one as the interface is set up.
+    pub fn attach(program: BorrowedFd<'_>, interface: InterfaceIndex, mode: XdpMode) -> Result<Self> {
+        let what = || format!("attaching an XDP program in {} mode", mode.word());
+        let link = create_xdp_link(program, interface.number(), mode.flag(), what);
+        let descriptor = link.map_err(|error| explained(error, interface, mode))?;
+        // What is asked for is what the kernel does, or refuses: this is the proof.
+        match attached_to(interface)? {
+            Some(found) if found.mode == mode.attached() => Ok(Self { _descriptor: descriptor, mode }),
+            found => Err(SysError::argument(what(), format!("the kernel says that it is {found:?}"))),
+        }
+    }
+
+    /// Who runs the program, as read back from the kernel.
+    pub fn mode(&self) -> XdpMode {
+        self.mode
+    }
+}
+
+/// Adds to a refusal what it means here.
+#[cold]
+fn explained(error: SysError, interface: InterfaceIndex, mode: XdpMode) -> SysError {
+    let (what, source) = match error {
+        SysError::Call { what, source } => (what, source),
+        other => return other,
+    };
+    let reason = match source.raw_os_error() {
+        Some(libc::EPERM) => "it needs the capabilities CAP_NET_ADMIN and CAP_BPF over the host".into(),
+        Some(libc::EOPNOTSUPP) if mode == XdpMode::Driver => {
+            "the interface's driver has no native XDP; generic mode works with any".into()
+        }
+        Some(libc::EBUSY | libc::EEXIST) => {
+            let other = attached_to(interface).ok().flatten();
+            let other = other.map_or("another program".into(), |other: Attached| other.to_string());
+            format!("the interface has an XDP program already ({other}); `ip -d link` shows it")
+        }
+        Some(libc::ERANGE | libc::EINVAL) if mode == XdpMode::Driver => {
+            "the driver cannot run it as the interface is set up: its MTU or that of its peer may be too large, or \
+             receive offloads (LRO) in the way"
+                .into()
+        }
+        _ => return SysError::Call { what, source },
+    };
+    SysError::Refused { what, reason, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    fn explained_text(errno: i32, mode: XdpMode) -> String {
+        let error = SysError::Call { what: "attaching".into(), source: io::Error::from_raw_os_error(errno) };
+        explained(error, InterfaceIndex::new(i32::MAX as u32).unwrap(), mode).to_string()
+    }
+
+    #[test]
+    fn refusals_say_what_to_do() {
+        for (errno, mode, words) in [
+            (libc::EPERM, XdpMode::Generic, "CAP_BPF"),
+            (libc::EOPNOTSUPP, XdpMode::Driver, "no native XDP"),
+            (libc::EBUSY, XdpMode::Driver, "already"),
+            (libc::EEXIST, XdpMode::Generic, "already"),
+            (libc::ERANGE, XdpMode::Driver, "MTU"),
+        ] {
+            let text = explained_text(errno, mode);
+            assert!(text.contains(words) && text.contains("os error"), "{text}");
+        }
+        assert_eq!(
+            explained_text(libc::ENOMEM, XdpMode::Driver),
+            "attaching: Cannot allocate memory (os error 12)"
+        );
+    }
+}
