@@ -6,6 +6,7 @@
 //! | [`live`], [`simulated`] | the two paths: a real one, and one that is computed |
 //! | [`subject`], [`programs`] | what is under test: a capture method, or another program |
 //! | [`receiver`], [`sequence`], [`work`] | the application of a trial: verifies every frame and does its work |
+//! | [`mod@mark`] | a trial's frames, for methods that count them in the kernel |
 //! | [`ledger`] | where each frame went |
 //! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
 //! | [`accounts`] | CPU time and kernel counters |
@@ -24,6 +25,7 @@ pub mod laboratory;
 pub mod ledger;
 pub mod links;
 pub mod live;
+pub mod mark;
 pub mod placement;
 pub mod programs;
 pub mod receiver;

@@ -6,6 +6,7 @@
 
 use crate::checksum::{fold, sum_native};
 use crate::head::{HEAD_ROOM, Head};
+use crate::head_mask::HeadMask;
 use crate::layout::{
     ETHERNET_OCTETS, FIRST_SOURCE_PORT, FrameLayout, NETWORK_V4_OCTETS, NETWORK_V6_OCTETS, Network, Transport,
 };
@@ -32,41 +33,20 @@ pub(crate) struct HeadMatch {
 impl HeadMatch {
     /// For the frames of a layout; `head` is that of flow 0.
     pub(crate) fn new(layout: &FrameLayout, head: &Head) -> Self {
-        let network_at = layout.network_at();
         let transport_at = ETHERNET_OCTETS + layout.network_octets();
         let least = ETHERNET_OCTETS + layout.stamp_end();
-        let (mut expected, mut mask) = ([0; HEAD_ROOM], [0; HEAD_ROOM]);
-        expected[..12].copy_from_slice(&head.octets[..12]);
-        let rest = network_at - 2;
-        expected[12..HEAD_ROOM - (rest - 12)].copy_from_slice(&head.octets[rest..]);
-        let head_end = transport_at + if layout.transport == Transport::Udp { 8 } else { 20 };
-        mask[..head_end].fill(0xff);
+        let known = HeadMask::new(layout, head).without_tag(layout);
+        let HeadMask { expected, mask, .. } = known;
         let (source_low, protocol_at): (usize, usize) = match layout.network {
-            Network::V4 => {
-                mask[ETHERNET_OCTETS + 2..ETHERNET_OCTETS + 4].fill(0);
-                mask[ETHERNET_OCTETS + 10..ETHERNET_OCTETS + 12].fill(0);
-                (ETHERNET_OCTETS + 14, ETHERNET_OCTETS + 9)
-            }
-            Network::V6 => {
-                mask[ETHERNET_OCTETS + 4..ETHERNET_OCTETS + 6].fill(0);
-                (ETHERNET_OCTETS + 22, ETHERNET_OCTETS + 6)
-            }
+            Network::V4 => (ETHERNET_OCTETS + 14, ETHERNET_OCTETS + 9),
+            Network::V6 => (ETHERNET_OCTETS + 22, ETHERNET_OCTETS + 6),
         };
-        mask[source_low..source_low + 2].fill(0);
-        mask[transport_at..transport_at + 2].fill(0);
-        match layout.transport {
-            Transport::Udp => mask[transport_at + 4..transport_at + 8].fill(0),
-            Transport::Tcp => {
-                mask[transport_at + 4..transport_at + 12].fill(0);
-                mask[transport_at + 16..transport_at + 20].fill(0);
-            }
-        }
         let word = |octets: &[u8; HEAD_ROOM], at: usize| {
             u64::from_ne_bytes(std::array::from_fn(|offset| octets[at * 8 + offset]))
         };
         Self {
             words: std::array::from_fn(|at| (word(&expected, at), word(&mask, at))),
-            count: head_end.div_ceil(8).min(least / 8),
+            count: known.head_end.div_ceil(8).min(least / 8),
             network: layout.network,
             transport: layout.transport,
             transport_at,

@@ -20,6 +20,7 @@ mod checksum;
 pub mod error;
 pub mod frame;
 mod head;
+mod head_mask;
 mod head_match;
 pub mod imix;
 pub mod layout;
@@ -36,6 +37,7 @@ pub mod units;
 
 pub use error::{Result, TrafficError};
 pub use frame::FrameWriter;
+pub use head_mask::KnownOctets;
 pub use imix::Imix;
 pub use layout::{Flow, Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
 pub use pacer::{Limits, SendJob};

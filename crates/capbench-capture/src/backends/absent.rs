@@ -30,7 +30,7 @@ impl Absent {
     }
 }
 
-/// No frames.
+/// No frames: the batch of a capture that cannot be, and of methods that hand none over.
 #[derive(Debug)]
 pub struct Nothing(Infallible);
 

@@ -8,3 +8,4 @@ pub mod packet_v3;
 pub mod recv;
 pub mod recvmmsg;
 mod socket_setup;
+pub mod xdp_count;

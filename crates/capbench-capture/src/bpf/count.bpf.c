@@ -5,8 +5,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#define MOST_WORDS 11 /* 88 octets: tag, IPv6 and TCP, in whole words */
-#define SEQUENCE_BITS 40
+#define MOST_WORDS 11 /* 88 octets: more than tag, IPv6 and TCP */
 
 /* Set before the program is loaded, so that the verifier knows it and drops what is not needed. */
 const volatile struct {
@@ -16,8 +15,7 @@ const volatile struct {
 	__u32 least;          /* octets of the shortest marked frame */
 	__u32 stamp_at;       /* trial 16 bits, stream 8, sequence number 40, big-endian */
 	__u32 trial;
-	__u32 record;         /* sequence numbers that `seen` has room for */
-	__u32 marked_verdict;
+	__u32 verdict;        /* on marked frames; all others go on to the stack */
 } mark = {};
 
 struct counts {
@@ -57,15 +55,15 @@ SEC("xdp") int count(struct xdp_md *context)
 		goto other;
 	mine->marked++;
 	mine->marked_octets += length;
-	/* The stream is part of the number: only that of stream 0 is small enough. */
-	__u64 number = stamp & ((1ULL << 48) - 1), bit = 1ULL << (number & 63);
+	/* The stream is the upper part of the number, so that of others than stream 0 is beyond the record, too. */
+	__u64 number = stamp << 16 >> 16, bit = 1ULL << (number & 63);
 	__u32 index = number >> 6;
-	__u64 *word = number < mark.record ? bpf_map_lookup_elem(&seen, &index) : 0;
+	__u64 *word = number >> 38 ? 0 : bpf_map_lookup_elem(&seen, &index);
 	if (!word)
 		mine->beyond++;
 	else if (__sync_fetch_and_or(word, bit) & bit)
 		mine->duplicates++;
-	return mark.marked_verdict;
+	return mark.verdict;
 other:
 	mine->other++;
 	mine->other_octets += length;

@@ -22,6 +22,7 @@ use crate::accounts::kernel_work::KernelWorkProbe;
 use crate::bed::{Bed, Placement};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
+use crate::mark::mark;
 use crate::programs;
 use crate::receiver::{Application, Progress, verification_cost};
 use crate::subject::Subject;
@@ -140,7 +141,8 @@ impl LiveTrial<'_> {
         let (ready, is_ready) = sync_channel(1);
         let cpu = self.placement.application;
         let stop = Arc::clone(&self.stop);
-        let setup = self.setup.clone();
+        let mut setup = self.setup.clone();
+        setup.capture.mark = Some(mark(self.id(), self.plan.layout()));
         let subject = self.subject.clone();
         let samples = sample_frames(&self.plan, self.id());
         let thread = side.spawn("capbench-app", move || {

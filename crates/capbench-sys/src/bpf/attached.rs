@@ -58,11 +58,20 @@ struct Request {
     message: libc::ifinfomsg,
 }
 
-/// What is attached to `interface` in the calling thread's network namespace; `None` when nothing is.
+/// An interface as far as it concerns XDP programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkState {
+    /// Whether it is up (`IFF_UP`).
+    pub up: bool,
+    /// The program on it.
+    pub attached: Option<Attached>,
+}
+
+/// The state of `interface` in the calling thread's network namespace.
 ///
 /// # Errors
-/// When there is no such interface, or the kernel's answer cannot be read.
-pub fn attached_to(interface: InterfaceIndex) -> Result<Option<Attached>> {
+/// `ENODEV` when there is no such interface, or the kernel's answer cannot be read.
+pub fn link_state(interface: InterfaceIndex) -> Result<LinkState> {
     let answer = ask(interface)?;
     let what = || format!("RTM_GETLINK(interface {interface})");
     let header = size_of::<libc::nlmsghdr>();
@@ -72,13 +81,24 @@ pub fn attached_to(interface: InterfaceIndex) -> Result<Option<Attached>> {
         let code = code.map_or(libc::EPROTO, |octets| -i32::from_ne_bytes(octets));
         return Err(SysError::Call { what: what(), source: std::io::Error::from_raw_os_error(code) });
     }
-    let attributes = answer.get(header + size_of::<libc::ifinfomsg>()..);
-    let attributes =
-        attributes.ok_or_else(|| SysError::argument(what(), "the kernel's answer is cut short"))?;
-    Ok(find(attributes, IFLA_XDP).and_then(read).map(|found| Attached {
+    let short = || SysError::argument(what(), "the kernel's answer is cut short");
+    let message = answer.get(header..).ok_or_else(short)?;
+    let flags = message.get(std::mem::offset_of!(libc::ifinfomsg, ifi_flags)..);
+    let flags = flags.and_then(|octets| octets.first_chunk()).ok_or_else(short)?;
+    let attributes = message.get(size_of::<libc::ifinfomsg>()..).ok_or_else(short)?;
+    let attached = find(attributes, IFLA_XDP).and_then(read).map(|found| Attached {
         name: found.program.and_then(|id| call::program_name(id).ok()).filter(|name| !name.is_empty()),
         ..found
-    }))
+    });
+    Ok(LinkState { up: u32::from_ne_bytes(*flags) & libc::IFF_UP as u32 != 0, attached })
+}
+
+/// What is attached to `interface` in the calling thread's network namespace; `None` when nothing is.
+///
+/// # Errors
+/// As [`link_state`].
+pub fn attached_to(interface: InterfaceIndex) -> Result<Option<Attached>> {
+    link_state(interface).map(|state| state.attached)
 }
 
 /// The answer to a request for one link: one message.

@@ -13,5 +13,5 @@ pub mod attached;
 mod call;
 pub mod xdp_link;
 
-pub use attached::{Attached, AttachedMode, attached_to};
+pub use attached::{Attached, AttachedMode, LinkState, attached_to, link_state};
 pub use xdp_link::{XdpLink, XdpMode};

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use capbench_capture::{Batch, Capture, Counters, Interface, MethodSpec, SnapLength, Visitor, open_with};
 use capbench_measure::bed::Side;
+use capbench_measure::mark::mark;
 use capbench_measure::receiver::Verifier;
 use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
 use capbench_measure::trial::Arrivals;
@@ -27,7 +28,11 @@ const LAST_LOOK: Duration = Duration::from_millis(200);
 pub fn run(flags: &CountFlags) -> Result<Exit> {
     let method = method(&flags.method)?;
     flags.capture.check_heeded(std::slice::from_ref(&method))?;
-    let options = flags.capture.options();
+    let mut options = flags.capture.options();
+    options.mark = match flags.verify {
+        Some(trial) => Some(mark(TrialId(trial), &flags.layout.layout()?)),
+        None => None,
+    };
     let recogniser = recogniser(flags, options.snap_length)?;
     let side = Side::existing(&flags.interface)?;
     if let Some(cpu) = flags.cpu {
