@@ -117,7 +117,12 @@ impl Loaded {
 
 /// What can be said about BPF here without loading anything of an object: whether the kernel takes a program at all.
 pub(crate) fn probe(name: &'static str, file: &'static [u8]) -> std::result::Result<(), String> {
-    Opened::read(name, file).and_then(Opened::load).map(drop).map_err(|error| error.to_string())
+    Opened::read(name, file).and_then(Opened::load).map(drop).map_err(|error| match error.errno() {
+        Some(EPERM) => {
+            format!("needs the capabilities {CAPABILITIES} over the host, outside a user namespace")
+        }
+        _ => error.to_string(),
+    })
 }
 
 thread_local! {
@@ -147,16 +152,16 @@ fn failed(object: &str, attempt: &str, error: &libbpf_rs::Error) -> SysError {
     let text = format!("{error:#}");
     let errno = errno(&text);
     let source = errno.map_or_else(|| std::io::Error::other(text), std::io::Error::from_raw_os_error);
-    let reason = if errno == Some(EPERM) {
-        "it needs the capabilities CAP_BPF and CAP_NET_ADMIN over the host: run as root".into()
-    } else {
-        summary(&said)
-    };
-    if reason.is_empty() {
+    let reason = summary(&said);
+    // A missing privilege needs no more words; libbpf guesses at memory limits then.
+    if reason.is_empty() || errno == Some(EPERM) {
         return SysError::Call { what, source };
     }
     SysError::Refused { what, reason, source }
 }
+
+/// What loading and attaching a program takes, in the initial user namespace.
+pub(crate) const CAPABILITIES: &str = "CAP_BPF and CAP_NET_ADMIN";
 
 const EPERM: i32 = 1;
 

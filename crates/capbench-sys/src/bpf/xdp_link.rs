@@ -57,9 +57,9 @@ impl XdpLink {
     /// namespace.
     ///
     /// # Errors
-    /// [`SysError::Refused`] with the kernel's reason: `EPERM` without CAP_NET_ADMIN and CAP_BPF, `EOPNOTSUPP` where
-    /// the driver has no native mode, `EBUSY` and `EEXIST` where another program is attached, `ERANGE` and others where
-    /// the driver cannot run one as the interface is set up.
+    /// `EPERM` without CAP_NET_ADMIN and CAP_BPF. [`SysError::Refused`] with the kernel's reason: `EOPNOTSUPP` where the
+    /// driver has no native mode, `EBUSY` and `EEXIST` where another program is attached, `ERANGE` and others where the
+    /// driver cannot run one as the interface is set up.
     pub fn attach(program: BorrowedFd<'_>, interface: InterfaceIndex, mode: XdpMode) -> Result<Self> {
         let what = || format!("attaching an XDP program in {} mode", mode.word());
         let link = create_xdp_link(program, interface.number(), mode.flag(), what);
@@ -85,7 +85,6 @@ fn explained(error: SysError, interface: InterfaceIndex, mode: XdpMode) -> SysEr
         other => return other,
     };
     let reason = match source.raw_os_error() {
-        Some(libc::EPERM) => "it needs the capabilities CAP_NET_ADMIN and CAP_BPF over the host".into(),
         Some(libc::EOPNOTSUPP) if mode == XdpMode::Driver => {
             "the interface's driver has no native XDP; generic mode works with any".into()
         }
@@ -117,7 +116,6 @@ mod tests {
     #[test]
     fn refusals_say_what_to_do() {
         for (errno, mode, words) in [
-            (libc::EPERM, XdpMode::Generic, "CAP_BPF"),
             (libc::EOPNOTSUPP, XdpMode::Driver, "no native XDP"),
             (libc::EBUSY, XdpMode::Driver, "already"),
             (libc::EEXIST, XdpMode::Generic, "already"),

@@ -4,7 +4,9 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use capbench_capture::{Batch, Capture, Counters, Interface, MethodSpec, SnapLength, Visitor, open_with};
+use capbench_capture::{
+    Batch, Capture, Counters, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with,
+};
 use capbench_measure::bed::Side;
 use capbench_measure::mark::mark;
 use capbench_measure::receiver::Verifier;
@@ -114,7 +116,7 @@ impl Visitor for Counter<'_> {
         let (mut packets, mut octets) = (0u64, 0u64);
         let limit = self.flags.count.unwrap_or(u64::MAX);
         let mut next_line = Duration::from_secs(1);
-        let mut failure = None;
+        let (mut failure, mut counted) = (None, None);
         loop {
             match capture.next_batch(TICK) {
                 Ok(Some(batch)) => {
@@ -139,9 +141,7 @@ impl Visitor for Counter<'_> {
             if let Some(tally) = capture.tally()? {
                 packets = tally.marked + tally.duplicates.unwrap_or(0) + tally.other;
                 octets = tally.octets;
-                if let Some(verifier) = &mut verifier {
-                    verifier.adopt(tally);
-                }
+                counted = Some(tally);
             }
             let elapsed = start.elapsed();
             let drained =
@@ -160,10 +160,19 @@ impl Visitor for Counter<'_> {
             }
         }
         let cpu_ns = clock::thread_cpu_ns() - cpu_start;
-        let arrivals = verifier.map(|verifier| verifier.arrivals());
-        lines.close(packets, octets, capture.counters()?, cpu_ns, arrivals)?;
+        let told =
+            verifier.map(|verifier| counted.map_or(Told::Verified(verifier.arrivals()), Told::Counted));
+        lines.close(packets, octets, capture.counters()?, cpu_ns, told)?;
         failure.map_or(Ok(()), |(error, _)| Err(error.into()))
     }
+}
+
+/// What is known of a trial's frames.
+enum Told {
+    /// Each was verified.
+    Verified(Arrivals),
+    /// The method counted them where they arrived.
+    Counted(Tally),
 }
 
 /// Prints a line per second, as text or as JSON objects.
@@ -211,10 +220,15 @@ impl Lines {
         octets: u64,
         counters: Counters,
         cpu_ns: u64,
-        arrivals: Option<Arrivals>,
+        told: Option<Told>,
     ) -> Result<()> {
         let mut out = std::io::stdout().lock();
         if self.json {
+            let (arrivals, tally) = match &told {
+                Some(Told::Verified(arrivals)) => (Some(arrivals), None),
+                Some(Told::Counted(tally)) => (None, Some(tally)),
+                None => (None, None),
+            };
             let total = json!({
                 "schema_version": 1,
                 "total": true,
@@ -226,6 +240,9 @@ impl Lines {
                 "verified": arrivals.map(|seen| json!({
                     "delivered": seen.delivered, "duplicates": seen.duplicates, "reordered": seen.reordered,
                     "foreign": seen.foreign, "truncated": seen.truncated, "corrupt": seen.corrupt,
+                })),
+                "counted_in_kernel": tally.map(|tally| json!({
+                    "delivered": tally.marked, "duplicates": tally.duplicates, "foreign": tally.other,
                 })),
             });
             return writeln!(out, "{total}").context("cannot write to standard output");
@@ -239,11 +256,18 @@ impl Lines {
             text(counters.dropped()),
             cpu_ns as f64 / 1e9,
         );
-        if let Some(seen) = arrivals {
-            lines.push_str(&format!(
+        match told {
+            Some(Told::Verified(seen)) => lines.push_str(&format!(
                 "verified: {} delivered once, {} duplicate, {} reordered, {} foreign, {} cut short, {} damaged\n",
                 seen.delivered, seen.duplicates, seen.reordered, seen.foreign, seen.truncated, seen.corrupt
-            ));
+            )),
+            Some(Told::Counted(tally)) => lines.push_str(&format!(
+                "counted in the kernel, not verified: {} delivered once, {} duplicate, {} foreign\n",
+                tally.marked,
+                text(tally.duplicates),
+                tally.other
+            )),
+            None => {}
         }
         out.write_all(lines.as_bytes()).context("cannot write to standard output")
     }

@@ -11,7 +11,7 @@ use super::METHOD;
 use super::marking::{Verdict, constants};
 use crate::backends::absent::Nothing;
 use crate::backends::socket_setup::Context;
-use crate::bpf::{Loaded, Opened, object_file, probe};
+use crate::bpf::{CAPABILITIES, Loaded, Opened, object_file, probe};
 use crate::capture::{Capture, Running};
 use crate::counters::{Counters, Loss, LossPlace};
 use crate::error::{CaptureError, Result};
@@ -66,8 +66,7 @@ impl Counts {
     fn tally(self) -> Tally {
         Tally {
             marked: self.marked - self.duplicates,
-            // Repetitions of numbers beyond the record went unnoticed.
-            duplicates: (self.beyond == 0).then_some(self.duplicates),
+            duplicates: Some(self.duplicates),
             other: self.other,
             octets: self.marked_octets + self.other_octets,
         }
@@ -157,8 +156,15 @@ impl XdpCount {
         counts.ok_or_else(|| fail(SysError::argument("BPF map counts", "its values are not as expected")))
     }
 
-    fn total(&self) -> Result<Counts> {
-        Ok(self.per_cpu()?.into_iter().fold(Counts::default(), Counts::plus))
+    fn total(&mut self) -> Result<Counts> {
+        let total = self.per_cpu()?.into_iter().fold(Counts::default(), Counts::plus);
+        if total.beyond > 0 && self.running.shortfall.is_none() {
+            self.running.shortfall = Some(
+                "frames with sequence numbers beyond its record were counted as often as they came: raise +record"
+                    .into(),
+            );
+        }
+        Ok(total)
     }
 
     /// Whether frames can still come.
@@ -199,8 +205,7 @@ impl Capture for XdpCount {
     }
 
     fn counters(&mut self) -> Result<Counters> {
-        let per_cpu = self.per_cpu()?;
-        let total = per_cpu.iter().copied().fold(Counts::default(), Counts::plus);
+        let (total, per_cpu) = (self.total()?, self.per_cpu()?);
         let mut raw = total.named("").to_vec();
         for (cpu, counts) in per_cpu.iter().enumerate().filter(|(_, counts)| counts.frames() > 0) {
             raw.extend(counts.named(&format!("cpu{cpu}.")));
@@ -270,16 +275,11 @@ fn promiscuous(context: &Context, interface: &Interface) -> Result<PacketSocket>
 #[cold]
 fn refused(context: &Context, spec: &MethodSpec, source: SysError) -> CaptureError {
     match source {
-        SysError::Refused { .. } if source.errno() == Some(EPERM) => {
-            context.fail_for_want_of("CAP_BPF and CAP_NET_ADMIN", source)
-        }
         SysError::Refused { .. } => CaptureError::Unsupported {
             method: spec.to_string(),
             interface: context.interface.clone(),
             reason: source.to_string(),
         },
-        other => context.fail(other),
+        other => context.fail_for_want_of(CAPABILITIES, other),
     }
 }
-
-const EPERM: i32 = 1;
