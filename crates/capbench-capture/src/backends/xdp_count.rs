@@ -19,7 +19,7 @@ pub type XdpCount = super::absent::Absent;
 pub static METHOD: Method = Method {
     name: "xdp-count",
     summary: "frames counted in the kernel by an XDP program, each CPU for itself; nothing is handed over",
-    privilege: "CAP_BPF, CAP_NET_ADMIN",
+    privilege: "CAP_BPF, CAP_NET_ADMIN, CAP_NET_RAW",
     options: &["--no-promiscuous", "--direction"],
     argument: None,
     settings: &[
