@@ -1,11 +1,13 @@
 //! The only crate of capbench with `unsafe`: memory shared with the kernel and system calls, behind safe types.
 //!
 //! [`packet`] holds AF_PACKET sockets and their rings, [`bpf`] XDP programs on interfaces, [`host`] the calls about
-//! threads, CPUs, namespaces and interfaces, [`library`] libraries that are opened at run time. Everything that other
-//! crates call is safe to call.
+//! threads, CPUs, namespaces and interfaces, [`library`] libraries that are opened at run time, and `dpdk`, with the
+//! feature of that name, DPDK's. Everything that other crates call is safe to call.
 
 pub mod bpf;
 pub mod busy_poll;
+#[cfg(feature = "dpdk")]
+pub mod dpdk;
 mod error;
 pub mod host;
 pub mod library;

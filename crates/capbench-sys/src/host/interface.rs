@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString};
 use std::fmt;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::error::check;
 use crate::{Result, SysError};
@@ -31,6 +32,48 @@ impl fmt::Display for InterfaceIndex {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, formatter)
     }
+}
+
+/// How an interface is set (`IFF_*` of linux/if.h).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InterfaceFlags(libc::c_short);
+
+impl InterfaceFlags {
+    /// Whether it is up.
+    pub const fn up(self) -> bool {
+        self.0 & libc::IFF_UP as libc::c_short != 0
+    }
+
+    /// Whether somebody has switched it to promiscuous mode. Sockets that ask for the mode do not show here.
+    pub const fn promiscuous(self) -> bool {
+        self.0 & libc::IFF_PROMISC as libc::c_short != 0
+    }
+}
+
+/// How the interface called `name` is set (`SIOCGIFFLAGS`, netdevice(7)).
+///
+/// # Errors
+/// `ENODEV` where there is none in the calling thread's network namespace.
+pub fn flags_of(name: &str) -> Result<InterfaceFlags> {
+    let what = || format!("ioctl(SIOCGIFFLAGS, {name})");
+    if name.len() >= libc::IFNAMSIZ || name.contains('\0') {
+        return Err(SysError::argument(what(), "not a name that an interface can have"));
+    }
+    // SAFETY: socket(2) takes three numbers.
+    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    let socket = check(socket, || "socket(AF_INET)".into())?;
+    // SAFETY: the descriptor has just been made, so that it is open and nobody else owns it.
+    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    let mut ifr_name = [0 as libc::c_char; libc::IFNAMSIZ];
+    for (to, from) in ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    let mut request = libc::ifreq { ifr_name, ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: 0 } };
+    // SAFETY: SIOCGIFFLAGS reads the name of one ifreq, which ends with a NUL, and writes its flags. It is exclusively
+    // ours and alive.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS as _, &mut request) }, what)?;
+    // SAFETY: the call succeeded, so the kernel has set the flags; every bit pattern is a number.
+    Ok(InterfaceFlags(unsafe { request.ifr_ifru.ifru_flags }))
 }
 
 /// The interface called `name`.
@@ -80,6 +123,13 @@ mod tests {
         assert!(index_of("").is_err());
         assert!(index_of(&"x".repeat(4000)).is_err());
         assert!(name_of(InterfaceIndex::new(i32::MAX as u32).unwrap()).is_err());
+    }
+
+    #[test]
+    fn flags_are_those_of_the_interface() {
+        assert!(!flags_of("lo").unwrap().promiscuous());
+        assert_eq!(flags_of("no-such-if").unwrap_err().errno(), Some(libc::ENODEV));
+        assert!(flags_of("a-name-that-is-too-long").is_err() && flags_of("a\0b").is_err());
     }
 
     #[test]

@@ -28,8 +28,17 @@ const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
 impl NetNamespace {
     /// The namespace that the calling thread is in.
     pub fn current() -> Result<Self> {
-        let failed = |source| SysError::Call { what: format!("open({OWN_NETWORK})"), source };
-        let file = File::open(OWN_NETWORK).map_err(failed)?;
+        Self::open(OWN_NETWORK)
+    }
+
+    /// The namespace that the process's first thread is in.
+    pub fn of_process() -> Result<Self> {
+        Self::open("/proc/self/ns/net")
+    }
+
+    fn open(path: &str) -> Result<Self> {
+        let failed = |source| SysError::Call { what: format!("open({path})"), source };
+        let file = File::open(path).map_err(failed)?;
         let inode = file.metadata().map_err(failed)?.ino();
         Ok(Self { descriptor: file.into(), inode })
     }

@@ -97,6 +97,12 @@ impl PacketSocket {
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
+    /// The socket behind a descriptor, which is one of type SOCK_RAW, with whatever it was set to.
+    #[cfg(feature = "dpdk")]
+    pub(crate) fn adopt(fd: OwnedFd) -> Self {
+        Self { fd }
+    }
+
     /// Selects the ring header version (`PACKET_VERSION`).
     ///
     /// # Errors

@@ -1,0 +1,331 @@
+//! The Environment Abstraction Layer: what DPDK sets up before anything else (EAL parameters, Linux guide 22.11).
+//!
+//! It starts once per process and never again, so it starts when it is needed first, on a thread that ends afterwards:
+//! its affinity and its network namespace are not those of a trial.
+
+use std::ffi::{CStr, CString, c_char};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::ffi;
+use crate::host::namespace::{NetNamespace, unshare_net};
+use crate::host::{CpuId, affinity};
+use crate::{Result, SysError};
+
+/// What a device needs of the EAL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// A virtual device: no PCI bus, no huge pages.
+    Virtual,
+    /// A PCI device: huge pages, and only the devices that are asked for.
+    Pci,
+}
+
+/// Memory in MiB for the buffers of virtual devices. Pages are taken when they are used first.
+const VIRTUAL_MEMORY: &str = "256";
+
+/// An address that no device has: an allow list of it keeps the EAL from taking every device that is bound to a driver
+/// of user space. Devices that are plugged in later need not be on the list.
+const NO_DEVICE: &str = "ffff:ff:1f.7";
+
+/// Arguments of the EAL, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EalArguments(Vec<String>);
+
+impl EalArguments {
+    /// The defaults for a kind of device, and behind them what the user gives. A default that the user's arguments
+    /// speak of is left out: memory, lcores, PCI devices.
+    ///
+    /// # Errors
+    /// An argument at which the EAL would end the process, or that contains a NUL.
+    pub fn new(kind: DeviceKind, given: &[String], cpu: CpuId) -> Result<Self> {
+        for argument in given {
+            if ends_the_process(argument) {
+                return Err(SysError::argument("rte_eal_init", format!("{argument} would end the program")));
+            }
+        }
+        let speaks_of = |names: &[&str]| given.iter().any(|given| names.iter().any(|name| is(given, name)));
+        let mut all: Vec<String> = Vec::new();
+        let mut add = |words: &[&str]| all.extend(words.iter().map(ToString::to_string));
+        if !speaks_of(&["-l", "-c", "--lcores"]) {
+            // The EAL starts a thread for each lcore but the first. Lcores are numbered to 127; CPUs may go further.
+            add(&[&format!("--lcores=0@{cpu}")]);
+        }
+        // No files in /run for other processes, no threads that serve them.
+        add(&["--no-shconf", "--no-telemetry"]);
+        let memory = speaks_of(&[
+            "-m",
+            "--socket-mem",
+            "--no-huge",
+            "--huge-dir",
+            "--in-memory",
+            "--legacy-mem",
+            "--single-file-segments",
+        ]);
+        let devices = speaks_of(&["-a", "--allow", "-b", "--block", "--no-pci", "--vdev"]);
+        match kind {
+            DeviceKind::Virtual => {
+                if !memory {
+                    add(&["--no-huge", "-m", VIRTUAL_MEMORY]);
+                }
+                if !devices {
+                    add(&["--no-pci"]);
+                }
+            }
+            DeviceKind::Pci if !devices => add(&["-a", NO_DEVICE]),
+            DeviceKind::Pci => {}
+        }
+        all.extend_from_slice(given);
+        Ok(Self(all))
+    }
+}
+
+impl std::fmt::Display for EalArguments {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.0.join(" "))
+    }
+}
+
+/// Whether an argument is the option `name`, with its value attached or not.
+fn is(argument: &str, name: &str) -> bool {
+    if name.starts_with("--") {
+        argument == name || argument.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
+    } else {
+        argument.starts_with(name) && !argument.starts_with("--")
+    }
+}
+
+/// Whether the EAL would print something and call exit(3): help, in each way that getopt_long(3) accepts, and the list
+/// of log levels.
+fn ends_the_process(argument: &str) -> bool {
+    let is_help = |name: &str| name.len() >= 2 && "help".starts_with(name);
+    match argument.strip_prefix("--") {
+        Some(long) => {
+            let (name, value) = long.split_once('=').unwrap_or((long, ""));
+            is_help(name) || (name.starts_with("log") && value == "help") || argument == "--"
+        }
+        None => {
+            argument.strip_prefix('-').is_some_and(|short| short.trim_start_matches('v').starts_with('h'))
+        }
+    }
+}
+
+/// The EAL, running.
+#[derive(Debug)]
+pub struct Eal {
+    arguments: EalArguments,
+}
+
+/// What is known of the EAL. The lock also keeps apart all calls that open or close something, so that what appears in
+/// the process meanwhile can be told to be of the one or the other.
+static STATE: Mutex<Option<&'static Eal>> = Mutex::new(None);
+
+/// The right to open and close devices.
+pub(super) struct Turn(
+    #[allow(dead_code, reason = "held for its drop")] MutexGuard<'static, Option<&'static Eal>>,
+);
+
+impl Eal {
+    /// Starts the EAL, or finds it started with the same arguments.
+    ///
+    /// # Errors
+    /// What the EAL says against the arguments or this host; or that it runs with other arguments, which only another
+    /// process can change.
+    pub fn start(arguments: EalArguments) -> Result<&'static Self> {
+        const WHAT: &str = "rte_eal_init";
+        let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(eal) = *state {
+            if eal.arguments == arguments {
+                return Ok(eal);
+            }
+            return Err(SysError::argument(
+                WHAT,
+                format!(
+                    "DPDK starts once per process, and runs with \"{}\" already; measure this one, which needs \
+                     \"{arguments}\", in a run of its own",
+                    eal.arguments
+                ),
+            ));
+        }
+        // The EAL keeps pointers to its arguments.
+        let mut pointers = vec![leak("capbench", WHAT)?];
+        for argument in &arguments.0 {
+            pointers.push(leak(argument, WHAT)?);
+        }
+        let pointers: Vec<usize> = pointers.into_iter().map(|pointer| pointer as usize).collect();
+        forget_what_was_said();
+        let failure = thread::Builder::new()
+            .name("dpdk-eal".into())
+            .spawn(move || {
+                leave_the_namespace();
+                let mut pointers: Vec<*mut c_char> = pointers
+                    .into_iter()
+                    .map(|address| address as *mut c_char)
+                    .chain([std::ptr::null_mut()])
+                    .collect();
+                // SAFETY: the array has `len - 1` arguments and a null behind them, as for main(); the strings are
+                // leaked, so they outlive the EAL. The lock makes this the only call at any time.
+                unsafe { ffi::capbench_dpdk_start((pointers.len() - 1) as i32, pointers.as_mut_ptr()) }
+            })
+            .map_err(|source| SysError::Call { what: "spawn of the thread dpdk-eal".into(), source })?
+            .join()
+            .map_err(|_| SysError::argument(WHAT, "the thread that started it panicked"))?;
+        if failure < 0 {
+            return Err(refused(format!("rte_eal_init({arguments})"), failure));
+        }
+        let eal: &'static Self = Box::leak(Box::new(Self { arguments }));
+        *state = Some(eal);
+        Ok(eal)
+    }
+
+    /// What it was started with.
+    pub fn arguments(&self) -> &EalArguments {
+        &self.arguments
+    }
+
+    /// Waits for the right to open and close devices.
+    pub(super) fn turn(&self) -> Turn {
+        Turn(STATE.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Threads that the EAL leaves behind would keep the namespace of a trial, and its interfaces, alive as long as the
+/// process. So they are started in the one that the process is in, or in an empty one where that is forbidden.
+fn leave_the_namespace() {
+    let moved = NetNamespace::of_process().and_then(|namespace| namespace.enter());
+    if moved.is_err() {
+        // Without this privilege there was none to make a namespace for the trial either.
+        let _ = unshare_net();
+    }
+}
+
+/// The CPU for the EAL's first thread: the first one that the calling thread may use.
+///
+/// # Errors
+/// The kernel's reason.
+pub fn first_cpu() -> Result<CpuId> {
+    let cpus = affinity::allowed_cpus()?;
+    cpus.first().copied().ok_or_else(|| SysError::argument("sched_getaffinity", "no CPU is allowed"))
+}
+
+/// The library's version, for example `DPDK 22.11.11`.
+pub fn version() -> String {
+    // SAFETY: rte_version(3) returns a constant string.
+    text(unsafe { ffi::capbench_dpdk_version() })
+}
+
+/// Whether the EAL will find the driver `name` among its plugins, for example `net_af_packet`; or which file it lacks.
+///
+/// # Errors
+/// The path that is missing, in words.
+pub fn has_driver(name: &str) -> std::result::Result<(), String> {
+    // SAFETY: a constant string.
+    let directory = text(unsafe { ffi::capbench_dpdk_driver_directory() });
+    let path = Path::new(&directory).join(format!("librte_{name}.so"));
+    if path.exists() { Ok(()) } else { Err(format!("DPDK's driver {} is not installed", path.display())) }
+}
+
+/// A failed call: DPDK's own words where it said any, else the error's name.
+pub(super) fn refused(what: String, code: i32) -> SysError {
+    let said = what_was_said();
+    if !said.is_empty() {
+        return SysError::argument(what, said);
+    }
+    // SAFETY: returns a string that is valid until this thread's next call; it is copied here.
+    SysError::argument(what, text(unsafe { ffi::capbench_dpdk_reason(-code) }))
+}
+
+/// Forgets what DPDK said so far, so that an error does not quote older complaints.
+pub(super) fn forget_what_was_said() {
+    let _ = what_was_said();
+}
+
+/// The last lines that DPDK said since it was asked last, as one line.
+fn what_was_said() -> String {
+    const LINES: usize = 4;
+    let mut bytes = [0u8; 8192];
+    // SAFETY: the function writes at most as many bytes as the length says, and `bytes` has that many.
+    let length = unsafe { ffi::capbench_dpdk_said(bytes.as_mut_ptr().cast(), bytes.len()) };
+    let said = String::from_utf8_lossy(&bytes[..length]).into_owned();
+    let mut lines: Vec<&str> = said.lines().map(str::trim).filter(|line| is_telling(line)).collect();
+    lines.dedup();
+    let last = lines.split_off(lines.len().saturating_sub(LINES));
+    last.join("; ")
+}
+
+/// Whether a line is more than progress.
+fn is_telling(line: &str) -> bool {
+    let progress =
+        ["EAL: Detected", "EAL: Selected IOVA", "EAL: Physical addresses", "EAL: FATAL", "EAL: VFIO support"];
+    !line.is_empty()
+        && !progress.iter().any(|start| line.starts_with(start))
+        && !line.starts_with("libbpf: elf:")
+}
+
+/// A string that is never freed.
+fn leak(argument: &str, what: &str) -> Result<*mut c_char> {
+    CString::new(argument)
+        .map(CString::into_raw)
+        .map_err(|_| SysError::argument(what, "an argument contains a NUL"))
+}
+
+/// A C string of DPDK's, copied.
+pub(super) fn text(pointer: *const c_char) -> String {
+    if pointer.is_null() {
+        return "unknown".into();
+    }
+    // SAFETY: the callers pass strings that DPDK keeps for ever, or that are valid until its next call on this thread.
+    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(kind: DeviceKind, given: &[&str]) -> Result<String> {
+        let given: Vec<String> = given.iter().map(ToString::to_string).collect();
+        EalArguments::new(kind, &given, CpuId::new(1)).map(|arguments| arguments.to_string())
+    }
+
+    #[test]
+    fn virtual_devices_need_no_huge_pages_and_no_bus() {
+        assert_eq!(
+            arguments(DeviceKind::Virtual, &[]).unwrap(),
+            "--lcores=0@1 --no-shconf --no-telemetry --no-huge -m 256 --no-pci"
+        );
+        assert_eq!(
+            arguments(DeviceKind::Pci, &[]).unwrap(),
+            "--lcores=0@1 --no-shconf --no-telemetry -a ffff:ff:1f.7"
+        );
+    }
+
+    #[test]
+    fn what_the_user_says_takes_the_place_of_a_default() {
+        assert_eq!(
+            arguments(DeviceKind::Virtual, &["-m512", "--lcores=3", "-a", "0000:03:00.0"]).unwrap(),
+            "--no-shconf --no-telemetry -m512 --lcores=3 -a 0000:03:00.0"
+        );
+        assert_eq!(
+            arguments(DeviceKind::Virtual, &["--log-level=8"]).unwrap(),
+            "--lcores=0@1 --no-shconf --no-telemetry --no-huge -m 256 --no-pci --log-level=8"
+        );
+    }
+
+    #[test]
+    fn arguments_that_would_end_the_process_are_refused() {
+        for argument in ["-h", "--help", "--hel", "--he", "-vh", "--log-level=help", "--"] {
+            assert!(arguments(DeviceKind::Virtual, &[argument]).is_err(), "{argument}");
+        }
+        for argument in ["--huge-dir=/mnt", "-v", "--log-level=lib.eal:8", "-l", "0-1"] {
+            assert!(arguments(DeviceKind::Virtual, &[argument]).is_ok(), "{argument}");
+        }
+    }
+
+    #[test]
+    fn the_library_has_a_version_and_drivers() {
+        assert!(version().starts_with("DPDK 2"), "{}", version());
+        let missing = has_driver("net_no_such").unwrap_err();
+        assert!(missing.contains("librte_net_no_such.so"), "{missing}");
+    }
+}

@@ -1,0 +1,339 @@
+//! A device that receives: its buffers, bursts of frames and counters (rte_ethdev.h, rte_mbuf.h).
+
+use std::ffi::{CStr, c_void};
+use std::ptr;
+use std::slice;
+
+use super::device::{Device, Plugged};
+use super::eal::{Eal, refused, text};
+use super::ffi;
+use super::sockets::{Before, DriverSockets};
+use super::thread::Registered;
+use crate::host::{InterfaceIndex, clock};
+use crate::packet::{Frame, PacketType, VlanTag};
+use crate::{Result, SysError};
+
+/// What a port is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Largest network-layer packet that the device is set to receive; `None`: as it is.
+    pub mtu: Option<u32>,
+    /// Receive queues; `None`: as many as the device has.
+    pub queues: Option<u16>,
+    /// Descriptors of each receive queue; the device may grant other numbers.
+    pub descriptors: u16,
+    /// Octets of data in a buffer, DPDK's head room of 128 octets included.
+    pub room: u16,
+    /// Frames of a burst, 1 or more.
+    pub burst: u16,
+    /// Mode that the port is started in. Virtual devices set it on their interface, for good.
+    pub promiscuous: bool,
+}
+
+/// A port that receives. It stays on the thread that opened it, and is taken out when it is dropped.
+#[derive(Debug)]
+pub struct Port {
+    eal: &'static Eal,
+    plugged: Plugged,
+    port: ffi::Port,
+    driver: String,
+    sockets: DriverSockets,
+    buffers: Box<[*mut c_void]>,
+    frames: Box<[ffi::Frame]>,
+    queue: u16,
+    _registered: Registered,
+}
+
+impl Port {
+    /// Plugs the device in, in the calling thread's network namespace, and starts to receive. For virtual devices over
+    /// an interface, `interface` is that one.
+    ///
+    /// # Errors
+    /// Which call failed, and what DPDK said about it.
+    pub fn open(
+        eal: &'static Eal,
+        device: &Device,
+        interface: Option<InterfaceIndex>,
+        wanted: &Wanted,
+    ) -> Result<Self> {
+        let turn = eal.turn();
+        let before = Before::now()?;
+        let registered = Registered::new()?;
+        let plugged = device.plug(&turn)?;
+        let opened = start(&plugged, wanted)
+            .and_then(|port| Ok((sockets(&before, &port, interface)?, port)).inspect_err(|_| end(&port)));
+        let (sockets, port) = opened.inspect_err(|_| plugged.unplug(&turn))?;
+        let burst = usize::from(wanted.burst.max(1));
+        let none = ffi::Frame {
+            data: ptr::null(),
+            length: 0,
+            wire_length: 0,
+            vlan_tci: 0,
+            vlan_stripped: 0,
+            reserved: 0,
+        };
+        Ok(Self {
+            eal,
+            plugged,
+            driver: text(port.driver.as_ptr()),
+            port,
+            sockets,
+            buffers: vec![ptr::null_mut(); burst].into(),
+            frames: vec![none; burst].into(),
+            queue: 0,
+            _registered: registered,
+        })
+    }
+
+    /// The EAL that it runs on.
+    pub fn eal(&self) -> &'static Eal {
+        self.eal
+    }
+
+    /// The name of the driver that runs it.
+    pub fn driver(&self) -> &str {
+        &self.driver
+    }
+
+    /// Receive queues.
+    pub fn queues(&self) -> u16 {
+        self.port.queues
+    }
+
+    /// Descriptors of each queue, as granted.
+    pub fn descriptors(&self) -> u16 {
+        self.port.descriptors
+    }
+
+    /// Buffers for frames.
+    pub fn buffers(&self) -> u32 {
+        self.port.buffers
+    }
+
+    /// Whether VLAN tags are taken out of frames and told beside them. DPDK tells no tag protocol identifier.
+    pub fn vlan_stripped(&self) -> bool {
+        self.port.vlan_stripped != 0
+    }
+
+    /// The sockets that its driver opened.
+    pub fn sockets(&self) -> &DriverSockets {
+        &self.sockets
+    }
+
+    /// Looks once at each queue, in turns, until one has frames (`rte_eth_rx_burst`). Does not wait, as far as the
+    /// driver does not.
+    #[inline]
+    pub fn receive(&mut self) -> Option<Burst<'_>> {
+        for _ in 0..self.port.queues {
+            let queue = self.queue;
+            self.queue = if queue + 1 < self.port.queues { queue + 1 } else { 0 };
+            // SAFETY: the port is started and has this queue, and only this thread, which `Port` stays on, receives
+            // from it. Both arrays have the number of elements that is given and are exclusively ours: a burst that
+            // borrows them would borrow `self`.
+            let count = unsafe {
+                ffi::capbench_dpdk_receive(
+                    self.port.number,
+                    queue,
+                    self.buffers.as_mut_ptr(),
+                    self.frames.as_mut_ptr(),
+                    self.buffers.len() as u16,
+                )
+            };
+            if count > 0 {
+                return Some(Burst { port: self, count, time_ns: clock::realtime_ns() });
+            }
+        }
+        None
+    }
+
+    /// All counters of the port by the names that DPDK and the driver give them (`rte_eth_xstats_get`), since the port
+    /// was opened.
+    ///
+    /// # Errors
+    /// The driver's reason.
+    pub fn counters(&self) -> Result<Vec<(String, u64)>> {
+        const WHAT: &str = "rte_eth_xstats_get";
+        // SAFETY: with room for none, nothing is written; the port is open.
+        let known = unsafe { ffi::capbench_dpdk_counters(self.port.number, ptr::null_mut(), 0) };
+        if known < 0 {
+            return Err(refused(WHAT.into(), known));
+        }
+        let empty = ffi::Counter { name: [0; 64], value: 0 };
+        let mut counters = vec![empty; known as usize];
+        // SAFETY: writes at most as many counters as the length says, and `counters` has that many.
+        let filled = unsafe {
+            ffi::capbench_dpdk_counters(self.port.number, counters.as_mut_ptr(), counters.len() as u32)
+        };
+        if filled < 0 {
+            return Err(refused(WHAT.into(), filled));
+        }
+        counters.truncate(filled as usize);
+        Ok(counters.iter().map(|counter| (text(counter.name.as_ptr()), counter.value)).collect())
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        let turn = self.eal.turn();
+        // SAFETY: the port was opened by `start` and is closed here only.
+        unsafe { ffi::capbench_dpdk_close(&raw const self.port) };
+        self.plugged.unplug(&turn);
+        // Before the buffers go: until its sockets are closed, the kernel knows their memory.
+        std::mem::replace(&mut self.sockets, DriverSockets::None).close();
+        // SAFETY: the port is closed, and a burst, which would use buffers, would borrow `self`.
+        unsafe { ffi::capbench_dpdk_free_pool(&raw const self.port) };
+    }
+}
+
+/// Configures and starts the port of a device.
+fn start(plugged: &Plugged, wanted: &Wanted) -> Result<ffi::Port> {
+    let request = ffi::Wanted {
+        mtu: wanted.mtu.unwrap_or(0),
+        queues: wanted.queues.unwrap_or(0),
+        descriptors: wanted.descriptors,
+        room: wanted.room,
+        // The burst in use, one that is being received, and as many again in the thread's cache.
+        spare: wanted.burst.max(32).saturating_mul(4),
+        promiscuous: wanted.promiscuous.into(),
+        reserved: 0,
+    };
+    let mut port = ffi::Port {
+        driver: [0; 64],
+        pool: ptr::null_mut(),
+        buffers: 0,
+        number: 0,
+        queues: 0,
+        descriptors: 0,
+        vlan_stripped: 0,
+        mac: [0; 6],
+        reserved: [0; 3],
+    };
+    let pool = plugged.pool_name();
+    let mut failed = ptr::null();
+    // SAFETY: names are NUL-terminated and alive for the call, as is the request; `port` and `failed` are exclusively
+    // ours, and the function writes one value to each.
+    let code = unsafe {
+        ffi::capbench_dpdk_open(
+            plugged.name(),
+            pool.as_ptr(),
+            &raw const request,
+            &raw mut port,
+            &raw mut failed,
+        )
+    };
+    if code == 0 {
+        return Ok(port);
+    }
+    // SAFETY: the function sets `failed` to a constant string before anything can fail.
+    let call = unsafe { CStr::from_ptr(failed) }.to_string_lossy();
+    Err(refused(call.into_owned(), code))
+}
+
+/// Closes a port and frees its buffers.
+fn end(port: &ffi::Port) {
+    // SAFETY: the port was opened by `start`; no buffer of it is in use, for nothing was received.
+    unsafe {
+        ffi::capbench_dpdk_close(port);
+        ffi::capbench_dpdk_free_pool(port);
+    }
+}
+
+/// The sockets that appeared for a port, where there is one for each queue.
+fn sockets(before: &Before, port: &ffi::Port, interface: Option<InterfaceIndex>) -> Result<DriverSockets> {
+    let queues = usize::from(port.queues);
+    let driver = text(port.driver.as_ptr());
+    Ok(match (driver.as_str(), interface) {
+        ("net_af_packet", Some(interface)) => {
+            let found = before.packet_sockets(interface)?;
+            if found.len() == queues { DriverSockets::Packet(found) } else { DriverSockets::None }
+        }
+        ("net_af_xdp", _) => DriverSockets::Xdp(before.xdp_sockets()?),
+        _ => DriverSockets::None,
+    })
+}
+
+/// Frames received at once. Dropping it gives their buffers back.
+#[derive(Debug)]
+pub struct Burst<'a> {
+    port: &'a mut Port,
+    count: u16,
+    time_ns: u64,
+}
+
+impl Burst<'_> {
+    /// The frames, in the order in which the driver gave them. The time is that at which the burst was received; whom
+    /// a frame was for is told by its destination address.
+    #[inline]
+    pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        let mac = self.port.port.mac;
+        self.port.frames[..usize::from(self.count)].iter().map(move |frame| {
+            // SAFETY: the shim says that so many octets of the buffer's memory lie there. The buffer is ours since it
+            // was received, and nobody writes to it, until it is given back when `self` is dropped.
+            let data = unsafe { slice::from_raw_parts(frame.data, frame.length as usize) };
+            Frame {
+                data,
+                wire_length: frame.wire_length,
+                time_ns: self.time_ns,
+                vlan: (frame.vlan_stripped != 0).then_some(VlanTag { tci: frame.vlan_tci, tpid: 0x8100 }),
+                packet_type: addressee(data, mac),
+                hash: None,
+                status: 0,
+            }
+        })
+    }
+}
+
+impl Drop for Burst<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the first `count` buffers were received by this burst and are given back here only; no frame that
+        // borrows from them is left, for it would borrow `self`.
+        unsafe { ffi::capbench_dpdk_free(self.port.buffers.as_mut_ptr(), self.count) };
+    }
+}
+
+/// Whom a frame is for, by its destination address, as the kernel judges it (`eth_type_trans`, net/ethernet/eth.c).
+#[inline]
+fn addressee(data: &[u8], own: [u8; 6]) -> PacketType {
+    match data.first_chunk::<6>() {
+        Some([0xff, 0xff, 0xff, 0xff, 0xff, 0xff]) => PacketType::Broadcast,
+        Some(address) if address[0] & 1 == 1 => PacketType::Multicast,
+        Some(address) if *address == own => PacketType::Host,
+        _ => PacketType::OtherHost,
+    }
+}
+
+/// What an interface's driver is asked for in vain; a check before anything is opened.
+///
+/// # Errors
+/// A name that would be read as more than one argument.
+pub fn interface_argument(name: &str) -> Result<String> {
+    if name.contains([',', '=', '\0']) {
+        return Err(SysError::argument(
+            "rte_eal_hotplug_add",
+            format!("DPDK cannot name the interface {name}"),
+        ));
+    }
+    Ok(format!("iface={name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_for_whom_its_address_says() {
+        let own = [2, 0, 0, 0, 0, 1];
+        let for_whom = |first: u8, rest: u8| addressee(&[first, rest, rest, rest, rest, rest, 9], own);
+        assert_eq!(addressee(&own, own), PacketType::Host);
+        assert_eq!(for_whom(0xff, 0xff), PacketType::Broadcast);
+        assert_eq!(for_whom(1, 0), PacketType::Multicast);
+        assert_eq!((for_whom(2, 2), addressee(&[2], own)), (PacketType::OtherHost, PacketType::OtherHost));
+    }
+
+    #[test]
+    fn names_with_commas_are_no_argument() {
+        assert_eq!(interface_argument("eth0").unwrap(), "iface=eth0");
+        assert!(interface_argument("a,framecnt=1").is_err());
+    }
+}

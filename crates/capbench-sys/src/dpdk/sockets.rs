@@ -1,0 +1,209 @@
+//! The sockets that the drivers of virtual devices open. DPDK hides them and, in 22.11, what they count: for
+//! `net_af_packet` nothing says what its ring lost. They are found by looking which sockets appear in the process while
+//! a device is opened, and are used by descriptors of our own, so that the driver keeps its own.
+
+use std::collections::HashSet;
+use std::fs;
+use std::mem::zeroed;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
+
+use crate::error::check;
+use crate::host::InterfaceIndex;
+use crate::packet::PacketSocket;
+use crate::{Result, SysError};
+
+/// The sockets of a device, one for each receive queue.
+#[derive(Debug)]
+pub enum DriverSockets {
+    /// Packet sockets of `net_af_packet`.
+    Packet(Vec<PacketSocket>),
+    /// AF_XDP sockets of `net_af_xdp`.
+    Xdp(Vec<XdpSocket>),
+    /// It has none, or they were not found.
+    None,
+}
+
+/// An AF_XDP socket of a driver.
+#[derive(Debug)]
+pub struct XdpSocket {
+    fd: OwnedFd,
+    inode: u64,
+}
+
+/// `XDP_STATISTICS`, cumulative since the socket was made (linux/if_xdp.h, Documentation/networking/af_xdp.rst).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct XdpStatistics {
+    /// Frames without a buffer to go to, or larger than one (`rx_dropped`).
+    pub dropped: u64,
+    /// Frames for which the receive ring had no room (`rx_ring_full`, Linux 5.9).
+    pub ring_full: u64,
+    /// How often the kernel found the fill ring empty (`rx_fill_ring_empty_descs`, Linux 5.9).
+    pub fill_ring_empty: u64,
+}
+
+impl XdpSocket {
+    /// Its counters.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn statistics(&self) -> Result<XdpStatistics> {
+        let value: libc::xdp_statistics =
+            get(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS, "XDP_STATISTICS")?;
+        Ok(XdpStatistics {
+            dropped: value.rx_dropped,
+            ring_full: value.rx_ring_full,
+            fill_ring_empty: value.rx_fill_ring_empty_descs,
+        })
+    }
+
+    /// Whether the NIC's driver writes frames into the buffers itself (`XDP_OPTIONS`).
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn zero_copy(&self) -> Result<bool> {
+        let value: libc::xdp_options = get(&self.fd, libc::SOL_XDP, libc::XDP_OPTIONS, "XDP_OPTIONS")?;
+        Ok(value.flags & libc::XDP_OPTIONS_ZEROCOPY != 0)
+    }
+}
+
+/// The sockets that a process has at one moment.
+#[derive(Debug)]
+pub(super) struct Before(HashSet<u64>);
+
+impl Before {
+    /// Those that it has now.
+    ///
+    /// # Errors
+    /// `/proc` cannot be read.
+    pub(super) fn now() -> Result<Self> {
+        Ok(Self(descriptors()?.into_iter().map(|(_, inode)| inode).collect()))
+    }
+
+    /// Packet sockets made since then that are `net_af_packet`'s on this interface. The driver puts its sockets into a
+    /// fanout group, whose number it makes of process and interface; no other socket of this process has one like it.
+    pub(super) fn packet_sockets(&self, interface: InterfaceIndex) -> Result<Vec<PacketSocket>> {
+        let group = (std::process::id() ^ interface.number()) & 0xffff;
+        let mut found = Vec::new();
+        for (fd, _) in self.new_ones()? {
+            let domain: libc::c_int = get(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN")?;
+            if domain != libc::AF_PACKET || bound_to(&fd)? != interface.as_int() {
+                continue;
+            }
+            let fanout: u32 = get(&fd, libc::SOL_PACKET, libc::PACKET_FANOUT, "PACKET_FANOUT")?;
+            if fanout != 0 && fanout & 0xffff == group {
+                found.push(PacketSocket::adopt(fd));
+            }
+        }
+        Ok(found)
+    }
+
+    /// AF_XDP sockets made since then.
+    pub(super) fn xdp_sockets(&self) -> Result<Vec<XdpSocket>> {
+        let mut found = Vec::new();
+        for (fd, inode) in self.new_ones()? {
+            let domain: libc::c_int = get(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN")?;
+            if domain == libc::AF_XDP {
+                found.push(XdpSocket { fd, inode });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Descriptors of our own of the sockets that are new.
+    fn new_ones(&self) -> Result<Vec<(OwnedFd, u64)>> {
+        let new = descriptors()?.into_iter().filter(|(_, inode)| !self.0.contains(inode));
+        Ok(new.filter_map(|(number, inode)| Some((duplicate(number, inode)?, inode))).collect())
+    }
+}
+
+impl DriverSockets {
+    /// Closes our descriptors and those that the driver forgot. `net_af_xdp` of 22.11 leaves its sockets open when it
+    /// is closed, and the queue stays taken, by a slip in counting their users; releases that close them leave nothing
+    /// to be found here.
+    ///
+    /// To be called after the port is closed.
+    pub(super) fn close(self) {
+        let Self::Xdp(sockets) = self else { return };
+        let inodes: HashSet<u64> = sockets.iter().map(|socket| socket.inode).collect();
+        drop(sockets);
+        for (number, inode) in descriptors().unwrap_or_default() {
+            if inodes.contains(&inode) {
+                // SAFETY: the descriptor is of a socket that the driver made for the port, which is closed: the driver
+                // has freed the structure that held the number, so nobody owns or will use it.
+                drop(unsafe { OwnedFd::from_raw_fd(number) });
+            }
+        }
+    }
+}
+
+/// The sockets among this process's descriptors, by number and inode.
+fn descriptors() -> Result<Vec<(RawFd, u64)>> {
+    const DIRECTORY: &str = "/proc/self/fd";
+    let failed = |source| SysError::Call { what: format!("readdir({DIRECTORY})"), source };
+    let mut sockets = Vec::new();
+    for entry in fs::read_dir(DIRECTORY).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        // Those that are gone by now are nobody's loss.
+        let Ok(target) = fs::read_link(entry.path()) else { continue };
+        let inode = target
+            .to_str()
+            .and_then(|target| target.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok());
+        let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        sockets.extend(number.zip(inode));
+    }
+    Ok(sockets)
+}
+
+/// Another descriptor of the socket with this number, if it still is the one with this inode.
+fn duplicate(number: RawFd, inode: u64) -> Option<OwnedFd> {
+    // SAFETY: fcntl(2) takes numbers; the descriptor may be anything or closed, which it says.
+    let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0) };
+    if copy < 0 {
+        return None;
+    }
+    // SAFETY: the descriptor is fresh and nobody else's.
+    let copy = unsafe { OwnedFd::from_raw_fd(copy) };
+    let file = fs::File::from(copy);
+    (file.metadata().ok()?.ino() == inode).then(|| file.into())
+}
+
+/// The index of the interface that a packet socket is bound to; 0 for none.
+fn bound_to(fd: &OwnedFd) -> Result<i32> {
+    // SAFETY: sockaddr_ll is plain data; all zeroes is a valid value.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: address and length are live and writable, and the length is the address's size.
+    let code = unsafe { libc::getsockname(fd.as_raw_fd(), (&raw mut address).cast(), &raw mut length) };
+    check(code, || "getsockname of a packet socket".into())?;
+    Ok(address.sll_ifindex)
+}
+
+/// Reads an option of plain integers.
+fn get<T: Copy>(fd: &OwnedFd, level: libc::c_int, option: libc::c_int, name: &str) -> Result<T> {
+    // SAFETY: T is an integer or a structure of integers here, for which all zeroes is a valid value.
+    let mut value: T = unsafe { zeroed() };
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: value and length are live and writable, and the length is the value's size.
+    let code =
+        unsafe { libc::getsockopt(fd.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut length) };
+    check(code, || format!("getsockopt({name})"))?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn sockets_made_since_are_found_and_others_are_not() {
+        let _old = UnixStream::pair().unwrap();
+        let before = Before::now().unwrap();
+        let (new, _peer) = UnixStream::pair().unwrap();
+        let inode = fs::metadata(format!("/proc/self/fd/{}", new.as_raw_fd())).unwrap().ino();
+        assert!(before.new_ones().unwrap().iter().any(|(_, found)| *found == inode));
+        assert!(before.packet_sockets(InterfaceIndex::new(1).unwrap()).unwrap().is_empty());
+        assert!(duplicate(new.as_raw_fd(), inode + 1).is_none() && duplicate(-1, inode).is_none());
+    }
+}
