@@ -1,6 +1,6 @@
 //! The table of capture methods.
 
-use crate::backends::{packet_v1, packet_v2, packet_v3, recv, recvmmsg, xdp_count};
+use crate::backends::{dpdk, packet_v1, packet_v2, packet_v3, recv, recvmmsg, xdp_count};
 use crate::capture::Capture;
 use crate::error::{CaptureError, Result};
 use crate::options::{CaptureOptions, Interface};
@@ -116,6 +116,7 @@ methods! {
     packet_v2::PacketV2,
     packet_v3::PacketV3,
     xdp_count::XdpCount,
+    dpdk::Dpdk,
 }
 
 /// The method that `spec` names, when it knows all that is said about it.

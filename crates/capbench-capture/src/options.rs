@@ -147,6 +147,8 @@ pub struct CaptureOptions {
     pub spin: Duration,
     /// Which frames.
     pub direction: Direction,
+    /// Arguments for the environment layer of DPDK, behind its defaults.
+    pub eal_arguments: Vec<String>,
     /// The trial's frames, for methods that count them where they are.
     pub mark: Option<FrameMark>,
 }
@@ -162,6 +164,7 @@ impl Default for CaptureOptions {
             promiscuous: true,
             spin: Duration::ZERO,
             direction: Direction::In,
+            eal_arguments: Vec::new(),
             mark: None,
         }
     }

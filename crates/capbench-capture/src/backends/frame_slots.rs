@@ -109,7 +109,7 @@ pub(super) fn check(spec: &MethodSpec, interface: &Interface, options: &CaptureO
 
 /// The ring's sizes: as many slots as fit into the memory asked for. Slots hold the interface's largest frame unless
 /// the user says otherwise.
-fn geometry(interface: &Interface, options: &CaptureOptions) -> Result<FrameGeometry> {
+pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Result<FrameGeometry> {
     let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
     let ring = options.checked_ring()?.0;
     // Header, address and alignment take 80 octets in front of the network layer; a multiple of 1 KiB is customary.

@@ -1,6 +1,7 @@
 //! One file per way to capture.
 
 pub mod absent;
+pub mod dpdk;
 mod frame_slots;
 pub mod packet_v1;
 pub mod packet_v2;

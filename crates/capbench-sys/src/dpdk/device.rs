@@ -84,17 +84,17 @@ impl Plugged {
         self.name.as_ptr()
     }
 
-    /// A name for its buffers; DPDK's names for them have at most 25 octets.
-    pub(super) fn pool_name(&self) -> CString {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("capbench_{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        CString::new(name).expect("a number contains no NUL")
-    }
-
     /// Takes it out again, once its port is closed. That it cannot be taken out is no reason to fail: it does not
     /// receive any more.
     pub(super) fn unplug(&self, _: &Turn) {
         // SAFETY: two NUL-terminated strings that are alive for the call, and no port of the device is open.
         let _ = unsafe { ffi::capbench_dpdk_unplug(self.bus.as_ptr(), self.name.as_ptr()) };
     }
+}
+
+/// A name for the buffers of a port; DPDK's names for them have at most 25 octets.
+pub(super) fn pool_name() -> CString {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let name = format!("capbench_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    CString::new(name).expect("a number contains no NUL")
 }

@@ -5,6 +5,7 @@
 
 use std::ffi::{CStr, CString, c_char};
 use std::path::Path;
+use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -30,8 +31,19 @@ const VIRTUAL_MEMORY: &str = "256";
 const NO_DEVICE: &str = "ffff:ff:1f.7";
 
 /// Arguments of the EAL, checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EalArguments(Vec<String>);
+#[derive(Clone, Debug)]
+pub struct EalArguments {
+    kind: DeviceKind,
+    given: Vec<String>,
+    all: Vec<String>,
+}
+
+/// Equal are those that ask for the same: the CPU that the first thread starts on, and ends on soon, is not part of it.
+impl PartialEq for EalArguments {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.given == other.given
+    }
+}
 
 impl EalArguments {
     /// The defaults for a kind of device, and behind them what the user gives. A default that the user's arguments
@@ -42,7 +54,7 @@ impl EalArguments {
     pub fn new(kind: DeviceKind, given: &[String], cpu: CpuId) -> Result<Self> {
         for argument in given {
             if ends_the_process(argument) {
-                return Err(SysError::argument("rte_eal_init", format!("{argument} would end the program")));
+                return Err(SysError::argument(START, format!("{argument} would end the program")));
             }
         }
         let speaks_of = |names: &[&str]| given.iter().any(|given| names.iter().any(|name| is(given, name)));
@@ -77,13 +89,13 @@ impl EalArguments {
             DeviceKind::Pci => {}
         }
         all.extend_from_slice(given);
-        Ok(Self(all))
+        Ok(Self { kind, given: given.to_vec(), all })
     }
 }
 
 impl std::fmt::Display for EalArguments {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(&self.0.join(" "))
+        formatter.write_str(&self.all.join(" "))
     }
 }
 
@@ -117,66 +129,63 @@ pub struct Eal {
     arguments: EalArguments,
 }
 
-/// What is known of the EAL. The lock also keeps apart all calls that open or close something, so that what appears in
-/// the process meanwhile can be told to be of the one or the other.
-static STATE: Mutex<Option<&'static Eal>> = Mutex::new(None);
+/// What became of the EAL in this process.
+#[derive(Clone, Debug)]
+enum State {
+    Untouched,
+    Running(&'static Eal),
+    /// It keeps what it had read of its arguments, and so refuses all further ones.
+    Refused {
+        arguments: EalArguments,
+        reason: String,
+    },
+}
+
+/// The lock also keeps apart all calls that open or close something, so that what appears in the process meanwhile can
+/// be told to be of the one or the other.
+static STATE: Mutex<State> = Mutex::new(State::Untouched);
 
 /// The right to open and close devices.
-pub(super) struct Turn(
-    #[allow(dead_code, reason = "held for its drop")] MutexGuard<'static, Option<&'static Eal>>,
-);
+pub(super) struct Turn(#[allow(dead_code, reason = "held for its drop")] MutexGuard<'static, State>);
+
+const START: &str = "rte_eal_init";
 
 impl Eal {
     /// Starts the EAL, or finds it started with the same arguments.
     ///
     /// # Errors
-    /// What the EAL says against the arguments or this host; or that it runs with other arguments, which only another
-    /// process can change.
+    /// What the EAL says against the arguments or this host; or that it was started with other arguments, which only
+    /// another process can change.
     pub fn start(arguments: EalArguments) -> Result<&'static Self> {
-        const WHAT: &str = "rte_eal_init";
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(eal) = *state {
-            if eal.arguments == arguments {
-                return Ok(eal);
-            }
-            return Err(SysError::argument(
-                WHAT,
+        let once = |did: String| {
+            Err(SysError::argument(
+                START,
                 format!(
-                    "DPDK starts once per process, and runs with \"{}\" already; measure this one, which needs \
-                     \"{arguments}\", in a run of its own",
-                    eal.arguments
+                    "DPDK starts once per process, and {did}; what needs \"{arguments}\" needs a run of its own"
                 ),
-            ));
+            ))
+        };
+        match &*state {
+            State::Untouched => {}
+            State::Running(eal) if eal.arguments == arguments => return Ok(eal),
+            State::Running(eal) => return once(format!("runs with \"{}\" already", eal.arguments)),
+            State::Refused { arguments: refused, reason } if *refused == arguments => {
+                return Err(SysError::argument(START, reason.clone()));
+            }
+            State::Refused { arguments, .. } => return once(format!("refused to with \"{arguments}\"")),
         }
-        // The EAL keeps pointers to its arguments.
-        let mut pointers = vec![leak("capbench", WHAT)?];
-        for argument in &arguments.0 {
-            pointers.push(leak(argument, WHAT)?);
+        match call(&arguments) {
+            Ok(()) => {
+                let eal: &'static Self = Box::leak(Box::new(Self { arguments }));
+                *state = State::Running(eal);
+                Ok(eal)
+            }
+            Err(error) => {
+                *state = State::Refused { arguments, reason: error.to_string() };
+                Err(error)
+            }
         }
-        let pointers: Vec<usize> = pointers.into_iter().map(|pointer| pointer as usize).collect();
-        forget_what_was_said();
-        let failure = thread::Builder::new()
-            .name("dpdk-eal".into())
-            .spawn(move || {
-                leave_the_namespace();
-                let mut pointers: Vec<*mut c_char> = pointers
-                    .into_iter()
-                    .map(|address| address as *mut c_char)
-                    .chain([std::ptr::null_mut()])
-                    .collect();
-                // SAFETY: the array has `len - 1` arguments and a null behind them, as for main(); the strings are
-                // leaked, so they outlive the EAL. The lock makes this the only call at any time.
-                unsafe { ffi::capbench_dpdk_start((pointers.len() - 1) as i32, pointers.as_mut_ptr()) }
-            })
-            .map_err(|source| SysError::Call { what: "spawn of the thread dpdk-eal".into(), source })?
-            .join()
-            .map_err(|_| SysError::argument(WHAT, "the thread that started it panicked"))?;
-        if failure < 0 {
-            return Err(refused(format!("rte_eal_init({arguments})"), failure));
-        }
-        let eal: &'static Self = Box::leak(Box::new(Self { arguments }));
-        *state = Some(eal);
-        Ok(eal)
     }
 
     /// What it was started with.
@@ -187,6 +196,34 @@ impl Eal {
     /// Waits for the right to open and close devices.
     pub(super) fn turn(&self) -> Turn {
         Turn(STATE.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Starts the EAL on a thread of its own.
+fn call(arguments: &EalArguments) -> Result<()> {
+    // The EAL keeps pointers to its arguments; addresses can go to another thread.
+    let mut addresses = vec![leak("capbench")? as usize];
+    for argument in &arguments.all {
+        addresses.push(leak(argument)? as usize);
+    }
+    forget_what_was_said();
+    let starter = thread::Builder::new()
+        .name("dpdk-eal".into())
+        .spawn(move || {
+            leave_the_namespace();
+            let mut pointers: Vec<*mut c_char> =
+                addresses.into_iter().map(|address| address as *mut c_char).collect();
+            let count = pointers.len() as i32;
+            pointers.push(ptr::null_mut());
+            // SAFETY: the array has `count` arguments and a null behind them, as for main(); the strings are leaked, so
+            // that they outlive the EAL. The lock that the caller holds makes this the only call at any time.
+            unsafe { ffi::capbench_dpdk_start(count, pointers.as_mut_ptr()) }
+        })
+        .map_err(|source| SysError::Call { what: "spawn of the thread dpdk-eal".into(), source })?;
+    match starter.join() {
+        Ok(code) if code >= 0 => Ok(()),
+        Ok(code) => Err(refused(format!("{START}({arguments})"), code)),
+        Err(_) => Err(SysError::argument(START, "the thread that started it panicked")),
     }
 }
 
@@ -264,10 +301,10 @@ fn is_telling(line: &str) -> bool {
 }
 
 /// A string that is never freed.
-fn leak(argument: &str, what: &str) -> Result<*mut c_char> {
+fn leak(argument: &str) -> Result<*mut c_char> {
     CString::new(argument)
         .map(CString::into_raw)
-        .map_err(|_| SysError::argument(what, "an argument contains a NUL"))
+        .map_err(|_| SysError::argument(START, "an argument contains a NUL"))
 }
 
 /// A C string of DPDK's, copied.

@@ -1,6 +1,7 @@
-//! What shim.h declares, in Rust. Tests compare the layouts with the C compiler's.
+//! What shim.h declares, in Rust. Both sides assert the same layouts.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::mem::offset_of;
 
 /// `struct capbench_dpdk_frame`.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +50,13 @@ pub(super) struct Counter {
     pub(super) name: [c_char; 64],
     pub(super) value: u64,
 }
+
+const _: () = {
+    assert!(size_of::<Frame>() == 24 && offset_of!(Frame, vlan_stripped) == 18);
+    assert!(size_of::<Wanted>() == 16 && offset_of!(Wanted, promiscuous) == 12);
+    assert!(size_of::<Port>() == 96 && offset_of!(Port, mac) == 83);
+    assert!(size_of::<Counter>() == 72);
+};
 
 unsafe extern "C" {
     pub(super) fn capbench_dpdk_version() -> *const c_char;

@@ -19,5 +19,5 @@ mod thread;
 
 pub use device::Device;
 pub use eal::{DeviceKind, Eal, EalArguments};
-pub use port::{Burst, Port, Wanted};
+pub use port::{Burst, Port, Wanted, interface_argument};
 pub use sockets::{DriverSockets, XdpSocket, XdpStatistics};

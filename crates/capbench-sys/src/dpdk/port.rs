@@ -3,9 +3,11 @@
 use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::slice;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use super::device::{Device, Plugged};
-use super::eal::{Eal, refused, text};
+use super::device::{Device, Plugged, pool_name};
+use super::eal::{Eal, Turn, refused, text};
 use super::ffi;
 use super::sockets::{Before, DriverSockets};
 use super::thread::Registered;
@@ -57,12 +59,18 @@ impl Port {
         wanted: &Wanted,
     ) -> Result<Self> {
         let turn = eal.turn();
-        let before = Before::now()?;
         let registered = Registered::new()?;
-        let plugged = device.plug(&turn)?;
-        let opened = start(&plugged, wanted)
-            .and_then(|port| Ok((sockets(&before, &port, interface)?, port)).inspect_err(|_| end(&port)));
-        let (sockets, port) = opened.inspect_err(|_| plugged.unplug(&turn))?;
+        let began = Instant::now();
+        let (plugged, port, sockets) = loop {
+            match attempt(&turn, device, interface, wanted) {
+                Err(SysError::Argument { what, .. })
+                    if what == QUEUE_SETUP && is_of_xdp(device) && began.elapsed() < XDP_SETTLES =>
+                {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                outcome => break outcome?,
+            }
+        };
         let burst = usize::from(wanted.burst.max(1));
         let none = ffi::Frame {
             data: ptr::null(),
@@ -120,10 +128,25 @@ impl Port {
         &self.sockets
     }
 
-    /// Looks once at each queue, in turns, until one has frames (`rte_eth_rx_burst`). Does not wait, as far as the
-    /// driver does not.
+    /// The next frames. Looks for them again and again, as long as `patience` says so after a look in vain; it does not
+    /// sleep, as far as the driver does not (`rte_eth_rx_burst`).
     #[inline]
-    pub fn receive(&mut self) -> Option<Burst<'_>> {
+    pub fn receive(&mut self, mut patience: impl FnMut() -> bool) -> Option<Burst<'_>> {
+        loop {
+            let count = self.look();
+            if count > 0 {
+                return Some(Burst { port: self, count, time_ns: clock::realtime_ns() });
+            }
+            if !patience() {
+                return None;
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Looks once at each queue, in turns, until one has frames; how many there are.
+    #[inline]
+    fn look(&mut self) -> u16 {
         for _ in 0..self.port.queues {
             let queue = self.queue;
             self.queue = if queue + 1 < self.port.queues { queue + 1 } else { 0 };
@@ -140,10 +163,10 @@ impl Port {
                 )
             };
             if count > 0 {
-                return Some(Burst { port: self, count, time_ns: clock::realtime_ns() });
+                return count;
             }
         }
-        None
+        0
     }
 
     /// All counters of the port by the names that DPDK and the driver give them (`rte_eth_xstats_get`), since the port
@@ -185,6 +208,33 @@ impl Drop for Port {
     }
 }
 
+/// The kernel takes the memory of a closed AF_XDP socket away from the queue some time later, by a worker thread
+/// (`xp_put_pool`, net/xdp/xsk_buff_pool.c). Until then the queue cannot be had.
+const XDP_SETTLES: Duration = Duration::from_millis(500);
+
+const QUEUE_SETUP: &str = "rte_eth_rx_queue_setup";
+
+fn is_of_xdp(device: &Device) -> bool {
+    matches!(device, Device::Virtual { driver, .. } if driver == "net_af_xdp")
+}
+
+/// Plugs a device in and starts its port; all or nothing.
+fn attempt(
+    turn: &Turn,
+    device: &Device,
+    interface: Option<InterfaceIndex>,
+    wanted: &Wanted,
+) -> Result<(Plugged, ffi::Port, DriverSockets)> {
+    let before = Before::now()?;
+    let plugged = device.plug(turn)?;
+    let opened = start(&plugged, wanted).and_then(|port| {
+        let sockets = sockets(&before, &port, interface).inspect_err(|_| end(&port))?;
+        Ok((port, sockets))
+    });
+    let (port, sockets) = opened.inspect_err(|_| plugged.unplug(turn))?;
+    Ok((plugged, port, sockets))
+}
+
 /// Configures and starts the port of a device.
 fn start(plugged: &Plugged, wanted: &Wanted) -> Result<ffi::Port> {
     let request = ffi::Wanted {
@@ -208,7 +258,7 @@ fn start(plugged: &Plugged, wanted: &Wanted) -> Result<ffi::Port> {
         mac: [0; 6],
         reserved: [0; 3],
     };
-    let pool = plugged.pool_name();
+    let pool = pool_name();
     let mut failed = ptr::null();
     // SAFETY: names are NUL-terminated and alive for the call, as is the request; `port` and `failed` are exclusively
     // ours, and the function writes one value to each.
@@ -303,10 +353,10 @@ fn addressee(data: &[u8], own: [u8; 6]) -> PacketType {
     }
 }
 
-/// What an interface's driver is asked for in vain; a check before anything is opened.
+/// The argument that names the interface of a virtual device.
 ///
 /// # Errors
-/// A name that would be read as more than one argument.
+/// A name that the driver would read as more than one argument.
 pub fn interface_argument(name: &str) -> Result<String> {
     if name.contains([',', '=', '\0']) {
         return Err(SysError::argument(

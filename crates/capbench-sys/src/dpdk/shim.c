@@ -22,6 +22,14 @@
 
 #include "shim.h"
 
+/* As src/dpdk/ffi.rs has them. */
+_Static_assert(sizeof(struct capbench_dpdk_frame) == 24 && offsetof(struct capbench_dpdk_frame, vlan_stripped) == 18,
+	       "layout");
+_Static_assert(sizeof(struct capbench_dpdk_wanted) == 16 && offsetof(struct capbench_dpdk_wanted, promiscuous) == 12,
+	       "layout");
+_Static_assert(sizeof(struct capbench_dpdk_port) == 96 && offsetof(struct capbench_dpdk_port, mac) == 83, "layout");
+_Static_assert(sizeof(struct capbench_dpdk_counter) == 72, "layout");
+
 /* ---- What DPDK says: kept in memory, its end only, so that it never mixes with the program's own output ---- */
 
 static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -248,14 +256,13 @@ static int configure(const struct capbench_dpdk_wanted *wanted, const char *pool
 	result = wanted->promiscuous ? rte_eth_promiscuous_enable(port->number) : 0;
 	if (result != 0 && result != -ENOTSUP)
 		return result;
-	*failed = "rte_eth_dev_start";
-	result = rte_eth_dev_start(port->number);
-	if (result != 0)
-		return result;
 	*failed = "rte_eth_macaddr_get";
 	result = rte_eth_macaddr_get(port->number, &mac);
+	if (result != 0)
+		return result;
 	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
-	return result;
+	*failed = "rte_eth_dev_start";
+	return rte_eth_dev_start(port->number);
 }
 
 int capbench_dpdk_open(const char *name, const char *pool, const struct capbench_dpdk_wanted *wanted,
@@ -271,7 +278,6 @@ int capbench_dpdk_open(const char *name, const char *pool, const struct capbench
 	if (result == 0) {
 		result = configure(wanted, pool, port, failed);
 		if (result != 0) {
-			rte_eth_dev_stop(port->number);
 			rte_eth_dev_close(port->number);
 			rte_mempool_free(port->pool);
 			port->pool = NULL;

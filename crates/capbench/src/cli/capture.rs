@@ -37,6 +37,9 @@ pub struct CaptureFlags {
     /// Which frames: in, out or inout [default: in]
     #[arg(short = 'Q', long, value_name = "DIRECTION")]
     direction: Option<Direction>,
+    /// Arguments for the environment layer of DPDK, in one word; they stand behind capbench's own
+    #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
+    eal: Option<String>,
 }
 
 impl CaptureFlags {
@@ -46,6 +49,7 @@ impl CaptureFlags {
             ("--block", self.block.is_some()),
             ("--frame", self.frame.is_some()),
             ("--retire-timeout", self.retire_timeout.is_some()),
+            ("--eal", self.eal.is_some()),
         ];
         for (flag, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
             let mut deaf = Vec::new();
@@ -80,6 +84,12 @@ impl CaptureFlags {
             promiscuous: !self.no_promiscuous,
             spin: self.spin.unwrap_or(default.spin),
             direction: self.direction.unwrap_or(default.direction),
+            eal_arguments: self
+                .eal
+                .iter()
+                .flat_map(|text| text.split_whitespace())
+                .map(String::from)
+                .collect(),
             mark: None,
         }
     }

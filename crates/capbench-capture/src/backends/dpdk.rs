@@ -1,0 +1,319 @@
+//! `dpdk`: DPDK receives, by polling a device from user space (doc.dpdk.org, 22.11). Only with the feature `dpdk`.
+//!
+//! The device is `net_af_packet` over the interface, DPDK's driver over a TPACKET_V2 ring; or `net_af_xdp`, its driver
+//! over AF_XDP; or a PCI device that is bound to a driver which DPDK can use. The first two cost what the method below
+//! them costs and what DPDK adds, a copy of each frame in the case of `net_af_packet`.
+//!
+//! What this file knows needs no DPDK: what can be asked for. `live.rs` does it.
+
+#[cfg(feature = "dpdk")]
+mod live;
+
+#[cfg(not(feature = "dpdk"))]
+use super::absent::Absent;
+use super::frame_slots;
+use crate::error::{CaptureError, Result};
+use crate::methods::{Argument, CapturePoint, Method, SettingInfo};
+use crate::options::{ByteCount, CaptureOptions, Direction, Interface, number_of};
+use crate::spec::MethodSpec;
+
+/// Stands for the capture where the feature is off.
+#[cfg(not(feature = "dpdk"))]
+pub type Dpdk = Absent;
+#[cfg(feature = "dpdk")]
+pub use live::{Dpdk, Received};
+
+/// The row of the table.
+pub static METHOD: Method = Method {
+    name: "dpdk",
+    summary: "DPDK polls a device: by default its driver net_af_packet over the interface",
+    privilege: "CAP_NET_RAW and locked memory for net_af_packet, root for other devices",
+    options: &["--ring", "--block", "--frame", "--snaplen", "--no-promiscuous", "--eal"],
+    argument: Some(Argument {
+        placeholder: "DEVICE",
+        summary: "net_af_packet or net_af_xdp, over the interface, or a PCI address [net_af_packet]",
+        required: false,
+    }),
+    settings: &[
+        SettingInfo {
+            name: "burst",
+            value: Some("FRAMES"),
+            optional: false,
+            summary: "frames taken at once at most [32]",
+        },
+        SettingInfo {
+            name: "descriptors",
+            value: Some("NUMBER"),
+            optional: false,
+            summary: "receive descriptors of net_af_xdp [2048] and PCI devices [4096]",
+        },
+        SettingInfo {
+            name: "devargs",
+            value: Some("KEY=VALUE;..."),
+            optional: false,
+            summary: "arguments for the device's driver, with semicolons where DPDK has commas",
+        },
+    ],
+    variants: if cfg!(feature = "dpdk") { &["dpdk:net_af_xdp"] } else { &[] },
+    in_default: false,
+    untested: Some("PCI devices are untested on hardware"),
+    capture_point,
+    check,
+    supported,
+};
+
+/// What the method's text asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wish {
+    device: DeviceName,
+    burst: u16,
+    descriptors: Option<u16>,
+    /// With commas, as DPDK wants them.
+    arguments: String,
+}
+
+/// Which device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum DeviceName {
+    AfPacket,
+    AfXdp,
+    /// With its domain.
+    Pci(String),
+}
+
+impl DeviceName {
+    /// The file name of the driver of a virtual device.
+    #[cfg(feature = "dpdk")]
+    fn driver(&self) -> Option<&'static str> {
+        match self {
+            Self::AfPacket => Some("net_af_packet"),
+            Self::AfXdp => Some("net_af_xdp"),
+            Self::Pci(_) => None,
+        }
+    }
+}
+
+impl Wish {
+    fn parse(spec: &MethodSpec) -> Result<Self> {
+        let device = match spec.argument() {
+            None | Some("net_af_packet") => DeviceName::AfPacket,
+            Some("net_af_xdp") => DeviceName::AfXdp,
+            Some(other) => DeviceName::Pci(pci_address(other).ok_or_else(|| CaptureError::Spec {
+                method: spec.to_string(),
+                reason: format!(
+                    "\"{other}\" is no device; write net_af_packet, net_af_xdp or a PCI address like 0000:03:00.0"
+                ),
+            })?),
+        };
+        let number = |setting, most| number_of(spec, setting, 1, most).map(|number| number.map(|n| n as u16));
+        Ok(Self {
+            device,
+            burst: number("burst", 512)?.unwrap_or(32),
+            descriptors: number("descriptors", 32_768)?,
+            arguments: spec.value("devargs").unwrap_or_default().replace(';', ","),
+        })
+    }
+
+    /// The value of one of the arguments for the driver.
+    fn argument(&self, key: &str) -> Option<&str> {
+        self.arguments
+            .split(',')
+            .filter_map(|pair| pair.split_once('='))
+            .find(|(k, _)| *k == key)
+            .map(|(_, v)| v)
+    }
+}
+
+/// `DOMAIN:BUS:DEVICE.FUNCTION` in hexadecimal digits, the domain being 0 where it is left out.
+fn pci_address(text: &str) -> Option<String> {
+    let hex = |text: &str, digits| text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit());
+    let (rest, function) = text.rsplit_once('.')?;
+    let parts: Vec<&str> = rest.split(':').collect();
+    let (domain, bus, device) = match parts[..] {
+        [bus, device] => ("0000", bus, device),
+        [domain, bus, device] => (domain, bus, device),
+        _ => return None,
+    };
+    let valid = hex(domain, 4) && hex(bus, 2) && hex(device, 2) && hex(function, 1);
+    valid.then(|| format!("{domain}:{bus}:{device}.{function}").to_ascii_lowercase())
+}
+
+fn capture_point(spec: &MethodSpec) -> CapturePoint {
+    match spec.argument() {
+        Some("net_af_xdp") => CapturePoint::Driver,
+        _ => CapturePoint::Stack,
+    }
+}
+
+fn check(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
+    let wish = Wish::parse(spec)?;
+    if options.direction != Direction::In {
+        return Err(CaptureError::Option {
+            option: "--direction",
+            reason: "DPDK does not tell which frames this host sent; it captures those that arrive".into(),
+        });
+    }
+    match &wish.device {
+        DeviceName::AfPacket => ring(&wish, interface, options).map(drop),
+        DeviceName::AfXdp => Ok(()),
+        DeviceName::Pci(address) => is_of_interface(spec, address, interface),
+    }
+}
+
+#[cfg(not(feature = "dpdk"))]
+fn supported(_: &MethodSpec) -> std::result::Result<(), String> {
+    Err("built without the feature dpdk; it takes libdpdk-dev: cargo build --features dpdk".into())
+}
+
+#[cfg(feature = "dpdk")]
+fn supported(spec: &MethodSpec) -> std::result::Result<(), String> {
+    live::supported(&Wish::parse(spec).map_err(|error| error.to_string())?)
+}
+
+/// The ring of `net_af_packet`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "dpdk"), allow(dead_code, reason = "without DPDK only its making is of use"))]
+struct Ring {
+    /// Arguments for the driver.
+    arguments: String,
+    /// Bytes of a slot.
+    frame: u16,
+}
+
+/// The ring's sizes: those of the flags, as for `packet-v2`, unless the driver's arguments have some. The driver
+/// makes a transmit ring of the same size beside it.
+fn ring(wish: &Wish, interface: &Interface, options: &CaptureOptions) -> Result<Ring> {
+    // Without its head room, a buffer for a slot has to be below 64 KiB.
+    const LARGEST: u64 = 65_535 - 128;
+    let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
+    let own = ["blocksz", "framesz", "framecnt"];
+    if own.iter().any(|key| wish.argument(key).is_some()) {
+        // 2048 is the driver's default.
+        let frame = wish.argument("framesz").map_or(Some(2048), |size| size.parse().ok());
+        return match frame.filter(|size| u64::from(*size) <= LARGEST) {
+            Some(frame) => Ok(Ring { arguments: String::new(), frame }),
+            None => refuse("+devargs", format!("framesz is a number up to {LARGEST}")),
+        };
+    }
+    // The driver takes frames to lie evenly across blocks. Header, address and alignment take 80 octets of a slot.
+    let slot = (80 + u64::from(interface.mtu)).next_power_of_two().max(2048);
+    let frame = options.frame.unwrap_or(ByteCount(slot));
+    let geometry =
+        frame_slots::geometry(interface, &CaptureOptions { frame: Some(frame), ..options.clone() })?;
+    if geometry.block_size() % geometry.frame_size() != 0 {
+        return refuse(
+            "--frame",
+            format!("net_af_packet wants slots that fill blocks evenly; {frame} do not"),
+        );
+    }
+    if frame.0 > LARGEST {
+        return refuse(
+            "--frame",
+            format!(
+                "net_af_packet cannot have slots of {frame}, as this interface's MTU takes; ask for 32KiB"
+            ),
+        );
+    }
+    // Both rings are one mapping, whose size the driver computes in 32 bits.
+    if geometry.bytes() > u64::from(u32::MAX) / 2 {
+        return refuse("--ring", format!("{}: net_af_packet can have less than 2GiB", options.ring));
+    }
+    Ok(Ring {
+        arguments: format!(
+            "blocksz={},framesz={},framecnt={}",
+            geometry.block_size(),
+            geometry.frame_size(),
+            geometry.frames()
+        ),
+        frame: frame.0 as u16,
+    })
+}
+
+/// Whether a PCI device is the interface's. For one that the kernel has given up, so that no interface is its, `lo`
+/// stands for none.
+fn is_of_interface(spec: &MethodSpec, address: &str, interface: &Interface) -> Result<()> {
+    let link = std::fs::read_link(format!("/sys/class/net/{}/device", interface.name)).ok();
+    let device = link.as_deref().and_then(|link| link.file_name()?.to_str());
+    if device == Some(address) || interface.name == "lo" {
+        return Ok(());
+    }
+    let reason = match device {
+        Some(other) => format!("it is the device {other}, not {address}"),
+        None => format!("it is not the PCI device {address}; give -i lo for a device that has no interface"),
+    };
+    Err(CaptureError::Unsupported { method: spec.to_string(), interface: interface.name.clone(), reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_sys::host::interface::InterfaceIndex;
+
+    fn wish(text: &str) -> Result<Wish> {
+        let spec = text.parse().unwrap();
+        crate::methods::find(&spec)?;
+        Wish::parse(&spec)
+    }
+
+    fn interface(mtu: u32) -> Interface {
+        Interface { name: "test".into(), index: InterfaceIndex::new(1).unwrap(), mtu }
+    }
+
+    #[test]
+    fn devices_and_settings_are_read() {
+        let plain = wish("dpdk").unwrap();
+        assert_eq!((plain.device, plain.burst, plain.descriptors), (DeviceName::AfPacket, 32, None));
+        let full =
+            wish("dpdk:net_af_xdp+burst=64+descriptors=512+devargs=busy_budget=0;queue_count=2").unwrap();
+        assert_eq!((full.device.clone(), full.burst, full.descriptors), (DeviceName::AfXdp, 64, Some(512)));
+        assert_eq!(
+            (full.arguments.as_str(), full.argument("queue_count")),
+            ("busy_budget=0,queue_count=2", Some("2"))
+        );
+        for text in ["dpdk:0000:0A:00.1", "dpdk:0a:00.1"] {
+            assert_eq!(wish(text).unwrap().device, DeviceName::Pci("0000:0a:00.1".into()));
+        }
+        for text in
+            ["dpdk:net_tap", "dpdk:0a:00", "dpdk:x:0a:00.1", "dpdk+burst=0", "dpdk+burst=513", "dpdk+burst"]
+        {
+            assert!(wish(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_ring_is_that_of_the_flags_or_of_the_drivers_arguments() {
+        let ring = |text: &str, mtu, options: &CaptureOptions| {
+            ring(&wish(text).unwrap(), &interface(mtu), options).map_err(|error| error.to_string())
+        };
+        let options = CaptureOptions::default();
+        let usual = ring("dpdk", 1500, &options).unwrap();
+        assert_eq!(usual.arguments, "blocksz=1048576,framesz=2048,framecnt=32768");
+        assert_eq!(ring("dpdk", 9000, &options).unwrap().frame, 16_384);
+        let given = ring("dpdk+devargs=framesz=4096;blocksz=8192", 1500, &options).unwrap();
+        assert_eq!(given, Ring { arguments: String::new(), frame: 4096 });
+        assert!(ring("dpdk+devargs=framesz=x", 1500, &options).unwrap_err().starts_with("+devargs"));
+        let odd = CaptureOptions { frame: Some(ByteCount(2064)), ..CaptureOptions::default() };
+        assert!(ring("dpdk", 1500, &odd).unwrap_err().contains("evenly"));
+        assert!(ring("dpdk", 65_536, &options).unwrap_err().starts_with("--frame: "));
+        let huge = CaptureOptions { ring: ByteCount(2 << 30), ..CaptureOptions::default() };
+        assert!(ring("dpdk", 1500, &huge).unwrap_err().starts_with("--ring"));
+    }
+
+    #[test]
+    fn what_dpdk_cannot_do_is_refused_before_it_starts() {
+        let refusal = |text: &str, options: &CaptureOptions| {
+            check(&text.parse().unwrap(), &interface(1500), options).unwrap_err().to_string()
+        };
+        let out = CaptureOptions { direction: Direction::Both, ..CaptureOptions::default() };
+        assert!(refusal("dpdk", &out).starts_with("--direction: "));
+        let other = refusal("dpdk:0000:03:00.0", &CaptureOptions::default());
+        assert!(other.contains("test") && other.contains("not the PCI device 0000:03:00.0"), "{other}");
+    }
+
+    #[cfg(not(feature = "dpdk"))]
+    #[test]
+    fn without_the_feature_it_is_listed_with_the_reason() {
+        let reason = (METHOD.supported)(&MethodSpec::plain("dpdk")).unwrap_err();
+        assert!(reason.starts_with("built without the feature dpdk"), "{reason}");
+    }
+}
