@@ -27,7 +27,7 @@ pub use live::{Dpdk, Received};
 pub static METHOD: Method = Method {
     name: "dpdk",
     summary: "DPDK polls a device: by default its driver net_af_packet over the interface",
-    privilege: "CAP_NET_RAW and locked memory for net_af_packet, root for other devices",
+    privilege: "CAP_NET_RAW; root for other devices than net_af_packet",
     options: &["--ring", "--block", "--frame", "--snaplen", "--no-promiscuous", "--eal"],
     argument: Some(Argument {
         placeholder: "DEVICE",
@@ -178,6 +178,9 @@ struct Ring {
     arguments: String,
     /// Bytes of a slot.
     frame: u16,
+    /// Bytes of it and of the transmit ring beside it, which are locked in memory; absent where the driver's
+    /// arguments decide.
+    locked: Option<u64>,
 }
 
 /// The ring's sizes: those of the flags, as for `packet-v2`, unless the driver's arguments have some. The driver
@@ -191,7 +194,7 @@ fn ring(wish: &Wish, interface: &Interface, options: &CaptureOptions) -> Result<
         // 2048 is the driver's default.
         let frame = wish.argument("framesz").map_or(Some(2048), |size| size.parse().ok());
         return match frame.filter(|size| u64::from(*size) <= LARGEST) {
-            Some(frame) => Ok(Ring { arguments: String::new(), frame }),
+            Some(frame) => Ok(Ring { arguments: String::new(), frame, locked: None }),
             None => refuse("+devargs", format!("framesz is a number up to {LARGEST}")),
         };
     }
@@ -226,6 +229,7 @@ fn ring(wish: &Wish, interface: &Interface, options: &CaptureOptions) -> Result<
             geometry.frames()
         ),
         frame: frame.0 as u16,
+        locked: Some(2 * geometry.bytes()),
     })
 }
 
@@ -290,7 +294,7 @@ mod tests {
         assert_eq!(usual.arguments, "blocksz=1048576,framesz=2048,framecnt=32768");
         assert_eq!(ring("dpdk", 9000, &options).unwrap().frame, 16_384);
         let given = ring("dpdk+devargs=framesz=4096;blocksz=8192", 1500, &options).unwrap();
-        assert_eq!(given, Ring { arguments: String::new(), frame: 4096 });
+        assert_eq!(given, Ring { arguments: String::new(), frame: 4096, locked: None });
         assert!(ring("dpdk+devargs=framesz=x", 1500, &options).unwrap_err().starts_with("+devargs"));
         let odd = CaptureOptions { frame: Some(ByteCount(2064)), ..CaptureOptions::default() };
         assert!(ring("dpdk", 1500, &odd).unwrap_err().contains("evenly"));

@@ -291,13 +291,20 @@ fn what_was_said() -> String {
     last.join("; ")
 }
 
-/// Whether a line is more than progress.
+/// Whether a line says more than how far it came, or that what another line tells was the end of it.
 fn is_telling(line: &str) -> bool {
-    let progress =
-        ["EAL: Detected", "EAL: Selected IOVA", "EAL: Physical addresses", "EAL: FATAL", "EAL: VFIO support"];
-    !line.is_empty()
-        && !progress.iter().any(|start| line.starts_with(start))
-        && !line.starts_with("libbpf: elf:")
+    const NOISE: [&str; 9] = [
+        "EAL: Detected",
+        "EAL: Selected IOVA",
+        "EAL: Physical addresses",
+        "EAL: FATAL",
+        "EAL: VFIO support",
+        "EAL: Driver cannot attach",
+        "EAL: Failed to attach",
+        "libbpf: elf:",
+        "libxdp: No bpffs",
+    ];
+    !line.is_empty() && !NOISE.iter().any(|start| line.starts_with(start))
 }
 
 /// A string that is never freed.

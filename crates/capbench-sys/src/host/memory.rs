@@ -16,6 +16,16 @@ pub fn total_bytes() -> Result<u64> {
     bytes_of("MemTotal")
 }
 
+/// Bytes that this process may lock in memory without the capability CAP_IPC_LOCK over the host (`RLIMIT_MEMLOCK`,
+/// getrlimit(2)); the highest number where there is no limit.
+pub fn lock_limit() -> Result<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: getrlimit(2) writes one rlimit behind the pointer; `limit` is exclusively ours and alive.
+    let code = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) };
+    crate::error::check(code, || "getrlimit(RLIMIT_MEMLOCK)".into())?;
+    Ok(limit.rlim_cur)
+}
+
 fn bytes_of(key: &str) -> Result<u64> {
     let text = proc_file::read(FILE)?;
     parse(&text, key).ok_or_else(|| SysError::argument(FILE, format!("no line {key:?} with a number of kB")))
@@ -49,5 +59,6 @@ mod tests {
     #[test]
     fn this_host_has_memory() {
         assert!(available_bytes().unwrap() <= total_bytes().unwrap());
+        lock_limit().unwrap();
     }
 }

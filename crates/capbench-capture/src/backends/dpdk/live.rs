@@ -14,7 +14,7 @@ use capbench_sys::dpdk::{
     Burst, Device, DriverSockets, Eal, EalArguments, Port, Wanted, XdpStatistics, eal, interface_argument,
 };
 use capbench_sys::host::capability::{self, Capability};
-use capbench_sys::host::{identity, interface as interfaces};
+use capbench_sys::host::{identity, interface as interfaces, memory, namespace};
 use capbench_sys::packet::{Frame, PacketSocket};
 
 use super::super::socket_setup::{Context, probe};
@@ -23,7 +23,7 @@ use crate::capture::{Batch, Capture, Running};
 use crate::counters::{Accumulator, Counters, Loss, LossPlace};
 use crate::error::{CaptureError, Result};
 use crate::filter::{self, Keep};
-use crate::options::{CaptureOptions, Interface, SnapLength};
+use crate::options::{ByteCount, CaptureOptions, Interface, SnapLength};
 use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
 
@@ -79,7 +79,9 @@ impl Dpdk {
         let (device, wanted) = plan(&wish, interface, options, user_promiscuous, &context)?;
         let eal = start(spec, &context, &device, options)?;
         let index = is_virtual.then_some(interface.index);
-        let port = Port::open(eal, &device, index, &wanted).map_err(fail)?;
+        let port = Port::open(eal, &device, index, &wanted).map_err(|source| {
+            too_much_to_lock(spec, &wish, interface, options, &source).unwrap_or_else(|| fail(source))
+        })?;
         let mut filtered = false;
         if let DriverSockets::Packet(sockets) = port.sockets() {
             let program = filter::program(Keep::NoOutgoing, SnapLength::EVERYTHING).unwrap_or_default();
@@ -259,6 +261,31 @@ fn plan(
     })
 }
 
+/// Whether the likely reason why `net_af_packet` failed is that it locks its rings in memory, more than this process
+/// may; its own words for it are "Resource temporarily unavailable".
+fn too_much_to_lock(
+    spec: &MethodSpec,
+    wish: &Wish,
+    interface: &Interface,
+    options: &CaptureOptions,
+    source: &SysError,
+) -> Option<CaptureError> {
+    if wish.device != DeviceName::AfPacket || !source.to_string().contains("mmap failed") {
+        return None;
+    }
+    let (locked, limit) = (ring(wish, interface, options).ok()?.locked?, memory::lock_limit().ok()?);
+    (locked > limit).then(|| CaptureError::Unsupported {
+        method: spec.to_string(),
+        interface: interface.name.clone(),
+        reason: format!(
+            "its driver locks {} of rings in memory, and this process may lock {}: ask for a smaller --ring, raise \
+             ulimit -l or run as root ({source})",
+            ByteCount(locked),
+            ByteCount(limit)
+        ),
+    })
+}
+
 /// Starts DPDK, or finds it started.
 fn start(
     spec: &MethodSpec,
@@ -349,7 +376,16 @@ pub(super) fn supported(wish: &Wish) -> std::result::Result<(), String> {
             let wanted = [Capability::NetAdmin, Capability::NetRaw, Capability::Bpf];
             let missing = capability::effective().map_err(|error| error.to_string())?.missing(&wanted);
             let names: Vec<&str> = missing.iter().map(|capability| capability.name()).collect();
-            if names.is_empty() { Ok(()) } else { Err(format!("needs {}", names.join(", "))) }
+            if !names.is_empty() {
+                return Err(format!("needs {}", names.join(", ")));
+            }
+            match namespace::in_initial_user_namespace() {
+                Ok(true) => Ok(()),
+                Ok(false) => {
+                    Err("loading XDP programs needs root on the host, not in a user namespace only".into())
+                }
+                Err(error) => Err(error.to_string()),
+            }
         }
         DeviceName::Pci(address) => {
             if !std::path::Path::new("/sys/bus/pci/devices").join(address).exists() {
