@@ -252,6 +252,39 @@ fn resident_pages() -> u64 {
     fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap()
 }
 
+#[test]
+fn root_all_queues_of_a_device_are_read_and_counted() {
+    let test = "root_all_queues_of_a_device_are_read_and_counted";
+    with_each_device(test, |method, spaces| {
+        if method != "dpdk" {
+            // A veth has one queue.
+            return;
+        }
+        let wire = Wire::new(&spaces.left);
+        // IPv4 and UDP from changing ports, which the driver's fanout group spreads by their hash.
+        let datagram = |port: u8| {
+            let mut frame = frame(RIGHT_MAC, 0, 60);
+            frame[12..14].copy_from_slice(&[8, 0]);
+            let head = [
+                0x45, 0, 0, 46, 0, 0, 0x40, 0, 64, 17, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2, 4, port, 0, 9, 0,
+                26,
+            ];
+            frame[14..40].copy_from_slice(&head);
+            frame
+        };
+        let (seen, counters) =
+            capture(&spaces.right, "dpdk+devargs=qpairs=2+burst=7", &options(), |capture| {
+                (0..=255u8).for_each(|port| wire.send(&datagram(port)));
+                (take(capture, 256), capture.counters().unwrap())
+            });
+        let mut ports: Vec<_> = seen.iter().map(|seen| seen.data[35]).collect();
+        ports.sort_unstable();
+        assert!(ports.into_iter().eq(0..=255u8));
+        assert_eq!((counters.accepted, counters.dropped()), (Some(256), Some(0)), "{counters:?}");
+        assert!(counters.raw("rx_q0_packets").unwrap() > 0 && counters.raw("rx_q1_packets").unwrap() > 0);
+    });
+}
+
 // Also: the sockets that net_af_xdp leaves open are closed, or the second capture would find the queue taken.
 #[test]
 fn root_many_captures_in_one_process_leave_nothing_behind() {
@@ -270,6 +303,13 @@ fn root_many_captures_in_one_process_leave_nothing_behind() {
         // What one capture takes, ten more do not take again.
         assert!(state[11].1 < state[1].1 + 512, "{method}: {state:?}");
         assert!(!spaces.right.ip("link show dev right").contains("xdp"), "{method}");
+        // Threads that DPDK leaves running keep no namespace of a trial alive.
+        let own = fs::read_link("/proc/self/ns/net").unwrap();
+        for thread in fs::read_dir("/proc/self/task").unwrap().flatten() {
+            if fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name.starts_with("eal-")) {
+                assert_eq!(fs::read_link(thread.path().join("ns/net")).unwrap(), own, "{method}");
+            }
+        }
     });
 }
 
