@@ -4,10 +4,14 @@
 //! over AF_XDP; or a PCI device that is bound to a driver which DPDK can use. The first two cost what the method below
 //! them costs and what DPDK adds, a copy of each frame in the case of `net_af_packet`.
 //!
-//! What this file knows needs no DPDK: what can be asked for. `live.rs` does it.
+//! What this file knows needs no DPDK: what can be asked for. The files beside it do it.
 
 #[cfg(feature = "dpdk")]
 mod live;
+#[cfg(feature = "dpdk")]
+mod losses;
+#[cfg(feature = "dpdk")]
+mod prepare;
 
 #[cfg(not(feature = "dpdk"))]
 use super::absent::Absent;
@@ -167,7 +171,7 @@ fn supported(_: &MethodSpec) -> std::result::Result<(), String> {
 
 #[cfg(feature = "dpdk")]
 fn supported(spec: &MethodSpec) -> std::result::Result<(), String> {
-    live::supported(&Wish::parse(spec).map_err(|error| error.to_string())?)
+    prepare::supported(&Wish::parse(spec).map_err(|error| error.to_string())?)
 }
 
 /// The ring of `net_af_packet`.

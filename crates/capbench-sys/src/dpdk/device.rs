@@ -3,7 +3,8 @@
 use std::ffi::{CString, c_char};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::eal::{DeviceKind, Turn, forget_what_was_said, refused};
+use super::arguments::DeviceKind;
+use super::eal::{Turn, forget_what_was_said, refused};
 use super::ffi;
 use crate::{Result, SysError};
 
@@ -97,4 +98,29 @@ pub(super) fn pool_name() -> CString {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let name = format!("capbench_{}", NEXT.fetch_add(1, Ordering::Relaxed));
     CString::new(name).expect("a number contains no NUL")
+}
+
+/// The argument that names the interface of a virtual device.
+///
+/// # Errors
+/// A name that the driver would read as more than one argument.
+pub fn interface_argument(name: &str) -> Result<String> {
+    if name.contains([',', '=', '\0']) {
+        return Err(SysError::argument(
+            "rte_eal_hotplug_add",
+            format!("DPDK cannot name the interface {name}"),
+        ));
+    }
+    Ok(format!("iface={name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_commas_are_no_argument() {
+        assert_eq!(interface_argument("eth0").unwrap(), "iface=eth0");
+        assert!(interface_argument("a,framecnt=1").is_err());
+    }
 }

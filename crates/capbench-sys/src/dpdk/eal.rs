@@ -9,119 +9,11 @@ use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use super::arguments::EalArguments;
 use super::ffi;
 use crate::host::namespace::{NetNamespace, unshare_net};
 use crate::host::{CpuId, affinity};
 use crate::{Result, SysError};
-
-/// What a device needs of the EAL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeviceKind {
-    /// A virtual device: no PCI bus, no huge pages.
-    Virtual,
-    /// A PCI device: huge pages, and only the devices that are asked for.
-    Pci,
-}
-
-/// Memory in MiB for the buffers of virtual devices. Pages are taken when they are used first.
-const VIRTUAL_MEMORY: &str = "256";
-
-/// An address that no device has: an allow list of it keeps the EAL from taking every device that is bound to a driver
-/// of user space. Devices that are plugged in later need not be on the list.
-const NO_DEVICE: &str = "ffff:ff:1f.7";
-
-/// Arguments of the EAL, checked.
-#[derive(Clone, Debug)]
-pub struct EalArguments {
-    kind: DeviceKind,
-    given: Vec<String>,
-    all: Vec<String>,
-}
-
-/// Equal are those that ask for the same: the CPU that the first thread starts on, and ends on soon, is not part of it.
-impl PartialEq for EalArguments {
-    fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.given == other.given
-    }
-}
-
-impl EalArguments {
-    /// The defaults for a kind of device, and behind them what the user gives. A default that the user's arguments
-    /// speak of is left out: memory, lcores, PCI devices.
-    ///
-    /// # Errors
-    /// An argument at which the EAL would end the process, or that contains a NUL.
-    pub fn new(kind: DeviceKind, given: &[String], cpu: CpuId) -> Result<Self> {
-        for argument in given {
-            if ends_the_process(argument) {
-                return Err(SysError::argument(START, format!("{argument} would end the program")));
-            }
-        }
-        let speaks_of = |names: &[&str]| given.iter().any(|given| names.iter().any(|name| is(given, name)));
-        let mut all: Vec<String> = Vec::new();
-        let mut add = |words: &[&str]| all.extend(words.iter().map(ToString::to_string));
-        if !speaks_of(&["-l", "-c", "--lcores"]) {
-            // The EAL starts a thread for each lcore but the first. Lcores are numbered to 127; CPUs may go further.
-            add(&[&format!("--lcores=0@{cpu}")]);
-        }
-        // No files in /run for other processes, no threads that serve them.
-        add(&["--no-shconf", "--no-telemetry"]);
-        let memory = speaks_of(&[
-            "-m",
-            "--socket-mem",
-            "--no-huge",
-            "--huge-dir",
-            "--in-memory",
-            "--legacy-mem",
-            "--single-file-segments",
-        ]);
-        let devices = speaks_of(&["-a", "--allow", "-b", "--block", "--no-pci", "--vdev"]);
-        match kind {
-            DeviceKind::Virtual => {
-                if !memory {
-                    add(&["--no-huge", "-m", VIRTUAL_MEMORY]);
-                }
-                if !devices {
-                    add(&["--no-pci"]);
-                }
-            }
-            DeviceKind::Pci if !devices => add(&["-a", NO_DEVICE]),
-            DeviceKind::Pci => {}
-        }
-        all.extend_from_slice(given);
-        Ok(Self { kind, given: given.to_vec(), all })
-    }
-}
-
-impl std::fmt::Display for EalArguments {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(&self.all.join(" "))
-    }
-}
-
-/// Whether an argument is the option `name`, with its value attached or not.
-fn is(argument: &str, name: &str) -> bool {
-    if name.starts_with("--") {
-        argument == name || argument.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
-    } else {
-        argument.starts_with(name) && !argument.starts_with("--")
-    }
-}
-
-/// Whether the EAL would print something and call exit(3): help, in each way that getopt_long(3) accepts, and the list
-/// of log levels.
-fn ends_the_process(argument: &str) -> bool {
-    let is_help = |name: &str| name.len() >= 2 && "help".starts_with(name);
-    match argument.strip_prefix("--") {
-        Some(long) => {
-            let (name, value) = long.split_once('=').unwrap_or((long, ""));
-            is_help(name) || (name.starts_with("log") && value == "help") || argument == "--"
-        }
-        None => {
-            argument.strip_prefix('-').is_some_and(|short| short.trim_start_matches('v').starts_with('h'))
-        }
-    }
-}
 
 /// The EAL, running.
 #[derive(Debug)]
@@ -148,7 +40,7 @@ static STATE: Mutex<State> = Mutex::new(State::Untouched);
 /// The right to open and close devices.
 pub(super) struct Turn(#[allow(dead_code, reason = "held for its drop")] MutexGuard<'static, State>);
 
-const START: &str = "rte_eal_init";
+pub(super) const START: &str = "rte_eal_init";
 
 impl Eal {
     /// Starts the EAL, or finds it started with the same arguments.
@@ -203,7 +95,7 @@ impl Eal {
 fn call(arguments: &EalArguments) -> Result<()> {
     // The EAL keeps pointers to its arguments; addresses can go to another thread.
     let mut addresses = vec![leak("capbench")? as usize];
-    for argument in &arguments.all {
+    for argument in arguments.words() {
         addresses.push(leak(argument)? as usize);
     }
     forget_what_was_said();
@@ -326,45 +218,6 @@ pub(super) fn text(pointer: *const c_char) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn arguments(kind: DeviceKind, given: &[&str]) -> Result<String> {
-        let given: Vec<String> = given.iter().map(ToString::to_string).collect();
-        EalArguments::new(kind, &given, CpuId::new(1)).map(|arguments| arguments.to_string())
-    }
-
-    #[test]
-    fn virtual_devices_need_no_huge_pages_and_no_bus() {
-        assert_eq!(
-            arguments(DeviceKind::Virtual, &[]).unwrap(),
-            "--lcores=0@1 --no-shconf --no-telemetry --no-huge -m 256 --no-pci"
-        );
-        assert_eq!(
-            arguments(DeviceKind::Pci, &[]).unwrap(),
-            "--lcores=0@1 --no-shconf --no-telemetry -a ffff:ff:1f.7"
-        );
-    }
-
-    #[test]
-    fn what_the_user_says_takes_the_place_of_a_default() {
-        assert_eq!(
-            arguments(DeviceKind::Virtual, &["-m512", "--lcores=3", "-a", "0000:03:00.0"]).unwrap(),
-            "--no-shconf --no-telemetry -m512 --lcores=3 -a 0000:03:00.0"
-        );
-        assert_eq!(
-            arguments(DeviceKind::Virtual, &["--log-level=8"]).unwrap(),
-            "--lcores=0@1 --no-shconf --no-telemetry --no-huge -m 256 --no-pci --log-level=8"
-        );
-    }
-
-    #[test]
-    fn arguments_that_would_end_the_process_are_refused() {
-        for argument in ["-h", "--help", "--hel", "--he", "-vh", "--log-level=help", "--"] {
-            assert!(arguments(DeviceKind::Virtual, &[argument]).is_err(), "{argument}");
-        }
-        for argument in ["--huge-dir=/mnt", "-v", "--log-level=lib.eal:8", "-l", "0-1"] {
-            assert!(arguments(DeviceKind::Virtual, &[argument]).is_ok(), "{argument}");
-        }
-    }
 
     #[test]
     fn the_library_has_a_version_and_drivers() {

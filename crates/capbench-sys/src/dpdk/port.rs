@@ -1,18 +1,17 @@
-//! A device that receives: its buffers, bursts of frames and counters (rte_ethdev.h, rte_mbuf.h).
+//! A device that receives, its buffers and its counters (rte_ethdev.h).
 
 use std::ffi::{CStr, c_void};
 use std::ptr;
-use std::slice;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::burst::Burst;
 use super::device::{Device, Plugged, pool_name};
 use super::eal::{Eal, Turn, refused, text};
 use super::ffi;
 use super::sockets::{Before, DriverSockets};
 use super::thread::Registered;
-use crate::host::{InterfaceIndex, clock};
-use crate::packet::{Frame, PacketType, VlanTag};
+use crate::host::InterfaceIndex;
 use crate::{Result, SysError};
 
 /// What a port is to be.
@@ -135,13 +134,35 @@ impl Port {
         loop {
             let count = self.look();
             if count > 0 {
-                return Some(Burst { port: self, count, time_ns: clock::realtime_ns() });
+                return Some(Burst::new(self, count));
             }
             if !patience() {
                 return None;
             }
             std::hint::spin_loop();
         }
+    }
+
+    /// The first `count` frames that the last look found.
+    #[inline]
+    pub(super) fn found(&self, count: u16) -> &[ffi::Frame] {
+        &self.frames[..usize::from(count)]
+    }
+
+    /// The address of the device.
+    #[inline]
+    pub(super) fn mac(&self) -> [u8; 6] {
+        self.port.mac
+    }
+
+    /// Gives the first `count` buffers of the last look back.
+    ///
+    /// # Safety
+    /// The last look found so many frames; their buffers are given back once, and nothing refers to them any more.
+    #[inline]
+    pub(super) unsafe fn give_back(&mut self, count: u16) {
+        // SAFETY: the caller promises that so many buffers are ours and unused.
+        unsafe { ffi::capbench_dpdk_free(self.buffers.as_mut_ptr(), count) };
     }
 
     /// Looks once at each queue, in turns, until one has frames; how many there are.
@@ -300,90 +321,4 @@ fn sockets(before: &Before, port: &ffi::Port, interface: Option<InterfaceIndex>)
         ("net_af_xdp", _) => DriverSockets::Xdp(before.xdp_sockets()?),
         _ => DriverSockets::None,
     })
-}
-
-/// Frames received at once. Dropping it gives their buffers back.
-#[derive(Debug)]
-pub struct Burst<'a> {
-    port: &'a mut Port,
-    count: u16,
-    time_ns: u64,
-}
-
-impl Burst<'_> {
-    /// The frames, in the order in which the driver gave them. The time is that at which the burst was received; whom
-    /// a frame was for is told by its destination address.
-    #[inline]
-    pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
-        let mac = self.port.port.mac;
-        self.port.frames[..usize::from(self.count)].iter().map(move |frame| {
-            // SAFETY: the shim says that so many octets of the buffer's memory lie there. The buffer is ours since it
-            // was received, and nobody writes to it, until it is given back when `self` is dropped.
-            let data = unsafe { slice::from_raw_parts(frame.data, frame.length as usize) };
-            Frame {
-                data,
-                wire_length: frame.wire_length,
-                time_ns: self.time_ns,
-                vlan: (frame.vlan_stripped != 0).then_some(VlanTag { tci: frame.vlan_tci, tpid: 0x8100 }),
-                packet_type: addressee(data, mac),
-                hash: None,
-                status: 0,
-            }
-        })
-    }
-}
-
-impl Drop for Burst<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: the first `count` buffers were received by this burst and are given back here only; no frame that
-        // borrows from them is left, for it would borrow `self`.
-        unsafe { ffi::capbench_dpdk_free(self.port.buffers.as_mut_ptr(), self.count) };
-    }
-}
-
-/// Whom a frame is for, by its destination address, as the kernel judges it (`eth_type_trans`, net/ethernet/eth.c).
-#[inline]
-fn addressee(data: &[u8], own: [u8; 6]) -> PacketType {
-    match data.first_chunk::<6>() {
-        Some([0xff, 0xff, 0xff, 0xff, 0xff, 0xff]) => PacketType::Broadcast,
-        Some(address) if address[0] & 1 == 1 => PacketType::Multicast,
-        Some(address) if *address == own => PacketType::Host,
-        _ => PacketType::OtherHost,
-    }
-}
-
-/// The argument that names the interface of a virtual device.
-///
-/// # Errors
-/// A name that the driver would read as more than one argument.
-pub fn interface_argument(name: &str) -> Result<String> {
-    if name.contains([',', '=', '\0']) {
-        return Err(SysError::argument(
-            "rte_eal_hotplug_add",
-            format!("DPDK cannot name the interface {name}"),
-        ));
-    }
-    Ok(format!("iface={name}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_frame_is_for_whom_its_address_says() {
-        let own = [2, 0, 0, 0, 0, 1];
-        let for_whom = |first: u8, rest: u8| addressee(&[first, rest, rest, rest, rest, rest, 9], own);
-        assert_eq!(addressee(&own, own), PacketType::Host);
-        assert_eq!(for_whom(0xff, 0xff), PacketType::Broadcast);
-        assert_eq!(for_whom(1, 0), PacketType::Multicast);
-        assert_eq!((for_whom(2, 2), addressee(&[2], own)), (PacketType::OtherHost, PacketType::OtherHost));
-    }
-
-    #[test]
-    fn names_with_commas_are_no_argument() {
-        assert_eq!(interface_argument("eth0").unwrap(), "iface=eth0");
-        assert!(interface_argument("a,framecnt=1").is_err());
-    }
 }

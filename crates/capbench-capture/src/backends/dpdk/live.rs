@@ -10,20 +10,19 @@
 use std::time::{Duration, Instant};
 
 use capbench_sys::SysError;
-use capbench_sys::dpdk::{
-    Burst, Device, DriverSockets, Eal, EalArguments, Port, Wanted, XdpStatistics, eal, interface_argument,
-};
-use capbench_sys::host::capability::{self, Capability};
-use capbench_sys::host::{identity, interface as interfaces, memory, namespace};
+use capbench_sys::dpdk::{Burst, Device, DriverSockets, Port, Wanted, XdpStatistics, eal};
+use capbench_sys::host::interface as interfaces;
 use capbench_sys::packet::{Frame, PacketSocket};
 
-use super::super::socket_setup::{Context, probe};
-use super::{DeviceName, METHOD, Wish, check, ring};
+use super::super::socket_setup::Context;
+use super::losses::{of_hardware, of_xdp};
+use super::prepare::{plan, start, too_much_to_lock};
+use super::{DeviceName, METHOD, Wish, check};
 use crate::capture::{Batch, Capture, Running};
-use crate::counters::{Accumulator, Counters, Loss, LossPlace};
-use crate::error::{CaptureError, Result};
+use crate::counters::{Accumulator, Counters};
+use crate::error::Result;
 use crate::filter::{self, Keep};
-use crate::options::{ByteCount, CaptureOptions, Interface, SnapLength};
+use crate::options::{CaptureOptions, Interface, SnapLength};
 use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
 
@@ -172,142 +171,6 @@ impl Capture for Dpdk {
     }
 }
 
-/// What AF_XDP's socket counted. How many frames reached it is not among that: those that wait in its ring are not.
-fn of_xdp(sum: XdpStatistics) -> Counters {
-    let loss = |place, count, source: &'static str| Loss { place, count: Some(count), source: source.into() };
-    Counters {
-        accepted: None,
-        losses: vec![
-            loss(
-                LossPlace::FillRing,
-                sum.dropped,
-                "XDP_STATISTICS: rx_dropped (no buffer, or a frame larger than one)",
-            ),
-            loss(LossPlace::Ring, sum.ring_full, "XDP_STATISTICS: rx_ring_full"),
-        ],
-        raw: vec![
-            ("rx_dropped".into(), sum.dropped),
-            ("rx_ring_full".into(), sum.ring_full),
-            ("rx_fill_ring_empty_descs".into(), sum.fill_ring_empty),
-        ],
-    }
-}
-
-/// What the counters that every driver has say (`rte_eth_stats`): frames received, frames that the hardware had no
-/// descriptor for, and frames that it found in error.
-fn of_hardware(port: &[(String, u64)]) -> Counters {
-    let value = |name| port.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
-    let lost = value("rx_missed_errors").zip(value("rx_errors")).map(|(missed, errors)| missed + errors);
-    Counters {
-        accepted: value("rx_good_packets"),
-        losses: vec![Loss {
-            place: LossPlace::Link,
-            count: lost,
-            source: "rte_eth_stats: imissed + ierrors".into(),
-        }],
-        raw: Vec::new(),
-    }
-}
-
-/// The device, and what its port is to be.
-fn plan(
-    wish: &Wish,
-    interface: &Interface,
-    options: &CaptureOptions,
-    user_promiscuous: bool,
-    context: &Context,
-) -> Result<(Device, Wanted)> {
-    // Frames lie in one buffer each, behind DPDK's head room of 128 octets.
-    const HEAD_ROOM: u16 = 128;
-    let usual = Wanted {
-        mtu: None,
-        queues: None,
-        // One burst; the driver's own ring is elsewhere.
-        descriptors: wish.burst,
-        room: HEAD_ROOM + 2048,
-        burst: wish.burst,
-        // Virtual devices would change their interface for good; what the user has set stays.
-        promiscuous: user_promiscuous,
-    };
-    let over = |driver: &str, arguments: &str| -> Result<Device> {
-        let parts =
-            [&interface_argument(&interface.name).map_err(|e| context.fail(e))?, arguments, &wish.arguments];
-        let given: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        Ok(Device::Virtual { driver: driver.into(), arguments: given.join(",") })
-    };
-    Ok(match &wish.device {
-        DeviceName::AfPacket => {
-            let ring = ring(wish, interface, options)?;
-            (over("net_af_packet", &ring.arguments)?, Wanted { room: HEAD_ROOM + ring.frame, ..usual })
-        }
-        DeviceName::AfXdp => {
-            // A buffer has to lie in a page, with DPDK's and XDP's head room.
-            let room = if interface.mtu <= 1500 { usual.room } else { 4096 - 64 - HEAD_ROOM };
-            (over("net_af_xdp", "")?, Wanted { descriptors: wish.descriptors.unwrap_or(2048), room, ..usual })
-        }
-        DeviceName::Pci(address) => {
-            // Ethernet's header, a VLAN tag and the FCS come on top.
-            let octets = (interface.mtu.clamp(1500, 60_000) + 22).next_multiple_of(1024) as u16;
-            let wanted = Wanted {
-                mtu: (interface.name != "lo" && interface.mtu > 1500).then_some(interface.mtu),
-                queues: Some(1),
-                descriptors: wish.descriptors.unwrap_or(4096),
-                room: HEAD_ROOM + octets.max(2048),
-                promiscuous: options.promiscuous,
-                ..usual
-            };
-            (Device::Pci { address: address.clone(), arguments: wish.arguments.clone() }, wanted)
-        }
-    })
-}
-
-/// Whether the likely reason why `net_af_packet` failed is that it locks its rings in memory, more than this process
-/// may; its own words for it are "Resource temporarily unavailable".
-fn too_much_to_lock(
-    spec: &MethodSpec,
-    wish: &Wish,
-    interface: &Interface,
-    options: &CaptureOptions,
-    source: &SysError,
-) -> Option<CaptureError> {
-    if wish.device != DeviceName::AfPacket || !source.to_string().contains("mmap failed") {
-        return None;
-    }
-    let (locked, limit) = (ring(wish, interface, options).ok()?.locked?, memory::lock_limit().ok()?);
-    (locked > limit).then(|| CaptureError::Unsupported {
-        method: spec.to_string(),
-        interface: interface.name.clone(),
-        reason: format!(
-            "its driver locks {} of rings in memory, and this process may lock {}: ask for a smaller --ring, raise \
-             ulimit -l or run as root ({source})",
-            ByteCount(locked),
-            ByteCount(limit)
-        ),
-    })
-}
-
-/// Starts DPDK, or finds it started.
-fn start(
-    spec: &MethodSpec,
-    context: &Context,
-    device: &Device,
-    options: &CaptureOptions,
-) -> Result<&'static Eal> {
-    let started = eal::first_cpu()
-        .and_then(|cpu| EalArguments::new(device.kind(), &options.eal_arguments, cpu))
-        .and_then(Eal::start);
-    started.map_err(|error| match error {
-        SysError::Argument { what, reason } if !options.eal_arguments.is_empty() => {
-            CaptureError::Option { option: "--eal", reason: format!("{what}: {reason}") }
-        }
-        error => CaptureError::Unsupported {
-            method: spec.to_string(),
-            interface: context.interface.clone(),
-            reason: error.to_string(),
-        },
-    })
-}
-
 /// What really runs.
 fn running(
     port: &Port,
@@ -363,35 +226,4 @@ fn is_up(name: &str) -> std::result::Result<interfaces::InterfaceFlags, SysError
     }
     let source = std::io::Error::from_raw_os_error(ENETDOWN);
     Err(SysError::Call { what: format!("interface {name}"), source })
-}
-
-/// Whether the device can be had in the calling thread's namespace, as far as that shows without starting DPDK.
-pub(super) fn supported(wish: &Wish) -> std::result::Result<(), String> {
-    if let Some(driver) = wish.device.driver() {
-        eal::has_driver(driver)?;
-    }
-    match &wish.device {
-        DeviceName::AfPacket => probe(None),
-        DeviceName::AfXdp => {
-            let wanted = [Capability::NetAdmin, Capability::NetRaw, Capability::Bpf];
-            let missing = capability::effective().map_err(|error| error.to_string())?.missing(&wanted);
-            let names: Vec<&str> = missing.iter().map(|capability| capability.name()).collect();
-            if !names.is_empty() {
-                return Err(format!("needs {}", names.join(", ")));
-            }
-            match namespace::in_initial_user_namespace() {
-                Ok(true) => Ok(()),
-                Ok(false) => {
-                    Err("loading XDP programs needs root on the host, not in a user namespace only".into())
-                }
-                Err(error) => Err(error.to_string()),
-            }
-        }
-        DeviceName::Pci(address) => {
-            if !std::path::Path::new("/sys/bus/pci/devices").join(address).exists() {
-                return Err(format!("there is no PCI device {address}"));
-            }
-            if identity::effective().uid == 0 { Ok(()) } else { Err("needs root".into()) }
-        }
-    }
 }

@@ -1,0 +1,142 @@
+//! Before a device of DPDK receives: whether it can, what it is to be, and DPDK's start.
+
+use capbench_sys::SysError;
+use capbench_sys::dpdk::{Device, Eal, EalArguments, Wanted, eal, interface_argument};
+use capbench_sys::host::capability::{self, Capability};
+use capbench_sys::host::{identity, memory, namespace};
+
+use super::super::socket_setup::{Context, probe};
+use super::{DeviceName, Wish, ring};
+use crate::error::{CaptureError, Result};
+use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::spec::MethodSpec;
+
+/// The device, and what its port is to be.
+pub(super) fn plan(
+    wish: &Wish,
+    interface: &Interface,
+    options: &CaptureOptions,
+    user_promiscuous: bool,
+    context: &Context,
+) -> Result<(Device, Wanted)> {
+    // Frames lie in one buffer each, behind DPDK's head room of 128 octets.
+    const HEAD_ROOM: u16 = 128;
+    let usual = Wanted {
+        mtu: None,
+        queues: None,
+        // One burst; the driver's own ring is elsewhere.
+        descriptors: wish.burst,
+        room: HEAD_ROOM + 2048,
+        burst: wish.burst,
+        // Virtual devices would change their interface for good; what the user has set stays.
+        promiscuous: user_promiscuous,
+    };
+    let over = |driver: &str, arguments: &str| -> Result<Device> {
+        let parts =
+            [&interface_argument(&interface.name).map_err(|e| context.fail(e))?, arguments, &wish.arguments];
+        let given: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        Ok(Device::Virtual { driver: driver.into(), arguments: given.join(",") })
+    };
+    Ok(match &wish.device {
+        DeviceName::AfPacket => {
+            let ring = ring(wish, interface, options)?;
+            (over("net_af_packet", &ring.arguments)?, Wanted { room: HEAD_ROOM + ring.frame, ..usual })
+        }
+        DeviceName::AfXdp => {
+            // A buffer has to lie in a page, with DPDK's and XDP's head room.
+            let room = if interface.mtu <= 1500 { usual.room } else { 4096 - 64 - HEAD_ROOM };
+            (over("net_af_xdp", "")?, Wanted { descriptors: wish.descriptors.unwrap_or(2048), room, ..usual })
+        }
+        DeviceName::Pci(address) => {
+            // Ethernet's header, a VLAN tag and the FCS come on top.
+            let octets = (interface.mtu.clamp(1500, 60_000) + 22).next_multiple_of(1024) as u16;
+            let wanted = Wanted {
+                mtu: (interface.name != "lo" && interface.mtu > 1500).then_some(interface.mtu),
+                queues: Some(1),
+                descriptors: wish.descriptors.unwrap_or(4096),
+                room: HEAD_ROOM + octets.max(2048),
+                promiscuous: options.promiscuous,
+                ..usual
+            };
+            (Device::Pci { address: address.clone(), arguments: wish.arguments.clone() }, wanted)
+        }
+    })
+}
+
+/// Whether the likely reason why `net_af_packet` failed is that it locks its rings in memory, more than this process
+/// may; its own words for it are "Resource temporarily unavailable".
+pub(super) fn too_much_to_lock(
+    spec: &MethodSpec,
+    wish: &Wish,
+    interface: &Interface,
+    options: &CaptureOptions,
+    source: &SysError,
+) -> Option<CaptureError> {
+    if wish.device != DeviceName::AfPacket || !source.to_string().contains("mmap failed") {
+        return None;
+    }
+    let (locked, limit) = (ring(wish, interface, options).ok()?.locked?, memory::lock_limit().ok()?);
+    (locked > limit).then(|| CaptureError::Unsupported {
+        method: spec.to_string(),
+        interface: interface.name.clone(),
+        reason: format!(
+            "its driver locks {} of rings in memory, and this process may lock {}: ask for a smaller --ring, raise \
+             ulimit -l or run as root ({source})",
+            ByteCount(locked),
+            ByteCount(limit)
+        ),
+    })
+}
+
+/// Starts DPDK, or finds it started.
+pub(super) fn start(
+    spec: &MethodSpec,
+    context: &Context,
+    device: &Device,
+    options: &CaptureOptions,
+) -> Result<&'static Eal> {
+    let started = eal::first_cpu()
+        .and_then(|cpu| EalArguments::new(device.kind(), &options.eal_arguments, cpu))
+        .and_then(Eal::start);
+    started.map_err(|error| match error {
+        SysError::Argument { what, reason } if !options.eal_arguments.is_empty() => {
+            CaptureError::Option { option: "--eal", reason: format!("{what}: {reason}") }
+        }
+        error => CaptureError::Unsupported {
+            method: spec.to_string(),
+            interface: context.interface.clone(),
+            reason: error.to_string(),
+        },
+    })
+}
+
+/// Whether the device can be had in the calling thread's namespace, as far as that shows without starting DPDK.
+pub(super) fn supported(wish: &Wish) -> std::result::Result<(), String> {
+    if let Some(driver) = wish.device.driver() {
+        eal::has_driver(driver)?;
+    }
+    match &wish.device {
+        DeviceName::AfPacket => probe(None),
+        DeviceName::AfXdp => {
+            let wanted = [Capability::NetAdmin, Capability::NetRaw, Capability::Bpf];
+            let missing = capability::effective().map_err(|error| error.to_string())?.missing(&wanted);
+            let names: Vec<&str> = missing.iter().map(|capability| capability.name()).collect();
+            if !names.is_empty() {
+                return Err(format!("needs {}", names.join(", ")));
+            }
+            match namespace::in_initial_user_namespace() {
+                Ok(true) => Ok(()),
+                Ok(false) => {
+                    Err("loading XDP programs needs root on the host, not in a user namespace only".into())
+                }
+                Err(error) => Err(error.to_string()),
+            }
+        }
+        DeviceName::Pci(address) => {
+            if !std::path::Path::new("/sys/bus/pci/devices").join(address).exists() {
+                return Err(format!("there is no PCI device {address}"));
+            }
+            if identity::effective().uid == 0 { Ok(()) } else { Err("needs root".into()) }
+        }
+    }
+}
