@@ -318,7 +318,10 @@ fn sockets(before: &Before, port: &ffi::Port, interface: Option<InterfaceIndex>)
             let found = before.packet_sockets(interface)?;
             if found.len() == queues { DriverSockets::Packet(found) } else { DriverSockets::None }
         }
-        ("net_af_xdp", _) => DriverSockets::Xdp(before.xdp_sockets()?),
+        ("net_af_xdp", _) => {
+            let found = before.xdp_sockets()?;
+            if found.len() == queues { DriverSockets::Xdp(found) } else { DriverSockets::None }
+        }
         _ => DriverSockets::None,
     })
 }

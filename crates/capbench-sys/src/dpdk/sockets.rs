@@ -98,7 +98,9 @@ impl Before {
         Ok(found)
     }
 
-    /// AF_XDP sockets made since then.
+    /// AF_XDP sockets made since then. Nothing tells whose they are: while a device is opened, no other thread of the
+    /// process may open one. Captures are opened one after the other; two at once would leave more sockets than the
+    /// device has queues, which the caller takes for none.
     pub(super) fn xdp_sockets(&self) -> Result<Vec<XdpSocket>> {
         let mut found = Vec::new();
         for (fd, inode) in self.new_ones()? {
