@@ -1,6 +1,7 @@
 //! Clocks in nanoseconds: `clock_gettime(2)`.
 
-use crate::error::check;
+use super::ProcessId;
+use crate::{Result, SysError};
 
 /// CPU time of the calling thread in ns, user and system, from the scheduler's own account (CLOCK_THREAD_CPUTIME_ID).
 /// Exact at the moment of the call; whether it contains interrupts that were served meanwhile depends on the kernel's
@@ -10,6 +11,24 @@ use crate::error::check;
 /// Only where the kernel has no such clock, which no supported Linux lacks.
 pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// CPU time of another process in ns, user and system: of all its threads, ended ones included, exact at the moment of
+/// the call (clock_getcpuclockid(3)). Without the time of its children.
+///
+/// # Errors
+/// `ESRCH` or `EINVAL` where there is no such process (any more).
+pub fn process_cpu_ns(process: ProcessId) -> Result<u64> {
+    let what = || format!("clock_getcpuclockid({process})");
+    let mut clock: libc::clockid_t = 0;
+    // SAFETY: clock_getcpuclockid(3) takes a number and writes one clockid_t behind the pointer; `clock` is exclusively
+    // ours and alive.
+    match unsafe { libc::clock_getcpuclockid(process.raw(), &mut clock) } {
+        0 => {}
+        // It returns its error instead of setting errno.
+        code => return Err(SysError::Call { what: what(), source: std::io::Error::from_raw_os_error(code) }),
+    }
+    try_read(clock).map_err(|source| SysError::Call { what: what(), source })
 }
 
 /// Time since some fixed point in ns, never set back, as steady as NTP allows (CLOCK_MONOTONIC). It is the clock of
@@ -38,12 +57,17 @@ pub fn ticks_per_second() -> Option<u64> {
 }
 
 fn read(clock: libc::clockid_t) -> u64 {
+    try_read(clock).expect("every Linux since 2.6.12 has the three clocks used here")
+}
+
+fn try_read(clock: libc::clockid_t) -> std::io::Result<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: clock_gettime(2) writes one timespec behind the pointer; `time` is exclusively ours and alive.
-    let code = unsafe { libc::clock_gettime(clock, &mut time) };
-    check(code, || format!("clock_gettime({clock})"))
-        .expect("every Linux since 2.6.12 has the three clocks used here");
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    match unsafe { libc::clock_gettime(clock, &mut time) } {
+        0 => Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64),
+        // A process that is gone is an invalid clock to clock_gettime(2).
+        _ => Err(std::io::Error::last_os_error()),
+    }
 }
 
 #[cfg(test)]
@@ -58,6 +82,16 @@ mod tests {
         assert!(thread_cpu_ns() - cpu < 20_000_000);
         let cpu = thread_cpu_ns();
         while thread_cpu_ns() - cpu < 1_000_000 {}
+    }
+
+    #[test]
+    fn another_process_has_its_own_time() {
+        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let process = ProcessId::new(child.id()).unwrap();
+        while process_cpu_ns(process).unwrap() < 1_000_000 {}
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(process_cpu_ns(process).is_err());
     }
 
     #[test]

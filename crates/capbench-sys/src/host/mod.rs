@@ -1,4 +1,4 @@
-//! Threads, CPUs, clocks, namespaces and interfaces. One file per thing.
+//! Threads, processes, CPUs, clocks, file systems, namespaces and interfaces. One file per thing.
 //!
 //! Nothing here keeps state. Calls act on the calling thread or on the network namespace that it is in; both are
 //! properties of a thread, not of a process, so that a test bed can use several namespaces at once.
@@ -6,12 +6,14 @@
 pub mod affinity;
 pub mod capability;
 pub mod clock;
+pub mod filesystem;
 pub mod identity;
 pub mod interface;
 pub mod memory;
 pub mod namespace;
 pub mod offload;
 mod proc_file;
+pub mod process;
 pub mod sysfs;
 pub mod thread;
 
@@ -19,5 +21,6 @@ pub use affinity::CpuId;
 pub use capability::{Capability, CapabilitySet};
 pub use interface::InterfaceIndex;
 pub use namespace::NetNamespace;
+pub use process::ProcessId;
 pub use sysfs::SysfsView;
 pub use thread::ThreadId;

@@ -1,0 +1,209 @@
+//! Programs of other people that this process starts and has to end again: setsid(2), prctl(2), kill(2).
+
+use std::fmt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::str::FromStr;
+
+use crate::error::check;
+use crate::{Result, SysError};
+
+/// A process as the kernel numbers it, within this process's PID namespace. Never 0 or 1: kill(2) would take their
+/// negatives for the caller's own group and for every process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessId(libc::pid_t);
+
+impl ProcessId {
+    /// The process with this number; `None` for 0, for 1 and for numbers that no process has.
+    pub fn new(number: u32) -> Option<Self> {
+        libc::pid_t::try_from(number).ok().filter(|number| *number > 1).map(Self)
+    }
+
+    /// The kernel's number.
+    pub fn number(self) -> u32 {
+        self.0.unsigned_abs()
+    }
+
+    pub(super) fn raw(self) -> libc::pid_t {
+        self.0
+    }
+}
+
+impl fmt::Display for ProcessId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+/// The signals that programs are stopped with (signal(7)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// Does nothing; asks whether there is a process to signal.
+    Probe,
+    /// What a terminal sends for Ctrl-C.
+    Interrupt,
+    /// What a terminal sends for Ctrl-\.
+    Quit,
+    /// The terminal is gone.
+    Hangup,
+    /// The polite request to end.
+    Terminate,
+    /// For the program's own purposes.
+    User1,
+    /// For the program's own purposes.
+    User2,
+    /// The end, without a chance to do anything.
+    Kill,
+}
+
+impl Signal {
+    /// Those that a user can name.
+    const NAMED: [(&'static str, Self); 7] = [
+        ("INT", Self::Interrupt),
+        ("QUIT", Self::Quit),
+        ("HUP", Self::Hangup),
+        ("TERM", Self::Terminate),
+        ("USR1", Self::User1),
+        ("USR2", Self::User2),
+        ("KILL", Self::Kill),
+    ];
+
+    fn number(self) -> libc::c_int {
+        match self {
+            Self::Probe => 0,
+            Self::Interrupt => libc::SIGINT,
+            Self::Quit => libc::SIGQUIT,
+            Self::Hangup => libc::SIGHUP,
+            Self::Terminate => libc::SIGTERM,
+            Self::User1 => libc::SIGUSR1,
+            Self::User2 => libc::SIGUSR2,
+            Self::Kill => libc::SIGKILL,
+        }
+    }
+}
+
+impl FromStr for Signal {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let name = text.strip_prefix("SIG").unwrap_or(text);
+        Self::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, signal)| signal).ok_or_else(|| {
+            let known: Vec<_> = Self::NAMED.iter().map(|(known, _)| *known).collect();
+            format!("\"{text}\" is no signal to stop a program with; {} are", known.join(", "))
+        })
+    }
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Self::NAMED.into_iter().find(|(_, signal)| signal == self) {
+            Some((name, _)) => write!(formatter, "SIG{name}"),
+            None => formatter.write_str("signal 0"),
+        }
+    }
+}
+
+/// Has `command` start its program as the leader of a session and process group of its own, so that no signal of the
+/// user's terminal reaches it, and has the kernel kill the program when the *thread* that starts it ends, however that
+/// happens (PR_SET_PDEATHSIG of prctl(2)). So that thread has to outlive the program.
+///
+/// The program's own children are in its group unless they leave it; the kernel does not kill those. Nor does it kill a
+/// program with set-user-ID or file capabilities, where it forgets the request at execve(2).
+pub fn lead_own_session(command: &mut Command) -> &mut Command {
+    let parent = std::process::id();
+    let prepare = move || {
+        // SAFETY: setsid(2) takes nothing and touches no memory of ours.
+        check(unsafe { libc::setsid() }, String::new).map_err(reason)?;
+        // SAFETY: PR_SET_PDEATHSIG takes a signal's number and touches no memory of ours.
+        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }, String::new).map_err(reason)?;
+        // A parent that ended before the request was made sends nothing any more.
+        // SAFETY: getppid(2) takes nothing, touches no memory of ours and always succeeds.
+        match unsafe { libc::getppid() } {
+            now if now.unsigned_abs() == parent => Ok(()),
+            _ => Err(std::io::Error::from_raw_os_error(libc::ESRCH)),
+        }
+    };
+    // SAFETY: the closure runs in the child between fork and exec, where another thread's locks may be held for ever: it
+    // makes three system calls, which are async-signal-safe, and neither allocates (`String::new` does not, nor does
+    // an error made of a number) nor takes a lock.
+    unsafe { command.pre_exec(prepare) }
+}
+
+/// The kernel's reason alone: the parent of a new process is told a number and nothing else.
+fn reason(error: SysError) -> std::io::Error {
+    std::io::Error::from_raw_os_error(error.errno().unwrap_or(libc::EINVAL))
+}
+
+/// Sends `signal` to every process of the group that `leader` leads, or led.
+///
+/// # Errors
+/// `ESRCH` where no process of the group is left, `EPERM` where none of them may be signalled.
+pub fn signal_group(leader: ProcessId, signal: Signal) -> Result<()> {
+    // SAFETY: kill(2) takes two numbers. The first is below -1, so that it means one group (see `ProcessId`).
+    let code = unsafe { libc::kill(-leader.raw(), signal.number()) };
+    check(code, || format!("kill(group {leader}, {signal})")).map(drop)
+}
+
+/// Sends `signal` to one process.
+///
+/// # Errors
+/// `ESRCH` where it is gone, `EPERM` where it may not be signalled.
+pub fn signal_process(process: ProcessId, signal: Signal) -> Result<()> {
+    // SAFETY: kill(2) takes two numbers. The first is above 1, so that it means one process.
+    let code = unsafe { libc::kill(process.raw(), signal.number()) };
+    check(code, || format!("kill({process}, {signal})")).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Child, Stdio};
+
+    use super::*;
+
+    fn start(script: &str) -> Child {
+        let mut command = Command::new("sh");
+        lead_own_session(command.args(["-c", script]).stdin(Stdio::null())).spawn().unwrap()
+    }
+
+    #[test]
+    fn numbers_that_mean_many_processes_are_refused() {
+        for number in [0, 1, u32::MAX] {
+            assert_eq!(ProcessId::new(number), None);
+        }
+        assert_eq!(ProcessId::new(2).unwrap().number(), 2);
+    }
+
+    #[test]
+    fn signals_have_the_names_of_kill() {
+        for (text, signal) in [("INT", Signal::Interrupt), ("SIGTERM", Signal::Terminate)] {
+            assert_eq!(text.parse::<Signal>().unwrap(), signal);
+        }
+        assert_eq!(Signal::User1.to_string(), "SIGUSR1");
+        for text in ["", "int", "9", "SIGSTOP", "SIG"] {
+            assert!(text.parse::<Signal>().unwrap_err().contains("TERM"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_signal_reaches_the_whole_group() {
+        let mut child = start("sleep 100 & wait");
+        let leader = ProcessId::new(child.id()).unwrap();
+        signal_group(leader, Signal::Probe).unwrap();
+        signal_group(leader, Signal::Kill).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+        // The shell's child is adopted and reaped by another process: soon, not at once.
+        let begun = std::time::Instant::now();
+        while let Ok(()) = signal_group(leader, Signal::Probe) {
+            assert!(begun.elapsed() < std::time::Duration::from_secs(30));
+            std::thread::yield_now();
+        }
+        assert_eq!(signal_process(leader, Signal::Probe).unwrap_err().errno(), Some(libc::ESRCH));
+    }
+
+    #[test]
+    fn a_program_ends_with_the_thread_that_started_it() {
+        let mut child = std::thread::spawn(|| start("sleep 100")).join().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+    }
+}
