@@ -86,6 +86,32 @@ pub enum MeasureError {
         /// What to do.
         next: String,
     },
+    /// A capture program under test did not do what a trial needs of it.
+    #[error("cmd:{program} {reason}")]
+    Program {
+        /// Its name.
+        program: String,
+        /// What it did, and what it said.
+        reason: String,
+    },
+    /// There is no such program.
+    #[error(
+        "there is no program \"{name}\" for cmd:; known are {known}; a file given with --programs can define others"
+    )]
+    UnknownProgram {
+        /// The name that was asked for.
+        name: String,
+        /// All names, for the message.
+        known: String,
+    },
+    /// A user's file does not define programs.
+    #[error("{}: {reason}", path.display())]
+    Definition {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and where.
+        reason: String,
+    },
     /// This kernel or host cannot do what was asked.
     #[error("{what} cannot run here: {reason}")]
     Unsupported {

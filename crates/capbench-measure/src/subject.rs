@@ -5,7 +5,7 @@ use capbench_capture::{CapturePoint, METHODS, Method, MethodSpec};
 
 use crate::error::Result;
 use crate::live::ReceiveBy;
-use crate::programs::{self, Program};
+use crate::programs::{self, Program, Programs};
 use crate::work::WorkModel;
 
 /// What is under test.
@@ -19,7 +19,7 @@ pub enum Subject {
         method: &'static Method,
     },
     /// A program that captures by itself.
-    Program(Program),
+    Program(Box<Program>),
 }
 
 /// A way to receive on the bed's link that can be asked for behind any method's name.
@@ -62,7 +62,7 @@ pub struct Named {
 ///
 /// # Errors
 /// A name, argument or setting that is not known.
-pub fn find(spec: &MethodSpec) -> Result<Named> {
+pub fn find(spec: &MethodSpec, programs: &Programs) -> Result<Named> {
     let mut spec = spec.clone();
     let taken = spec.split_settings(|setting| {
         setting.value.is_none() && PATH_SETTINGS.iter().any(|known| known.name == setting.name)
@@ -72,7 +72,8 @@ pub fn find(spec: &MethodSpec) -> Result<Named> {
         .and_then(|setting| PATH_SETTINGS.iter().find(|known| known.name == setting.name))
         .map(|known| known.receive_by);
     if spec.name() == programs::METHOD {
-        return Ok(Named { subject: Subject::Program(programs::find(&spec)?), receive_by: asked });
+        let program = Box::new(programs.find(&spec)?.clone());
+        return Ok(Named { subject: Subject::Program(program), receive_by: asked });
     }
     let method = capbench_capture::methods::find(&spec)?;
     let of_point = match (method.capture_point)(&spec) {
@@ -88,11 +89,11 @@ pub struct Listed {
     /// The name that selects it.
     pub name: String,
     /// How it works, in a line.
-    pub summary: &'static str,
+    pub summary: String,
     /// The privilege that it needs, as in capabilities(7).
     pub privilege: &'static str,
     /// The command line's options that it heeds.
-    pub options: &'static [&'static str],
+    pub options: Vec<&'static str>,
     /// What can stand behind a colon after its name.
     pub argument: Option<Argument>,
     /// What can stand behind a plus sign after its name.
@@ -107,13 +108,33 @@ pub struct Listed {
     pub here: std::result::Result<(), String>,
 }
 
+impl Listed {
+    fn of_program(program: &Program) -> Self {
+        Self {
+            name: format!("{}:{}", programs::METHOD, program.name),
+            summary: match program.remark {
+                Some(remark) => format!("{}; {remark}", program.summary),
+                None => program.summary.clone(),
+            },
+            privilege: if program.only_root.is_some() { "root" } else { "CAP_NET_RAW" },
+            options: program.options(),
+            argument: None,
+            settings: Vec::new(),
+            variants: &[],
+            in_default: false,
+            untested: program.untested,
+            here: program.supported(),
+        }
+    }
+}
+
 /// All methods with what is known of them, in the order of tables.
-pub fn list() -> Vec<Listed> {
+pub fn list(programs: &Programs) -> Vec<Listed> {
     let own = METHODS.iter().map(|method| Listed {
         name: method.name.into(),
-        summary: method.summary,
+        summary: method.summary.into(),
         privilege: method.privilege,
-        options: method.options,
+        options: method.options.to_vec(),
         argument: method.argument,
         settings: method.settings.to_vec(),
         variants: method.variants,
@@ -121,7 +142,7 @@ pub fn list() -> Vec<Listed> {
         untested: method.untested,
         here: (method.supported)(&MethodSpec::plain(method.name)),
     });
-    own.chain(programs::list()).collect()
+    own.chain(programs.rows().iter().map(Listed::of_program)).collect()
 }
 
 /// What `--method default` stands for: the methods that a user would choose from.
@@ -130,14 +151,14 @@ pub fn default_methods() -> Vec<String> {
 }
 
 /// What `--method all` stands for: every method, variants that differ in kind, and other programs.
-pub fn all_methods() -> Vec<String> {
+pub fn all_methods(programs: &Programs) -> Vec<String> {
     let own = METHODS
         .iter()
         .filter(|method| method.argument.is_none_or(|argument| !argument.required))
         .flat_map(|method| std::iter::once(method.name).chain(method.variants.iter().copied()));
     own.chain(PATH_VARIANTS)
         .map(String::from)
-        .chain(programs::PRESETS.iter().map(|preset| format!("{}:{}", programs::METHOD, preset.name)))
+        .chain(programs.rows().iter().map(|program| format!("{}:{}", programs::METHOD, program.name)))
         .collect()
 }
 
@@ -151,10 +172,10 @@ impl Subject {
     }
 
     /// The command line's options that it heeds.
-    pub fn options(&self) -> &'static [&'static str] {
+    pub fn options(&self) -> Vec<&'static str> {
         match self {
-            Self::Capture { method, .. } => method.options,
-            Self::Program(_) => programs::OPTIONS,
+            Self::Capture { method, .. } => method.options.to_vec(),
+            Self::Program(program) => program.options(),
         }
     }
 }
@@ -163,22 +184,25 @@ impl Subject {
 mod tests {
     use super::{PATH_SETTINGS, Subject, all_methods, default_methods, find};
     use crate::live::ReceiveBy;
+    use crate::programs::Programs;
 
     #[test]
     fn settings_of_the_path_are_none_of_the_method() {
-        let named = find(&"packet-v3+napi-defer+spin".parse().unwrap()).unwrap();
+        let programs = Programs::default();
+        let named = find(&"packet-v3+napi-defer+spin".parse().unwrap(), &programs).unwrap();
         assert_eq!(named.receive_by, Some(ReceiveBy::NapiDeferred));
         let Subject::Capture { spec, method } = named.subject else { panic!("a capture method") };
         assert!(spec.has("spin") && !spec.has("napi-defer") && method.name == "packet-v3");
-        assert_eq!(find(&"recv".parse().unwrap()).unwrap().receive_by, None);
-        assert!(find(&"recv+napi-thread=1".parse().unwrap()).is_err());
+        assert_eq!(find(&"recv".parse().unwrap(), &programs).unwrap().receive_by, None);
+        assert!(find(&"recv+napi-thread=1".parse().unwrap(), &programs).is_err());
     }
 
     #[test]
     fn sets_of_methods_hold_known_ones_each_once() {
-        let all = all_methods();
+        let programs = Programs::default();
+        let all = all_methods(&programs);
         for name in default_methods().iter().chain(&all) {
-            find(&name.parse().unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));
+            find(&name.parse().unwrap(), &programs).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(all.iter().filter(|other| *other == name).count(), 1, "{name}");
         }
         assert_eq!(PATH_SETTINGS.len(), 2);

@@ -164,7 +164,11 @@ fn of_measure(error: &MeasureError) -> u8 {
     match error {
         MeasureError::Privilege { .. } => PRIVILEGE,
         MeasureError::Unsupported { .. } => UNSUPPORTED,
-        MeasureError::Cpu { .. } | MeasureError::InUse { .. } | MeasureError::NoInterface { .. } => USAGE,
+        MeasureError::Cpu { .. }
+        | MeasureError::InUse { .. }
+        | MeasureError::NoInterface { .. }
+        | MeasureError::UnknownProgram { .. }
+        | MeasureError::Definition { .. } => USAGE,
         MeasureError::Capture(error) => of_capture(error),
         MeasureError::Traffic(error) => of_traffic(error),
         _ => FAILED,

@@ -19,6 +19,7 @@ use crate::bed::{Bed, BedOptions, KernelWork, Placement};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::placement::PlacementChoice;
+use crate::programs::Programs;
 use crate::subject::{self, Subject};
 use crate::trial::{Cpus, Profile, Trial};
 
@@ -80,6 +81,7 @@ pub struct LiveLaboratory {
     trials: u32,
     bed: Option<(PlacementChoice, Option<ReceiveBy>, Arc<Bed>, Placement)>,
     statements: Vec<String>,
+    programs: Programs,
 }
 
 impl LiveLaboratory {
@@ -89,7 +91,22 @@ impl LiveLaboratory {
     /// When the kernel's way of accounting cannot be found out.
     pub fn new(path: Path, irq: IrqAccounting, stop: Arc<AtomicBool>) -> Self {
         let base = (std::process::id() as u16).wrapping_mul(0x9e37);
-        Self { path, stop, irq, base, trials: 0, bed: None, statements: Vec::new() }
+        Self {
+            path,
+            stop,
+            irq,
+            base,
+            trials: 0,
+            bed: None,
+            statements: Vec::new(),
+            programs: Programs::default(),
+        }
+    }
+
+    /// The same, with these programs for `cmd:`.
+    pub fn with_programs(mut self, programs: Programs) -> Self {
+        self.programs = programs;
+        self
     }
 
     /// The bed for a placement and a way to receive: the one in use, or a new one.
@@ -171,7 +188,7 @@ impl LiveLaboratory {
 impl Laboratory for LiveLaboratory {
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
         let unsupported = |reason| MeasureError::Unsupported { what: setup.method.to_string(), reason };
-        let named = subject::find(&setup.method)?;
+        let named = subject::find(&setup.method, &self.programs)?;
         let (bed, placement) =
             self.bed(setup.placement, named.receive_by, setup.layout).map_err(|error| match error {
                 // What the method's own name asks of the path is its matter and not the placement's.

@@ -67,7 +67,9 @@ impl Trial for LiveTrial<'_> {
         let probe = KernelWorkProbe::new(self.placement.kernel, napi);
         let before = Snapshot::take(&self.bed)?;
         let progress = Arc::new(Progress::default());
-        let (receiver, is_ready) = self.start_receiver(Arc::clone(&progress), probe.clone())?;
+        let octets = self.plan.sizes().mean_octets();
+        let expected = programs::Expected::of(load, duration, octets);
+        let (receiver, is_ready) = self.start_receiver(Arc::clone(&progress), probe.clone(), expected)?;
         if is_ready.recv().is_err() {
             return Err(join(receiver).err().unwrap_or_else(gone));
         }
@@ -133,6 +135,7 @@ impl LiveTrial<'_> {
         &self,
         progress: Arc<Progress>,
         probe: KernelWorkProbe,
+        expected: programs::Expected,
     ) -> Result<(Thread<Outcome>, Receiver<()>)> {
         let snap = self.setup.capture.snap_length;
         let recogniser = Recogniser::new(self.id(), self.plan.layout(), snap.cuts().then(|| snap.octets()))?;
@@ -154,6 +157,7 @@ impl LiveTrial<'_> {
                         interface: &interface,
                         capture: &setup.capture,
                         recogniser,
+                        expected,
                         progress: &progress,
                         stop: &stop,
                         ready,

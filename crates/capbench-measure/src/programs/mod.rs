@@ -1,89 +1,114 @@
-//! `cmd:`: capture programs of others as what is under test.
+//! `cmd:NAME`: any capture program as the method under test.
+//!
+//! | module | what |
+//! |---|---|
+//! | `program` | what there is to know about a program before it runs |
+//! | `presets`, `definitions` | programs that capbench knows, one row each, and those that a user defines |
+//! | `arguments`, `report` | placeholders of a command line; counts out of what a program prints |
+//! | `capture_file` | frames out of the file that it writes, pcap or pcapng |
+//! | `scratch`, `output`, `process`, `version` | where it writes, what it says, how it is started and ended |
+//! | `tree`, `sockets` | the CPU time of all its processes; the packet sockets of a namespace |
+//! | `run`, `quiet` | a trial with it, and when it has read everything |
+//!
+//! A program is started in the receiving namespace, on the application's CPU. It has no part in the trial's clockwork: that
+//! it receives is seen from its socket, that it has read everything from its standing still.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::SyncSender;
-use std::time::Duration;
+mod arguments;
+mod capture_file;
+mod definitions;
+mod output;
+mod presets;
+mod process;
+mod program;
+mod quiet;
+mod report;
+mod run;
+mod scratch;
+mod sockets;
+mod tree;
+mod version;
 
-use capbench_capture::{CaptureOptions, Interface, MethodSpec};
-use capbench_traffic::recognise::Recogniser;
+use std::path::Path;
 
-use crate::accounts::kernel_work::KernelWorkProbe;
+use capbench_capture::{CaptureError, MethodSpec};
 
 use crate::error::{MeasureError, Result};
-use crate::receiver::{Progress, Received};
-use crate::subject::Listed;
+pub use program::{Count, Meaning, Program, Ready, Version};
+pub use run::{Expected, Job, run};
 
 /// The name that a method's text begins with.
 pub const METHOD: &str = "cmd";
 
-/// The command line's options that programs heed.
-pub const OPTIONS: &[&str] = &["--ring", "--snaplen"];
-
-/// What is known of a program.
-#[derive(Debug)]
-pub struct Preset {
-    /// The name behind `cmd:`.
-    pub name: &'static str,
-}
-
-/// Programs that capbench knows.
-pub const PRESETS: &[Preset] = &[];
-
-/// The presets, as a list of methods has them.
-pub fn list() -> Vec<Listed> {
-    Vec::new()
-}
-
-/// A program under test.
+/// The programs that can be measured: those that capbench knows, and those that the user defined.
 #[derive(Clone, Debug)]
-pub struct Program {
-    /// As the user wrote it.
-    pub spec: MethodSpec,
+pub struct Programs {
+    rows: Vec<Program>,
 }
 
-/// What a program is run with in a trial.
-#[derive(Debug)]
-pub struct Job<'a> {
-    /// Where to capture; the calling thread is in its namespace and on the application's CPU.
-    pub interface: &'a Interface,
-    /// How to capture.
-    pub capture: &'a CaptureOptions,
-    /// Knows the trial's frames.
-    pub recogniser: Recogniser,
-    /// News from the sender.
-    pub progress: &'a Progress,
-    /// The user wants to stop.
-    pub stop: &'a AtomicBool,
-    /// Told once the program can receive.
-    pub ready: SyncSender<()>,
-    /// Reads the kernel's account.
-    pub probe: KernelWorkProbe,
-    /// How long nothing may come before a trial that still misses frames is over.
-    pub quiet: Duration,
-}
-
-impl Program {
-    /// Whether it can run here, or why not.
-    ///
-    /// # Errors
-    /// The reason, and what to do.
-    pub fn supported(&self) -> std::result::Result<(), String> {
-        Err("no program is known".into())
+impl Default for Programs {
+    fn default() -> Self {
+        Self { rows: presets::all() }
     }
 }
 
-/// Runs it for a trial.
-///
-/// # Errors
-/// A program that cannot be started, ends early, hangs, or does not report.
-pub fn run(program: &Program, _: Job<'_>) -> Result<Received> {
-    find(&program.spec).map(|_| unreachable!("no program is known"))
+impl Programs {
+    /// Those that capbench knows and those that the file at `path` defines, if there is one. A program of a name that is
+    /// known already takes that one's place.
+    ///
+    /// # Errors
+    /// A file that cannot be read or does not define programs.
+    pub fn with_file(path: Option<&Path>) -> Result<Self> {
+        let mut programs = Self::default();
+        for program in path.map(definitions::read).transpose()?.unwrap_or_default() {
+            match programs.rows.iter_mut().find(|known| known.name == program.name) {
+                Some(known) => *known = program,
+                None => programs.rows.push(program),
+            }
+        }
+        Ok(programs)
+    }
+
+    /// All of them, in the order of tables.
+    pub fn rows(&self) -> &[Program] {
+        &self.rows
+    }
+
+    /// The program that `spec` names behind `cmd:`.
+    ///
+    /// # Errors
+    /// [`MeasureError::UnknownProgram`], which lists those that there are; a setting, of which programs have none.
+    pub fn find(&self, spec: &MethodSpec) -> Result<&Program> {
+        let name = spec.argument().unwrap_or_default();
+        let refuse = |reason| CaptureError::Spec { method: spec.to_string(), reason };
+        if name.is_empty() {
+            return Err(
+                refuse("write cmd:PROGRAM; `capbench methods` lists those that there are".into()).into()
+            );
+        }
+        if let Some(setting) = spec.settings().first() {
+            return Err(refuse(format!("a program has no setting \"{}\"", setting.name)).into());
+        }
+        self.rows.iter().find(|program| program.name == name).ok_or_else(|| {
+            let known: Vec<_> = self.rows.iter().map(|program| program.name.as_str()).collect();
+            MeasureError::UnknownProgram { name: name.into(), known: known.join(", ") }
+        })
+    }
 }
 
-/// The program that `spec` names.
-///
-/// # Errors
-/// None of this name.
-pub fn find(spec: &MethodSpec) -> Result<Program> {
-    Err(MeasureError::Unsupported { what: spec.to_string(), reason: "no program is known".into() })
+#[cfg(test)]
+mod tests {
+    use super::Programs;
+
+    #[test]
+    fn an_unknown_program_is_answered_with_those_there_are() {
+        let programs = Programs::default();
+        let error = programs.find(&"cmd:wireshark".parse().unwrap()).unwrap_err().to_string();
+        for name in ["\"wireshark\"", "tcpdump", "dumpcap", "netsniff-ng", "suricata", "--programs"] {
+            assert!(error.contains(name), "{error}");
+        }
+        assert_eq!(programs.find(&"cmd:tracestats-int".parse().unwrap()).unwrap().name, "tracestats-int");
+        for spec in ["cmd", "cmd:tcpdump+fast"] {
+            assert!(programs.find(&spec.parse().unwrap()).unwrap_err().to_string().contains(spec), "{spec}");
+        }
+    }
 }

@@ -68,6 +68,11 @@ impl Signal {
         ("KILL", Self::Kill),
     ];
 
+    /// Whether `number` is one of those that a user can name, and not a fault of the program's own.
+    pub fn is_of_stopping(number: i32) -> bool {
+        Self::NAMED.iter().any(|(_, signal)| signal.number() == number)
+    }
+
     fn number(self) -> libc::c_int {
         match self {
             Self::Probe => 0,
@@ -180,6 +185,7 @@ mod tests {
             assert_eq!(text.parse::<Signal>().unwrap(), signal);
         }
         assert_eq!(Signal::User1.to_string(), "SIGUSR1");
+        assert!(Signal::is_of_stopping(libc::SIGINT) && !Signal::is_of_stopping(libc::SIGSEGV));
         for text in ["", "int", "9", "SIGSTOP", "SIG"] {
             assert!(text.parse::<Signal>().unwrap_err().contains("TERM"), "{text}");
         }

@@ -25,6 +25,9 @@ pub struct BenchFlags {
         default_value = "default"
     )]
     pub method: Vec<String>,
+    /// File that defines programs for cmd:NAME; examples/programs.toml is one
+    #[arg(long, value_name = "FILE")]
+    pub programs: Option<PathBuf>,
     /// Frame sizes with FCS, separated by commas: octets, random:64-1518, 64-1518/100 or a mix such as imix
     /// [default: 64,512,1518; with --quick 64]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

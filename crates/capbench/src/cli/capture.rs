@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions, Direction, MethodSpec, SnapLength};
+use capbench_measure::programs::Programs;
 use capbench_measure::subject;
 use clap::Args;
 
@@ -44,7 +45,7 @@ pub struct CaptureFlags {
 
 impl CaptureFlags {
     /// Refuses flags that the only method asked for does not heed, and tells of those that some methods do not.
-    pub fn check_heeded(&self, methods: &[MethodSpec]) -> anyhow::Result<()> {
+    pub fn check_heeded(&self, methods: &[MethodSpec], programs: &Programs) -> anyhow::Result<()> {
         let given = [
             ("--block", self.block.is_some()),
             ("--frame", self.frame.is_some()),
@@ -54,7 +55,7 @@ impl CaptureFlags {
         for (flag, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
             let mut deaf = Vec::new();
             for name in methods {
-                if !subject::find(name)?.subject.options().contains(&flag) {
+                if !subject::find(name, programs)?.subject.options().contains(&flag) {
                     deaf.push(name.to_string());
                 }
             }

@@ -1,5 +1,7 @@
 //! Flags of `capbench methods`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 /// How to list them.
@@ -8,4 +10,7 @@ pub struct MethodsFlags {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// File that defines programs for cmd:NAME, which are listed too
+    #[arg(long, value_name = "FILE")]
+    pub programs: Option<PathBuf>,
 }

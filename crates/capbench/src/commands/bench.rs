@@ -11,6 +11,7 @@ use capbench_measure::environment::Environment;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
+use capbench_measure::programs::Programs;
 use capbench_measure::results::{Results, RunDirectory, SCHEMA_VERSION};
 use capbench_measure::trial::{SizeLabel, Verdict};
 use capbench_measure::{MeasureError, findings, subject};
@@ -25,7 +26,8 @@ use crate::summary;
 
 /// Runs the command.
 pub fn run(flags: &BenchFlags) -> Result<Exit> {
-    let mut plan = plan(flags)?;
+    let programs = Programs::with_file(flags.programs.as_deref())?;
+    let mut plan = plan(flags, &programs)?;
     if flags.dry_run {
         print(&describe(&plan, flags))?;
         return Ok(Exit::Done);
@@ -37,7 +39,8 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     }
     let stop = Stop::install()?;
     let environment = Environment::read()?;
-    let mut laboratory = LiveLaboratory::new(path, environment.irq_accounting, stop.flag());
+    let mut laboratory =
+        LiveLaboratory::new(path, environment.irq_accounting, stop.flag()).with_programs(programs);
     let left_out = preflight(&mut plan, &mut laboratory)?;
     let (directory, started) = directory(flags)?;
     let results = Results {
@@ -68,9 +71,9 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
 }
 
 /// The plan that the flags ask for, without a look at the host.
-fn plan(flags: &BenchFlags) -> Result<BenchPlan> {
-    let methods = methods(&flags.method)?;
-    flags.capture.check_heeded(&methods)?;
+fn plan(flags: &BenchFlags, programs: &Programs) -> Result<BenchPlan> {
+    let methods = methods(&flags.method, programs)?;
+    flags.capture.check_heeded(&methods, programs)?;
     let default = |octets: u32| FrameSize::new(octets).map(Sizes::Fixed);
     let sizes = match (flags.size.is_empty(), flags.quick) {
         (false, _) => flags.size.clone(),
@@ -118,17 +121,17 @@ fn plan(flags: &BenchFlags) -> Result<BenchPlan> {
 }
 
 /// The methods that a list names, each once, sets spelt out.
-fn methods(list: &[String]) -> Result<Vec<MethodSpec>> {
+fn methods(list: &[String], programs: &Programs) -> Result<Vec<MethodSpec>> {
     let mut methods: Vec<MethodSpec> = Vec::new();
     for name in list {
         let names = match name.as_str() {
             "default" => subject::default_methods(),
-            "all" => subject::all_methods(),
+            "all" => subject::all_methods(programs),
             _ => vec![name.clone()],
         };
         for name in names {
             let spec: MethodSpec = name.parse().map_err(Usage)?;
-            subject::find(&spec)?;
+            subject::find(&spec, programs)?;
             if !methods.contains(&spec) {
                 methods.push(spec);
             }

@@ -9,6 +9,7 @@ use capbench_capture::{
 };
 use capbench_measure::bed::Side;
 use capbench_measure::mark::mark;
+use capbench_measure::programs::Programs;
 use capbench_measure::receiver::Verifier;
 use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
 use capbench_measure::trial::Arrivals;
@@ -29,7 +30,7 @@ const LAST_LOOK: Duration = Duration::from_millis(200);
 /// Runs the command.
 pub fn run(flags: &CountFlags) -> Result<Exit> {
     let method = method(&flags.method)?;
-    flags.capture.check_heeded(std::slice::from_ref(&method))?;
+    flags.capture.check_heeded(std::slice::from_ref(&method), &Programs::default())?;
     let mut options = flags.capture.options();
     options.mark = match flags.verify {
         Some(trial) => Some(mark(TrialId(trial), &flags.layout.layout()?)),
@@ -54,7 +55,7 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
 /// The method, which has to be one of capbench's own on the interface as it is.
 fn method(text: &str) -> Result<MethodSpec> {
     let spec: MethodSpec = text.parse().map_err(Usage)?;
-    let named = subject::find(&spec)?;
+    let named = subject::find(&spec, &Programs::default())?;
     if matches!(named.subject, Subject::Program(_)) {
         return Err(
             Usage(format!("--method {text}: count captures by itself; bench measures programs")).into()

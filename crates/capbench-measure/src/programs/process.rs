@@ -1,0 +1,212 @@
+//! Starts a program for a trial, and ends it and everything that it started.
+
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+
+use capbench_sys::host::ProcessId;
+use capbench_sys::host::process::{Signal, lead_own_session, signal_group, signal_process};
+
+use super::output::Output;
+use super::tree::{self, MARK, Member};
+
+/// Between two looks at something that no event tells of.
+pub(super) const TICK: Duration = Duration::from_millis(5);
+/// For a program that the first signal did not end.
+const SECOND_PATIENCE: Duration = Duration::from_secs(2);
+/// For processes that were killed: the kernel needs a moment to take them away.
+const LAST_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A program that runs. Dropping it kills it and everything that it started.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    id: ProcessId,
+    mark: String,
+    guard: Option<Child>,
+    status: Option<ExitStatus>,
+    /// Whether it was made sure that nothing of it is left.
+    is_cleared: bool,
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) status: ExitStatus,
+    /// The signals that it did not heed.
+    pub(super) unheeded: Vec<Signal>,
+    /// Processes of it that were still there afterwards, and were killed.
+    pub(super) left: usize,
+}
+
+impl Ended {
+    /// Whether a program that was stopped ends like that: without an error, by the signal, or with the status that shells
+    /// give that.
+    pub(super) fn is_usual(&self) -> bool {
+        match self.status.code() {
+            Some(code) => code == 0 || code > 128,
+            None => self.status.signal().is_some_and(Signal::is_of_stopping),
+        }
+    }
+}
+
+impl Process {
+    /// Starts it in the calling thread's network namespace and on its CPUs, in `directory`. The calling thread must
+    /// outlive it.
+    ///
+    /// # Errors
+    /// The system's reason.
+    pub(super) fn start(
+        program: &Path,
+        arguments: &[String],
+        directory: &Path,
+        output: &Output,
+    ) -> io::Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}.{number}", std::process::id());
+        let [out, errors] = output.files()?;
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(directory)
+            // What it reports is read: as its authors wrote it, in no other language.
+            .env("LC_ALL", "C")
+            .env(MARK, &mark)
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(errors);
+        let child = lead_own_session(&mut command).spawn()?;
+        let id = ProcessId::new(child.id()).expect("the number of a process that was just started");
+        let mut process = Self { child, id, mark, guard: None, status: None, is_cleared: false };
+        process.guard = Some(guard(id, directory)?);
+        Ok(process)
+    }
+
+    pub(super) fn members(&self) -> Vec<Member> {
+        tree::members(self.id)
+    }
+
+    /// How it ended, if it has.
+    ///
+    /// # Errors
+    /// None that the system has a reason for: it is this process's child.
+    pub(super) fn status(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_none() {
+            self.status = self.child.try_wait()?;
+        }
+        Ok(self.status)
+    }
+
+    /// Stops it by `signal`, then by stronger ones, and sees that nothing of it is left.
+    ///
+    /// # Errors
+    /// As [`Process::status`].
+    pub(super) fn stop(mut self, signal: Signal, patience: Duration) -> io::Result<Ended> {
+        let mut unheeded = Vec::new();
+        let before = self.members();
+        let steps = [(signal, patience), (Signal::Terminate, SECOND_PATIENCE), (Signal::Kill, LAST_PATIENCE)];
+        let mut status = None;
+        for (signal, patience) in steps {
+            // Its group, as Ctrl-C does. One that has ended by now is no failure.
+            let _ = signal_group(self.id, signal);
+            status = self.wait(patience)?;
+            if status.is_some() {
+                break;
+            }
+            unheeded.push(signal);
+        }
+        let left = self.kill_all(&before);
+        match status {
+            Some(status) => Ok(Ended { status, unheeded, left }),
+            None => Err(io::Error::new(io::ErrorKind::TimedOut, "the kernel did not end it after SIGKILL")),
+        }
+    }
+
+    fn wait(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        let begun = Instant::now();
+        loop {
+            let status = self.status()?;
+            if status.is_some() || begun.elapsed() >= patience {
+                return Ok(status);
+            }
+            thread::sleep(TICK);
+        }
+    }
+
+    /// Kills what is left of it; how many processes that were.
+    fn kill_all(&mut self, known: &[Member]) -> usize {
+        self.is_cleared = true;
+        if self.status.is_none() {
+            let _ = signal_group(self.id, Signal::Kill);
+        }
+        // Once the program has been waited for, its number may become another's: from here on, processes are told by
+        // session, mark, and the time when they were started.
+        let begun = Instant::now();
+        let mut killed: Vec<ProcessId> = Vec::new();
+        loop {
+            let mut left: Vec<Member> = known.iter().filter(|member| member.is_alive()).copied().collect();
+            left.extend(tree::marked(&self.mark));
+            left.retain(|member| member.id != self.id);
+            for member in &left {
+                if !killed.contains(&member.id) {
+                    killed.push(member.id);
+                }
+                let _ = signal_process(member.id, Signal::Kill);
+            }
+            if left.is_empty() || begun.elapsed() >= LAST_PATIENCE {
+                return killed.len();
+            }
+            thread::sleep(TICK);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.is_cleared {
+            // Of one that has ended by itself, the number may be another's by now.
+            let members = if self.status.is_none() { self.members() } else { Vec::new() };
+            self.kill_all(&members);
+        }
+        if self.status.is_none() {
+            // The child is ours, and was killed.
+            let _ = self.child.wait();
+        }
+        if let Some(guard) = &mut self.guard {
+            let _ = guard.kill();
+            let _ = guard.wait();
+        }
+    }
+}
+
+/// A shell that waits for the end of this process and then kills the program's group and removes its directory. The
+/// kernel itself ends the program with the thread that started it, but not what the program has started.
+fn guard(leader: ProcessId, directory: &Path) -> io::Result<Child> {
+    // `read` ends when the other end of the pipe is closed, which the kernel does, however this process ends.
+    // Without -s, dash takes "--" for a number.
+    let script = r#"read -r _; kill -s KILL -- "-$1"; rm -rf -- "$2""#;
+    Command::new("/bin/sh")
+        .args(["-c", script, "capbench-guard", &leader.to_string()])
+        .arg(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        // No signal from the terminal may end it first.
+        .process_group(0)
+        .spawn()
+}
+
+/// An exit status in words.
+pub(super) fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "an unknown status".into(),
+    }
+}

@@ -1,0 +1,189 @@
+//! Counts out of what a program prints.
+
+use capbench_capture::{Counters, Loss, LossPlace};
+
+use super::program::{Meaning, Program};
+
+/// What a program says that it counted.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Report {
+    /// Name, meaning and value of each count that was found.
+    found: Vec<(String, Meaning, u64)>,
+    /// Names of those that were not.
+    pub(super) missing: Vec<String>,
+}
+
+impl Report {
+    /// Reads the last match of each pattern: programs print totals at their end.
+    pub(super) fn read(program: &Program, text: &str) -> Self {
+        let mut report = Self::default();
+        for count in &program.counts {
+            let last = count.pattern.captures_iter(text).last();
+            // A number that does not fit is no number.
+            match last.and_then(|groups| groups.get(1)?.as_str().parse().ok()) {
+                Some(value) => report.found.push((count.name.clone(), count.meaning, value)),
+                None => report.missing.push(count.name.clone()),
+            }
+        }
+        report
+    }
+
+    fn of(&self, meaning: Meaning) -> Option<u64> {
+        self.found.iter().find(|(_, known, _)| *known == meaning).map(|(_, _, value)| *value)
+    }
+
+    fn all_dropped(&self) -> Option<u64> {
+        self.of(Meaning::Dropped)?.checked_add(self.of(Meaning::QueueDropped).unwrap_or(0))
+    }
+
+    /// Frames that reached its socket or ring, those dropped there included.
+    fn received(&self) -> Option<u64> {
+        self.of(Meaning::Received).or_else(|| {
+            let dropped = self.all_dropped()?;
+            self.of(Meaning::Captured)?.checked_add(dropped)
+        })
+    }
+
+    /// Frames that it took in.
+    pub(super) fn captured(&self) -> Option<u64> {
+        self.of(Meaning::Captured).or_else(|| {
+            let dropped = self.all_dropped()?;
+            self.of(Meaning::Received)?.checked_sub(dropped)
+        })
+    }
+
+    /// Whether it lacks a number that the ledger is made from.
+    pub(super) fn lacks<'p>(&self, program: &'p Program) -> Vec<&'p str> {
+        let counts = program.counts.iter().filter(|count| count.meaning != Meaning::Other);
+        counts
+            .map(|count| count.name.as_str())
+            .filter(|name| self.missing.iter().any(|lost| lost == name))
+            .collect()
+    }
+
+    /// The counters of the program, those whose meaning is known at their place.
+    pub(super) fn counters(&self, program: &Program) -> Counters {
+        let lost = |meaning, place, whither: &str| {
+            let count = program.counts.iter().find(|count| count.meaning == meaning)?;
+            let source = match self.of(meaning) {
+                Some(_) => format!("reported by {}: {} ({whither})", program.name, count.name),
+                None => format!("unknown: {} did not report \"{}\"", program.name, count.name),
+            };
+            Some(Loss { place, count: self.of(meaning), source: source.into() })
+        };
+        let losses = [
+            lost(Meaning::Dropped, LossPlace::Ring, "its socket or ring had no room"),
+            lost(Meaning::QueueDropped, LossPlace::MethodQueue, "its own queue had no room"),
+        ];
+        Counters {
+            accepted: self.received(),
+            losses: losses.into_iter().flatten().collect(),
+            raw: self.found.iter().map(|(name, _, value)| (format!("reported {name}"), *value)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_capture::LossPlace;
+    use proptest::prelude::*;
+
+    use super::Report;
+    use crate::programs::{Program, Programs};
+
+    fn program(name: &str) -> Program {
+        Programs::default().find(&format!("cmd:{name}").parse().unwrap()).unwrap().clone()
+    }
+
+    /// The ends of what the programs print, taken from runs of them; Suricata's and Zeek's after their sources.
+    const PRINTED: [(&str, &str, [u64; 3]); 9] = [
+        (
+            "tcpdump",
+            "tcpdump: listening on x, link-type EN10MB (Ethernet), snapshot length 262144 bytes\n9990 packets captured\n\
+             10000 packets received by filter\n10 packets dropped by kernel\n",
+            [10000, 10, 9990],
+        ),
+        (
+            "tcpdump",
+            "1 packet captured\n1 packet received by filter\n0 packets dropped by kernel\n",
+            [1, 0, 1],
+        ),
+        (
+            "dumpcap",
+            "Capturing on 'x'\nFile: /d/f\nPackets captured: 9990\nPackets received/dropped on interface 'x': 9990/13 \
+             (pcap:10/dumpcap:3/flushed:0/ps_ifdrop:0) (99.9%)\n",
+            [10003, 10, 9990],
+        ),
+        (
+            "tracestats-ring",
+            "filter                        \t       count\t       bytes\t      %\n                         Total:\t        \
+             9871\t      631744\nring:x:\n               Dropped packets:\t         129\n              Accepted Packets:\t        \
+             9871\n",
+            [10000, 129, 9871],
+        ),
+        (
+            "netsniff-ng",
+            "Running! Hang up with ^C!\n\n       10000  packets incoming (0 unread on exit)\n        9990  packets passed \
+             filter\n          10  packets failed filter (out of space)\n      0.1000% packet droprate\n",
+            [10000, 10, 9990],
+        ),
+        (
+            "suricata",
+            "<Notice> - Stats for 'x':  pkts: 100, drop: 7 (7.00%), invalid chksum: 0\n",
+            [100, 7, 93],
+        ),
+        ("suricata", "Notice: device: x: packets: 100, drops: 7 (7.00%), invalid chksum: 0\n", [100, 7, 93]),
+        (
+            "zeek",
+            "1700000000.1 received termination signal\n1700000000.1 93 packets received on interface x, 7 dropped\n",
+            [100, 7, 93],
+        ),
+        (
+            "zeek",
+            "1.2 93 packets received on interface x, 7 (7.00%) dropped, 0 (0.00%) not processed\n",
+            [100, 7, 93],
+        ),
+    ];
+
+    #[test]
+    fn what_programs_print_is_understood() {
+        for (name, text, [received, dropped, captured]) in PRINTED {
+            let program = program(name);
+            let report = Report::read(&program, text);
+            let counters = report.counters(&program);
+            assert_eq!(
+                (counters.accepted, counters.lost_at(LossPlace::Ring), report.captured()),
+                (Some(received), Some(dropped), Some(captured)),
+                "{name}: {text}"
+            );
+            assert!(report.lacks(&program).is_empty(), "{name}");
+        }
+        let dumpcap = program("dumpcap");
+        let counters = Report::read(&dumpcap, PRINTED[2].1).counters(&dumpcap);
+        assert_eq!(counters.lost_at(LossPlace::MethodQueue), Some(3));
+        assert_eq!(counters.raw("reported dropped"), Some(13));
+    }
+
+    #[test]
+    fn the_last_report_counts_and_a_missing_one_is_unknown() {
+        let tcpdump = program("tcpdump");
+        let report = Report::read(&tcpdump, "1 packets captured\n2 packets captured\n");
+        assert_eq!(report.captured(), Some(2));
+        assert_eq!(report.lacks(&tcpdump), ["received by filter", "dropped by kernel"]);
+        let counters = report.counters(&tcpdump);
+        assert_eq!((counters.accepted, counters.lost_at(LossPlace::Ring)), (None, None));
+        assert!(counters.losses[0].source.contains("did not report"), "{counters:?}");
+        let huge = Report::read(&tcpdump, "99999999999999999999999 packets captured");
+        assert_eq!(huge.captured(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(\\PC|[0-9]{1,20} packets (captured|received by filter|dropped by kernel)){0,8}") {
+            for program in Programs::default().rows() {
+                let report = Report::read(program, &text);
+                let _ = (report.captured(), report.counters(program));
+            }
+        }
+    }
+}
