@@ -1,6 +1,6 @@
 //! The table of capture methods.
 
-use crate::backends::{dpdk, packet_v1, packet_v2, packet_v3, recv, recvmmsg, xdp_count};
+use crate::backends::{dpdk, packet_v1, packet_v2, packet_v3, pf_ring, recv, recvmmsg, xdp_count};
 use crate::capture::Capture;
 use crate::error::{CaptureError, Result};
 use crate::options::{CaptureOptions, Interface};
@@ -117,6 +117,7 @@ methods! {
     packet_v3::PacketV3,
     xdp_count::XdpCount,
     dpdk::Dpdk,
+    pf_ring::PfRingSocket,
 }
 
 /// The method that `spec` names, when it knows all that is said about it.

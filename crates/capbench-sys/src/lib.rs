@@ -2,7 +2,8 @@
 //!
 //! [`packet`] holds AF_PACKET sockets and their rings, [`bpf`] XDP programs on interfaces, [`host`] the calls about
 //! threads, CPUs, namespaces and interfaces, [`library`] libraries that are opened at run time, and `dpdk`, with the
-//! feature of that name, DPDK's. Everything that other crates call is safe to call.
+//! feature of that name, DPDK's. A vendor's library has a module of its name. Everything that other crates call is safe to
+//! call.
 
 pub mod bpf;
 pub mod busy_poll;
@@ -11,6 +12,8 @@ pub mod dpdk;
 mod error;
 pub mod host;
 pub mod library;
+mod library_call;
 pub mod packet;
+pub mod pf_ring;
 
 pub use error::{Result, SysError};

@@ -1,0 +1,154 @@
+//! What the methods of vendors' libraries share: which library, and reading from what it opened.
+
+use std::time::Duration;
+
+use capbench_sys::SysError;
+use capbench_sys::packet::Frame;
+
+use crate::error::{CaptureError, Result};
+use crate::methods::SettingInfo;
+use crate::options::{CaptureOptions, Direction, SnapLength};
+use crate::spec::MethodSpec;
+use crate::wait::{WaitCounts, Waiter};
+
+/// Which build of the library.
+pub(super) const LIBRARY: SettingInfo = SettingInfo {
+    name: "library",
+    value: Some("PATH"),
+    optional: false,
+    summary: "the library's file, where the system's linker does not find it or finds another",
+};
+
+/// Opens the library that `spec` names, or the first of the usual `names` that there is.
+pub(super) fn load<L>(
+    spec: &MethodSpec,
+    names: &[&str],
+    load: impl Fn(&str) -> capbench_sys::Result<L>,
+) -> Result<L> {
+    let named = spec.value(LIBRARY.name);
+    let mut failure: Option<SysError> = None;
+    for name in named.as_slice().iter().chain(if named.is_none() { names } else { &[] }) {
+        match load(name) {
+            Ok(library) => return Ok(library),
+            // One that is there and cannot be used tells more than one that is not.
+            Err(error) if failure.is_none() || !is_absent(&error) => failure = Some(error),
+            Err(_) => {}
+        }
+    }
+    let source =
+        failure.unwrap_or_else(|| SysError::argument(spec.to_string(), "no library has a name for it"));
+    Err(CaptureError::Library { method: spec.to_string(), source })
+}
+
+fn is_absent(error: &SysError) -> bool {
+    error.to_string().contains("No such file")
+}
+
+/// Whether the library can be used, for [`crate::Method::supported`].
+pub(super) fn supported<L>(
+    spec: &MethodSpec,
+    names: &[&str],
+    with: impl Fn(&str) -> capbench_sys::Result<L>,
+) -> std::result::Result<(), String> {
+    match load(spec, names, with) {
+        Ok(_) => Ok(()),
+        Err(CaptureError::Library { source, .. }) => {
+            Err(format!("{source}; install it, or write +library=PATH"))
+        }
+        Err(other) => Err(other.to_string()),
+    }
+}
+
+/// Refuses sent frames for cards that capture what they receive.
+pub(super) fn only_received(method: &'static str, options: &CaptureOptions) -> Result<()> {
+    match options.direction {
+        Direction::In => Ok(()),
+        Direction::Out | Direction::Both => Err(CaptureError::Option {
+            option: "--direction",
+            reason: format!("{method} captures what its card receives: only \"in\" is possible"),
+        }),
+    }
+}
+
+/// What a library has opened.
+pub(super) trait Source {
+    /// Lets go of what is at hand and takes what comes next; whether there is any. Does not wait.
+    fn fetch(&mut self) -> capbench_sys::Result<bool>;
+
+    /// The same, waiting at most about `timeout`.
+    fn fetch_within(&mut self, timeout: Duration) -> capbench_sys::Result<bool>;
+}
+
+/// Reads from a [`Source`]: at once, then spinning, then waiting.
+#[derive(Debug)]
+pub(super) struct Reader<S> {
+    pub(super) source: S,
+    waiter: Waiter,
+    method: &'static str,
+    device: String,
+}
+
+impl<S: Source> Reader<S> {
+    pub(super) fn new(source: S, method: &'static str, device: &str, options: &CaptureOptions) -> Self {
+        Self { source, waiter: Waiter::new(options.spin), method, device: device.into() }
+    }
+
+    /// Whether the source has something at hand now.
+    #[inline]
+    pub(super) fn next(&mut self, timeout: Duration) -> Result<bool> {
+        match self.try_next(timeout) {
+            Ok(found) => Ok(found),
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    #[inline]
+    fn try_next(&mut self, timeout: Duration) -> capbench_sys::Result<bool> {
+        let Self { source, waiter, .. } = self;
+        if source.fetch()? {
+            return Ok(true);
+        }
+        let mut failure = None;
+        let spun = waiter.spin(|| {
+            source.fetch().unwrap_or_else(|error| {
+                failure = Some(error);
+                true
+            })
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if spun {
+            return Ok(true);
+        }
+        waiter.counts.waits += 1;
+        let found = source.fetch_within(timeout)?;
+        waiter.counts.empty += u64::from(!found);
+        Ok(found)
+    }
+
+    pub(super) fn waits(&self) -> WaitCounts {
+        self.waiter.counts
+    }
+
+    /// A call on the open device that failed.
+    #[cold]
+    pub(super) fn fail(&self, source: SysError) -> CaptureError {
+        CaptureError::Call { method: self.method, interface: self.device.clone(), source }
+    }
+}
+
+/// A device that could not be opened. `hint` says what to look at.
+pub(super) fn not_opened(spec: &MethodSpec, device: &str, source: &SysError, hint: &str) -> CaptureError {
+    CaptureError::Unsupported {
+        method: spec.to_string(),
+        interface: device.into(),
+        reason: format!("it cannot be opened: {source}; {hint}"),
+    }
+}
+
+/// A frame without what the snap length leaves out.
+#[inline]
+pub(super) fn cut(frame: Frame<'_>, snap: SnapLength) -> Frame<'_> {
+    Frame { data: &frame.data[..frame.data.len().min(snap.octets() as usize)], ..frame }
+}

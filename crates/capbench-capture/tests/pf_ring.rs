@@ -1,0 +1,229 @@
+//! `pf-ring` against a stand-in for libpfring: copied and in place, the calls and their order, and every way to fail.
+
+#[allow(dead_code, reason = "each of these tests needs a part of it")]
+mod stand_ins;
+
+use std::time::Duration;
+
+use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
+use capbench_capture::{Capture, CaptureOptions, Direction, LossPlace, PacketType, SnapLength};
+use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
+
+/// The settings behind the device, and the module in front of it, of every way to read.
+const READINGS: [(&str, &str); 3] = [("", ""), ("zc:", "+zero-copy"), ("zc:", "+burst=4")];
+
+fn open_with(
+    stand_in: &StandIn,
+    device: &Device,
+    reading: (&str, &str),
+    options: &CaptureOptions,
+) -> Result<PfRingSocket, String> {
+    let spec = stand_in.spec(&format!("pf-ring:{}{}{}", reading.0, device.path, reading.1));
+    PfRingSocket::open(&spec, &interface(), options).map_err(|error| error.to_string())
+}
+
+fn open(stand_in: &StandIn, device: &Device, reading: (&str, &str)) -> Result<PfRingSocket, String> {
+    open_with(stand_in, device, reading, &CaptureOptions::default())
+}
+
+/// Frames of a device that behaves as scripted, then the error that ends them.
+fn fails(script: &str, reading: (&str, &str), frames: usize) -> String {
+    let stand_in = StandIn::build("pf_ring", &[]);
+    let device = stand_in.device(script);
+    let mut capture = open(&stand_in, &device, reading).unwrap();
+    assert_eq!(
+        octets(&take(&mut capture, frames)),
+        (0..frames).map(frame).collect::<Vec<_>>(),
+        "{reading:?}"
+    );
+    let error = failure(&mut capture);
+    drop(capture);
+    assert_eq!(device.calls().last().unwrap(), "unloaded");
+    error
+}
+
+/// Why a device that behaves as scripted is not opened. Whatever was opened is closed.
+fn refuses(script: &str, settings: &str) -> String {
+    let stand_in = StandIn::build("pf_ring", &[]);
+    let device = stand_in.device(script);
+    let error = open(&stand_in, &device, ("", settings)).map(drop).unwrap_err();
+    let calls = device.calls();
+    let count = |name: &str| calls.iter().filter(|call| call.split(' ').next() == Some(name)).count();
+    assert_eq!(count("open"), count("close"), "{calls:?}");
+    assert_eq!(count("unloaded"), 1, "{calls:?}");
+    error
+}
+
+#[test]
+fn packets_are_read_in_order_however_they_are_read() {
+    for reading in READINGS {
+        let stand_in = StandIn::build("pf_ring", &[]);
+        let device = stand_in.device("frames 20 burst 4 drop 3");
+        let mut capture = open(&stand_in, &device, reading).unwrap();
+        assert!(capture.running().engine.starts_with("libpfring 8.8.0 on "), "{:?}", capture.running());
+        let seen = take(&mut capture, 20);
+        assert_eq!(octets(&seen), (0..20).map(frame).collect::<Vec<_>>(), "{reading:?}");
+        assert!(seen.iter().all(|frame| frame.wire_length as usize == frame.data.len()));
+        assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
+        let counters = capture.counters().unwrap();
+        assert_eq!((counters.accepted, counters.lost_at(LossPlace::Ring)), (Some(23), Some(3)));
+        assert_eq!((counters.raw("recv"), counters.raw("queued")), (Some(20), Some(0)));
+        drop(capture);
+        let calls: Vec<_> = device.calls().into_iter().filter(|call| !call.starts_with("burst")).collect();
+        // 1500 octets, Ethernet's header and two VLAN tags; promiscuous, and no parsing.
+        let expected = ["open 1522 208", "mode 2", "direction 1", "enable", "close", "unloaded"];
+        assert_eq!(calls, expected, "{reading:?}");
+    }
+}
+
+#[test]
+fn what_the_header_says_of_a_packet_is_kept() {
+    for reading in &READINGS[..2] {
+        let stand_in = StandIn::build("pf_ring", &[]);
+        let device = stand_in.device("frames 3 sent_at 2");
+        let seen = take(&mut open(&stand_in, &device, *reading).unwrap(), 3);
+        // Even ones have microseconds only, odd ones nanoseconds too.
+        let times: Vec<_> = seen.iter().map(|frame| frame.time_ns).collect();
+        assert_eq!(times, [3_000_000_000, 5_000_000_001, 3_000_002_000]);
+        let types: Vec<_> = seen.iter().map(|frame| frame.packet_type).collect();
+        assert_eq!(types, [PacketType::Host, PacketType::Host, PacketType::Outgoing]);
+    }
+}
+
+#[test]
+fn a_packet_that_was_cut_is_as_long_as_what_there_is_of_it() {
+    for reading in READINGS {
+        let stand_in = StandIn::build("pf_ring", &[]);
+        let device = stand_in.device("frames 3 burst 3 cut_at 1");
+        let seen = take(&mut open(&stand_in, &device, reading).unwrap(), 3);
+        assert_eq!(seen[1].data, frame(1)[..20], "{reading:?}");
+        assert_eq!((seen[1].wire_length, seen[2].data.len()), (61, 62));
+    }
+    // Cut at the buffer's end by the library, whatever the header says.
+    let stand_in = StandIn::build("pf_ring", &[]);
+    let device = stand_in.device("frames 2 long_at 0");
+    let seen = take(&mut open(&stand_in, &device, READINGS[0]).unwrap(), 2);
+    assert_eq!((seen[0].data.len(), seen[0].wire_length), (1522, 9000));
+    assert_eq!(seen[1].data, frame(1));
+}
+
+#[test]
+fn packets_that_come_late_are_waited_for() {
+    let stand_in = StandIn::build("pf_ring", &[]);
+    let device = stand_in.device("frames 3 late 1");
+    let mut capture = open(&stand_in, &device, ("", "")).unwrap();
+    assert_eq!(take(&mut capture, 3).len(), 3);
+    assert_eq!((capture.waits().waits, capture.waits().empty), (1, 0));
+}
+
+#[test]
+fn options_and_settings_reach_the_library() {
+    let stand_in = StandIn::build("pf_ring", &[]);
+    let device = stand_in.device("frames 1");
+    let options = CaptureOptions {
+        snap_length: SnapLength::new(40),
+        promiscuous: false,
+        direction: Direction::Both,
+        ..CaptureOptions::default()
+    };
+    let mut capture = open_with(&stand_in, &device, ("", "+watermark=16"), &options).unwrap();
+    assert_eq!(take(&mut capture, 1)[0].data, frame(0)[..40]);
+    drop(capture);
+    assert_eq!(device.calls()[..5], ["open 40 200", "mode 2", "direction 0", "watermark 16", "enable"]);
+}
+
+#[test]
+fn an_error_comes_after_the_packets_before_it() {
+    for reading in READINGS {
+        let error = fails("frames 9 burst 4 fail_at 5 fail -11", reading, 5);
+        assert!(error.contains("wrong state (-11)"), "{reading:?}: {error}");
+    }
+}
+
+#[test]
+fn what_the_library_cannot_have_is_an_error_and_not_a_frame() {
+    for script in ["frames 9 huge_at 5", "frames 9 null_at 5"] {
+        let error = fails(script, READINGS[1], 5);
+        assert!(
+            error.contains("pfring_recv(") && error.contains("octets, without data or beyond"),
+            "{error}"
+        );
+    }
+    assert!(fails("frames 9 burst 5 null_at 5", ("zc:", "+burst"), 5).contains("pfring_recv_burst("));
+    assert!(fails("frames 9 burst 4 over 1", ("zc:", "+burst=4"), 0).contains("5 packets where 4"));
+}
+
+#[test]
+fn a_module_without_bursts_is_no_reason_to_read_otherwise() {
+    let error = fails("frames 9", ("zc:", "+burst"), 0);
+    assert!(error.contains("pfring_recv_burst") && error.contains("this module does not have it"), "{error}");
+    let old = StandIn::build("pf_ring", &["VERSION=0x070800"]);
+    let device = old.device("frames 1");
+    let error = open(&old, &device, ("zc:", "+burst")).map(drop).unwrap_err();
+    assert!(error.contains("8.0.0 is the first"), "{error}");
+    open(&old, &device, ("zc:", "+zero-copy")).unwrap();
+}
+
+#[test]
+fn what_goes_wrong_while_waiting_is_an_error_and_a_signal_is_none() {
+    assert!(fails("frames 0 poll -7", ("", ""), 0).contains("does not have it (-7)"));
+    // ENETDOWN
+    assert!(fails("frames 0 poll -1 poll_errno 100", ("", ""), 0).contains("Network is down"));
+    let stand_in = StandIn::build("pf_ring", &[]);
+    let device = stand_in.device("frames 0 poll -1 poll_errno 4");
+    let mut capture = open(&stand_in, &device, ("", "")).unwrap();
+    assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
+}
+
+#[test]
+fn counters_that_are_refused_are_an_error() {
+    let stand_in = StandIn::build("pf_ring", &[]);
+    let device = stand_in.device("no_stats -7");
+    let error = open(&stand_in, &device, ("", "")).unwrap().counters().unwrap_err().to_string();
+    assert!(error.contains("pfring_stats"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_opened_says_why() {
+    assert!(refuses("open_errno 1", "").contains("Operation not permitted"));
+    assert!(refuses("mode -1", "").contains("pfring_set_socket_mode"));
+    assert!(refuses("direction -7", "").contains("pfring_set_direction"));
+    assert!(refuses("watermark -2", "+watermark=9").contains("an argument was refused"));
+    assert!(refuses("enable -6", "").contains("licence"));
+    // No device of its own: that of the interface is taken, which the stand-in does not have.
+    let stand_in = StandIn::build("pf_ring", &[]);
+    let error = PfRingSocket::open(&stand_in.spec("pf-ring"), &interface(), &CaptureOptions::default());
+    let text = error.map(drop).unwrap_err().to_string();
+    assert!(text.contains("pfring_open(lo)") && text.contains("kernel module pf_ring"), "{text}");
+}
+
+#[test]
+fn what_is_no_usable_libpfring_is_refused_before_anything_is_opened() {
+    let supported = |stand_in: &StandIn| (METHOD.supported)(&stand_in.spec("pf-ring"));
+    let lacking = supported(&StandIn::build("pf_ring", &["WITHOUT_ENABLE"])).unwrap_err();
+    assert!(lacking.contains("no function pfring_enable_ring"), "{lacking}");
+    let old = supported(&StandIn::build("pf_ring", &["VERSION=0x060203"])).unwrap_err();
+    assert!(old.contains("release 6.2.3; 6.5.0 is the first"), "{old}");
+    assert_eq!(supported(&StandIn::build("pf_ring", &[])), Ok(()));
+    let here = StandIn::build("pf_ring", &[]);
+    std::fs::write(here.library(), "no library at all, but a text").unwrap();
+    assert!(supported(&here).unwrap_err().contains("no ELF header"));
+}
+
+#[test]
+fn memory_that_is_given_back_too_early_is_not_read_in_place() {
+    let check = |spec: &str| {
+        let options = CaptureOptions::default();
+        (METHOD.check)(&spec.parse().unwrap(), &interface(), &options).map_err(|error| error.to_string())
+    };
+    for spec in ["pf-ring+zero-copy", "pf-ring:eth1@2+burst", "pf-ring:xdp:eth1+zero-copy"] {
+        let error = check(spec).unwrap_err();
+        assert!(error.contains("cannot be read in place"), "{error}");
+    }
+    assert!(check("pf-ring:zc:eth1+zero-copy+burst").unwrap_err().contains("zero-copy already"));
+    assert!(check("pf-ring+burst=256").unwrap_err().contains("no number"));
+    assert!(check("pf-ring+watermark=0").is_err());
+    for spec in ["pf-ring", "pf-ring:eth1@2", "pf-ring:zc:eth1+zero-copy", "pf-ring:zc:eth1@3+burst=32"] {
+        assert_eq!(check(spec), Ok(()));
+    }
+}

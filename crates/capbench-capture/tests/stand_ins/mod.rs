@@ -1,0 +1,143 @@
+//! Stand-ins for vendors' libraries: C of our own, built by `cc` against the public interfaces, with a scripted device
+//! behind it that notes every call.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use capbench_capture::{Batch, Capture, Interface, MethodSpec, PacketType};
+
+/// Longer than any of this takes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+static FOLDERS: AtomicU32 = AtomicU32::new(0);
+
+/// A library of a test's own: a file that no other test has open, so that it is loaded and unloaded for this test.
+pub struct StandIn {
+    folder: PathBuf,
+    library: PathBuf,
+}
+
+impl StandIn {
+    /// Builds `tests/stand_ins/NAME.c` with some macros defined.
+    pub fn build(name: &str, defines: &[&str]) -> Self {
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("capbench-{name}-{}-{number}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_ins").join(format!("{name}.c"));
+        let library = folder.join("library.so");
+        let compiled = Command::new("cc")
+            .args(["-std=gnu11", "-Wall", "-O1", "-shared", "-fPIC", "-o"])
+            .arg(&library)
+            .args(defines.iter().map(|define| format!("-D{define}")))
+            .arg(&source)
+            .status()
+            .expect("a C compiler, cc");
+        assert!(compiled.success(), "{}", source.display());
+        Self { folder, library }
+    }
+
+    /// A device that behaves as `script` says.
+    pub fn device(&self, script: &str) -> Device {
+        let path = self.folder.join("device");
+        fs::write(&path, script).unwrap();
+        Device { log: self.folder.join("device.log"), path: path.to_str().unwrap().into() }
+    }
+
+    /// The method that uses this library: its name, argument and settings.
+    pub fn spec(&self, method: &str) -> MethodSpec {
+        format!("{method}+library={}", self.library.display()).parse().unwrap()
+    }
+
+    /// Its file.
+    pub fn library(&self) -> &Path {
+        &self.library
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A scripted device.
+pub struct Device {
+    /// What the library opens.
+    pub path: String,
+    log: PathBuf,
+}
+
+impl Device {
+    /// The calls that were made. None of them may have broken the contract.
+    pub fn calls(&self) -> Vec<String> {
+        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        let calls: Vec<_> = text.lines().map(String::from).collect();
+        let faults: Vec<_> = calls.iter().filter(|call| call.starts_with("FAULT")).collect();
+        assert!(faults.is_empty(), "{faults:?} in {calls:?}");
+        calls
+    }
+}
+
+/// An interface that is always there; cards take no notice of it.
+pub fn interface() -> Interface {
+    Interface::of_name("lo", 1500).unwrap()
+}
+
+/// A frame, kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    pub data: Vec<u8>,
+    pub wire_length: u32,
+    pub time_ns: u64,
+    pub packet_type: PacketType,
+}
+
+/// What the device sends as its frame `number`.
+pub fn frame(number: usize) -> Vec<u8> {
+    (0..60 + number).map(|at| (number * 7 + at) as u8).collect()
+}
+
+/// Reads so many frames. Batches are held until all of their frames were read.
+pub fn take<C: Capture>(capture: &mut C, count: usize) -> Vec<Seen> {
+    let (start, mut seen) = (Instant::now(), Vec::new());
+    while seen.len() < count {
+        assert!(start.elapsed() < PATIENCE, "{} of {count} frames", seen.len());
+        let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() else { continue };
+        // Twice: what was read first must not have been given back by the end.
+        let first = read(&batch);
+        assert_eq!(first, read(&batch));
+        seen.extend(first);
+    }
+    seen
+}
+
+fn read(batch: &impl Batch) -> Vec<Seen> {
+    batch
+        .frames()
+        .map(|frame| Seen {
+            data: frame.data.to_vec(),
+            wire_length: frame.wire_length,
+            time_ns: frame.time_ns,
+            packet_type: frame.packet_type,
+        })
+        .collect()
+}
+
+/// The frames' octets.
+pub fn octets(seen: &[Seen]) -> Vec<Vec<u8>> {
+    seen.iter().map(|frame| frame.data.clone()).collect()
+}
+
+/// The error that ends a capture.
+pub fn failure<C: Capture>(capture: &mut C) -> String {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if let Err(error) = capture.next_batch(Duration::from_millis(20)).map(drop) {
+            return error.to_string();
+        }
+    }
+    panic!("no error within {PATIENCE:?}");
+}

@@ -1,0 +1,105 @@
+//! Calls into libraries that are opened at run time: their functions are looked up once, and their ways to say that a
+//! call failed become this crate's errors.
+
+use std::ffi::{CString, c_int};
+use std::io;
+use std::time::Duration;
+
+use crate::error::{Result, SysError};
+
+/// Declares the functions that a module takes from a library, by their own names. `required` ones make the library what
+/// it is; `optional` ones are missing from some of its versions.
+macro_rules! function_table {
+    (
+        $(#[$doc:meta])*
+        struct $table:ident;
+        required { $($required:ident: $required_type:ty,)* }
+        optional { $($optional:ident: $optional_type:ty,)* }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub(super) struct $table {
+            $(pub(super) $required: $required_type,)*
+            $(pub(super) $optional: Option<$optional_type>,)*
+        }
+
+        impl $table {
+            /// Looks the functions up.
+            ///
+            /// # Errors
+            /// The library lacks a required one.
+            ///
+            /// # Safety
+            /// The table must not be used after `library` is closed.
+            pub(super) unsafe fn of(library: &$crate::library::Library) -> $crate::Result<Self> {
+                Ok(Self {
+                    // SAFETY: the type is that of the function in the header that the table cites.
+                    $($required: *unsafe { library.symbol::<$required_type>(stringify!($required)) }?,)*
+                    // SAFETY: as above.
+                    $($optional: unsafe { library.symbol::<$optional_type>(stringify!($optional)) }
+                        .ok()
+                        .map(|symbol| *symbol),)*
+                })
+            }
+        }
+    };
+}
+pub(crate) use function_table;
+
+/// A text as C takes it.
+pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| SysError::argument(what, "it has a zero octet"))
+}
+
+/// A timeout as poll(2) takes it. Rounded up: a wait of under a millisecond must not become a spin.
+pub(crate) fn milliseconds(timeout: Duration) -> c_int {
+    timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int
+}
+
+/// Forgets an earlier `errno`, for functions that set it on some of their failures only.
+pub(crate) fn forget_errno() {
+    // SAFETY: errno(3) is this thread's own, and always there.
+    unsafe { *libc::__errno_location() = 0 };
+}
+
+/// Why a function failed that says so by `errno`, if it set it; to be made directly after the call.
+pub(crate) fn by_errno(library: &str, call: impl FnOnce() -> String) -> SysError {
+    let source = io::Error::last_os_error();
+    match source.raw_os_error() {
+        None | Some(0) => broken(library, &call(), "it gives no reason; it may have printed one"),
+        Some(_) => SysError::Call { what: call(), source },
+    }
+}
+
+/// Why a function failed that returns an `errno`, by whichever sign.
+pub(crate) fn by_code(call: String, code: c_int) -> SysError {
+    SysError::Call { what: call, source: io::Error::from_raw_os_error(code.wrapping_abs()) }
+}
+
+/// A call that did not keep what its header promises, or failed with a reason of its own.
+pub(crate) fn broken(library: &str, call: &str, reason: &str) -> SysError {
+    SysError::Library { library: library.into(), reason: format!("{call}: {reason}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{by_code, by_errno, c_string, forget_errno, milliseconds};
+    use std::time::Duration;
+
+    #[test]
+    fn waits_are_rounded_up_and_bounded() {
+        assert_eq!(milliseconds(Duration::ZERO), 0);
+        assert_eq!(milliseconds(Duration::from_micros(1)), 1);
+        assert_eq!(milliseconds(Duration::MAX), i32::MAX);
+    }
+
+    #[test]
+    fn reasons_are_told_however_a_library_gives_them() {
+        for code in [2, -2] {
+            assert!(by_code("open".into(), code).to_string().contains("No such file"));
+        }
+        forget_errno();
+        assert!(by_errno("libx.so", || "open".into()).to_string().contains("no reason"));
+        assert!(c_string("a path", "a\0b").is_err());
+    }
+}

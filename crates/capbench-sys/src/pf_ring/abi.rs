@@ -1,0 +1,155 @@
+//! The part of libpfring's public interface that is used: `pfring.h` and `linux/pf_ring.h` of ntop's PF_RING, releases 6.5
+//! (2016) to 8.8 (2025).
+
+use std::ffi::{c_char, c_int, c_uint};
+
+use crate::library_call::function_table;
+
+/// `pfring`.
+#[repr(C)]
+pub(super) struct Pfring {
+    opaque: [u8; 0],
+}
+
+/// `struct pfring_pkthdr`. What follows the direction was packed, moved and extended from release to release; what stands
+/// before has been in these places in all of them, packed or not. The library writes the whole of it, at most about 250
+/// octets until now, so there is room for four times that.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct PacketHeader {
+    /// `ts.tv_sec`
+    pub(super) seconds: i64,
+    /// `ts.tv_usec`
+    pub(super) microseconds: i64,
+    /// Octets captured.
+    pub(super) captured: u32,
+    /// Octets on the wire.
+    pub(super) length: u32,
+    /// `extended_hdr.timestamp_ns`; 0 where the module does not fill it.
+    pub(super) time_ns: u64,
+    /// `extended_hdr.flags`
+    pub(super) flags: u32,
+    /// `extended_hdr.rx_direction`: 1 received, 0 sent.
+    pub(super) is_received: u8,
+    /// Whatever else the release at hand has.
+    pub(super) rest: [u8; 987],
+}
+
+impl PacketHeader {
+    /// Before the library writes there.
+    pub(super) const NONE: Self = Self {
+        seconds: 0,
+        microseconds: 0,
+        captured: 0,
+        length: 0,
+        time_ns: 0,
+        flags: 0,
+        is_received: 1,
+        rest: [0; 987],
+    };
+}
+
+/// `pfring_packet_info` of release 8.0 and later, the first with `pfring_recv_burst`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct PacketInfo {
+    /// The packet, in the adapter's memory.
+    pub(super) data: *const u8,
+    /// `ts.tv_sec`
+    pub(super) seconds: i64,
+    /// `ts.tv_usec`
+    pub(super) microseconds: i64,
+    /// Octets captured.
+    pub(super) captured: u16,
+    /// Octets on the wire.
+    pub(super) length: u16,
+    /// `PKT_FLAGS_*`
+    pub(super) flags: u32,
+    /// A hash, where the adapter has one.
+    pub(super) hash: u32,
+}
+
+impl PacketInfo {
+    /// What stands in the array before the library writes there.
+    pub(super) const NONE: Self = Self {
+        data: std::ptr::null(),
+        seconds: 0,
+        microseconds: 0,
+        captured: 0,
+        length: 0,
+        flags: 0,
+        hash: 0,
+    };
+}
+
+/// `pfring_stat`: received, dropped, and since 7.0 shunted. Later releases may append; there is room.
+pub(super) type Statistics = [u64; 8];
+
+/// The first release whose packet header is known to be laid out as above, as `RING_VERSION_NUM`.
+pub(super) const LEAST_VERSION: u32 = 0x06_05_00;
+/// The first release with bursts.
+pub(super) const BURST_VERSION: u32 = 0x08_00_00;
+
+/// `PF_RING_PROMISC`
+pub(super) const PROMISCUOUS: u32 = 1 << 3;
+/// `PF_RING_DO_NOT_PARSE`: nobody asked for parsed headers, which cost time where packets are copied.
+pub(super) const DO_NOT_PARSE: u32 = 1 << 9;
+/// `recv_only_mode` of `socket_mode`.
+pub(super) const RECEIVE_ONLY: c_int = 2;
+/// `MAX_CAPLEN`
+pub(super) const MOST_CAPTURED: u32 = 65_600;
+/// `PF_RING_ERROR_NOT_SUPPORTED`
+pub(super) const NOT_SUPPORTED: c_int = -7;
+
+/// What `PF_RING_ERROR_*` mean.
+pub(super) fn meaning(code: c_int) -> &'static str {
+    match code {
+        -1 => "it failed",
+        -2 => "an argument was refused",
+        -3 => "no packet is available",
+        -5 => "the configuration is wrong",
+        -6 => "the demo time is over; the module needs a licence",
+        NOT_SUPPORTED => "this module does not have it",
+        -8 => "library and kernel module are of different releases",
+        -9 => "the adapter is not known to it",
+        -10 => "not enough memory",
+        -11 => "the ring is in the wrong state",
+        -12 => "the ring is not enabled",
+        _ => "it failed for a reason unknown here",
+    }
+}
+
+function_table! {
+    /// Functions of `pfring.h`.
+    struct Functions;
+    required {
+        pfring_open: unsafe extern "C" fn(*const c_char, u32, u32) -> *mut Pfring,
+        pfring_close: unsafe extern "C" fn(*mut Pfring),
+        pfring_version_noring: unsafe extern "C" fn(*mut u32),
+        pfring_set_socket_mode: unsafe extern "C" fn(*mut Pfring, c_int) -> c_int,
+        pfring_set_direction: unsafe extern "C" fn(*mut Pfring, c_int) -> c_int,
+        pfring_set_poll_watermark: unsafe extern "C" fn(*mut Pfring, u16) -> c_int,
+        pfring_enable_ring: unsafe extern "C" fn(*mut Pfring) -> c_int,
+        pfring_poll: unsafe extern "C" fn(*mut Pfring, c_uint) -> c_int,
+        pfring_recv: unsafe extern "C" fn(*mut Pfring, *mut *mut u8, c_uint, *mut PacketHeader, u8) -> c_int,
+        pfring_stats: unsafe extern "C" fn(*mut Pfring, *mut Statistics) -> c_int,
+    }
+    optional {
+        pfring_recv_burst: unsafe extern "C" fn(*mut Pfring, *mut PacketInfo, u8, u8) -> c_int,
+        pfring_get_num_queued_pkts: unsafe extern "C" fn(*mut Pfring) -> u32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PacketHeader, PacketInfo};
+    use std::mem::{offset_of, size_of};
+
+    #[test]
+    fn the_fields_used_lie_where_every_release_has_them() {
+        assert_eq!((offset_of!(PacketHeader, captured), offset_of!(PacketHeader, length)), (16, 20));
+        assert_eq!((offset_of!(PacketHeader, time_ns), offset_of!(PacketHeader, is_received)), (24, 36));
+        assert!(size_of::<PacketHeader>() >= 1024);
+        assert_eq!((offset_of!(PacketInfo, captured), size_of::<PacketInfo>()), (24, 40));
+    }
+}

@@ -1,0 +1,353 @@
+//! An open ring: the packets of one call or one round of calls at a time.
+
+use std::ffi::{c_int, c_uint};
+use std::io;
+use std::ptr::{self, NonNull};
+use std::time::Duration;
+
+use super::abi::{
+    DO_NOT_PARSE, MOST_CAPTURED, NOT_SUPPORTED, PROMISCUOUS, PacketHeader, PacketInfo, Pfring, RECEIVE_ONLY,
+    meaning,
+};
+use super::{PfRing, Reading, RingOptions, Version};
+use crate::error::{Result, SysError};
+use crate::library_call::{broken, by_errno, c_string, forget_errno, milliseconds};
+use crate::packet::{Frame, PacketType};
+
+/// Packets copied in one round: enough to spread a round's cost, few enough to stay in the first-level cache.
+const COPIES: usize = 64;
+
+/// An open device.
+#[derive(Debug)]
+pub struct Ring {
+    handle: NonNull<Pfring>,
+    device: String,
+    reading: Reading,
+    /// Octets captured of each packet, and of each buffer.
+    room: usize,
+    header: Box<PacketHeader>,
+    buffers: Box<[u8]>,
+    infos: Box<[PacketInfo]>,
+    packets: Box<[Packet]>,
+    /// How many of `packets` there are.
+    count: usize,
+    /// What ended a round after it had packets.
+    failure: Option<SysError>,
+    // Dropped last: the library has to be open while the handle is.
+    api: PfRing,
+}
+
+/// What is known of a packet.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    /// Where it lies, unless it was copied.
+    data: *const u8,
+    captured: usize,
+    length: u32,
+    time_ns: u64,
+    packet_type: PacketType,
+}
+
+/// What a ring has counted since it was opened (`pfring_stat`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Packets given to the reader.
+    pub received: u64,
+    /// Packets that the ring had no room for.
+    pub dropped: u64,
+    /// Packets that the adapter passed by on its own, where it does that.
+    pub shunted: u64,
+    /// Packets that wait in the ring, about; `None` where the library cannot say.
+    pub queued: Option<u32>,
+}
+
+impl Ring {
+    pub(super) fn open(api: PfRing, options: &RingOptions<'_>) -> Result<Self> {
+        let name = c_string("a device's name", options.device)?;
+        let captured = options.captured.clamp(1, MOST_CAPTURED);
+        let flags = DO_NOT_PARSE | if options.promiscuous { PROMISCUOUS } else { 0 };
+        forget_errno();
+        // SAFETY: a C string that outlives the call.
+        let handle = unsafe { (api.functions.pfring_open)(name.as_ptr(), captured, flags) };
+        let Some(handle) = NonNull::new(handle) else {
+            return Err(by_errno(api.library.name(), || format!("pfring_open({})", options.device)));
+        };
+        let room = captured as usize;
+        let (copies, infos) = match options.reading {
+            Reading::Copied => (COPIES, 0),
+            Reading::InPlace => (0, 0),
+            Reading::Bursts(most) => (0, usize::from(most.max(1))),
+        };
+        let none =
+            Packet { data: ptr::null(), captured: 0, length: 0, time_ns: 0, packet_type: PacketType::Host };
+        let ring = Self {
+            handle,
+            device: options.device.into(),
+            reading: options.reading,
+            room,
+            header: Box::new(PacketHeader::NONE),
+            buffers: vec![0; copies * room].into(),
+            infos: vec![PacketInfo::NONE; infos].into(),
+            packets: vec![none; copies.max(infos).max(1)].into(),
+            count: 0,
+            failure: None,
+            api,
+        };
+        ring.enable(options)?;
+        Ok(ring)
+    }
+
+    fn enable(&self, options: &RingOptions<'_>) -> Result<()> {
+        let (functions, handle) = (&self.api.functions, self.handle.as_ptr());
+        // SAFETY: here and below, an open handle and plain numbers.
+        match unsafe { (functions.pfring_set_socket_mode)(handle, RECEIVE_ONLY) } {
+            // It spares resources for sending; modules without it can receive.
+            0 | NOT_SUPPORTED => {}
+            code => return Err(self.failed("pfring_set_socket_mode", code)),
+        }
+        // SAFETY: as above.
+        self.done("pfring_set_direction", unsafe {
+            (functions.pfring_set_direction)(handle, options.way as c_int)
+        })?;
+        if let Some(packets) = options.watermark {
+            // SAFETY: as above.
+            let code = unsafe { (functions.pfring_set_poll_watermark)(handle, packets) };
+            self.done("pfring_set_poll_watermark", code)?;
+        }
+        // SAFETY: as above.
+        self.done("pfring_enable_ring", unsafe { (functions.pfring_enable_ring)(handle) })
+    }
+
+    /// The library's release.
+    pub fn version(&self) -> Version {
+        self.api.version
+    }
+
+    /// Lets go of the packets at hand and takes the next; whether there are any. Does not wait.
+    ///
+    /// # Errors
+    /// The library reports one, or gives what it cannot have.
+    #[inline]
+    pub fn fetch(&mut self) -> Result<bool> {
+        self.count = 0;
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        match self.reading {
+            Reading::Copied => self.copy(),
+            Reading::InPlace => self.point(),
+            Reading::Bursts(_) => self.burst(),
+        }
+    }
+
+    /// Waits for packets at most about `timeout` and takes them. Returns early, and without any, on a signal.
+    ///
+    /// # Errors
+    /// As [`Self::fetch`], and where waiting fails.
+    pub fn fetch_within(&mut self, timeout: Duration) -> Result<bool> {
+        self.count = 0;
+        forget_errno();
+        // SAFETY: an open handle.
+        let code = unsafe {
+            (self.api.functions.pfring_poll)(self.handle.as_ptr(), milliseconds(timeout) as c_uint)
+        };
+        if code < 0 {
+            let reason = io::Error::last_os_error();
+            return match reason.raw_os_error() {
+                Some(libc::EINTR) => Ok(false),
+                Some(errno) if code == -1 && errno != 0 => {
+                    Err(SysError::Call { what: format!("pfring_poll({})", self.device), source: reason })
+                }
+                _ => Err(self.failed("pfring_poll", code)),
+            };
+        }
+        self.fetch()
+    }
+
+    /// The packets at hand, until the next are taken.
+    #[inline]
+    pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        self.packets[..self.count].iter().enumerate().map(|(number, packet)| {
+            let data = match self.reading {
+                Reading::Copied => &self.buffers[number * self.room..][..packet.captured],
+                // SAFETY: the library gave this packet with its length, not null; the module keeps it as it is until its
+                // next call (`can_lend`), which takes `&mut self`.
+                _ => unsafe { std::slice::from_raw_parts(packet.data, packet.captured) },
+            };
+            Frame {
+                data,
+                wire_length: packet.length,
+                time_ns: packet.time_ns,
+                vlan: None,
+                packet_type: packet.packet_type,
+                hash: None,
+                status: 0,
+            }
+        })
+    }
+
+    /// What it has counted.
+    ///
+    /// # Errors
+    /// The library refuses to tell.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let functions = &self.api.functions;
+        let mut counts = super::abi::Statistics::default();
+        // SAFETY: an open handle, and room for more than it writes.
+        let code = unsafe { (functions.pfring_stats)(self.handle.as_ptr(), &raw mut counts) };
+        self.done("pfring_stats", code)?;
+        let [received, dropped, shunted, ..] = counts;
+        // SAFETY: an open handle.
+        let queued =
+            functions.pfring_get_num_queued_pkts.map(|queued| unsafe { queued(self.handle.as_ptr()) });
+        Ok(Statistics { received, dropped, shunted, queued })
+    }
+
+    fn copy(&mut self) -> Result<bool> {
+        while self.count < COPIES {
+            let place = self.buffers[self.count * self.room..][..self.room].as_mut_ptr();
+            let (code, _) = self.receive(place, self.room as c_uint);
+            if code == 0 {
+                break;
+            }
+            if code < 0 {
+                let failure = self.failed("pfring_recv", code);
+                if self.count == 0 {
+                    return Err(failure);
+                }
+                // The packets before it first.
+                self.failure = Some(failure);
+                break;
+            }
+            // A packet longer than its buffer was cut (`pfring_recv`).
+            let captured = (self.header.captured as usize).min(self.room);
+            self.keep(ptr::null(), captured);
+        }
+        Ok(self.count > 0)
+    }
+
+    fn point(&mut self) -> Result<bool> {
+        let (code, data) = self.receive(ptr::null_mut(), 0);
+        if code < 0 {
+            return Err(self.failed("pfring_recv", code));
+        }
+        if code == 0 {
+            return Ok(false);
+        }
+        let captured = self.header.captured as usize;
+        if data.is_null() || captured > self.room {
+            return Err(self.misread("pfring_recv", captured));
+        }
+        self.keep(data, captured);
+        Ok(true)
+    }
+
+    fn burst(&mut self) -> Result<bool> {
+        let Some(receive) = self.api.functions.pfring_recv_burst else { return Ok(false) };
+        let most = self.infos.len();
+        // SAFETY: an open, enabled handle, and room for as many packets as are said, at most 255. The packets given before
+        // are released by this; no borrow of them is left, since they borrow `self`.
+        let code = unsafe { receive(self.handle.as_ptr(), self.infos.as_mut_ptr(), most as u8, 0) };
+        let Ok(count) = usize::try_from(code) else {
+            return Err(self.failed("pfring_recv_burst", code));
+        };
+        if count > most {
+            let reason = format!("it gave {count} packets where {most} were asked for");
+            return Err(self.broken("pfring_recv_burst", &reason));
+        }
+        for number in 0..count {
+            let info = self.infos[number];
+            let captured = usize::from(info.captured);
+            if info.data.is_null() || captured > self.room {
+                self.count = 0;
+                return Err(self.misread("pfring_recv_burst", captured));
+            }
+            self.packets[number] = Packet {
+                data: info.data,
+                captured,
+                length: info.length.into(),
+                time_ns: nanoseconds(info.seconds, info.microseconds),
+                packet_type: PacketType::Host,
+            };
+            self.count = number + 1;
+        }
+        Ok(count > 0)
+    }
+
+    /// `pfring_recv` without waiting; where the packet lies beside its answer.
+    #[inline]
+    fn receive(&mut self, place: *mut u8, room: c_uint) -> (c_int, *const u8) {
+        // Modules leave out what they do not know.
+        self.header.seconds = 0;
+        self.header.microseconds = 0;
+        self.header.time_ns = 0;
+        self.header.is_received = 1;
+        let mut data = place;
+        // SAFETY: an open, enabled handle; `room` octets at `place`, or neither; a header with room for every release's.
+        // The packet given before is released by this; no borrow of it is left, since they borrow `self`.
+        let code = unsafe {
+            (self.api.functions.pfring_recv)(
+                self.handle.as_ptr(),
+                &raw mut data,
+                room,
+                &raw mut *self.header,
+                0,
+            )
+        };
+        (code, data)
+    }
+
+    /// Notes the packet whose header was just written.
+    #[inline]
+    fn keep(&mut self, data: *const u8, captured: usize) {
+        let header = &self.header;
+        self.packets[self.count] = Packet {
+            data,
+            captured,
+            length: header.length,
+            time_ns: match header.time_ns {
+                0 => nanoseconds(header.seconds, header.microseconds),
+                time => time,
+            },
+            packet_type: if header.is_received == 0 { PacketType::Outgoing } else { PacketType::Host },
+        };
+        self.count += 1;
+    }
+
+    fn done(&self, call: &str, code: c_int) -> Result<()> {
+        if code < 0 { Err(self.failed(call, code)) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn failed(&self, call: &str, code: c_int) -> SysError {
+        self.broken(call, &format!("{} ({code})", meaning(code)))
+    }
+
+    #[cold]
+    fn misread(&self, call: &str, octets: usize) -> SysError {
+        let most = self.room;
+        self.broken(
+            call,
+            &format!("it gave a packet of {octets} octets, without data or beyond the {most} asked for"),
+        )
+    }
+
+    #[cold]
+    fn broken(&self, call: &str, reason: &str) -> SysError {
+        broken(self.api.library.name(), &format!("{call}({})", self.device), reason)
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: an open handle, closed here and nowhere else.
+        unsafe { (self.api.functions.pfring_close)(self.handle.as_ptr()) };
+    }
+}
+
+fn nanoseconds(seconds: i64, microseconds: i64) -> u64 {
+    let time = seconds.checked_mul(1_000_000_000).zip(microseconds.checked_mul(1_000));
+    time.and_then(|(seconds, rest)| seconds.checked_add(rest))
+        .and_then(|time| time.try_into().ok())
+        .unwrap_or(0)
+}
