@@ -1,6 +1,6 @@
 //! The table of capture methods.
 
-use crate::backends::{dpdk, packet_v1, packet_v2, packet_v3, pf_ring, recv, recvmmsg, xdp_count};
+use crate::backends::{dpdk, nfb, packet_v1, packet_v2, packet_v3, pf_ring, recv, recvmmsg, xdp_count};
 use crate::capture::Capture;
 use crate::error::{CaptureError, Result};
 use crate::options::{CaptureOptions, Interface};
@@ -118,6 +118,7 @@ methods! {
     xdp_count::XdpCount,
     dpdk::Dpdk,
     pf_ring::PfRingSocket,
+    nfb::NfbCard,
 }
 
 /// The method that `spec` names, when it knows all that is said about it.

@@ -13,6 +13,7 @@ mod error;
 pub mod host;
 pub mod library;
 mod library_call;
+pub mod nfb;
 pub mod packet;
 pub mod pf_ring;
 

@@ -1,0 +1,181 @@
+//! `nfb`: CESNET's NFB cards through libnfb, a burst at a time, where the card wrote it.
+
+use std::time::Duration;
+
+use capbench_sys::nfb::{BURST, Burst, Card, Nfb};
+use capbench_sys::packet::Frame;
+
+use super::vendor::{self, LIBRARY, Reader, Source};
+use crate::capture::{Batch, Capture, Running};
+use crate::counters::{Counters, Loss, LossPlace};
+use crate::error::Result;
+use crate::methods::{Argument, CapturePoint, Method, SettingInfo};
+use crate::options::{CaptureOptions, Interface, SnapLength, number_of};
+use crate::spec::MethodSpec;
+use crate::wait::WaitCounts;
+
+/// The row of the table.
+pub static METHOD: Method = Method {
+    name: "nfb",
+    summary: "NFB cards through CESNET's libnfb: bursts read where the card's DMA wrote them",
+    privilege: "access to the card's device node",
+    options: &["--snaplen", "--spin"],
+    argument: Some(Argument {
+        placeholder: "DEVICE",
+        summary: "the card's device node or number [/dev/nfb0]",
+        required: false,
+    }),
+    settings: &[
+        SettingInfo {
+            name: "queue",
+            value: Some("N"),
+            optional: false,
+            summary: "one receive queue instead of all as one source",
+        },
+        SettingInfo {
+            name: "header-time",
+            value: None,
+            optional: false,
+            summary: "times from the firmware's packet header, where it has them at octet 4",
+        },
+        LIBRARY,
+    ],
+    variants: &[],
+    in_default: false,
+    untested: Some("untested on hardware: no NFB card was at hand; tested against a stand-in for libnfb"),
+    capture_point: CapturePoint::stack,
+    check: |spec, _, options| {
+        vendor::only_received("nfb", options)?;
+        queue(spec).map(drop)
+    },
+    supported: |spec| vendor::supported(spec, &LIBRARIES, Nfb::load),
+};
+
+/// The one that programs link to, and the one that developers have beside it.
+const LIBRARIES: [&str; 2] = ["libnfb.so.6", "libnfb.so"];
+/// The first card's node.
+const DEVICE: &str = "/dev/nfb0";
+const HEADER_TIME: &str = "header-time";
+
+fn queue(spec: &MethodSpec) -> Result<Option<u32>> {
+    number_of(spec, "queue", 0, 65_535)
+}
+
+/// An NFB card. The kernel's interfaces play no part: it captures from its own ports.
+#[derive(Debug)]
+pub struct NfbCard {
+    reader: Reader<Card>,
+    snap: SnapLength,
+    running: Running,
+}
+
+impl NfbCard {
+    /// Opens it. It is used on the calling thread only.
+    ///
+    /// # Errors
+    /// The library or the device is not there, or refuses a step.
+    pub fn open(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) -> Result<Self> {
+        vendor::only_received(METHOD.name, options)?;
+        let device = spec.argument().unwrap_or(DEVICE);
+        let header_time = spec.has(HEADER_TIME);
+        let library = vendor::load(spec, &LIBRARIES, Nfb::load)?;
+        let card = library.open(device, queue(spec)?, header_time).map_err(|source| {
+            vendor::not_opened(
+                spec,
+                device,
+                &source,
+                "is the driver loaded, and may this user open the device?",
+            )
+        })?;
+        let queues: Vec<_> = card.queues().map(|number| number.to_string()).collect();
+        let waiting =
+            if card.can_poll() { "waits by ndp_rx_poll" } else { "looks every 100 us: no ndp_rx_poll" };
+        let (engine, geometry) = (
+            format!("libnfb on {device}"),
+            format!("receive queues {}, bursts of up to {BURST}, {waiting}", queues.join(", ")),
+        );
+        Ok(Self {
+            reader: Reader::new(card, METHOD.name, device, options),
+            snap: options.snap_length,
+            running: Running {
+                method: METHOD.name,
+                engine,
+                geometry,
+                time_source: if header_time { "the card's firmware (packet header)" } else { "none" },
+                vlan_metadata: false,
+                shortfall: None,
+                filtered: false,
+            },
+        })
+    }
+}
+
+impl Source for Card {
+    #[inline]
+    fn fetch(&mut self) -> capbench_sys::Result<bool> {
+        Self::fetch(self)
+    }
+
+    fn fetch_within(&mut self, timeout: Duration) -> capbench_sys::Result<bool> {
+        Self::fetch_within(self, timeout)
+    }
+}
+
+impl Capture for NfbCard {
+    type Batch<'a> = Received<'a>;
+
+    #[inline]
+    fn next_batch(&mut self, timeout: Duration) -> Result<Option<Received<'_>>> {
+        let snap = self.snap;
+        let found = self.reader.next(timeout)?;
+        Ok(found.then(|| Received { burst: self.reader.source.burst(), snap }))
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        let counts = self.reader.source.counts().map_err(|error| self.reader.fail(error))?;
+        let mut raw = Vec::new();
+        for (number, counts) in &counts {
+            let Some(counts) = counts else { continue };
+            raw.push((format!("queue {number} received"), counts.received));
+            raw.push((format!("queue {number} discarded"), counts.discarded));
+        }
+        let sum = |of: fn(capbench_sys::nfb::QueueCounts) -> u64| -> Option<u64> {
+            counts.iter().map(|(_, counts)| counts.map(of)).sum()
+        };
+        let discarded = sum(|counts| counts.discarded);
+        Ok(Counters {
+            accepted: sum(|counts| counts.received + counts.discarded),
+            losses: vec![Loss {
+                place: LossPlace::Ring,
+                count: discarded,
+                source: match discarded {
+                    Some(_) => "the card's DMA controllers: discarded".into(),
+                    None => "the firmware describes no counters for every queue".into(),
+                },
+            }],
+            raw,
+        })
+    }
+
+    fn waits(&self) -> WaitCounts {
+        self.reader.waits()
+    }
+
+    fn running(&self) -> &Running {
+        &self.running
+    }
+}
+
+/// A burst, where the card wrote it. Dropping it gives it back to the card.
+#[derive(Debug)]
+pub struct Received<'a> {
+    burst: Burst<'a>,
+    snap: SnapLength,
+}
+
+impl Batch for Received<'_> {
+    #[inline]
+    fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        self.burst.frames().map(|frame| vendor::cut(frame, self.snap))
+    }
+}

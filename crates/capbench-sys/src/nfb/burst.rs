@@ -1,0 +1,83 @@
+//! The packets of one burst, from get to put.
+
+use super::Card;
+use super::abi::NdpPacket;
+use crate::packet::{Frame, PacketType};
+
+/// Packets of one queue, where the card wrote them. Dropping it gives them back, all at once.
+#[derive(Debug)]
+pub struct Burst<'c> {
+    card: &'c mut Card,
+}
+
+impl<'c> Burst<'c> {
+    pub(super) fn new(card: &'c mut Card) -> Self {
+        Self { card }
+    }
+
+    /// The packets in the order in which they arrived.
+    #[inline]
+    pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        let card = &*self.card;
+        let count = card.held.map_or(0, |held| held.count);
+        card.packets[..count].iter().map(|packet| {
+            let length = packet.data_length as usize;
+            // SAFETY: the library gave this packet with its length, not null (`fetch`); it stays as it is until the burst
+            // is put, which happens when `self` is dropped.
+            let data = unsafe { std::slice::from_raw_parts(packet.data, length) };
+            Frame {
+                data,
+                wire_length: packet.data_length,
+                time_ns: if card.header_time { header_time(packet) } else { 0 },
+                vlan: None,
+                packet_type: PacketType::Host,
+                hash: None,
+                status: packet.flags.into(),
+            }
+        })
+    }
+}
+
+impl Drop for Burst<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.card.put();
+    }
+}
+
+/// The time in a firmware header: nanoseconds at octet 4 and seconds at octet 8, 32 bits each, little-endian. 0 where the
+/// header is shorter.
+#[inline]
+fn header_time(packet: &NdpPacket) -> u64 {
+    const END: usize = 12;
+    if packet.header.is_null() || usize::from(packet.header_length) < END {
+        return 0;
+    }
+    // SAFETY: the library gave this header with its length, which is at least this; it lives as long as the packet.
+    let header = unsafe { std::slice::from_raw_parts(packet.header, END) };
+    let word = |at: usize| {
+        u64::from(u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]))
+    };
+    word(8) * 1_000_000_000 + word(4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NdpPacket, header_time};
+    use std::mem::{offset_of, size_of};
+
+    #[test]
+    fn a_packet_is_laid_out_as_in_the_header() {
+        assert_eq!((offset_of!(NdpPacket, data_length), offset_of!(NdpPacket, header_length)), (16, 20));
+        assert_eq!((offset_of!(NdpPacket, flags), size_of::<NdpPacket>()), (22, 24));
+    }
+
+    #[test]
+    fn times_are_read_only_from_headers_that_have_them() {
+        let header = [9, 9, 9, 9, 5, 0, 0, 0, 2, 0, 0, 0];
+        let packet = NdpPacket { header: header.as_ptr(), header_length: 12, ..NdpPacket::NONE };
+        assert_eq!(header_time(&packet), 2_000_000_005);
+        assert_eq!(header_time(&NdpPacket { header_length: 11, ..packet }), 0);
+        assert_eq!(header_time(&NdpPacket::NONE), 0);
+    }
+}
