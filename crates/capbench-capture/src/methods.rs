@@ -1,6 +1,8 @@
 //! The table of capture methods.
 
-use crate::backends::{dpdk, nfb, packet_v1, packet_v2, packet_v3, pf_ring, recv, recvmmsg, xdp_count};
+use crate::backends::{
+    dpdk, nfb, packet_v1, packet_v2, packet_v3, pf_ring, recv, recvmmsg, szedata2, xdp_count,
+};
 use crate::capture::Capture;
 use crate::error::{CaptureError, Result};
 use crate::options::{CaptureOptions, Interface};
@@ -119,6 +121,7 @@ methods! {
     dpdk::Dpdk,
     pf_ring::PfRingSocket,
     nfb::NfbCard,
+    szedata2::Szedata2,
 }
 
 /// The method that `spec` names, when it knows all that is said about it.

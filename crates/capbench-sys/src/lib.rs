@@ -16,5 +16,6 @@ mod library_call;
 pub mod nfb;
 pub mod packet;
 pub mod pf_ring;
+pub mod szedata2;
 
 pub use error::{Result, SysError};

@@ -11,5 +11,6 @@ pub mod pf_ring;
 pub mod recv;
 pub mod recvmmsg;
 mod socket_setup;
+pub mod szedata2;
 mod vendor;
 pub mod xdp_count;

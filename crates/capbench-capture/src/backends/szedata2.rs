@@ -1,0 +1,140 @@
+//! `szedata2`: CESNET's COMBO cards through libsze2, a packet at a time, in the card's own ring.
+
+use std::time::Duration;
+
+use capbench_sys::packet::Frame;
+use capbench_sys::szedata2::{Card, Sze2};
+
+use super::vendor::{self, LIBRARY, Reader, Source};
+use crate::capture::{Batch, Capture, Running};
+use crate::counters::{Counters, Loss, LossPlace};
+use crate::error::Result;
+use crate::methods::{Argument, CapturePoint, Method};
+use crate::options::{CaptureOptions, Interface, SnapLength};
+use crate::spec::MethodSpec;
+use crate::wait::WaitCounts;
+
+/// The row of the table.
+pub static METHOD: Method = Method {
+    name: "szedata2",
+    summary: "COMBO cards through CESNET's libsze2: read in the card's DMA ring, packet by packet",
+    privilege: "access to the card's device node",
+    options: &["--snaplen", "--spin"],
+    argument: Some(Argument {
+        placeholder: "DEVICE",
+        summary: "the card's device node [/dev/szedataII0]",
+        required: false,
+    }),
+    settings: &[LIBRARY],
+    variants: &[],
+    in_default: false,
+    untested: Some("untested on hardware: no COMBO card was at hand; tested against a stand-in for libsze2"),
+    capture_point: CapturePoint::stack,
+    check: |_, _, options| vendor::only_received("szedata2", options),
+    supported: |spec| vendor::supported(spec, &LIBRARIES, Sze2::load),
+};
+
+const LIBRARIES: [&str; 1] = ["libsze2.so"];
+/// The first card's node.
+const DEVICE: &str = "/dev/szedataII0";
+
+/// A COMBO card. The kernel's interfaces play no part: it captures from its own ports.
+#[derive(Debug)]
+pub struct Szedata2 {
+    reader: Reader<Card>,
+    snap: SnapLength,
+    packets: u64,
+    running: Running,
+}
+
+impl Szedata2 {
+    /// Opens it. It is used on the calling thread only.
+    ///
+    /// # Errors
+    /// The library or the device is not there, or refuses a step.
+    pub fn open(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) -> Result<Self> {
+        vendor::only_received(METHOD.name, options)?;
+        let device = spec.argument().unwrap_or(DEVICE);
+        let card = vendor::load(spec, &LIBRARIES, Sze2::load)?.open(device).map_err(|source| {
+            vendor::not_opened(
+                spec,
+                device,
+                &source,
+                "is the driver loaded, and may this user open the device?",
+            )
+        })?;
+        let channels = card.channels();
+        Ok(Self {
+            reader: Reader::new(card, METHOD.name, device, options),
+            snap: options.snap_length,
+            packets: 0,
+            running: Running {
+                method: METHOD.name,
+                engine: format!("libsze2 on {device}"),
+                geometry: format!("receive channels {channels:#x}, a packet per call"),
+                time_source: "none",
+                vlan_metadata: false,
+                shortfall: None,
+                filtered: false,
+            },
+        })
+    }
+}
+
+impl Source for Card {
+    #[inline]
+    fn fetch(&mut self) -> capbench_sys::Result<bool> {
+        Self::fetch(self)
+    }
+
+    fn fetch_within(&mut self, timeout: Duration) -> capbench_sys::Result<bool> {
+        Self::fetch_within(self, timeout)
+    }
+}
+
+impl Capture for Szedata2 {
+    type Batch<'a> = Received<'a>;
+
+    #[inline]
+    fn next_batch(&mut self, timeout: Duration) -> Result<Option<Received<'_>>> {
+        if !self.reader.next(timeout)? {
+            return Ok(None);
+        }
+        self.packets += 1;
+        Ok(Some(Received { card: &self.reader.source, snap: self.snap }))
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        Ok(Counters {
+            accepted: None,
+            losses: vec![Loss {
+                place: LossPlace::Ring,
+                count: None,
+                source: "libsze2 tells no counter; the card's tools do (ibufctl, rxdmactl)".into(),
+            }],
+            raw: vec![("packets read".into(), self.packets)],
+        })
+    }
+
+    fn waits(&self) -> WaitCounts {
+        self.reader.waits()
+    }
+
+    fn running(&self) -> &Running {
+        &self.running
+    }
+}
+
+/// The packet at hand, in the card's ring.
+#[derive(Debug)]
+pub struct Received<'a> {
+    card: &'a Card,
+    snap: SnapLength,
+}
+
+impl Batch for Received<'_> {
+    #[inline]
+    fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        self.card.frame().map(|frame| vendor::cut(frame, self.snap)).into_iter()
+    }
+}
