@@ -138,6 +138,8 @@ fn an_error_comes_after_the_packets_before_it() {
         let error = fails("frames 9 burst 4 fail_at 5 fail -11", reading, 5);
         assert!(error.contains("wrong state (-11)"), "{reading:?}: {error}");
     }
+    // One that the library would not repeat.
+    assert!(fails("frames 9 fail_at 5 fail -11 fail_once 1", READINGS[0], 5).contains("(-11)"));
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! The receiving loops allocate nothing per frame: an allocator counts what the receiving thread asks for, on heap rings
 //! and, as root, with every method on a veth pair. A counting allocator is unsafe code, so the test is in this crate.
 
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../../capbench-capture/tests/stand_ins/mod.rs"]
+mod stand_ins;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
@@ -20,6 +24,7 @@ use capbench_traffic::{
     FrameLayout, FramePlan, FrameSize, Limits, Mtu, Recogniser, Schedule, SendJob, Sizes, StreamId,
     TransmitConfig, TrialId,
 };
+use stand_ins::StandIn;
 
 thread_local! {
     /// Allocations of this thread. A constant initial value, so that touching it allocates nothing itself.
@@ -106,9 +111,30 @@ fn heap_rings_are_read_without_allocating() {
     assert_eq!(allocations() - before, 0);
 }
 
+#[test]
+fn vendors_libraries_are_read_without_allocating() {
+    for (library, method) in
+        [("pf_ring", "pf-ring:"), ("pf_ring", "pf-ring:zc:"), ("nfb", "nfb:"), ("szedata2", "szedata2:")]
+    {
+        let stand_in = StandIn::build(library, &[]);
+        let device = stand_in.device("frames 100");
+        let zero_copy = if method.ends_with("zc:") { "+zero-copy" } else { "" };
+        let spec = stand_in.spec(&format!("{method}{}{zero_copy}", device.path));
+        let (read, allocated) = open_with(
+            &spec,
+            &stand_ins::interface(),
+            &CaptureOptions::default(),
+            Loop { after_open: || {}, frames: 100 },
+        )
+        .unwrap();
+        assert_eq!((read, allocated), (100, 0), "{spec}");
+    }
+}
+
 /// Takes frames and says how many allocations that took.
 struct Loop<F> {
     after_open: F,
+    frames: u64,
 }
 
 impl<F: FnOnce()> Visitor for Loop<F> {
@@ -119,7 +145,7 @@ impl<F: FnOnce()> Visitor for Loop<F> {
         (self.after_open)();
         let started = Instant::now();
         let before = allocations();
-        while verifier.arrivals().read < FRAMES && started.elapsed() < Duration::from_secs(20) {
+        while verifier.arrivals().read < self.frames && started.elapsed() < Duration::from_secs(20) {
             let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() else { continue };
             for frame in batch.frames() {
                 consume(&mut verifier, &mut work, &frame);
@@ -148,7 +174,14 @@ fn root_no_method_allocates_while_it_receives() {
             });
         };
         let outcome = receive
-            .run(|| open_with(&MethodSpec::plain(row.name), &interface, &options, Loop { after_open }))
+            .run(|| {
+                open_with(
+                    &MethodSpec::plain(row.name),
+                    &interface,
+                    &options,
+                    Loop { after_open, frames: FRAMES },
+                )
+            })
             .unwrap();
         assert_eq!(outcome.unwrap(), (FRAMES, 0), "{}", row.name);
     }

@@ -1,18 +1,24 @@
 //! Stand-ins for vendors' libraries: C of our own, built by `cc` against the public interfaces, with a scripted device
 //! behind it that notes every call.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Batch, Capture, Interface, MethodSpec, PacketType};
 
+/// Where the sources are, from every crate of the workspace.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../capbench-capture/tests/stand_ins");
 /// Longer than any of this takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 static FOLDERS: AtomicU32 = AtomicU32::new(0);
+/// What was compiled already, by source and macros.
+static COMPILED: Mutex<BTreeMap<(String, String), Vec<u8>>> = Mutex::new(BTreeMap::new());
 
 /// A library of a test's own: a file that no other test has open, so that it is loaded and unloaded for this test.
 pub struct StandIn {
@@ -26,16 +32,13 @@ impl StandIn {
         let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("capbench-{name}-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_ins").join(format!("{name}.c"));
         let library = folder.join("library.so");
-        let compiled = Command::new("cc")
-            .args(["-std=gnu11", "-Wall", "-O1", "-shared", "-fPIC", "-o"])
-            .arg(&library)
-            .args(defines.iter().map(|define| format!("-D{define}")))
-            .arg(&source)
-            .status()
-            .expect("a C compiler, cc");
-        assert!(compiled.success(), "{}", source.display());
+        let mut compiled = COMPILED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let content = compiled.entry((name.into(), defines.join(" "))).or_insert_with(|| {
+            compile(name, defines, &library);
+            fs::read(&library).unwrap()
+        });
+        fs::write(&library, content).unwrap();
         Self { folder, library }
     }
 
@@ -61,6 +64,18 @@ impl Drop for StandIn {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+fn compile(name: &str, defines: &[&str], library: &Path) {
+    let source = Path::new(SOURCES).join(format!("{name}.c"));
+    let compiled = Command::new("cc")
+        .args(["-std=gnu11", "-Wall", "-Werror", "-O1", "-shared", "-fPIC", "-o"])
+        .arg(library)
+        .args(defines.iter().map(|define| format!("-D{define}")))
+        .arg(&source)
+        .status()
+        .expect("a C compiler, cc");
+    assert!(compiled.success(), "{}", source.display());
 }
 
 /// A scripted device.

@@ -1,7 +1,7 @@
 /* Stands in for libpfring: the calls of pfring.h that capbench makes. With a buffer a packet is copied, as far as the
  * buffer goes; without, it is valid until the next call and overwritten then. A prefix of the device up to the first
  * colon names the module. Keys: frames, open_errno, version, mode, direction, watermark, enable, late, poll, poll_errno,
- * fail_at, fail, cut_at (captured less), long_at (longer than the buffer), huge_at (claims more than captured), sent_at,
+ * fail_at, fail, fail_once, cut_at (captured less), long_at (longer than the buffer), huge_at (claims more than captured), sent_at,
  * null_at, no_stats, drop, burst, over. */
 
 #include <poll.h>
@@ -23,7 +23,7 @@ struct header {
 } __attribute__((packed));
 
 struct info { unsigned char *data; struct timeval ts; uint16_t captured, length; uint32_t flags, hash; };
-typedef struct { int is_open, is_enabled, is_ready; unsigned captured, next, read; } pfring;
+typedef struct { int is_open, is_enabled, is_ready, has_failed; unsigned captured, next, read; } pfring;
 
 static pfring ring;
 static unsigned char slots[64][2048];
@@ -112,8 +112,10 @@ int pfring_poll(pfring *given, unsigned timeout)
 /* Overwrites what was given before and makes the next packet; 0 or an error where there is none. */
 static int next_packet(unsigned slot)
 {
-	if (ring.is_ready && (long)ring.next == key("fail_at", -1))
+	if (ring.is_ready && (long)ring.next == key("fail_at", -1) && !(key("fail_once", 0) && ring.has_failed)) {
+		ring.has_failed = 1;
 		return (int)key("fail", -1);
+	}
 	if (!ring.is_ready || (long)ring.next >= key("frames", 0))
 		return 0;
 	fill_frame(slots[slot], ring.next);

@@ -1,13 +1,13 @@
 /* Stands in for libsze2: the calls of libsze2.h that capbench makes. A packet is valid until the next read or the close,
  * and is overwritten then. Keys: frames, late (nothing until polled), open_errno, subscribe, channels, start, poll,
- * poll_events, gone_after, short_at, huge_at. */
+ * poll_events, gone_after, short_at, short_to, huge_at. */
 
 #include <poll.h>
 #include <stdlib.h>
 
 #include "stand_in.h"
 
-struct szedata { int is_open, is_subscribed, is_started, is_ready; unsigned next, held; };
+struct szedata { int is_open, is_subscribed, is_started, is_ready; unsigned next, held, given; };
 
 int SZE2_RX_POLL_TIMEOUT = 50;
 static struct szedata card;
@@ -96,7 +96,8 @@ unsigned char *szedata_read_next(struct szedata *sze, unsigned int *length)
 	memcpy(area, &segment, 2);
 	memcpy(area + 2, &own, 2);
 	fill_frame(area + 16, number);
-	*length = number == key("short_at", -1) ? (unsigned)key("short_to", segment / 2u) : segment;
+	card.given = number == key("short_at", -1) ? (unsigned)key("short_to", segment / 2u) : segment;
+	*length = card.given;
 	return area;
 }
 
@@ -105,6 +106,8 @@ unsigned int szedata_decode_packet(unsigned char *contents, unsigned char **data
 {
 	uint16_t segment, own_size;
 	unsigned offset;
+	if (contents != area || !card.held || card.given < 4)
+		note("FAULT decode_packet: no packet with a whole header");
 	memcpy(&segment, contents, 2);
 	memcpy(&own_size, contents + 2, 2);
 	offset = (4u + own_size + 7u) & ~7u;
