@@ -126,11 +126,17 @@ fn counters_that_cannot_be_read_any_more_are_an_error() {
 
 #[test]
 fn times_come_from_the_header_when_asked_for() {
-    for (header, time) in [(12, 2_000_000_005), (8, 0)] {
+    for (header, setting, time) in [
+        (12, "", 0),
+        (12, "+header-time", 2_000_000_005),
+        (12, "+header-time=4", 2_000_000_005),
+        (12, "+header-time=0", 5_000_000_000),
+        (8, "+header-time", 0),
+    ] {
         let stand_in = StandIn::build("nfb", &[]);
         let device = stand_in.device(&format!("frames 2 header {header}"));
-        let mut capture = open_with(&stand_in, &device, "+header-time").unwrap();
-        assert!(take(&mut capture, 2).iter().all(|frame| frame.time_ns == time));
+        let mut capture = open_with(&stand_in, &device, setting).unwrap();
+        assert!(take(&mut capture, 2).iter().all(|frame| frame.time_ns == time), "{setting}");
     }
 }
 
@@ -209,6 +215,8 @@ fn what_is_no_libnfb_is_refused_before_anything_is_opened() {
 fn settings_and_options_that_cannot_be_are_refused() {
     let check = |spec: &str, options| (METHOD.check)(&spec.parse().unwrap(), &interface(), &options);
     assert!(check("nfb+queue=x", CaptureOptions::default()).unwrap_err().to_string().contains("no number"));
+    let error = check("nfb+header-time=x", CaptureOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("no number"), "{error}");
     let sent = CaptureOptions { direction: Direction::Out, ..CaptureOptions::default() };
     assert!(check("nfb", sent).unwrap_err().to_string().starts_with("--direction"));
 }

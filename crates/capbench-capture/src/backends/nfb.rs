@@ -18,7 +18,7 @@ use crate::wait::WaitCounts;
 pub static METHOD: Method = Method {
     name: "nfb",
     summary: "NFB cards through CESNET's libnfb: bursts read where the card's DMA wrote them",
-    privilege: "access to the card's device node",
+    privilege: "the device node",
     options: &["--snaplen", "--spin"],
     argument: Some(Argument {
         placeholder: "DEVICE",
@@ -33,10 +33,10 @@ pub static METHOD: Method = Method {
             summary: "one receive queue instead of all as one source",
         },
         SettingInfo {
-            name: "header-time",
-            value: None,
-            optional: false,
-            summary: "times from the firmware's packet header, where it has them at octet 4",
+            name: HEADER_TIME,
+            value: Some("OCTET"),
+            optional: true,
+            summary: "times from the firmware's packet headers, at this octet of them [4]",
         },
         LIBRARY,
     ],
@@ -46,6 +46,7 @@ pub static METHOD: Method = Method {
     capture_point: CapturePoint::stack,
     check: |spec, _, options| {
         vendor::only_received("nfb", options)?;
+        header_time(spec)?;
         queue(spec).map(drop)
     },
     supported: |spec| vendor::supported(spec, &LIBRARIES, Nfb::load),
@@ -59,6 +60,12 @@ const HEADER_TIME: &str = "header-time";
 
 fn queue(spec: &MethodSpec) -> Result<Option<u32>> {
     number_of(spec, "queue", 0, 65_535)
+}
+
+/// Where the time is in the firmware's headers, if it is asked for.
+fn header_time(spec: &MethodSpec) -> Result<Option<u16>> {
+    let octet = number_of(spec, HEADER_TIME, 0, 248)?.and_then(|octet| u16::try_from(octet).ok());
+    Ok(spec.has(HEADER_TIME).then(|| octet.unwrap_or(4)))
 }
 
 /// An NFB card. The kernel's interfaces play no part: it captures from its own ports.
@@ -77,7 +84,7 @@ impl NfbCard {
     pub fn open(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) -> Result<Self> {
         vendor::only_received(METHOD.name, options)?;
         let device = spec.argument().unwrap_or(DEVICE);
-        let header_time = spec.has(HEADER_TIME);
+        let header_time = header_time(spec)?;
         let library = vendor::load(spec, &LIBRARIES, Nfb::load)?;
         let card = library.open(device, queue(spec)?, header_time).map_err(|source| {
             vendor::not_opened(
@@ -101,7 +108,11 @@ impl NfbCard {
                 method: METHOD.name,
                 engine,
                 geometry,
-                time_source: if header_time { "the card's firmware (packet header)" } else { "none" },
+                time_source: if header_time.is_some() {
+                    "the card's firmware (packet header)"
+                } else {
+                    "none"
+                },
                 vlan_metadata: false,
                 shortfall: None,
                 filtered: false,

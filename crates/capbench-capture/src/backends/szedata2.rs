@@ -18,7 +18,7 @@ use crate::wait::WaitCounts;
 pub static METHOD: Method = Method {
     name: "szedata2",
     summary: "COMBO cards through CESNET's libsze2: read in the card's DMA ring, packet by packet",
-    privilege: "access to the card's device node",
+    privilege: "the device node",
     options: &["--snaplen", "--spin"],
     argument: Some(Argument {
         placeholder: "DEVICE",

@@ -52,6 +52,7 @@ pub(super) fn supported<L>(
 ) -> std::result::Result<(), String> {
     match load(spec, names, with) {
         Ok(_) => Ok(()),
+        Err(CaptureError::Library { source, .. }) if spec.has(LIBRARY.name) => Err(source.to_string()),
         Err(CaptureError::Library { source, .. }) => {
             Err(format!("{source}; install it, or write +library=PATH"))
         }

@@ -1,6 +1,6 @@
 //! The part of libnfb's public interface that is used: `nfb/nfb.h`, `nfb/ndp.h`, `netcope/rxqueue.h` and
-//! `netcope/dma_ctrl_ndp.h` and `_sze.h` of CESNET's ndk-sw, releases 6.16 (2022) to 6.31 (2026). Handles are the
-//! library's own.
+//! `netcope/dma_ctrl_ndp.h` and `_sze.h` of CESNET's ndk-sw, releases 6.17 (2023) to 6.31 (2026). The library cannot be
+//! asked for its release; its interface goes with the 6 in `libnfb.so.6`. Handles are the library's own.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -24,8 +24,7 @@ pub(super) struct NfbComponent {
     opaque: [u8; 0],
 }
 
-/// `struct ndp_packet` of release 6.17 and later. Earlier ones have one 32-bit header length where there are two fields
-/// now; on the little-endian machines that these cards run in, its lower half lies in the same place.
+/// `struct ndp_packet` of `nfb/ndp.h`, as it is since release 6.17, which added the flags.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct NdpPacket {

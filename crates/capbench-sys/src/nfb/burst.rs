@@ -28,7 +28,7 @@ impl<'c> Burst<'c> {
             Frame {
                 data,
                 wire_length: packet.data_length,
-                time_ns: if card.header_time { header_time(packet) } else { 0 },
+                time_ns: card.header_time.map_or(0, |at| header_time(packet, at)),
                 vlan: None,
                 packet_type: PacketType::Host,
                 hash: None,
@@ -45,20 +45,20 @@ impl Drop for Burst<'_> {
     }
 }
 
-/// The time in a firmware header: nanoseconds at octet 4 and seconds at octet 8, 32 bits each, little-endian. 0 where the
-/// header is shorter.
+/// The time in a firmware header: at octet `at`, nanoseconds and then seconds, 32 bits each, little-endian, as CESNET's
+/// tools read it. 0 where the header is shorter.
 #[inline]
-fn header_time(packet: &NdpPacket) -> u64 {
-    const END: usize = 12;
-    if packet.header.is_null() || usize::from(packet.header_length) < END {
+fn header_time(packet: &NdpPacket, at: u16) -> u64 {
+    let (at, length) = (usize::from(at), usize::from(packet.header_length));
+    if packet.header.is_null() || length < at + 8 {
         return 0;
     }
-    // SAFETY: the library gave this header with its length, which is at least this; it lives as long as the packet.
-    let header = unsafe { std::slice::from_raw_parts(packet.header, END) };
+    // SAFETY: the library gave this header with its length, not null; it lives as long as the packet.
+    let header = unsafe { std::slice::from_raw_parts(packet.header, length) };
     let word = |at: usize| {
         u64::from(u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]))
     };
-    word(8) * 1_000_000_000 + word(4)
+    word(at + 4) * 1_000_000_000 + word(at)
 }
 
 #[cfg(test)]
@@ -76,8 +76,8 @@ mod tests {
     fn times_are_read_only_from_headers_that_have_them() {
         let header = [9, 9, 9, 9, 5, 0, 0, 0, 2, 0, 0, 0];
         let packet = NdpPacket { header: header.as_ptr(), header_length: 12, ..NdpPacket::NONE };
-        assert_eq!(header_time(&packet), 2_000_000_005);
-        assert_eq!(header_time(&NdpPacket { header_length: 11, ..packet }), 0);
-        assert_eq!(header_time(&NdpPacket::NONE), 0);
+        assert_eq!(header_time(&packet, 4), 2_000_000_005);
+        assert_eq!(header_time(&NdpPacket { header_length: 11, ..packet }, 4), 0);
+        assert_eq!(header_time(&NdpPacket::NONE, 0), 0);
     }
 }

@@ -50,8 +50,8 @@ pub struct Card {
     turn: usize,
     /// Whether `ndp_rx_poll` does something.
     can_poll: bool,
-    /// Whether the firmware's headers begin with the time, as those of CESNET's probes do.
-    header_time: bool,
+    /// Where in the firmware's headers the time is, if it is asked for.
+    header_time: Option<u16>,
     // Dropped last: the library has to be open while the handles are.
     api: Nfb,
 }
@@ -84,11 +84,12 @@ impl Nfb {
         Ok(Self { functions, library })
     }
 
-    /// Opens a card by its device node and starts one receive queue, or all that it has.
+    /// Opens a card by its device node and starts one receive queue, or all that it has. Times are read at octet
+    /// `header_time` of the firmware's headers, if that is given.
     ///
     /// # Errors
     /// There is no such device or queue, or the driver refuses a step.
-    pub fn open(self, path: &str, only: Option<u32>, header_time: bool) -> Result<Card> {
+    pub fn open(self, path: &str, only: Option<u32>, header_time: Option<u16>) -> Result<Card> {
         let name = c_string("a device's path", path)?;
         forget_errno();
         // SAFETY: a C string that outlives the call.

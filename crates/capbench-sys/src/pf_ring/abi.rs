@@ -1,5 +1,5 @@
-//! The part of libpfring's public interface that is used: `pfring.h` and `linux/pf_ring.h` of ntop's PF_RING, releases 6.5
-//! (2016) to 8.8 (2025).
+//! The part of libpfring's public interface that is used: `pfring.h` of 2025 (release 8) and `linux/pf_ring.h` of 6.5.0,
+//! and for releases 7 and 8 the layouts in public bindings to that header.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -11,9 +11,9 @@ pub(super) struct Pfring {
     opaque: [u8; 0],
 }
 
-/// `struct pfring_pkthdr`. What follows the direction was packed, moved and extended from release to release; what stands
-/// before has been in these places in all of them, packed or not. The library writes the whole of it, at most about 250
-/// octets until now, so there is room for four times that.
+/// `struct pfring_pkthdr`. What follows the direction was packed (7), moved (7.8) and extended; what stands before lies in
+/// these places from 6.5 on, packed or not. The library writes all of it, about 200 octets in 6.5.0, so there is room for
+/// five times that.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct PacketHeader {
