@@ -79,7 +79,8 @@ pub struct RingOptions<'o> {
 }
 
 /// Whether a device's packets stay where they are until the next call, so that they can be read in place. Known not to be
-/// so from the library's source for the kernel module's ring and for the modules `stack`, `sysdig`, `pcap` and `xdp`.
+/// so from the library's source for the kernel module's ring and for the module `xdp`; of the modules `stack`, `sysdig` and
+/// `pcap` it is not known, so nothing is lent of theirs.
 pub fn can_lend(device: &str) -> bool {
     device
         .split_once(':')
