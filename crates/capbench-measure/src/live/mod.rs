@@ -1,6 +1,7 @@
 //! Trials on a real path: the test bed of this program, or two interfaces of the host.
 
 mod account;
+mod far_end;
 mod run;
 mod scout;
 

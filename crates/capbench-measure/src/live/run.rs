@@ -17,6 +17,7 @@ use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
 use capbench_traffic::{Limits, SendJob};
 
 use super::account::{Account, Outcome, Snapshot};
+use super::far_end::FarEnd;
 use crate::accounts::irqtime::IrqAccounting;
 use crate::accounts::kernel_work::KernelWorkProbe;
 use crate::bed::{Bed, Placement};
@@ -65,6 +66,7 @@ impl Trial for LiveTrial<'_> {
         };
         let napi = self.bed.polls_by_thread().then(|| self.bed.receive_side().name());
         let probe = KernelWorkProbe::new(self.placement.kernel, napi);
+        let _far_end = FarEnd::set_up(&self.bed, &self.setup.transmit)?;
         let before = Snapshot::take(&self.bed)?;
         let progress = Arc::new(Progress::default());
         let octets = self.plan.sizes().mean_octets();

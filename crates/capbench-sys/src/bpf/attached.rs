@@ -44,6 +44,7 @@ impl std::fmt::Display for Attached {
 }
 
 /// `nla_type` and its values (`linux/if_link.h`).
+const IFLA_STATS64: u16 = 23;
 const IFLA_XDP: u16 = 43;
 const IFLA_XDP_ATTACHED: u16 = 2;
 const IFLA_XDP_PROG_ID: u16 = 4;
@@ -65,6 +66,9 @@ pub struct LinkState {
     pub up: bool,
     /// The program on it.
     pub attached: Option<Attached>,
+    /// Frames that it was given to send: those that it sent, and those that it dropped instead (`tx_packets` and
+    /// `tx_dropped` of `IFLA_STATS64`); absent where the kernel told none.
+    pub given: Option<u64>,
 }
 
 /// The state of `interface` in the calling thread's network namespace.
@@ -90,7 +94,13 @@ pub fn link_state(interface: InterfaceIndex) -> Result<LinkState> {
         name: found.program.and_then(|id| call::program_name(id).ok()).filter(|name| !name.is_empty()),
         ..found
     });
-    Ok(LinkState { up: u32::from_ne_bytes(*flags) & libc::IFF_UP as u32 != 0, attached })
+    let given = find(attributes, IFLA_STATS64).and_then(|statistics| {
+        let (words, _) = statistics.as_chunks::<8>();
+        // `struct rtnl_link_stats64`.
+        let [sent, dropped] = [words.get(1)?, words.get(7)?].map(|word| u64::from_ne_bytes(*word));
+        Some(sent + dropped)
+    });
+    Ok(LinkState { up: u32::from_ne_bytes(*flags) & libc::IFF_UP as u32 != 0, attached, given })
 }
 
 /// What is attached to `interface` in the calling thread's network namespace; `None` when nothing is.
@@ -187,7 +197,8 @@ mod tests {
 
     #[test]
     fn an_interface_without_a_program_has_none_and_one_that_is_not_there_is_an_error() {
-        assert_eq!(attached_to(index_of("lo").unwrap()).unwrap(), None);
+        let state = link_state(index_of("lo").unwrap()).unwrap();
+        assert!(state.attached.is_none() && state.given.is_some(), "{state:?}");
         let error = attached_to(InterfaceIndex::new(i32::MAX as u32).unwrap()).unwrap_err();
         assert_eq!(error.errno(), Some(libc::ENODEV), "{error}");
     }

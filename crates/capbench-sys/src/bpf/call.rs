@@ -1,12 +1,13 @@
 //! bpf(2): the commands that are used here, each with the part of `union bpf_attr` (`linux/bpf.h`) that it reads.
 
 use std::ffi::CStr;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::Result;
 use crate::error::check;
 
 /// Commands of `enum bpf_cmd`.
+const PROG_RUN: libc::c_int = 10;
 const PROG_GET_FD_BY_ID: libc::c_int = 13;
 const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
 const LINK_CREATE: libc::c_int = 28;
@@ -37,6 +38,44 @@ struct GetInfo {
     descriptor: u32,
     length: u32,
     info: u64,
+}
+
+/// The part that `BPF_PROG_RUN` reads and writes (Linux 5.18).
+#[repr(C)]
+#[derive(Default)]
+struct Run {
+    program: u32,
+    verdict: u32,
+    data_in_octets: u32,
+    data_out_octets: u32,
+    data_in: u64,
+    data_out: u64,
+    repeat: u32,
+    duration: u32,
+    context_in_octets: u32,
+    context_out_octets: u32,
+    context_in: u64,
+    context_out: u64,
+    flags: u32,
+    cpu: u32,
+    batch: u32,
+    padding: u32,
+}
+
+/// `BPF_F_TEST_XDP_LIVE_FRAMES`.
+const LIVE_FRAMES: u32 = 1 << 1;
+
+/// The beginning of `struct bpf_map_info`.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub(super) struct MapInfo {
+    /// `enum bpf_map_type`.
+    pub(super) kind: u32,
+    id: u32,
+    key_size: u32,
+    pub(super) value_size: u32,
+    pub(super) entries: u32,
+    pub(super) flags: u32,
 }
 
 /// The beginning of `struct bpf_prog_info`, up to its name (Linux 4.15). The kernel fills as much of its own structure
@@ -79,17 +118,52 @@ pub(super) fn program_name(id: u32) -> Result<String> {
     let mut by_id = GetById { id, next_id: 0, open_flags: 0 };
     let program = call_for_descriptor(PROG_GET_FD_BY_ID, &mut by_id, what)?;
     let mut info = ProgramInfo::default();
-    let mut attributes = GetInfo {
-        descriptor: program.as_raw_fd() as u32,
-        length: size_of::<ProgramInfo>() as u32,
-        info: std::ptr::from_mut(&mut info) as u64,
-    };
-    // SAFETY: the attributes are those of the command (`linux/bpf.h`). `info` is ours alone, has the length that is
-    // given with it, is alive during the call, and any octets are a value of its type.
-    let code = unsafe { call(OBJ_GET_INFO_BY_FD, &mut attributes) };
-    check(code, || format!("bpf(BPF_OBJ_GET_INFO_BY_FD, program {id})"))?;
+    // SAFETY: the structure consists of integers without padding.
+    unsafe {
+        fill_info(program.as_fd(), &mut info, || format!("bpf(BPF_OBJ_GET_INFO_BY_FD, program {id})"))
+    }?;
     let name = CStr::from_bytes_until_nul(&info.name).unwrap_or_default();
     Ok(name.to_string_lossy().into_owned())
+}
+
+/// What kind of map it is.
+pub(super) fn map_info(map: BorrowedFd<'_>) -> Result<MapInfo> {
+    let mut info = MapInfo::default();
+    // SAFETY: the structure consists of integers without padding.
+    unsafe { fill_info(map, &mut info, || "bpf(BPF_OBJ_GET_INFO_BY_FD, map)".into()) }?;
+    Ok(info)
+}
+
+/// Runs an XDP program on so many frames with the content of `template`, and does with each what the program says.
+pub(super) fn run_live(program: BorrowedFd<'_>, template: &[u8], repeat: u32, batch: u32) -> Result<()> {
+    let mut attributes = Run {
+        program: program.as_raw_fd() as u32,
+        data_in: template.as_ptr() as u64,
+        data_in_octets: template.len() as u32,
+        repeat,
+        batch,
+        flags: LIVE_FRAMES,
+        ..Run::default()
+    };
+    // SAFETY: the attributes are those of the command (`linux/bpf.h`); the kernel reads `template`, which is alive and
+    // has the length that is given with it, and writes nothing but the attributes.
+    let code = unsafe { call(PROG_RUN, &mut attributes) };
+    check(code, || format!("bpf(BPF_PROG_RUN, {repeat} live frames)")).map(drop)
+}
+
+/// Asks what the kernel knows of a program or map.
+///
+/// # Safety
+/// Any octets must be a value of `T`.
+unsafe fn fill_info<T>(object: BorrowedFd<'_>, info: &mut T, what: impl FnOnce() -> String) -> Result<()> {
+    let mut attributes = GetInfo {
+        descriptor: object.as_raw_fd() as u32,
+        length: size_of::<T>() as u32,
+        info: std::ptr::from_mut(info) as u64,
+    };
+    // SAFETY: the attributes are those of the command (`linux/bpf.h`). `info` is ours alone, has the length that is
+    // given with it, is alive during the call, and takes any octets.
+    check(unsafe { call(OBJ_GET_INFO_BY_FD, &mut attributes) }, what).map(drop)
 }
 
 /// A command that gives a new descriptor and whose attributes hold no address.
@@ -127,6 +201,8 @@ mod tests {
         assert_eq!(size_of::<LinkCreate>(), 16);
         assert_eq!(size_of::<GetById>(), 12);
         assert_eq!(size_of::<GetInfo>(), 16);
+        assert_eq!((size_of::<Run>(), std::mem::offset_of!(Run, batch)), (80, 72));
+        assert_eq!((size_of::<MapInfo>(), std::mem::offset_of!(MapInfo, flags)), (24, 20));
         assert_eq!(std::mem::offset_of!(ProgramInfo, name), 64);
     }
 

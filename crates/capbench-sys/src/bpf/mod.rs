@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`xdp_link`] | attaches a program for as long as a descriptor is open |
 //! | [`attached`] | which program an interface has, and how it is attached |
+//! | [`live_frames`] | sends frames by a program |
 //! | `call` | bpf(2) itself |
 //!
 //! Programs are loaded elsewhere, by libbpf; this is what libbpf cannot do safely: it has no way to say how a link is
@@ -11,7 +12,9 @@
 
 pub mod attached;
 mod call;
+pub mod live_frames;
 pub mod xdp_link;
 
 pub use attached::{Attached, AttachedMode, LinkState, attached_to, link_state};
+pub use live_frames::LiveFrames;
 pub use xdp_link::{XdpLink, XdpMode};

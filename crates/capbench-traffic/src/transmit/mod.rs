@@ -3,6 +3,7 @@
 mod packet_tx;
 mod sendmmsg;
 mod sendto;
+mod xdp_live;
 
 use crate::error::{Result, TrafficError};
 use crate::head::HEAD_ROOM;
@@ -269,7 +270,7 @@ pub struct TransmitFacts {
     /// Frames up to this length are copied in one piece rather than attached as pages; `None` where the method
     /// always copies.
     pub copied_up_to: Option<usize>,
-    /// Frames that can be on their way to the receiver at once.
+    /// Frames that can be on their way to the receiver at once; `u32::MAX` where nothing limits them.
     pub in_flight: u32,
 }
 
@@ -279,7 +280,10 @@ impl fmt::Display for TransmitFacts {
         if let Some(slots) = self.ring_slots {
             write!(f, ", ring of {slots} slots")?;
         }
-        write!(f, ", up to {} frames on their way", self.in_flight)?;
+        match self.in_flight {
+            u32::MAX => f.write_str(", any number of frames on their way")?,
+            frames => write!(f, ", up to {frames} frames on their way")?,
+        }
         f.write_str(if self.qdisc_bypass { ", past the queueing discipline" } else { "" })
     }
 }
@@ -314,7 +318,7 @@ pub struct TransmitMethod {
     pub open: fn(&TransmitConfig) -> Result<Opened>,
 }
 
-/// All transmit methods, the fastest first.
+/// All transmit methods: those for every link, the fastest first, then the one that needs XDP at both ends.
 pub const METHODS: &[TransmitMethod] = &[
     TransmitMethod {
         name: "packet-tx",
@@ -330,6 +334,11 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "sendto",
         summary: "AF_PACKET socket, send(2): one frame a call",
         open: Sendto::open,
+    },
+    TransmitMethod {
+        name: "xdp-live",
+        summary: "BPF_PROG_RUN: frames made by an XDP program in the kernel, no socket buffers; root only",
+        open: xdp_live::open,
     },
 ];
 
@@ -369,6 +378,9 @@ mod tests {
     fn methods_are_found_by_name() {
         assert_eq!(method("packet-tx").unwrap().name, "packet-tx");
         let error = method("dpdk").unwrap_err().to_string();
-        assert_eq!(error, "there is no transmit method 'dpdk'; there are: packet-tx, sendmmsg, sendto");
+        assert_eq!(
+            error,
+            "there is no transmit method 'dpdk'; there are: packet-tx, sendmmsg, sendto, xdp-live"
+        );
     }
 }

@@ -1,0 +1,45 @@
+//! What a transmit method needs of the other end of the bed's link while it sends.
+
+use std::sync::Arc;
+
+use capbench_sys::host::offload::{self, Offload};
+
+use crate::bed::Bed;
+use crate::error::Result;
+
+/// Frames of XDP programs reach a veth only while it uses NAPI: with a program of its own, or with generic receive
+/// offload (`veth_xdp_xmit` of drivers/net/veth.c). Dropping this takes the offload back.
+#[derive(Debug)]
+pub(super) struct FarEnd {
+    bed: Option<Arc<Bed>>,
+}
+
+impl FarEnd {
+    /// Sets the receiving end up for the transmit method called so.
+    ///
+    /// # Errors
+    /// When the kernel refuses it.
+    pub(super) fn set_up(bed: &Arc<Bed>, transmit: &str) -> Result<Self> {
+        // Real interfaces are the user's to set up.
+        if !(transmit == "xdp-live" && bed.is_virtual()) {
+            return Ok(Self { bed: None });
+        }
+        let side = bed.receive_side();
+        let was_on = side.run(|| offload::get(side.name(), Offload::Gro))??;
+        if was_on {
+            return Ok(Self { bed: None });
+        }
+        side.run(|| offload::set(side.name(), Offload::Gro, true))??;
+        Ok(Self { bed: Some(Arc::clone(bed)) })
+    }
+}
+
+impl Drop for FarEnd {
+    fn drop(&mut self) {
+        if let Some(bed) = &self.bed {
+            let side = bed.receive_side();
+            // It worked the other way round; and the pair ends with the bed in any case.
+            let _ = side.run(|| offload::set(side.name(), Offload::Gro, false));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Frames that an XDP program sends: `BPF_PROG_RUN` with `BPF_F_TEST_XDP_LIVE_FRAMES` (Linux 5.18,
+//! Documentation/bpf/bpf_prog_run.rst). The kernel makes frames, the program fills each from a slot and redirects it.
+//!
+//! Slots lie in an array map that is mapped into memory (`BPF_F_MMAPABLE`). What a program does with its maps cannot be
+//! known here, so frames are written elsewhere and copied into the map, and no reference is made to it. (The kernel
+//! allows no writable mapping of a map that programs may only read, `BPF_F_RDONLY_PROG`.)
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+
+use super::call;
+use crate::error::check;
+use crate::{Result, SysError};
+
+/// Octets of a slot in front of its frame: the frame's length.
+const HEADER: usize = 8;
+
+/// `BPF_F_MMAPABLE` (Linux 5.5).
+const MMAPABLE: u32 = 1 << 10;
+
+/// `BPF_MAP_TYPE_ARRAY`.
+const ARRAY: u32 = 2;
+
+/// A program that sends frames, and the slots that it takes them from, in turn.
+#[derive(Debug)]
+pub struct LiveFrames {
+    program: OwnedFd,
+    memory: NonNull<u8>,
+    octets: usize,
+    slots: u32,
+    slot_octets: usize,
+    /// What the kernel fills each frame with before the program runs; its length is that of the largest frame.
+    template: Vec<u8>,
+    /// Slots as they are written, without their headers.
+    staged: Vec<u8>,
+}
+
+// SAFETY: this process reaches the memory through this value only, and mappings and descriptors belong to the process,
+// not to a thread.
+unsafe impl Send for LiveFrames {}
+
+impl LiveFrames {
+    /// Maps `slots`, an array map whose values are a length of 64 bits and a frame, which `program` reads in turn.
+    /// Frames have `largest` octets at most.
+    ///
+    /// # Errors
+    /// When the map is another kind of map, or cannot be mapped.
+    pub fn new(program: BorrowedFd<'_>, slots: BorrowedFd<'_>, largest: usize) -> Result<Self> {
+        let what = || "slots of live frames".to_string();
+        let info = call::map_info(slots)?;
+        let value_octets = (info.value_size as usize).next_multiple_of(8);
+        let is_fit = info.kind == ARRAY
+            && info.flags & MMAPABLE != 0
+            && info.entries > 0
+            && (14..=value_octets.saturating_sub(HEADER)).contains(&largest);
+        if !is_fit {
+            return Err(SysError::argument(what(), format!("the map is not one for them: {info:?}")));
+        }
+        let octets = value_octets * info.entries as usize;
+        // SAFETY: mmap(2) of a descriptor at an address of the kernel's choosing touches no memory of ours. The kernel
+        // refuses a length beyond that of the map (array_map_mmap of kernel/bpf/arraymap.c).
+        let memory = unsafe {
+            let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+            libc::mmap(std::ptr::null_mut(), octets, protection, flags, slots.as_raw_fd(), 0)
+        };
+        check(if memory == libc::MAP_FAILED { -1 } else { 0 }, || "mmap(slots of live frames)".into())?;
+        let memory =
+            NonNull::new(memory.cast::<u8>()).ok_or_else(|| SysError::argument(what(), "mapped at 0"))?;
+        let program = program.try_clone_to_owned();
+        let program = program.map_err(|source| SysError::Call { what: "dup(program)".into(), source });
+        let program = program.inspect_err(|_| {
+            // SAFETY: the mapping was made just now, with this length, and nothing refers to it.
+            unsafe { libc::munmap(memory.as_ptr().cast(), octets) };
+        })?;
+        Ok(Self {
+            program,
+            memory,
+            octets,
+            slots: info.entries,
+            slot_octets: value_octets,
+            template: vec![0; largest],
+            staged: vec![0; (value_octets - HEADER) * info.entries as usize],
+        })
+    }
+
+    /// How many slots there are.
+    pub fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// The octets of the slot with this number, modulo the number of slots: room for the largest frame at least.
+    pub fn slot(&mut self, number: u64) -> &mut [u8] {
+        let room = self.slot_octets - HEADER;
+        let start = self.index(number) * room;
+        &mut self.staged[start..start + room]
+    }
+
+    /// Hands a slot over with the length of its frame: the next run may send it.
+    ///
+    /// # Panics
+    /// When it is longer than the largest frame.
+    pub fn commit(&mut self, number: u64, octets: u16) {
+        let length = usize::from(octets);
+        assert!(length <= self.template.len(), "a frame of {octets} octets");
+        let index = self.index(number);
+        let frame = &self.staged[index * (self.slot_octets - HEADER)..][..length];
+        // SAFETY: the index is below the number of slots, so that the whole slot lies inside the mapping, which is alive
+        // as long as `self` and not written by anybody else in this process: it is reached through `self` only, which
+        // is borrowed exclusively. The frame fits behind the header (`new`), slots begin at multiples of 8 of a page,
+        // and the staged octets are memory of ours that does not overlap it.
+        unsafe {
+            let slot = self.memory.add(index * self.slot_octets);
+            slot.cast::<u64>().write_volatile(octets.into());
+            std::ptr::copy_nonoverlapping(frame.as_ptr(), slot.add(HEADER).as_ptr(), length);
+        }
+    }
+
+    /// Has the program send so many frames, in batches that are handed to the driver together.
+    ///
+    /// # Errors
+    /// `EINTR` when a signal comes, after some of them: the program itself knows how many. `EPERM` without CAP_BPF and
+    /// CAP_NET_ADMIN, `EINVAL` before Linux 5.18.
+    pub fn run(&mut self, frames: u32, batch: u32) -> Result<()> {
+        call::run_live(self.program.as_fd(), &self.template, frames, batch.min(frames))
+    }
+
+    fn index(&self, number: u64) -> usize {
+        (number % u64::from(self.slots)) as usize
+    }
+}
+
+impl Drop for LiveFrames {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made with this length, and nothing refers to it any more.
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.octets) };
+    }
+}
