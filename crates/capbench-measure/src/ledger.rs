@@ -166,6 +166,9 @@ pub struct Evidence {
     /// Whether sender and receiver are the two ends of a veth pair, whose `tx_dropped` includes what the receiver's
     /// backlog refused.
     pub virtual_pair: bool,
+    /// Whether frames go through the queue of the receiving veth's NAPI context, as those of XDP programs do: the sender
+    /// is then gone when a backlog behind it refuses one, and its `tx_dropped` knows nothing of that.
+    pub queued_at_peer: bool,
     /// Whether an XDP program is attached to the receiving interface.
     pub xdp_attached: Option<bool>,
     /// Whether a socket filter can drop frames of the trial.
@@ -265,6 +268,15 @@ impl Evidence {
         let (Some(transmit), Some(softnet)) = (transmit, self.backlog_drops) else {
             return (transmit, None, "unknown: /proc/net/softnet_stat could not be read");
         };
+        if self.queued_at_peer {
+            // A full queue counts at both ends, a backlog at the receiver's only.
+            let behind = self.receive_drops.map(|drops| drops.saturating_sub(transmit));
+            return (
+                Some(transmit),
+                behind.map(|drops| drops.min(softnet)),
+                "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver exceeds tx_dropped of the sender",
+            );
+        }
         let backlog = softnet.saturating_sub(self.repeated).min(transmit);
         (
             Some(transmit - backlog),
@@ -347,6 +359,21 @@ mod tests {
     fn unread_frames_have_their_place() {
         let ledger = Evidence { method: ring(Some(1000), Some(0)), ..quiet(1000, 960) }.book();
         assert_eq!(ledger.losses(), [(Place::Unread, 40)]);
+    }
+
+    #[test]
+    fn a_backlog_behind_the_queue_of_a_veth_is_booked_beside_it() {
+        // 30 found the queue full, which counts at both ends; of the others the backlog refused 12.
+        let evidence = Evidence {
+            transmit_drops: Some(30),
+            receive_drops: Some(42),
+            backlog_drops: Some(15),
+            queued_at_peer: true,
+            ..quiet(100, 58)
+        };
+        let ledger = evidence.book();
+        assert_eq!((ledger.count(Place::Transmit), ledger.count(Place::Backlog)), (Some(30), Some(12)));
+        assert_eq!(ledger.unexplained, 0);
     }
 
     proptest! {

@@ -6,6 +6,7 @@ use capbench_capture::{CaptureOptions, Direction};
 use capbench_sys::host::CpuId;
 use capbench_traffic::report::SendReport;
 
+use super::far_end;
 use crate::accounts::cpu::{CpuWindow, tick_ns};
 use crate::accounts::irqtime::IrqAccounting;
 use crate::accounts::kernel_work::{KernelReceive, KernelWorkSnapshot, application_time};
@@ -49,6 +50,7 @@ pub(super) struct Account<'t> {
     pub(super) bed: &'t Bed,
     pub(super) placement: &'t Placement,
     pub(super) capture: &'t CaptureOptions,
+    pub(super) transmit: &'t str,
     pub(super) irq: IrqAccounting,
     pub(super) before: Snapshot,
     /// When both sides were ready.
@@ -106,6 +108,7 @@ impl Account<'_> {
             backlog_drops: Some(softnet.iter().map(|cpu| cpu.dropped).sum()),
             receive_drops: receive.as_ref().map(|stats| stats.rx_dropped),
             virtual_pair: self.bed.is_virtual(),
+            queued_at_peer: far_end::is_queued(self.transmit),
             xdp_attached: self.after.receive.xdp.map(|xdp| xdp != XdpAttachment::Detached),
             filter_drops: received.filtered && self.capture.direction == Direction::Out,
             method: received.counters.clone(),

@@ -7,6 +7,11 @@ use capbench_sys::host::offload::{self, Offload};
 use crate::bed::Bed;
 use crate::error::Result;
 
+/// Whether the transmit method called so hands frames to the queue of a veth's NAPI context instead of its receive path.
+pub(super) fn is_queued(transmit: &str) -> bool {
+    transmit == "xdp-live"
+}
+
 /// Frames of XDP programs reach a veth only while it uses NAPI: with a program of its own, or with generic receive
 /// offload (`veth_xdp_xmit` of drivers/net/veth.c). Dropping this takes the offload back.
 #[derive(Debug)]
@@ -21,7 +26,7 @@ impl FarEnd {
     /// When the kernel refuses it.
     pub(super) fn set_up(bed: &Arc<Bed>, transmit: &str) -> Result<Self> {
         // Real interfaces are the user's to set up.
-        if !(transmit == "xdp-live" && bed.is_virtual()) {
+        if !(is_queued(transmit) && bed.is_virtual()) {
             return Ok(Self { bed: None });
         }
         let side = bed.receive_side();

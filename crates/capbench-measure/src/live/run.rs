@@ -92,6 +92,7 @@ impl Trial for LiveTrial<'_> {
             bed: &self.bed,
             placement: &self.placement,
             capture: &self.setup.capture,
+            transmit: &self.setup.transmit,
             irq: self.irq,
             before,
             start: start?,
