@@ -128,12 +128,13 @@ impl BenchPlan {
             return Ok(());
         }
         let mut rate = slowest * FIRST_SHARE;
-        for _ in 0..ROUNDS {
+        for round in 1..=ROUNDS {
             rate = rate.max(LEAST_PPS).round();
             let Ok(pps) = Pps::new(rate) else { return Ok(()) };
-            if self.round(&measured, pps, laboratory, observer, outcome)?
+            let is_last = round == ROUNDS || rate <= LEAST_PPS;
+            if self.round(&measured, pps, is_last, laboratory, observer, outcome)?
                 || outcome.stopped
-                || rate <= LEAST_PPS
+                || is_last
             {
                 break;
             }
@@ -142,12 +143,13 @@ impl BenchPlan {
         Ok(())
     }
 
-    /// All methods at one load; whether all held it. The first that does not ends the round, except at the least load:
-    /// the next round is at a lower one.
+    /// All methods at one load; whether all held it. The first that does not ends the round, since the next one is at a
+    /// lower load; the last round measures them all.
     fn round(
         &self,
         setups: &[Setup],
         rate: Pps,
+        is_last: bool,
         laboratory: &mut dyn Laboratory,
         observer: &mut dyn Observer,
         outcome: &mut BenchOutcome,
@@ -160,7 +162,7 @@ impl BenchPlan {
                 return Ok(false);
             }
             held &= result.is_none_or(|result| result.held_load());
-            if !held && rate.get() > LEAST_PPS {
+            if !held && !is_last {
                 return Ok(false);
             }
         }
