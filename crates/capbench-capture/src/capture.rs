@@ -26,6 +26,23 @@ pub trait Capture {
     /// When the interface goes down or away, or the kernel refuses a call.
     fn next_batch(&mut self, timeout: Duration) -> Result<Option<Self::Batch<'_>>>;
 
+    /// Calls `each` with the next frames, waiting for them at most about `timeout`; whether there were any. At least
+    /// once in a while it comes back although frames keep coming.
+    ///
+    /// This is how loops that are measured take frames: a method whose library calls back for each frame, as libpcap's
+    /// does, has its frames only while the callback runs, and would have to copy them into a batch.
+    ///
+    /// # Errors
+    /// As for [`Capture::next_batch`].
+    #[inline]
+    fn for_each(&mut self, timeout: Duration, mut each: impl FnMut(&Frame<'_>)) -> Result<bool> {
+        let Some(batch) = self.next_batch(timeout)? else { return Ok(false) };
+        for frame in batch.frames() {
+            each(&frame);
+        }
+        Ok(true)
+    }
+
     /// Counters since the capture was opened.
     ///
     /// # Errors

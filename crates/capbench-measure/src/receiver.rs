@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Batch, Capture, Counters, Frame, Tally, Visitor, WaitCounts};
+use capbench_capture::{Capture, Counters, Frame, Tally, Visitor, WaitCounts};
 use capbench_sys::host::{clock, thread};
 use capbench_traffic::layout::VlanTag;
 use capbench_traffic::recognise::{Recogniser, Seen, TagMetadata};
@@ -165,17 +165,11 @@ impl Visitor for Application<'_> {
         // A receiver that is gone has been given up by the trial; the loop below then ends at once by `stop`.
         let _ = self.ready.send(());
         loop {
-            let came = match capture.next_batch(TICK)? {
-                Some(batch) => {
-                    batches += 1;
-                    for frame in batch.frames() {
-                        verifier.note(&frame);
-                        work.apply(frame.data);
-                    }
-                    true
-                }
-                None => false,
-            };
+            let came = capture.for_each(TICK, |frame| {
+                verifier.note(frame);
+                work.apply(frame.data);
+            })?;
+            batches += u64::from(came);
             if verifier.arrivals.read >= next_read {
                 // The kernel counts in 32 bits until it is asked.
                 capture.counters()?;

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureOptions, Interface, METHODS, MethodSpec, Visitor, open_with,
+    ByteCount, Capture, CaptureOptions, Interface, METHODS, MethodSpec, Visitor, open_with,
 };
 use capbench_measure::bed::{Bed, BedOptions};
 use capbench_measure::receiver::Verifier;
@@ -146,10 +146,9 @@ impl<F: FnOnce()> Visitor for Loop<F> {
         let started = Instant::now();
         let before = allocations();
         while verifier.arrivals().read < self.frames && started.elapsed() < Duration::from_secs(20) {
-            let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() else { continue };
-            for frame in batch.frames() {
-                consume(&mut verifier, &mut work, &frame);
-            }
+            capture
+                .for_each(Duration::from_millis(20), |frame| consume(&mut verifier, &mut work, frame))
+                .unwrap();
         }
         (verifier.arrivals().read, allocations() - before)
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use capbench_capture::{
-    Batch, Capture, Counters, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with,
+    Capture, Counters, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with,
 };
 use capbench_measure::bed::Side;
 use capbench_measure::mark::mark;
@@ -119,25 +119,22 @@ impl Visitor for Counter<'_> {
         let mut next_line = Duration::from_secs(1);
         let (mut failure, mut counted) = (None, None);
         loop {
-            match capture.next_batch(TICK) {
-                Ok(Some(batch)) => {
-                    for frame in batch.frames() {
-                        packets += 1;
-                        octets += u64::from(frame.wire_length);
-                        if let Some(verifier) = &mut verifier {
-                            verifier.note(&frame);
-                        }
-                        if packets == limit {
-                            break;
-                        }
+            let taken = capture.for_each(TICK, |frame| {
+                // What comes with the last frame that was asked for is no longer counted.
+                if packets < limit {
+                    packets += 1;
+                    octets += u64::from(frame.wire_length);
+                    if let Some(verifier) = &mut verifier {
+                        verifier.note(frame);
                     }
                 }
-                Ok(None) => {}
-                // What the method still holds is counted, and told, before the error is.
-                Err(error) => match failure {
+            });
+            // What the method still holds is counted, and told, before the error is.
+            if let Err(error) = taken {
+                match failure {
                     None => failure = Some((error, Instant::now())),
                     Some(_) => break,
-                },
+                }
             }
             if let Some(tally) = capture.tally()? {
                 packets = tally.marked + tally.duplicates.unwrap_or(0) + tally.other;
