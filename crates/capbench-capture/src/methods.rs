@@ -1,7 +1,7 @@
 //! The table of capture methods.
 
 use crate::backends::{
-    dpdk, nfb, packet_v1, packet_v2, packet_v3, pf_ring, recv, recvmmsg, szedata2, xdp_count,
+    dpdk, libpcap, nfb, packet_v1, packet_v2, packet_v3, pf_ring, recv, recvmmsg, szedata2, xdp_count,
 };
 use crate::capture::Capture;
 use crate::error::{CaptureError, Result};
@@ -117,6 +117,7 @@ methods! {
     packet_v1::PacketV1,
     packet_v2::PacketV2,
     packet_v3::PacketV3,
+    libpcap::Libpcap,
     xdp_count::XdpCount,
     dpdk::Dpdk,
     pf_ring::PfRingSocket,

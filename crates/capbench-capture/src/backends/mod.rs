@@ -3,6 +3,7 @@
 pub mod absent;
 pub mod dpdk;
 mod frame_slots;
+pub mod libpcap;
 pub mod nfb;
 pub mod packet_v1;
 pub mod packet_v2;

@@ -55,6 +55,8 @@ pub enum PacketType {
     Outgoing,
     /// Any other value that the kernel gave.
     Other(u8),
+    /// The method does not tell.
+    Unknown,
 }
 
 impl From<u8> for PacketType {

@@ -1,0 +1,337 @@
+//! `libpcap`: packets as libpcap hands them over, from the system's build of it or any other, opened at run time.
+//!
+//! Frames are taken by the call that the user chooses. pcap_next and pcap_next_ex give single packets, which libpcap
+//! copies out of its ring; pcap_dispatch and pcap_loop call back for packets where they lie. Only [`Capture::for_each`]
+//! shows the latter two at their own cost: a batch of theirs is a copy of one frame.
+
+mod counting;
+mod found;
+
+use std::time::Duration;
+
+use capbench_sys::SysError;
+use capbench_sys::packet::{Frame, Readiness};
+use capbench_sys::pcap::{self, Pcap, PcapLibrary, Settings};
+
+use super::socket_setup::{Context, probe};
+use crate::capture::{Batch, Capture, Running};
+use crate::counters::Counters;
+use crate::error::{CaptureError, Result};
+use crate::methods::{Argument, CapturePoint, Method, SettingInfo};
+use crate::options::{ByteCount, CaptureOptions, Direction, Interface, duration_of};
+use crate::spec::MethodSpec;
+use crate::wait::{WaitCounts, Waiter};
+use counting::Counting;
+
+/// The row of the table.
+pub static METHOD: Method = Method {
+    name: "libpcap",
+    summary: "libpcap, the system's or another build of it; says what captures underneath",
+    privilege: "CAP_NET_RAW",
+    options: &["--ring", "--retire-timeout", "--snaplen", "--no-promiscuous", "--spin", "--direction"],
+    argument: Some(Argument {
+        placeholder: "LIBRARY",
+        summary: "path or name of a libpcap [libpcap.so.0.8, else libpcap.so.1]",
+        required: false,
+    }),
+    settings: &[
+        setting("dispatch", None, "takes packets by pcap_dispatch, which calls back; the default"),
+        setting("loop", None, "by pcap_loop, which calls back and blocks; a timer's signal brings it back"),
+        setting("next-ex", None, "by pcap_next_ex, one by one, copied by libpcap"),
+        setting("next", None, "by pcap_next, one by one, copied by libpcap"),
+        setting("immediate", None, "immediate mode: no batches (on Linux TPACKET_V2 instead of V3)"),
+        setting("buffer", Some("BYTES"), "pcap_set_buffer_size [--ring]"),
+        setting("timeout", Some("TIME"), "pcap_set_timeout [--retire-timeout]"),
+    ],
+    variants: &["libpcap+next-ex"],
+    in_default: true,
+    untested: None,
+    capture_point: CapturePoint::stack,
+    check: |spec, _, options| Plan::of(spec, options).map(drop),
+    supported,
+};
+
+const fn setting(name: &'static str, value: Option<&'static str>, summary: &'static str) -> SettingInfo {
+    SettingInfo { name, value, optional: false, summary }
+}
+
+/// Names of the system's libpcap: Debian's, and that of everybody else.
+const SYSTEM: [&str; 2] = ["libpcap.so.0.8", "libpcap.so.1"];
+
+/// Packets that one look takes at most, so that the loop around it comes to look at its clock and at its orders.
+const AT_ONCE: u16 = 256;
+
+/// How packets are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    Next,
+    NextEx,
+    Dispatch,
+    Loop,
+}
+
+impl Call {
+    const ALL: [(&'static str, Self, &'static str); 4] = [
+        ("dispatch", Self::Dispatch, "pcap_dispatch"),
+        ("loop", Self::Loop, "pcap_loop"),
+        ("next-ex", Self::NextEx, "pcap_next_ex"),
+        ("next", Self::Next, "pcap_next"),
+    ];
+
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, call, _)| *call == self).map_or("", |(_, _, name)| name)
+    }
+}
+
+/// What settings and options ask for.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    call: Call,
+    buffer: ByteCount,
+    settings: Settings,
+}
+
+impl Plan {
+    fn of(spec: &MethodSpec, options: &CaptureOptions) -> Result<Self> {
+        let refuse = |reason: String| CaptureError::Spec { method: spec.to_string(), reason };
+        let mut calls = Call::ALL.iter().filter(|(name, ..)| spec.has(name)).map(|(_, call, _)| *call);
+        let call = calls.next().unwrap_or(Call::Dispatch);
+        if calls.next().is_some() {
+            return Err(refuse("give one of +dispatch, +loop, +next-ex and +next".into()));
+        }
+        let given = spec.value("buffer").map(str::parse::<ByteCount>).transpose();
+        let buffer = match given.map_err(|reason| refuse(format!("+buffer: {reason}")))? {
+            Some(bytes) => CaptureOptions { ring: bytes, ..options.clone() }.checked_ring()?,
+            None => options.checked_ring()?,
+        };
+        let too_large = || CaptureError::Option {
+            option: "--ring or +buffer",
+            reason: format!("{buffer} is more than libpcap can be asked for, 2047MiB"),
+        };
+        let bytes = u32::try_from(buffer.0).ok().filter(|&bytes| bytes <= i32::MAX as u32);
+        Ok(Self {
+            call,
+            buffer,
+            settings: Settings {
+                snap_length: options.snap_length.octets(),
+                promiscuous: options.promiscuous,
+                timeout_ms: timeout(spec, options)?,
+                buffer: bytes.ok_or_else(too_large)?,
+                immediate: spec.has("immediate"),
+                direction: match options.direction {
+                    Direction::In => pcap::Direction::In,
+                    Direction::Out => pcap::Direction::Out,
+                    Direction::Both => pcap::Direction::Both,
+                },
+            },
+        })
+    }
+}
+
+/// libpcap's packet buffer timeout in milliseconds.
+fn timeout(spec: &MethodSpec, options: &CaptureOptions) -> Result<u32> {
+    let refuse = |reason: &str| {
+        Err(CaptureError::Option { option: "--retire-timeout or +timeout", reason: reason.into() })
+    };
+    let given = duration_of(spec, "timeout")?;
+    let options =
+        CaptureOptions { retire_timeout: given.unwrap_or(options.retire_timeout), ..options.clone() };
+    match options.retire_milliseconds() {
+        Ok(0) => refuse("0 means for ever to libpcap; give at least 1ms"),
+        Ok(milliseconds) => Ok(milliseconds),
+        Err(_) if given.is_some() => refuse("whole milliseconds, 65535 at most, are possible"),
+        Err(error) => Err(error),
+    }
+}
+
+/// The library that `spec` means.
+fn library(spec: &MethodSpec) -> std::result::Result<PcapLibrary, SysError> {
+    if let Some(name) = spec.argument() {
+        return PcapLibrary::open(name);
+    }
+    match PcapLibrary::open(SYSTEM[0]) {
+        Err(SysError::Library { reason, .. }) => {
+            PcapLibrary::open(SYSTEM[1]).map_err(|_| SysError::Library {
+                library: SYSTEM.join(" or "),
+                reason: format!("{reason}; Debian has it in the package libpcap0.8"),
+            })
+        }
+        outcome => outcome,
+    }
+}
+
+fn supported(spec: &MethodSpec) -> std::result::Result<(), String> {
+    library(spec).map_err(|error| error.to_string())?;
+    probe(None)
+}
+
+/// A capture of libpcap's.
+#[derive(Debug)]
+pub struct Libpcap {
+    pcap: Pcap,
+    call: Call,
+    counting: Counting,
+    waiter: Waiter,
+    context: Context,
+    running: Running,
+}
+
+impl Libpcap {
+    /// Opens it in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// A library that cannot be used, missing privilege, no such interface, or an option that cannot be.
+    pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+        let context = Context::new(METHOD.name, interface);
+        let plan = Plan::of(spec, options)?;
+        let library =
+            library(spec).map_err(|source| CaptureError::Library { method: spec.to_string(), source })?;
+        let pcap =
+            Pcap::open(library, &interface.name, &plan.settings).map_err(|error| context.fail(error))?;
+        let counting = Counting::new(&pcap, interface, options.direction);
+        let running = found::running(&pcap, &plan, options);
+        Ok(Self { pcap, call: plan.call, counting, waiter: Waiter::new(options.spin), context, running })
+    }
+
+    /// Looks by `take`, spins, waits and looks again; what `take` says that there was.
+    #[inline]
+    fn await_some(
+        &mut self,
+        timeout: Duration,
+        mut take: impl FnMut(&mut Pcap) -> capbench_sys::Result<bool>,
+    ) -> Result<bool> {
+        let Self { pcap, waiter, context, .. } = self;
+        let mut outcome = take(pcap);
+        if matches!(outcome, Ok(false)) {
+            waiter.spin(|| {
+                outcome = take(pcap);
+                !matches!(outcome, Ok(false))
+            });
+        }
+        if matches!(outcome, Ok(false)) {
+            waiter.counts.waits += 1;
+            outcome = match pcap.wait(timeout) {
+                Ok(Readiness::Ready) => take(pcap),
+                Ok(Readiness::Nothing) => Ok(false),
+                Err(error) => Err(error),
+            };
+            waiter.counts.empty += u64::from(matches!(outcome, Ok(false)));
+        }
+        outcome.map_err(|error| context.fail(error))
+    }
+}
+
+/// Reads single packets until there is none; whether there were any.
+#[inline]
+fn one_by_one(
+    pcap: &mut Pcap,
+    read: impl Fn(&mut Pcap) -> capbench_sys::Result<bool>,
+    each: &mut impl FnMut(&Frame<'_>),
+) -> capbench_sys::Result<bool> {
+    for number in 0..AT_ONCE {
+        if !read(pcap)? {
+            return Ok(number > 0);
+        }
+        if let Some(frame) = pcap.current() {
+            each(&frame);
+        }
+    }
+    Ok(true)
+}
+
+impl Capture for Libpcap {
+    type Batch<'a> = Single<'a>;
+
+    #[inline]
+    fn next_batch(&mut self, timeout: Duration) -> Result<Option<Single<'_>>> {
+        let read = match self.call {
+            Call::Next => Pcap::read_next,
+            Call::NextEx => Pcap::read_next_ex,
+            Call::Dispatch | Call::Loop => Pcap::copy_one,
+        };
+        let is_there = self.await_some(timeout, read)?;
+        Ok(is_there.then_some(Single(&self.pcap)))
+    }
+
+    #[inline]
+    fn for_each(&mut self, timeout: Duration, mut each: impl FnMut(&Frame<'_>)) -> Result<bool> {
+        match self.call {
+            Call::Next => self.await_some(timeout, |pcap| one_by_one(pcap, Pcap::read_next, &mut each)),
+            Call::NextEx => self.await_some(timeout, |pcap| one_by_one(pcap, Pcap::read_next_ex, &mut each)),
+            Call::Dispatch => {
+                self.await_some(timeout, |pcap| pcap.dispatch(AT_ONCE, &mut each).map(|frames| frames > 0))
+            }
+            Call::Loop => {
+                // How often it waits inside, it does not tell.
+                self.waiter.counts.waits += 1;
+                let frames = self.pcap.run_loop(timeout, each).map_err(|error| self.context.fail(error))?;
+                self.waiter.counts.empty += u64::from(frames == 0);
+                Ok(frames > 0)
+            }
+        }
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        let statistics = self.pcap.statistics().map_err(|error| self.context.fail(error))?;
+        Ok(self.counting.counters(statistics))
+    }
+
+    fn waits(&self) -> WaitCounts {
+        self.waiter.counts
+    }
+
+    fn running(&self) -> &Running {
+        &self.running
+    }
+}
+
+/// The packet that was read last.
+#[derive(Debug)]
+pub struct Single<'a>(&'a Pcap);
+
+impl Batch for Single<'_> {
+    #[inline]
+    fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        self.0.current().into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Call, Plan};
+    use crate::options::{ByteCount, CaptureOptions};
+    use std::time::Duration;
+
+    fn plan(spec: &str, options: &CaptureOptions) -> Result<Plan, String> {
+        Plan::of(&spec.parse().unwrap(), options).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn settings_select_one_call_and_go_before_options() {
+        let options = CaptureOptions::default();
+        let default = plan("libpcap", &options).unwrap();
+        assert_eq!(
+            (default.call, default.settings.buffer, default.settings.timeout_ms),
+            (Call::Dispatch, 64 << 20, 10)
+        );
+        for (name, call, _) in Call::ALL {
+            assert_eq!(plan(&format!("libpcap+{name}"), &options).unwrap().call, call);
+        }
+        let set = plan("libpcap:/x/libpcap.so+buffer=1MiB+timeout=2ms+immediate", &options).unwrap().settings;
+        assert_eq!((set.buffer, set.timeout_ms, set.immediate), (1 << 20, 2, true));
+        assert!(plan("libpcap+next+loop", &options).unwrap_err().contains("one of"));
+    }
+
+    #[test]
+    fn what_libpcap_cannot_be_asked_for_is_refused() {
+        let options = CaptureOptions::default();
+        assert!(plan("libpcap+buffer=lots", &options).unwrap_err().contains("+buffer"));
+        assert!(plan("libpcap+timeout=1500us", &options).unwrap_err().contains("whole milliseconds"));
+        let zero = CaptureOptions { retire_timeout: Duration::ZERO, ..options.clone() };
+        assert!(plan("libpcap", &zero).unwrap_err().contains("for ever"));
+        assert!(plan("libpcap+timeout=1ms", &zero).is_ok());
+        let large = CaptureOptions { ring: ByteCount(2 << 30), ..options };
+        let text = plan("libpcap", &large).unwrap_err();
+        assert!(text.contains("2047MiB") || text.contains("larger than the memory"), "{text}");
+    }
+}

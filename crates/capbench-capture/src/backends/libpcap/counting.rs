@@ -1,0 +1,143 @@
+//! libpcap's three counters: kept as they are, and booked only where it is known what they count.
+
+use std::borrow::Cow;
+
+use capbench_sys::pcap::{Engine, Pcap, Statistics};
+
+use crate::counters::{Counters, Loss, LossPlace};
+use crate::options::{Direction, Interface};
+
+/// Counts on from what libpcap said last: its counters have 32 bits.
+#[derive(Debug)]
+pub(super) struct Counting {
+    /// Whether a packet socket of Linux captures, whose counters libpcap hands on.
+    is_packet_socket: bool,
+    interface: String,
+    direction: Direction,
+    /// Frames of the direction that is not captured, when it was opened.
+    others: Option<u64>,
+    last: Statistics,
+    totals: [u64; 3],
+    went_backwards: bool,
+}
+
+impl Counting {
+    pub(super) fn new(pcap: &Pcap, interface: &Interface, direction: Direction) -> Self {
+        Self {
+            is_packet_socket: matches!(pcap.engine(), Engine::Packet { .. }),
+            interface: interface.name.clone(),
+            direction,
+            others: others(&interface.name, direction),
+            last: Statistics { received: 0, dropped: 0, interface_dropped: 0 },
+            totals: [0; 3],
+            went_backwards: false,
+        }
+    }
+
+    /// The counters with what libpcap says now.
+    pub(super) fn counters(&mut self, now: Statistics) -> Counters {
+        self.add(now);
+        let [received, dropped, interface_dropped] = self.totals;
+        let raw = vec![
+            ("ps_recv".into(), received),
+            ("ps_drop".into(), dropped),
+            ("ps_ifdrop".into(), interface_dropped),
+        ];
+        let ring = |count, source: Cow<'static, str>| vec![Loss { place: LossPlace::Ring, count, source }];
+        if self.went_backwards {
+            let reason = "unknown: libpcap's counters went backwards".into();
+            return Counters { accepted: None, losses: ring(None, reason), raw };
+        }
+        if !self.is_packet_socket {
+            let reason = "unknown: ps_drop means what the engine under this libpcap counts there".into();
+            return Counters { accepted: None, losses: ring(None, reason), raw };
+        }
+        // pcap_stats of libpcap on Linux: ps_recv is tp_packets, which includes the dropped ones, and ps_drop is
+        // tp_drops (pcap-linux.c). libpcap itself discards frames of the other direction, from the ring: where there
+        // were any, nothing tells how many of those accepted are of the one that was asked for.
+        let is_mixed = self.others != others(&self.interface, self.direction);
+        Counters {
+            accepted: (!is_mixed).then_some(received),
+            losses: ring(Some(dropped), "pcap_stats: ps_drop, which is tp_drops of the packet socket".into()),
+            raw,
+        }
+    }
+
+    fn add(&mut self, now: Statistics) {
+        let pairs = [
+            (self.last.received, now.received),
+            (self.last.dropped, now.dropped),
+            (self.last.interface_dropped, now.interface_dropped),
+        ];
+        for (total, (last, now)) in self.totals.iter_mut().zip(pairs) {
+            // They are read long before they could count half their range: such a step is one back.
+            let step = now.wrapping_sub(last);
+            if step > u32::MAX / 2 {
+                self.went_backwards = true;
+            } else {
+                *total += u64::from(step);
+            }
+        }
+        self.last = now;
+    }
+}
+
+/// Frames that passed the interface the other way since it exists (/proc/net/dev of the thread's namespace). Nothing
+/// passes the other way where both are captured.
+fn others(interface: &str, direction: Direction) -> Option<u64> {
+    let column = match direction {
+        Direction::In => 9,
+        Direction::Out => 1,
+        Direction::Both => return Some(0),
+    };
+    let text = std::fs::read_to_string("/proc/thread-self/net/dev").ok()?;
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'))?;
+    line.split_whitespace().nth(column)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counting, Direction, Statistics};
+    use crate::counters::LossPlace;
+
+    fn counting(is_packet_socket: bool) -> Counting {
+        Counting {
+            is_packet_socket,
+            interface: "none".into(),
+            direction: Direction::Both,
+            others: Some(0),
+            last: Statistics { received: 0, dropped: 0, interface_dropped: 0 },
+            totals: [0; 3],
+            went_backwards: false,
+        }
+    }
+
+    fn at(received: u32, dropped: u32) -> Statistics {
+        Statistics { received, dropped, interface_dropped: 3 }
+    }
+
+    #[test]
+    fn counters_pass_32_bits() {
+        let mut counting = counting(true);
+        counting.counters(at(2_000_000_000, 5));
+        counting.counters(at(4_000_000_000, 6));
+        let counters = counting.counters(at(5, 7));
+        assert_eq!((counters.accepted, counters.dropped()), (Some((1 << 32) + 5), Some(7)));
+        assert_eq!(counters.raw("ps_ifdrop"), Some(3));
+    }
+
+    #[test]
+    fn what_is_not_known_is_absent_and_what_was_read_is_kept() {
+        let counters = counting(false).counters(at(10, 4));
+        assert_eq!(
+            (counters.accepted, counters.dropped(), counters.lost_at(LossPlace::Ring)),
+            (None, None, None)
+        );
+        assert_eq!((counters.raw("ps_recv"), counters.raw("ps_drop")), (Some(10), Some(4)));
+        let mut resetting = counting(true);
+        resetting.counters(at(10, 4));
+        let counters = resetting.counters(at(2, 0));
+        assert_eq!((counters.accepted, counters.dropped()), (None, None));
+        assert!(counters.losses[0].source.contains("backwards"));
+    }
+}

@@ -1,0 +1,184 @@
+//! What runs, in words: what the library says of itself, what was found underneath, and where the two disagree.
+
+use capbench_sys::packet::Version;
+use capbench_sys::pcap::{Engine, Pcap, Ring};
+
+use super::{METHOD, Plan};
+use crate::capture::Running;
+use crate::options::{ByteCount, CaptureOptions};
+
+/// A build of libpcap that reads other engines than the kernel's, and what shows it: a word in its version text, a
+/// piece of its file's path, or a function that only it has.
+struct Claim {
+    engine: &'static str,
+    version: &'static str,
+    path: &'static str,
+    function: &'static str,
+}
+
+/// Builds that take every interface's packets from an engine of their own. Others, such as those for capture cards, go
+/// by the name of the device, and read the kernel's interfaces as everybody does.
+const CLAIMS: [Claim; 2] = [
+    // PF_RING's user guide, "Libpcap API": extensions of the patched library.
+    Claim { engine: "PF_RING", version: "pf_ring", path: "pf_ring", function: "pcap_get_pfring_id" },
+    Claim { engine: "szedata2", version: "szedata", path: "szedata", function: "szedata_open" },
+];
+
+/// What is to be said of a capture that was opened.
+pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Running {
+    let version = pcap.library().version();
+    let file = pcap.library().file();
+    let path = file.as_ref().map_or_else(|| pcap.library().name().into(), |path| path.display().to_string());
+    let claimed = CLAIMS
+        .iter()
+        .find(|claim| claims(claim, &version, &path) || pcap.library().has(claim.function))
+        .map(|claim| claim.engine);
+    let mut shortfalls: Vec<String> = shortfalls(pcap.engine(), &version, claimed, plan);
+    shortfalls.extend(pcap.warning().map(|warning| format!("libpcap warns: {warning}")));
+    if plan.call == super::Call::Loop && !options.spin.is_zero() {
+        shortfalls.push("it did not spin: pcap_loop waits by itself".into());
+    }
+    let own = matches!(pcap.engine(), Engine::Packet { .. });
+    Running {
+        method: METHOD.name,
+        engine: format!("{version}, {}; found: {}", plan.call.name(), words(pcap.engine())),
+        geometry: format!(
+            "{path}, {} asked for, timeout {} ms{}",
+            plan.buffer,
+            plan.settings.timeout_ms,
+            if plan.settings.immediate { ", immediate mode" } else { "" }
+        ),
+        time_source: match (own, pcap.has_nanoseconds()) {
+            (true, true) => "kernel, software, from libpcap in nanoseconds",
+            (true, false) => "kernel, software, from libpcap in microseconds",
+            (false, true) => "what that engine stamps, from libpcap in nanoseconds",
+            (false, false) => "what that engine stamps, from libpcap in microseconds",
+        },
+        vlan_metadata: false,
+        shortfall: (!shortfalls.is_empty()).then(|| shortfalls.join("; ")),
+        filtered: false,
+    }
+}
+
+fn claims(claim: &Claim, version: &str, path: &str) -> bool {
+    let has = |text: &str, word: &str| text.to_ascii_lowercase().contains(word);
+    has(version, claim.version) || has(path, claim.path)
+}
+
+/// Where what was found is less than what the library says of itself, or than what was asked for.
+fn shortfalls(engine: &Engine, version: &str, claimed: Option<&str>, plan: &Plan) -> Vec<String> {
+    let Engine::Packet { version: header, ring } = engine else { return Vec::new() };
+    let mut shortfalls = Vec::new();
+    if let Some(claimed) = claimed {
+        shortfalls.push(format!(
+            "this build of libpcap claims {claimed} and captures with AF_PACKET instead: it fell back silently"
+        ));
+    }
+    match ring {
+        None => shortfalls.push("its packet socket has no ring: one system call and copy per packet".into()),
+        Some(ring) => {
+            if version.contains("TPACKET_V3") && *header != Some(Version::V3) && !plan.settings.immediate {
+                let header = header.map_or("another version".into(), |header| format!("TPACKET_{header:?}"));
+                shortfalls
+                    .push(format!("this build of libpcap claims TPACKET_V3 and captures with {header}"));
+            }
+            // libpcap asks for less, step by step, until the kernel has the memory.
+            if ring.bytes < plan.buffer.0 {
+                shortfalls.push(format!(
+                    "its ring is {} of the {} asked for",
+                    ByteCount(ring.bytes),
+                    plan.buffer
+                ));
+            }
+        }
+    }
+    shortfalls
+}
+
+/// What an engine is.
+fn words(engine: &Engine) -> String {
+    match engine {
+        Engine::Packet { ring: None, .. } => "AF_PACKET socket without a ring".into(),
+        Engine::Packet { version, ring: Some(ring) } => {
+            let version =
+                version.map_or("of unknown version".into(), |version| format!("TPACKET_{version:?}"));
+            format!("AF_PACKET socket with a {version} ring of {}", size(ring, version.ends_with("V3")))
+        }
+        Engine::PfRing => "PF_RING socket".into(),
+        Engine::Socket(family) => format!("socket of address family {family}"),
+        Engine::Device(path) => format!("device {path}"),
+        Engine::Other(what) => format!("descriptor of another kind, {what}"),
+        Engine::Hidden => "no descriptor that would tell what captures".into(),
+    }
+}
+
+fn size(ring: &Ring, has_blocks: bool) -> String {
+    match ring.blocks {
+        Some(blocks) if has_blocks => {
+            format!("{} blocks of {}", blocks.count, ByteCount(blocks.size.into()))
+        }
+        Some(blocks) => format!("{} slots in {}", blocks.frames, ByteCount(ring.bytes)),
+        None => ByteCount(ring.bytes).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLAIMS, Engine, Plan, Ring, Version, claims, shortfalls, words};
+    use crate::options::CaptureOptions;
+    use capbench_sys::pcap::engine::Blocks;
+
+    const SYSTEM: &str = "libpcap version 1.10.3 (with TPACKET_V3)";
+
+    fn ring(bytes: u64) -> Option<Ring> {
+        let blocks = Blocks { count: (bytes >> 18) as u32, size: 1 << 18, frames: 77, retire_timeout_ms: 10 };
+        Some(Ring { bytes, blocks: Some(blocks) })
+    }
+
+    fn plan(spec: &str) -> Plan {
+        Plan::of(&spec.parse().unwrap(), &CaptureOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn engines_have_words() {
+        let v3 = Engine::Packet { version: Some(Version::V3), ring: ring(2 << 20) };
+        assert_eq!(words(&v3), "AF_PACKET socket with a TPACKET_V3 ring of 8 blocks of 256KiB");
+        let v2 = Engine::Packet { version: Some(Version::V2), ring: ring(2 << 20) };
+        assert_eq!(words(&v2), "AF_PACKET socket with a TPACKET_V2 ring of 77 slots in 2MiB");
+        let plain = Ring { bytes: 2 << 20, blocks: None };
+        let without = Engine::Packet { version: Some(Version::V3), ring: Some(plain) };
+        assert_eq!(words(&without), "AF_PACKET socket with a TPACKET_V3 ring of 2MiB");
+        assert_eq!(words(&Engine::PfRing), "PF_RING socket");
+    }
+
+    #[test]
+    fn a_claim_is_held_against_what_was_found() {
+        let v3 = Engine::Packet { version: Some(Version::V3), ring: ring(64 << 20) };
+        let none: [String; 0] = [];
+        assert_eq!(shortfalls(&v3, SYSTEM, None, &plan("libpcap")), none);
+        let fallen = shortfalls(&v3, SYSTEM, Some("PF_RING"), &plan("libpcap"));
+        assert!(
+            fallen[0].contains("claims PF_RING") && fallen[0].contains("fell back silently"),
+            "{fallen:?}"
+        );
+        assert_eq!(shortfalls(&Engine::PfRing, SYSTEM, Some("PF_RING"), &plan("libpcap")), none);
+        let v2 = Engine::Packet { version: Some(Version::V2), ring: ring(64 << 20) };
+        assert!(shortfalls(&v2, SYSTEM, None, &plan("libpcap"))[0].contains("captures with TPACKET_V2"));
+        assert_eq!(shortfalls(&v2, SYSTEM, None, &plan("libpcap+immediate")), none);
+        let small = Engine::Packet { version: Some(Version::V3), ring: ring(32 << 20) };
+        assert_eq!(
+            shortfalls(&small, SYSTEM, None, &plan("libpcap")),
+            ["its ring is 32MiB of the 64MiB asked for"]
+        );
+        let bare = Engine::Packet { version: Some(Version::V1), ring: None };
+        assert!(shortfalls(&bare, "1.0", None, &plan("libpcap"))[0].contains("no ring"));
+    }
+
+    #[test]
+    fn builds_are_known_by_version_and_path() {
+        let [pf_ring, _] = &CLAIMS;
+        assert!(claims(pf_ring, "libpcap version 1.10.1 (with PF_RING)", "/lib/libpcap.so.1"));
+        assert!(claims(pf_ring, SYSTEM, "/opt/pf_ring/lib/libpcap.so.1"));
+        assert!(!CLAIMS.iter().any(|claim| claims(claim, SYSTEM, "/usr/lib/libpcap.so.1.10.3")));
+    }
+}

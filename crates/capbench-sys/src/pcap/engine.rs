@@ -1,0 +1,111 @@
+//! What captures underneath libpcap: found out by the descriptors of this process, whatever the library says of itself.
+
+use std::os::fd::RawFd;
+use std::path::Path;
+
+use super::ring;
+use crate::packet::Version;
+
+/// What captures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// A packet socket of the kernel's.
+    Packet {
+        /// The version of its ring's headers (`PACKET_VERSION`).
+        version: Option<Version>,
+        /// Its ring, if this process has one mapped.
+        ring: Option<Ring>,
+    },
+    /// A socket of ntop's kernel module.
+    PfRing,
+    /// A socket of another address family.
+    Socket(i32),
+    /// A device file, such as a capture card's.
+    Device(String),
+    /// A descriptor of another kind, as /proc shows it.
+    Other(String),
+    /// No descriptor tells.
+    Hidden,
+}
+
+/// A ring that is mapped into this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ring {
+    /// Its size (/proc/self/maps).
+    pub bytes: u64,
+    /// Its blocks, where the kernel tells (packet_diag).
+    pub blocks: Option<Blocks>,
+}
+
+/// The blocks of a ring (`struct packet_diag_ring` of `linux/packet_diag.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// How many.
+    pub count: u32,
+    /// Bytes of each.
+    pub size: u32,
+    /// Frames, which TPACKET_V1 and V2 have a slot for each of.
+    pub frames: u32,
+    /// After how long a partly filled V3 block is handed over, in milliseconds.
+    pub retire_timeout_ms: u32,
+}
+
+/// `PF_RING` of ntop's `linux/pf_ring.h`.
+const PF_RING: i32 = 27;
+
+/// The descriptors that this process has now.
+pub(super) fn descriptors() -> Vec<RawFd> {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// What the capture that was opened since `before` captures by: the descriptor that libpcap calls its own; where it
+/// names none, a capture socket that has come since.
+pub(super) fn find(own: Option<RawFd>, selectable: Option<RawFd>, before: &[RawFd]) -> Engine {
+    if let Some(fd) = own.or(selectable) {
+        return of(fd);
+    }
+    let is_capture =
+        |engine: &Engine| matches!(engine, Engine::Packet { .. } | Engine::PfRing | Engine::Device(_));
+    let mut new = descriptors().into_iter().filter(|fd| !before.contains(fd)).map(of);
+    new.find(is_capture).unwrap_or(Engine::Hidden)
+}
+
+/// What a descriptor is.
+fn of(fd: RawFd) -> Engine {
+    let target = std::fs::read_link(format!("/proc/self/fd/{fd}"));
+    let target = target.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+    match ring::option(fd, libc::SOL_SOCKET, libc::SO_DOMAIN) {
+        Some(libc::AF_PACKET) => {
+            let version = match ring::option(fd, libc::SOL_PACKET, libc::PACKET_VERSION) {
+                Some(0) => Some(Version::V1),
+                Some(1) => Some(Version::V2),
+                Some(2) => Some(Version::V3),
+                _ => None,
+            };
+            Engine::Packet { version, ring: ring::of(&target) }
+        }
+        Some(PF_RING) => Engine::PfRing,
+        Some(family) => Engine::Socket(family),
+        None if target.is_empty() => Engine::Hidden,
+        None if Path::new(&target).starts_with("/dev") => Engine::Device(target),
+        None => Engine::Other(target),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::{Engine, descriptors, find};
+
+    #[test]
+    fn descriptors_are_told_apart() {
+        let null = std::fs::File::open("/dev/null").unwrap();
+        assert_eq!(find(Some(null.as_raw_fd()), None, &[]), Engine::Device("/dev/null".into()));
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert_eq!(find(None, Some(socket.as_raw_fd()), &[]), Engine::Socket(libc::AF_INET));
+        assert!(matches!(find(Some(100_000), None, &[]), Engine::Hidden));
+        assert!(descriptors().contains(&null.as_raw_fd()));
+    }
+}

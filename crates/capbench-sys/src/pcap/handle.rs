@@ -1,0 +1,326 @@
+//! An open capture of libpcap's: created, set, activated, and closed once, in the order that pcap(3PCAP) asks for.
+
+use std::ffi::{CString, c_int};
+use std::fmt;
+use std::io;
+use std::os::fd::RawFd;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+use super::engine::{self, Engine};
+use super::functions::{
+    ERROR, ERROR_PERMISSION, ERROR_PROMISCUOUS_PERMISSION, ERROR_TEXT, NANOSECONDS, Opaque, RawStatistics,
+    WARNING,
+};
+use super::library::{PcapLibrary, text};
+use super::read::Current;
+use super::ticker::Ticker;
+use crate::error::{Result, SysError, check};
+use crate::packet::Readiness;
+
+/// What is set before a capture is activated.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Octets of each packet (`pcap_set_snaplen`).
+    pub snap_length: u32,
+    /// Whether the interface is to accept frames for other hosts (`pcap_set_promisc`).
+    pub promiscuous: bool,
+    /// How long libpcap may hold packets back for the sake of batches, in milliseconds (`pcap_set_timeout`); not 0,
+    /// which would mean for ever.
+    pub timeout_ms: u32,
+    /// Bytes of its buffer (`pcap_set_buffer_size`).
+    pub buffer: u32,
+    /// Whether packets are to be handed over at once (`pcap_set_immediate_mode`, since libpcap 1.5).
+    pub immediate: bool,
+    /// Which packets (`pcap_setdirection`); everything needs no call.
+    pub direction: Direction,
+}
+
+/// Which packets of an interface (`pcap_direction_t`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Direction {
+    /// All of them.
+    Both = 0,
+    /// Those that arrive.
+    In = 1,
+    /// Those that this host sends.
+    Out = 2,
+}
+
+/// libpcap's three counters since activation, as it gives them (`struct pcap_stat`). They are of 32 bits and wrap around.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// `ps_recv`.
+    pub received: u32,
+    /// `ps_drop`.
+    pub dropped: u32,
+    /// `ps_ifdrop`.
+    pub interface_dropped: u32,
+}
+
+/// An open capture. It stays on the thread that opened it.
+pub struct Pcap {
+    pub(super) handle: NonNull<Opaque>,
+    pub(super) current: Option<Current>,
+    pub(super) copy: Vec<u8>,
+    pub(super) ticker: Option<Ticker>,
+    /// Nanoseconds per unit of a time stamp's second member.
+    pub(super) unit_ns: u64,
+    /// The error text when it was last looked at: what stands there says nothing of a later call.
+    pub(super) known_text: Option<CString>,
+    is_blocking: bool,
+    engine: Engine,
+    warning: Option<String>,
+    // Last, so that it outlives the handle.
+    pub(super) library: PcapLibrary,
+}
+
+impl fmt::Debug for Pcap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pcap")
+            .field("library", &self.library)
+            .field("engine", &self.engine)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Pcap {
+    fn drop(&mut self) {
+        // Before the handle that its signals speak to.
+        self.ticker = None;
+        // SAFETY: the handle came from pcap_create, is closed here only, and nothing borrows from it any more.
+        unsafe { (self.library.functions.pcap_close)(self.handle.as_ptr()) }
+    }
+}
+
+impl Pcap {
+    /// Opens a capture on an interface in the calling thread's network namespace, with time stamps in nanoseconds where
+    /// the library has them. It does not block: [`Pcap::wait`] does.
+    ///
+    /// # Errors
+    /// [`SysError::Call`] with `EPERM` where libpcap says that permission is missing; [`SysError::LibraryCall`] with
+    /// what it says otherwise.
+    pub fn open(library: PcapLibrary, interface: &str, settings: &Settings) -> Result<Self> {
+        let name = CString::new(interface)
+            .map_err(|_| SysError::argument("pcap_create", "the interface's name has a zero octet"))?;
+        let before = engine::descriptors();
+        let mut message = [0; ERROR_TEXT];
+        // SAFETY: the name ends with a zero octet, and libpcap writes at most PCAP_ERRBUF_SIZE octets of text.
+        let handle = unsafe { (library.functions.pcap_create)(name.as_ptr(), message.as_mut_ptr()) };
+        let Some(handle) = NonNull::new(handle) else {
+            let reason = text(message.as_ptr()).unwrap_or_else(|| "it gave no reason".into());
+            return Err(SysError::LibraryCall {
+                function: "pcap_create",
+                library: library.name().into(),
+                reason,
+            });
+        };
+        // From here on dropping it closes the handle.
+        let mut pcap = Self {
+            handle,
+            current: None,
+            copy: Vec::new(),
+            ticker: None,
+            unit_ns: 1000,
+            known_text: None,
+            is_blocking: true,
+            engine: Engine::Hidden,
+            warning: None,
+            library,
+        };
+        pcap.set(settings)?;
+        pcap.activate()?;
+        if settings.direction != Direction::Both {
+            // SAFETY: the handle is open and active.
+            let code = unsafe {
+                (pcap.library.functions.pcap_setdirection)(pcap.handle.as_ptr(), settings.direction as c_int)
+            };
+            pcap.check(code, "pcap_setdirection")?;
+        }
+        pcap.set_blocking(false)?;
+        pcap.engine = engine::find(pcap.descriptor(), pcap.selectable(), &before);
+        pcap.look_at_text();
+        Ok(pcap)
+    }
+
+    /// Everything that has to be set before activation.
+    fn set(&mut self, settings: &Settings) -> Result<()> {
+        let functions = &self.library.functions;
+        let handle = self.handle.as_ptr();
+        let number = |value: u32, function| {
+            c_int::try_from(value)
+                .map_err(|_| SysError::argument(function, format!("{value} is out of range")))
+        };
+        let (snap, timeout) = (
+            number(settings.snap_length, "pcap_set_snaplen")?,
+            number(settings.timeout_ms, "pcap_set_timeout")?,
+        );
+        let buffer = number(settings.buffer, "pcap_set_buffer_size")?;
+        // SAFETY: the handle is open and not yet active, here and below.
+        self.check(unsafe { (functions.pcap_set_snaplen)(handle, snap) }, "pcap_set_snaplen")?;
+        // SAFETY: as above.
+        let code = unsafe { (functions.pcap_set_promisc)(handle, c_int::from(settings.promiscuous)) };
+        self.check(code, "pcap_set_promisc")?;
+        // SAFETY: as above.
+        self.check(unsafe { (functions.pcap_set_timeout)(handle, timeout) }, "pcap_set_timeout")?;
+        // SAFETY: as above.
+        self.check(unsafe { (functions.pcap_set_buffer_size)(handle, buffer) }, "pcap_set_buffer_size")?;
+        if settings.immediate {
+            let Some(set_immediate) = functions.pcap_set_immediate_mode else {
+                return Err(
+                    self.failed("pcap_set_immediate_mode", "this library has no immediate mode".into())
+                );
+            };
+            // SAFETY: as above.
+            self.check(unsafe { set_immediate(handle, 1) }, "pcap_set_immediate_mode")?;
+        }
+        if let Some(set_precision) = functions.pcap_set_tstamp_precision {
+            // SAFETY: as above.
+            if unsafe { set_precision(handle, NANOSECONDS) } == 0 {
+                self.unit_ns = 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn activate(&mut self) -> Result<()> {
+        // SAFETY: the handle is open and not yet active.
+        let code = unsafe { (self.library.functions.pcap_activate)(self.handle.as_ptr()) };
+        if code == WARNING {
+            self.warning = Some(self.error_text().unwrap_or_else(|| "a warning without words".into()));
+        } else if code > 0 {
+            self.warning = Some(self.status_text(code));
+        }
+        self.check(code, "pcap_activate")
+    }
+
+    /// What an error code of libpcap's means here. Errors of permission become `EPERM`, as they were.
+    pub(super) fn check(&self, code: c_int, function: &'static str) -> Result<()> {
+        if code >= 0 {
+            return Ok(());
+        }
+        let reason = match (code, self.error_text()) {
+            (ERROR, Some(reason)) => reason,
+            (ERROR, None) => "it gave no reason".into(),
+            (code, Some(detail)) => format!("{} ({detail})", self.status_text(code)),
+            (code, None) => self.status_text(code),
+        };
+        if code == ERROR_PERMISSION || code == ERROR_PROMISCUOUS_PERMISSION {
+            let what = format!("{function} of {}: {reason}", self.library.name());
+            return Err(SysError::Call { what, source: io::Error::from_raw_os_error(libc::EPERM) });
+        }
+        Err(self.failed(function, reason))
+    }
+
+    pub(super) fn failed(&self, function: &'static str, reason: String) -> SysError {
+        SysError::LibraryCall { function, library: self.library.name().into(), reason }
+    }
+
+    fn error_text(&self) -> Option<String> {
+        // SAFETY: the handle is open; its text is copied before the next call on it.
+        text(unsafe { (self.library.functions.pcap_geterr)(self.handle.as_ptr()) })
+    }
+
+    fn status_text(&self, code: c_int) -> String {
+        // SAFETY: no preconditions; the text is static.
+        let known = text(unsafe { (self.library.functions.pcap_statustostr)(code) });
+        known.unwrap_or_else(|| format!("status {code}"))
+    }
+
+    /// Whether reading may block. pcap_loop has to; the others find an empty buffer at once when they may not.
+    ///
+    /// # Errors
+    /// What libpcap says.
+    pub(super) fn set_blocking(&mut self, is_blocking: bool) -> Result<()> {
+        if self.is_blocking == is_blocking {
+            return Ok(());
+        }
+        let mut message = [0; ERROR_TEXT];
+        // SAFETY: the handle is open and active, and libpcap writes at most PCAP_ERRBUF_SIZE octets of text.
+        let code = unsafe {
+            (self.library.functions.pcap_setnonblock)(
+                self.handle.as_ptr(),
+                c_int::from(!is_blocking),
+                message.as_mut_ptr(),
+            )
+        };
+        if code < 0 {
+            let reason = text(message.as_ptr()).unwrap_or_else(|| "it gave no reason".into());
+            return Err(self.failed("pcap_setnonblock", reason));
+        }
+        self.is_blocking = is_blocking;
+        Ok(())
+    }
+
+    /// The library behind it.
+    pub fn library(&self) -> &PcapLibrary {
+        &self.library
+    }
+
+    /// What captures underneath, as the descriptors of this process tell.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// What libpcap warned of when it was activated.
+    pub fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
+    }
+
+    /// Whether time stamps are told in nanoseconds, not in microseconds.
+    pub fn has_nanoseconds(&self) -> bool {
+        self.unit_ns == 1
+    }
+
+    /// libpcap's counters.
+    ///
+    /// # Errors
+    /// What libpcap says.
+    pub fn statistics(&mut self) -> Result<Statistics> {
+        let mut raw = RawStatistics::default();
+        // SAFETY: the handle is open and active, and the structure is live and of the interface's layout.
+        let code = unsafe { (self.library.functions.pcap_stats)(self.handle.as_ptr(), &raw mut raw) };
+        self.check(code, "pcap_stats")?;
+        let RawStatistics { received, dropped, interface_dropped } = raw;
+        Ok(Statistics { received, dropped, interface_dropped })
+    }
+
+    /// The descriptor that it captures by, if it tells.
+    fn descriptor(&self) -> Option<RawFd> {
+        // SAFETY: the handle is open and active.
+        let fd = unsafe { (self.library.functions.pcap_fileno)(self.handle.as_ptr()) };
+        (fd >= 0).then_some(fd)
+    }
+
+    /// The descriptor to wait on, where there is one that poll(2) can wait on.
+    fn selectable(&self) -> Option<RawFd> {
+        // SAFETY: the handle is open and active.
+        let fd = unsafe { (self.library.functions.pcap_get_selectable_fd)(self.handle.as_ptr()) };
+        (fd >= 0).then_some(fd)
+    }
+
+    /// Waits until there may be something to read. Engines without a descriptor to wait on are looked at again after a
+    /// millisecond, as pcap_get_required_select_timeout(3PCAP) has it for those.
+    ///
+    /// # Errors
+    /// When poll(2) fails. What is wrong with the descriptor, the next read says.
+    pub fn wait(&mut self, timeout: Duration) -> Result<Readiness> {
+        /// What a device that cannot be polled is looked at again after.
+        const LOOK_AGAIN: Duration = Duration::from_millis(1);
+        let Some(fd) = self.selectable() else {
+            std::thread::sleep(timeout.min(LOOK_AGAIN));
+            return Ok(Readiness::Ready);
+        };
+        let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        // Rounded up: a wait of under a millisecond must not become a spin.
+        let milliseconds = timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int;
+        // SAFETY: one valid pollfd, and the count says one.
+        let code = unsafe { libc::poll(&raw mut entry, 1, milliseconds) };
+        if code < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
+            return Ok(Readiness::Nothing);
+        }
+        check(code, || "poll of libpcap's descriptor".into())?;
+        Ok(if entry.revents == 0 { Readiness::Nothing } else { Readiness::Ready })
+    }
+}

@@ -1,0 +1,191 @@
+//! The ring of a packet socket that somebody else has made: whether this process has it mapped, how large it is, and
+//! what the kernel says of its blocks (sock_diag(7), `linux/packet_diag.h`). None of it needs a privilege.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use super::engine::{Blocks, Ring};
+
+/// An option of a descriptor that is an integer; `None` for descriptors that have no such option.
+pub(super) fn option(fd: RawFd, level: i32, name: i32) -> Option<i32> {
+    let mut value: i32 = 0;
+    let mut length = size_of::<i32>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `value`, which lives until the call returns.
+    let code = unsafe { libc::getsockopt(fd, level, name, (&raw mut value).cast(), &raw mut length) };
+    (code == 0).then_some(value)
+}
+
+/// The ring behind a descriptor that /proc shows as `socket:[inode]`.
+pub(super) fn of(target: &str) -> Option<Ring> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let bytes = mapped(&maps, target)?;
+    let inode = target.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()?;
+    Some(Ring { bytes, blocks: blocks(inode) })
+}
+
+/// Bytes that are mapped of a file, as /proc/PID/maps lists them (proc(5)).
+fn mapped(maps: &str, file: &str) -> Option<u64> {
+    let of_line = |line: &str| {
+        let (range, rest) = line.split_once(' ')?;
+        if rest.rsplit(' ').next() != Some(file) {
+            return None;
+        }
+        let (start, end) = range.split_once('-')?;
+        u64::from_str_radix(end, 16).ok()?.checked_sub(u64::from_str_radix(start, 16).ok()?)
+    };
+    let total = maps.lines().filter_map(of_line).sum();
+    (total > 0).then_some(total)
+}
+
+/// Length of `struct nlmsghdr`.
+const HEADER: usize = 16;
+/// Length of `struct packet_diag_msg`.
+const MESSAGE: usize = 16;
+/// `SOCK_DIAG_BY_FAMILY` of `linux/sock_diag.h`.
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+/// `PACKET_SHOW_RING_CFG`.
+const SHOW_RING: u32 = 4;
+/// `PACKET_DIAG_RX_RING`.
+const RX_RING: u16 = 2;
+
+/// What the kernel says of the receive ring of the socket with this inode; `None` where it does not say.
+fn blocks(inode: u32) -> Option<Blocks> {
+    // SAFETY: socket(2) takes no pointers.
+    let fd = unsafe {
+        libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_SOCK_DIAG)
+    };
+    if fd < 0 {
+        return None;
+    }
+    // SAFETY: the descriptor is fresh and nobody else's.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    let request = request();
+    // SAFETY: the buffer is live and of this length.
+    let sent = unsafe { libc::send(socket.as_raw_fd(), request.as_ptr().cast(), request.len(), 0) };
+    if sent != request.len() as isize {
+        return None;
+    }
+    let mut buffer = vec![0u8; 1 << 16];
+    loop {
+        // SAFETY: the buffer is live, writable and of this length.
+        let got = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+        let got = usize::try_from(got).ok().filter(|&got| got > 0)?;
+        match search(&buffer[..got], inode) {
+            Search::Found(blocks) => return Some(blocks),
+            Search::End => return None,
+            Search::Continue => {}
+        }
+    }
+}
+
+/// A dump of all packet sockets with their rings.
+fn request() -> Vec<u8> {
+    let flags = (libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16;
+    let mut bytes = Vec::with_capacity(36);
+    bytes.extend(36u32.to_ne_bytes());
+    bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    bytes.extend(flags.to_ne_bytes());
+    bytes.extend([0; 8]);
+    // `struct packet_diag_req`.
+    bytes.extend([libc::AF_PACKET as u8, 0, 0, 0]);
+    for word in [0, SHOW_RING, u32::MAX, u32::MAX] {
+        bytes.extend(word.to_ne_bytes());
+    }
+    bytes
+}
+
+#[derive(Debug, PartialEq)]
+enum Search {
+    Found(Blocks),
+    Continue,
+    End,
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// Looks through the messages of one datagram.
+fn search(mut datagram: &[u8], inode: u32) -> Search {
+    while let (Some(length), Some(kind)) = (u32_at(datagram, 0), u16_at(datagram, 4)) {
+        let length = length as usize;
+        if kind != SOCK_DIAG_BY_FAMILY || length < HEADER || length > datagram.len() {
+            // The end of the dump, or an error: a kernel without packet_diag.
+            return Search::End;
+        }
+        if u32_at(datagram, HEADER + 4) == Some(inode) {
+            let ring = datagram.get(HEADER + MESSAGE..length).and_then(ring_attribute);
+            return ring.map_or(Search::End, Search::Found);
+        }
+        datagram = datagram.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Search::Continue
+}
+
+/// The receive ring among a message's attributes.
+fn ring_attribute(mut attributes: &[u8]) -> Option<Blocks> {
+    loop {
+        let (length, kind) = (usize::from(u16_at(attributes, 0)?), u16_at(attributes, 2)?);
+        if length < 4 {
+            return None;
+        }
+        if kind == RX_RING {
+            let word = |index: usize| u32_at(attributes, 4 + 4 * index);
+            return Some(Blocks {
+                size: word(0)?,
+                count: word(1)?,
+                frames: word(3)?,
+                retire_timeout_ms: word(4)?,
+            });
+        }
+        attributes = attributes.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Blocks, Search, mapped, search};
+
+    #[test]
+    fn mappings_of_one_file_are_added_up() {
+        let maps = "7f0000000000-7f0000200000 rw-s 00000000 00:08 4711      socket:[4711]\n\
+                    7f0000200000-7f0000201000 rw-s 00200000 00:08 4711      socket:[4711]\n\
+                    7f0000300000-7f0000301000 rw-s 00000000 00:08 47        socket:[47]\n\
+                    7f0000400000-7f0000401000 rw-p 00000000 00:00 0\n";
+        assert_eq!(mapped(maps, "socket:[4711]"), Some(0x20_1000));
+        assert_eq!(mapped(maps, "socket:[1]"), None);
+    }
+
+    #[test]
+    fn the_ring_of_one_socket_is_found_in_a_dump() {
+        let message = |inode: u32, ring: bool| {
+            let mut bytes = Vec::new();
+            let length = if ring { 16 + 16 + 8 + 32 } else { 16 + 16 } as u32;
+            bytes.extend(length.to_ne_bytes());
+            bytes.extend(20u16.to_ne_bytes());
+            bytes.extend([0; 10]);
+            bytes.extend([17, 3, 0, 3]);
+            bytes.extend(inode.to_ne_bytes());
+            bytes.extend([0; 8]);
+            if ring {
+                bytes.extend([8, 0, 5, 0, 1, 2, 3, 4]);
+                bytes.extend([32, 0, 2, 0]);
+                for word in [262_144u32, 8, 262_144, 8, 10, 0, 0] {
+                    bytes.extend(word.to_ne_bytes());
+                }
+            }
+            bytes
+        };
+        let dump = [message(1, false), message(2, true)].concat();
+        let blocks = Blocks { count: 8, size: 262_144, frames: 8, retire_timeout_ms: 10 };
+        assert_eq!(search(&dump, 2), Search::Found(blocks));
+        assert_eq!(search(&dump, 1), Search::End, "it has no ring");
+        assert_eq!(search(&dump, 3), Search::Continue);
+        for cut in 0..dump.len() {
+            let _ = search(&dump[..cut], 2);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A timer whose signal breaks a loop of libpcap's.
+//!
+//! pcap_loop blocks until packets come, and the kernel does not wake it while none does. pcap_breakloop(3PCAP) may be
+//! called from a signal handler, and a signal ends the system call that waits, in every release of libpcap; waking a
+//! loop from another thread works since 1.10 only. The signal is directed at the thread that reads.
+
+use std::ffi::{c_int, c_void};
+use std::mem::zeroed;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use super::functions::Opaque;
+use crate::error::{Result, SysError, check};
+
+/// Beyond the real-time signals that the C library keeps for itself.
+fn signal() -> c_int {
+    libc::SIGRTMIN() + 5
+}
+
+/// What the signal's handler is given.
+struct Target {
+    breakloop: unsafe extern "C" fn(*mut Opaque),
+    handle: *mut Opaque,
+}
+
+/// A timer of the thread that made it.
+pub(super) struct Ticker {
+    timer: libc::timer_t,
+    // Behind the timer: freed after it is deleted. In a box: the signal carries its address.
+    _target: Box<Target>,
+}
+
+/// Stops a ticker when it is dropped, also when a closure of the loop panicked.
+pub(super) struct Stopper(libc::timer_t);
+
+extern "C" fn on_signal(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+    /// `SI_TIMER` of `asm-generic/siginfo.h`.
+    const FROM_TIMER: c_int = -2;
+    // SAFETY: the kernel gives valid information to a handler set with SA_SIGINFO. A timer's signal of this number is
+    // only made by `Ticker`, and carries the address of its target, which lives as long as the timer: signals that
+    // are pending when the timer is stopped reach this thread before that call returns to it.
+    unsafe {
+        if (*info).si_code != FROM_TIMER {
+            return;
+        }
+        let errno = libc::__errno_location();
+        let before = *errno;
+        let target = (*info).si_value().sival_ptr.cast::<Target>();
+        ((*target).breakloop)((*target).handle);
+        *errno = before;
+    }
+}
+
+/// Installs the handler, once for the process.
+fn install() -> Result<()> {
+    static INSTALLED: OnceLock<std::result::Result<(), String>> = OnceLock::new();
+    let outcome = INSTALLED.get_or_init(|| {
+        // SAFETY: sigaction is plain data; all zeroes is a valid value.
+        let (mut action, mut before): (libc::sigaction, libc::sigaction) = unsafe { (zeroed(), zeroed()) };
+        // Without SA_RESTART: the system call that the loop waits in has to end.
+        action.sa_flags = libc::SA_SIGINFO;
+        action.sa_sigaction = on_signal as *const () as usize;
+        // SAFETY: both structures are live; the handler calls what may be called by handlers only.
+        if unsafe { libc::sigaction(signal(), &raw const action, &raw mut before) } < 0 {
+            return Err(std::io::Error::last_os_error().to_string());
+        }
+        if before.sa_sigaction != libc::SIG_DFL {
+            // SAFETY: as above; puts back what was there.
+            unsafe { libc::sigaction(signal(), &raw const before, std::ptr::null_mut()) };
+            return Err("something else in this program uses that signal".into());
+        }
+        Ok(())
+    });
+    outcome.clone().map_err(|reason| SysError::argument(format!("sigaction({})", signal()), reason))
+}
+
+impl Ticker {
+    /// A timer that stands still, for the loop of one handle on the calling thread.
+    ///
+    /// # Safety
+    /// The handle must be open until this is dropped, and `breakloop` be its pcap_breakloop.
+    pub(super) unsafe fn new(
+        breakloop: unsafe extern "C" fn(*mut Opaque),
+        handle: *mut Opaque,
+    ) -> Result<Self> {
+        install()?;
+        let target = Box::new(Target { breakloop, handle });
+        // SAFETY: plain data; all zeroes is a valid value.
+        let (mut event, mut timer): (libc::sigevent, libc::timer_t) = unsafe { (zeroed(), zeroed()) };
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = signal();
+        event.sigev_value =
+            libc::sigval { sival_ptr: std::ptr::from_ref::<Target>(&target).cast_mut().cast() };
+        // SAFETY: no preconditions.
+        event.sigev_notify_thread_id = unsafe { libc::gettid() };
+        // SAFETY: both structures are live.
+        let code = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
+        check(code, || "timer_create".into())?;
+        let ticker = Self { timer, _target: target };
+        // SAFETY: a signal set is plain data that sigemptyset fills.
+        let mut set: libc::sigset_t = unsafe { zeroed() };
+        // SAFETY: the set is live, here and below.
+        unsafe {
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, signal());
+            libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
+        }
+        Ok(ticker)
+    }
+
+    /// Lets it tick every `period`. More than once: a tick between libpcap's look at its flag and its system call would
+    /// be lost on releases that have no descriptor to wake them.
+    pub(super) fn start(&self, period: Duration) -> Result<()> {
+        set(self.timer, period.max(Duration::from_millis(1)))
+    }
+
+    /// Stops it when that is dropped.
+    pub(super) fn stopper(&self) -> Stopper {
+        Stopper(self.timer)
+    }
+}
+
+impl Drop for Stopper {
+    fn drop(&mut self) {
+        // A timer that exists can be stopped.
+        let _ = set(self.0, Duration::ZERO);
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        let _ = set(self.timer, Duration::ZERO);
+        // SAFETY: the timer is this one's, and deleted here only.
+        unsafe { libc::timer_delete(self.timer) };
+    }
+}
+
+/// Sets a timer to tick every `period`; 0 stops it.
+fn set(timer: libc::timer_t, period: Duration) -> Result<()> {
+    let period = libc::timespec {
+        tv_sec: period.as_secs() as libc::time_t,
+        tv_nsec: period.subsec_nanos() as libc::c_long,
+    };
+    let times = libc::itimerspec { it_interval: period, it_value: period };
+    // SAFETY: the timer exists as long as its owner, and the structure is live.
+    let code = unsafe { libc::timer_settime(timer, 0, &raw const times, std::ptr::null_mut()) };
+    check(code, || "timer_settime".into()).map(drop)
+}
