@@ -1,0 +1,101 @@
+//! Stand-ins for libpcap, built from `stand_in.c`.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use capbench_capture::{
+    Capture, CaptureError, CaptureOptions, Interface, MethodSpec, backends::libpcap::Libpcap,
+};
+
+/// A built stand-in in a folder of its own, which goes with it.
+pub struct StandIn {
+    folder: PathBuf,
+    /// What stands behind the method's name.
+    settings: String,
+}
+
+impl StandIn {
+    /// Builds it with these macros defined.
+    pub fn new(macros: &[&str]) -> Self {
+        static FOLDERS: AtomicU32 = AtomicU32::new(0);
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("capbench-stand-in-{}-{number}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let stand_in = Self { folder, settings: String::new() };
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/libpcap/stand_in.c");
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-o"]).arg(stand_in.library()).arg(source);
+        cc.arg(format!("-DLOG=\"{}\"", stand_in.folder.join("log").display()));
+        cc.args(macros.iter().map(|name| format!("-D{name}")));
+        let built = cc.output().expect("a C compiler, cc");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        stand_in
+    }
+
+    /// The same, read by another call.
+    pub fn with(mut self, settings: &str) -> Self {
+        self.settings = settings.into();
+        self
+    }
+
+    /// The library's file.
+    pub fn library(&self) -> PathBuf {
+        self.folder.join("libpcap.so.1")
+    }
+
+    /// How a user would ask for it.
+    pub fn spec(&self) -> MethodSpec {
+        format!("libpcap:{}{}", self.library().display(), self.settings).parse().unwrap()
+    }
+
+    /// Opens it on the loopback interface, which every namespace has.
+    pub fn open(&self, options: &CaptureOptions) -> Result<Libpcap, CaptureError> {
+        let interface = Interface::of_name("lo", 65_536).unwrap();
+        Libpcap::open(&self.spec(), &interface, options)
+    }
+
+    /// What opening it says, when it cannot be opened.
+    pub fn refusal(&self) -> CaptureError {
+        self.open(&CaptureOptions::default()).map(drop).unwrap_err()
+    }
+
+    /// Its calls so far.
+    pub fn calls(&self) -> Vec<String> {
+        let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+        log.lines().map(String::from).collect()
+    }
+
+    /// Fails when a contract was broken, or when what was opened is not closed.
+    pub fn check(&self) {
+        let calls = self.calls();
+        let broken: Vec<_> = calls.iter().filter(|call| call.starts_with("broken")).collect();
+        assert!(broken.is_empty(), "{broken:?}");
+        let of = |name: &str| calls.iter().filter(|call| call.starts_with(name)).count();
+        assert_eq!(of("create"), of("close"), "{calls:?}");
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Takes what comes until so many frames were seen or an error ends it: their octets, wire lengths and times.
+pub fn take(capture: &mut impl Capture, most: usize) -> (Vec<(Vec<u8>, u32, u64)>, Option<CaptureError>) {
+    let (mut seen, mut quiet) = (Vec::new(), 0);
+    while seen.len() < most && quiet < 3 {
+        let wait = std::time::Duration::from_millis(5);
+        let taken = capture.for_each(wait, |frame| {
+            seen.push((frame.data.to_vec(), frame.wire_length, frame.time_ns));
+        });
+        match taken {
+            Ok(came) => quiet = if came { 0 } else { quiet + 1 },
+            Err(error) => return (seen, Some(error)),
+        }
+    }
+    (seen, None)
+}

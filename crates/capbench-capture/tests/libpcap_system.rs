@@ -1,0 +1,321 @@
+//! The system's libpcap on a real interface, by every call: whole frames with their times, tags, lengths and directions,
+//! exact counters, and waiting that ends.
+
+#[path = "../../capbench/tests/support/network.rs"]
+mod network;
+#[path = "libpcap/stand_in.rs"]
+mod stand_in;
+
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use capbench_capture::backends::libpcap::Libpcap;
+use capbench_capture::{
+    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, PacketType,
+    SnapLength,
+};
+use capbench_sys::host::interface::index_of;
+use capbench_sys::packet::{PacketSocket, Protocol};
+use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, in_turn, privileged};
+use stand_in::StandIn;
+
+const CALLS: [&str; 6] = [
+    "libpcap",
+    "libpcap+loop",
+    "libpcap+next-ex",
+    "libpcap+next",
+    "libpcap+immediate",
+    "libpcap+next-ex+immediate",
+];
+const ENOBUFS: i32 = 105;
+
+/// A frame that was captured, kept.
+#[derive(Clone, Debug, PartialEq)]
+struct Seen {
+    data: Vec<u8>,
+    wire_length: u32,
+    time_ns: u64,
+}
+
+fn open(place: &Place, spec: &str, options: &CaptureOptions) -> Result<Libpcap, CaptureError> {
+    let interface = Interface::of_name(place.interface, 1500).unwrap();
+    Libpcap::open(&spec.parse().unwrap(), &interface, options)
+}
+
+fn seen(frame: &capbench_capture::Frame<'_>) -> Seen {
+    assert_eq!((frame.vlan, frame.packet_type), (None, PacketType::Unknown));
+    Seen { data: frame.data.to_vec(), wire_length: frame.wire_length, time_ns: frame.time_ns }
+}
+
+/// The next so many frames.
+fn take(capture: &mut Libpcap, count: usize) -> Vec<Seen> {
+    let (start, mut all) = (Instant::now(), Vec::new());
+    while all.len() < count {
+        assert!(start.elapsed() < PATIENCE, "{} of {count} frames: {all:?}", all.len());
+        capture.for_each(Duration::from_millis(20), |frame| all.push(seen(frame))).unwrap();
+    }
+    all
+}
+
+/// Frames until none comes any more.
+fn drain(capture: &mut Libpcap) -> u64 {
+    let mut frames = 0;
+    // Longer than a partly filled block waits.
+    while capture.for_each(Duration::from_millis(100), |_| frames += 1).unwrap() {}
+    frames
+}
+
+fn options() -> CaptureOptions {
+    CaptureOptions { ring: ByteCount(4 << 20), ..CaptureOptions::default() }
+}
+
+/// What sends single frames on an interface.
+struct Wire(File);
+
+impl Wire {
+    fn new(place: &Place) -> Self {
+        place.inside(|| {
+            let socket = PacketSocket::open().unwrap();
+            socket.bind(index_of(place.interface).unwrap(), Protocol::Nothing).unwrap();
+            Self(socket.as_fd().try_clone_to_owned().unwrap().into())
+        })
+    }
+
+    fn send(&self, frame: &[u8]) {
+        // A frame that the receiver's backlog refuses is offered again.
+        while let Err(error) = (&self.0).write_all(frame) {
+            assert!(
+                error.raw_os_error() == Some(ENOBUFS) || error.kind() == ErrorKind::Interrupted,
+                "{error}"
+            );
+        }
+    }
+}
+
+/// A frame of so many octets that no protocol takes for its own, full of its number.
+fn frame(number: u8, octets: usize) -> Vec<u8> {
+    let mut frame = vec![number; octets];
+    frame[..6].copy_from_slice(&RIGHT_MAC);
+    frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+    frame
+}
+
+fn now_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64
+}
+
+/// Runs a test with each call, on a pair of its own.
+fn with_each_call(test: &str, work: impl Fn(&'static str, &Namespaces) + Sync) {
+    if !privileged(test) {
+        return;
+    }
+    let _turn = in_turn();
+    for call in CALLS {
+        eprintln!("{test}: {call}");
+        let spaces = Namespaces::new();
+        spaces.right.inside(|| work(call, &spaces));
+    }
+}
+
+#[test]
+fn root_libpcap_gives_frames_whole_in_order_and_with_their_time() {
+    with_each_call("root_libpcap_gives_frames_whole_in_order_and_with_their_time", |call, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let sent: Vec<_> = (0..=200u8).map(|n| frame(n, 14 + usize::from(n) * 15 / 2)).collect();
+        let before = now_ns();
+        let mut capture = open(&spaces.right, call, &options()).unwrap();
+        sent.iter().for_each(|frame| wire.send(frame));
+        let all = take(&mut capture, sent.len());
+        for (seen, sent) in all.iter().zip(&sent) {
+            assert_eq!((&seen.data, seen.wire_length as usize), (sent, sent.len()), "{call}");
+            assert!((before..now_ns()).contains(&seen.time_ns), "{call}: {before} {seen:?}");
+        }
+        assert!(all.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns), "{call}");
+        let counters = capture.counters().unwrap();
+        assert_eq!((counters.accepted, counters.dropped()), (Some(201), Some(0)), "{call}: {counters:?}");
+        assert_eq!(counters.raw("ps_recv"), Some(201), "{call}");
+        let running = capture.running();
+        let version = if call.contains("immediate") {
+            "TPACKET_V2 ring"
+        } else {
+            "TPACKET_V3 ring of 16 blocks of 256KiB"
+        };
+        assert!(
+            running.engine.starts_with("libpcap version 1.") && running.engine.contains(version),
+            "{running:?}"
+        );
+        assert_eq!(running.shortfall, None, "{call}");
+        assert!(running.geometry.contains("libpcap.so"), "{running:?}");
+    });
+}
+
+#[test]
+fn root_libpcap_puts_a_tag_back_into_the_frame() {
+    with_each_call("root_libpcap_puts_a_tag_back_into_the_frame", |call, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let plain = frame(7, 100);
+        let tagged = [&plain[..12], &[0x81, 0, 0xef, 0xff], &plain[12..]].concat();
+        let mut capture = open(&spaces.right, call, &options()).unwrap();
+        assert!(!capture.running().vlan_metadata);
+        wire.send(&tagged);
+        wire.send(&plain);
+        let all = take(&mut capture, 2);
+        assert_eq!((&all[0].data, all[0].wire_length), (&tagged, 104), "{call}");
+        assert_eq!((&all[1].data, all[1].wire_length), (&plain, 100), "{call}");
+    });
+}
+
+#[test]
+fn root_libpcap_cuts_at_the_snap_length_and_the_length_stays() {
+    with_each_call("root_libpcap_cuts_at_the_snap_length_and_the_length_stays", |call, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let options = CaptureOptions { snap_length: SnapLength::new(96), ..options() };
+        let mut capture = open(&spaces.right, call, &options).unwrap();
+        let lengths = [60, 95, 96, 97, 1514];
+        (0u8..).zip(lengths).for_each(|(number, octets)| wire.send(&frame(number, octets)));
+        let all = take(&mut capture, lengths.len());
+        for ((number, octets), seen) in (0u8..).zip(lengths).zip(&all) {
+            assert_eq!(seen.wire_length as usize, octets, "{call}");
+            assert_eq!(seen.data, frame(number, octets)[..octets.min(96)], "{call}");
+        }
+    });
+}
+
+#[test]
+fn root_libpcap_keeps_to_a_direction_and_counts_both() {
+    with_each_call("root_libpcap_keeps_to_a_direction_and_counts_both", |call, spaces| {
+        let (coming, going) = (Wire::new(&spaces.left), Wire::new(&spaces.right));
+        let cases = [
+            (Direction::In, vec![10, 11, 12], None),
+            (Direction::Out, vec![20, 21, 22], None),
+            (Direction::Both, vec![10, 11, 12, 20, 21, 22], Some(6)),
+        ];
+        for (direction, expected, accepted) in cases {
+            let mut capture = open(&spaces.right, call, &CaptureOptions { direction, ..options() }).unwrap();
+            for number in 0..3 {
+                coming.send(&frame(10 + number, 60));
+                going.send(&frame(20 + number, 60));
+            }
+            let mut numbers: Vec<_> =
+                take(&mut capture, expected.len()).iter().map(|seen| seen.data[20]).collect();
+            // Frames that come pass through a softirq, which may run after the next frame has gone.
+            numbers.sort_unstable();
+            assert_eq!((numbers, drain(&mut capture)), (expected, 0), "{call} {direction:?}");
+            let counters = capture.counters().unwrap();
+            // libpcap itself discards those of the other direction: its counter has them all.
+            assert_eq!(counters.raw("ps_recv"), Some(6), "{call} {direction:?}");
+            assert_eq!(counters.accepted, accepted, "{call} {direction:?}");
+        }
+    });
+}
+
+#[test]
+fn root_what_a_full_ring_of_libpcap_drops_is_counted_exactly() {
+    with_each_call("root_what_a_full_ring_of_libpcap_drops_is_counted_exactly", |call, spaces| {
+        const FRAMES: u64 = 6000;
+        let wire = Wire::new(&spaces.left);
+        let options = CaptureOptions { ring: ByteCount(256 << 10), ..options() };
+        let mut capture = open(&spaces.right, call, &options).unwrap();
+        let mut read = 0;
+        for _ in 0..3 {
+            (0..FRAMES).for_each(|number| wire.send(&frame(number as u8, 60)));
+            read += drain(&mut capture);
+        }
+        let counters: Counters = capture.counters().unwrap();
+        let (accepted, dropped) = (counters.accepted.unwrap(), counters.dropped().unwrap());
+        assert_eq!(accepted, 3 * FRAMES, "{call}: {counters:?}");
+        assert_eq!(accepted, read + dropped, "{call}: {counters:?}");
+        assert!(dropped > FRAMES && read > 0, "{call}: {counters:?}");
+    });
+}
+
+#[test]
+fn root_libpcap_loses_nothing_to_the_end_of_a_wait() {
+    with_each_call("root_libpcap_loses_nothing_to_the_end_of_a_wait", |call, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let mut capture = open(&spaces.right, call, &options()).unwrap();
+        let start = Instant::now();
+        for _ in 0..5 {
+            assert!(!capture.for_each(Duration::from_millis(10), |_| ()).unwrap(), "{call}");
+        }
+        assert!(start.elapsed() < PATIENCE, "{call}");
+        // Waits end, again and again, while frames come.
+        let mut read = 0;
+        std::thread::scope(|scope| {
+            let sender = scope.spawn(|| {
+                for number in 0..20_000u32 {
+                    wire.send(&frame(number as u8, 60));
+                }
+            });
+            while !sender.is_finished() {
+                capture.for_each(Duration::from_millis(1), |_| read += 1).unwrap();
+            }
+        });
+        read += drain(&mut capture);
+        let counters = capture.counters().unwrap();
+        let dropped = counters.dropped().unwrap();
+        assert_eq!((counters.accepted, read + dropped), (Some(20_000), 20_000), "{call}: {counters:?}");
+    });
+}
+
+#[test]
+fn root_batches_of_libpcap_hold_one_frame_until_the_next_call() {
+    with_each_call("root_batches_of_libpcap_hold_one_frame_until_the_next_call", |call, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let mut capture = open(&spaces.right, call, &options()).unwrap();
+        (0..20).for_each(|number| wire.send(&frame(number, 100)));
+        let (start, mut number) = (Instant::now(), 0);
+        while number < 20 {
+            assert!(start.elapsed() < PATIENCE, "{call}");
+            let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() else { continue };
+            for _ in 0..2 {
+                let all: Vec<_> = batch.frames().map(|frame| frame.data.to_vec()).collect();
+                assert_eq!(all, [frame(number, 100)], "{call}");
+            }
+            number += 1;
+        }
+    });
+}
+
+#[test]
+fn root_two_builds_of_libpcap_are_open_at_once() {
+    if !privileged("root_two_builds_of_libpcap_are_open_at_once") {
+        return;
+    }
+    let _turn = in_turn();
+    let spaces = Namespaces::new();
+    let stand_in = StandIn::new(&["PACKETS=3"]);
+    spaces.right.inside(|| {
+        let wire = Wire::new(&spaces.left);
+        let mut system = open(&spaces.right, "libpcap", &options()).unwrap();
+        let mut other = open(&spaces.right, &stand_in.spec().to_string(), &options()).unwrap();
+        wire.send(&frame(9, 60));
+        assert_eq!(take(&mut system, 1)[0].data, frame(9, 60));
+        assert_eq!(stand_in::take(&mut other, 100).0.len(), 3);
+        assert!(
+            system.running().engine.contains("AF_PACKET") && !system.running().engine.contains("stand-in")
+        );
+        assert!(other.running().engine.contains("stand-in") && !other.running().engine.contains("AF_PACKET"));
+    });
+    stand_in.check();
+}
+
+#[test]
+fn root_an_interface_that_libpcap_cannot_open_is_named() {
+    if !privileged("root_an_interface_that_libpcap_cannot_open_is_named") {
+        return;
+    }
+    let _turn = in_turn();
+    let spaces = Namespaces::new();
+    spaces.right.inside(|| {
+        spaces.right.ip("link set dev right down");
+        let text = open(&spaces.right, "libpcap", &options()).unwrap_err().to_string();
+        assert!(text.starts_with("libpcap on right: ") && text.contains("not up"), "{text}");
+        let gone = Interface::of_name("right", 1500).unwrap();
+        spaces.right.ip("link delete dev right");
+        let text = Libpcap::open(&"libpcap".parse().unwrap(), &gone, &options()).unwrap_err().to_string();
+        assert!(text.starts_with("libpcap on right: ") && text.contains("such device"), "{text}");
+    });
+}
