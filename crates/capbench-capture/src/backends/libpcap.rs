@@ -186,8 +186,11 @@ impl Libpcap {
         let plan = Plan::of(spec, options)?;
         let library =
             library(spec).map_err(|source| CaptureError::Library { method: spec.to_string(), source })?;
-        let pcap =
-            Pcap::open(library, &interface.name, &plan.settings).map_err(|error| context.fail(error))?;
+        let fail = |source| context.fail(source);
+        let mut pcap = Pcap::open(library, &interface.name, &plan.settings).map_err(fail)?;
+        if plan.call == Call::Loop {
+            pcap.prepare_loop().map_err(fail)?;
+        }
         let counting = Counting::new(&pcap, interface, options.direction);
         let running = found::running(&pcap, &plan, options);
         Ok(Self { pcap, call: plan.call, counting, waiter: Waiter::new(options.spin), context, running })

@@ -84,8 +84,11 @@ impl Drop for StandIn {
     }
 }
 
-/// Takes what comes until so many frames were seen or an error ends it: their octets, wire lengths and times.
-pub fn take(capture: &mut impl Capture, most: usize) -> (Vec<(Vec<u8>, u32, u64)>, Option<CaptureError>) {
+/// A frame's octets, its length on the wire, and its time.
+pub type Taken = (Vec<u8>, u32, u64);
+
+/// Takes what comes until so many frames were seen or an error ends it.
+pub fn take(capture: &mut impl Capture, most: usize) -> (Vec<Taken>, Option<CaptureError>) {
     let (mut seen, mut quiet) = (Vec::new(), 0);
     while seen.len() < most && quiet < 3 {
         let wait = std::time::Duration::from_millis(5);

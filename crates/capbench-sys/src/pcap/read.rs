@@ -156,18 +156,24 @@ impl Pcap {
     /// # Errors
     /// What libpcap says, or when there is no timer to be had.
     pub fn run_loop(&mut self, duration: Duration, each: impl FnMut(&Frame<'_>)) -> Result<u64> {
+        self.prepare_loop()?;
         self.set_blocking(true)?;
-        let (breakloop, handle) = (self.library.functions.pcap_breakloop, self.handle.as_ptr());
-        let ticker = match self.ticker.take() {
-            Some(ticker) => ticker,
+        let _stop = self.ticker.as_ref().map(|ticker| ticker.start(duration)).transpose()?;
+        self.call_back(-1, "pcap_loop", self.library.functions.pcap_loop, each)
+    }
+
+    /// Makes the timer that [`Pcap::run_loop`] needs, for whoever wants that done before frames come.
+    ///
+    /// # Errors
+    /// When there is no timer to be had, or something else in this program uses its signal.
+    pub fn prepare_loop(&mut self) -> Result<()> {
+        if self.ticker.is_none() {
             // SAFETY: the ticker is this handle's and dropped before it is closed; pcap_breakloop(3PCAP) may be called
             // by a signal handler.
-            None => unsafe { Ticker::new(breakloop, handle) }?,
-        };
-        ticker.start(duration)?;
-        let ticker = self.ticker.insert(ticker);
-        let _stop = ticker.stopper();
-        self.call_back(-1, "pcap_loop", self.library.functions.pcap_loop, each)
+            let ticker = unsafe { Ticker::new(self.library.functions.pcap_breakloop, self.handle.as_ptr()) };
+            self.ticker = Some(ticker?);
+        }
+        Ok(())
     }
 
     /// Reads one packet by pcap_dispatch and copies it; whether there was one. For whoever has to have batches of a

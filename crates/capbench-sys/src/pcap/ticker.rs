@@ -31,6 +31,7 @@ pub(super) struct Ticker {
 }
 
 /// Stops a ticker when it is dropped, also when a closure of the loop panicked.
+#[must_use]
 pub(super) struct Stopper(libc::timer_t);
 
 extern "C" fn on_signal(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
@@ -108,15 +109,11 @@ impl Ticker {
         Ok(ticker)
     }
 
-    /// Lets it tick every `period`. More than once: a tick between libpcap's look at its flag and its system call would
-    /// be lost on releases that have no descriptor to wake them.
-    pub(super) fn start(&self, period: Duration) -> Result<()> {
-        set(self.timer, period.max(Duration::from_millis(1)))
-    }
-
-    /// Stops it when that is dropped.
-    pub(super) fn stopper(&self) -> Stopper {
-        Stopper(self.timer)
+    /// Lets it tick every `period`, until what it returns is dropped. More than once: a tick between libpcap's look at its
+    /// flag and its system call would be lost on releases that have no descriptor to wake them.
+    pub(super) fn start(&self, period: Duration) -> Result<Stopper> {
+        set(self.timer, period.max(Duration::from_millis(1)))?;
+        Ok(Stopper(self.timer))
     }
 }
 
