@@ -282,6 +282,33 @@ fn root_batches_of_libpcap_hold_one_frame_until_the_next_call() {
 }
 
 #[test]
+fn root_an_interface_that_goes_away_is_libpcaps_error_and_one_that_goes_down_is_none() {
+    let test = "root_an_interface_that_goes_away_is_libpcaps_error_and_one_that_goes_down_is_none";
+    with_each_call(test, |call, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let mut capture = open(&spaces.right, call, &options()).unwrap();
+        // libpcap waits for it to come back.
+        spaces.right.ip("link set dev right down");
+        assert!(!capture.for_each(Duration::from_millis(20), |_| ()).unwrap(), "{call}");
+        spaces.right.ip("link set dev right up");
+        wire.send(&frame(5, 60));
+        assert_eq!(take(&mut capture, 1)[0].data, frame(5, 60), "{call}");
+        spaces.right.ip("link delete dev right");
+        let start = Instant::now();
+        let error = loop {
+            assert!(start.elapsed() < PATIENCE, "{call}: no error");
+            if let Err(error) = capture.for_each(Duration::from_millis(20), |_| ()) {
+                break error.to_string();
+            }
+        };
+        assert!(
+            error.starts_with("libpcap on right: pcap_") && error.contains("disappeared"),
+            "{call}: {error}"
+        );
+    });
+}
+
+#[test]
 fn root_two_builds_of_libpcap_are_open_at_once() {
     if !privileged("root_two_builds_of_libpcap_are_open_at_once") {
         return;

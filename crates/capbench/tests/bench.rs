@@ -10,7 +10,7 @@ use serde_json::Value;
 use support::{Place, Running, Scratch, capbench, in_turn, privileged};
 
 /// The methods that run wherever packet sockets do, also for ordinary users.
-const PACKET_SOCKETS: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"];
+const PACKET_SOCKETS: [&str; 6] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3", "libpcap"];
 
 /// The methods that a bench runs when none is named, as far as they can run here.
 fn usual() -> BTreeSet<String> {

@@ -15,7 +15,7 @@ use support::{Namespaces, Running, Scratch, capbench, eventually, in_turn, privi
 const FRAMES: u64 = 20_000;
 /// A rate that any host holds, also while it compiles something.
 const RATE: &str = "50000";
-const METHODS: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"];
+const METHODS: [&str; 6] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3", "libpcap"];
 const TRANSMIT: [&str; 3] = ["sendto", "sendmmsg", "packet-tx"];
 
 /// Lengths of the frames in a pcap file (draft-ietf-opsawg-pcap), as far as they are written.

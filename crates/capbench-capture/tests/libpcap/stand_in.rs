@@ -25,7 +25,8 @@ impl StandIn {
         let folder = std::env::temp_dir().join(format!("capbench-stand-in-{}-{number}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         let stand_in = Self { folder, settings: String::new() };
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/libpcap/stand_in.c");
+        let source =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../capbench-capture/tests/libpcap/stand_in.c");
         let mut cc = Command::new("cc");
         cc.args(["-shared", "-fPIC", "-o"]).arg(stand_in.library()).arg(source);
         cc.arg(format!("-DLOG=\"{}\"", stand_in.folder.join("log").display()));

@@ -115,3 +115,44 @@ functions! {
         pcap_set_tstamp_precision: fn(*mut Opaque, c_int) -> c_int;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+    use std::process::Command;
+
+    use super::{ERROR_PERMISSION, ERROR_PROMISCUOUS_PERMISSION, ERROR_TEXT, PacketHeader, RawStatistics};
+
+    /// Against libpcap's own header, where a host has it: capbench needs none.
+    #[test]
+    fn structures_equal_libpcaps_header() {
+        if !std::path::Path::new("/usr/include/pcap/pcap.h").exists() {
+            eprintln!("structures_equal_libpcaps_header skipped: no pcap/pcap.h (package libpcap0.8-dev)");
+            return;
+        }
+        let asserts = [
+            format!("sizeof(struct pcap_pkthdr) == {}", size_of::<PacketHeader>()),
+            format!("offsetof(struct pcap_pkthdr, caplen) == {}", offset_of!(PacketHeader, captured)),
+            format!("offsetof(struct pcap_pkthdr, len) == {}", offset_of!(PacketHeader, length)),
+            format!("sizeof(struct pcap_stat) == {}", size_of::<RawStatistics>()),
+            format!("offsetof(struct pcap_stat, ps_drop) == {}", offset_of!(RawStatistics, dropped)),
+            format!(
+                "offsetof(struct pcap_stat, ps_ifdrop) == {}",
+                offset_of!(RawStatistics, interface_dropped)
+            ),
+            format!("PCAP_ERRBUF_SIZE == {ERROR_TEXT}"),
+            "PCAP_ERROR == -1 && PCAP_ERROR_BREAK == -2 && PCAP_WARNING == 1".into(),
+            format!("PCAP_ERROR_PERM_DENIED == {ERROR_PERMISSION}"),
+            format!("PCAP_ERROR_PROMISC_PERM_DENIED == {ERROR_PROMISCUOUS_PERMISSION}"),
+            "PCAP_TSTAMP_PRECISION_NANO == 1 && PCAP_D_INOUT == 0 && PCAP_D_IN == 1 && PCAP_D_OUT == 2"
+                .into(),
+        ];
+        let body: String =
+            asserts.iter().map(|it| format!("_Static_assert({it}, \"it differs\");\n")).collect();
+        let file = std::env::temp_dir().join(format!("capbench-pcap-abi-{}.c", std::process::id()));
+        std::fs::write(&file, format!("#include <stddef.h>\n#include <pcap/pcap.h>\n{body}")).unwrap();
+        let output = Command::new("cc").arg("-fsyntax-only").arg(&file).output().expect("a C compiler, cc");
+        std::fs::remove_file(&file).unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}

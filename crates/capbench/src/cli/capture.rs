@@ -23,7 +23,7 @@ pub struct CaptureFlags {
     /// Slot size of packet-v1 and packet-v2 [default: holds a frame of the interface's MTU]
     #[arg(long, value_name = "SIZE")]
     frame: Option<ByteCount>,
-    /// When packet-v3 hands over a partly filled block [default: 10ms]
+    /// When packet-v3 and libpcap hand over a partly filled block [default: 10ms]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     retire_timeout: Option<Duration>,
     /// Octets to capture of each frame; 0: everything [default: 262144]
