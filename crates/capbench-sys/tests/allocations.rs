@@ -166,7 +166,7 @@ fn root_no_method_allocates_while_it_receives() {
     let options = CaptureOptions { ring: ByteCount(128 << 20), ..CaptureOptions::default() };
     let rows = METHODS.iter().filter(|method| method.in_default).map(|method| method.name);
     // libpcap has more than one way to hand frames over.
-    for name in rows.chain(["libpcap+loop", "libpcap+next-ex", "libpcap+next", "libpcap+immediate"]) {
+    for name in rows.chain(["libpcap+loop", "libpcap+next-ex", "libpcap+next"]) {
         let transmit = transmit.clone();
         let after_open = || {
             transmit.spawn("sender", {

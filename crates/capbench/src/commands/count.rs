@@ -4,9 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use capbench_capture::{
-    Capture, Counters, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with,
-};
+use capbench_capture::{Capture, Counters, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with};
 use capbench_measure::bed::Side;
 use capbench_measure::mark::mark;
 use capbench_measure::programs::Programs;
