@@ -302,7 +302,9 @@ fn root_an_interface_that_goes_away_is_libpcaps_error_and_one_that_goes_down_is_
             }
         };
         assert!(
-            error.starts_with("libpcap on right: pcap_") && error.contains("disappeared"),
+            error.starts_with("libpcap on right: ")
+                && error.contains("pcap_")
+                && error.contains("disappeared"),
             "{call}: {error}"
         );
     });

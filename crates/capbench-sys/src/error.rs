@@ -40,16 +40,6 @@ pub enum SysError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A function of a library that is opened at run time failed.
-    #[error("{function} of {library}: {reason}")]
-    LibraryCall {
-        /// The function.
-        function: &'static str,
-        /// What the library was opened by.
-        library: String,
-        /// What the library says.
-        reason: String,
-    },
 }
 
 /// The result of this crate's calls.
@@ -72,7 +62,7 @@ impl SysError {
     pub fn errno(&self) -> Option<i32> {
         match self {
             Self::Call { source, .. } | Self::Refused { source, .. } => source.raw_os_error(),
-            Self::Argument { .. } | Self::Library { .. } | Self::LibraryCall { .. } => None,
+            Self::Argument { .. } | Self::Library { .. } => None,
         }
     }
 }

@@ -55,10 +55,10 @@ pub fn prepare_process() -> Result<Privilege> {
         return Ok(if initial { Privilege::Full } else { Privilege::UserNamespace });
     }
     namespace::enter_user_namespace().map_err(|error| match error {
+        SysError::Argument { .. } | SysError::Library { .. } => MeasureError::Sys(error),
         SysError::Call { .. } | SysError::Refused { .. } => {
             diagnose(&format!("no user namespace can be made ({error})"), &settings)
         }
-        _ => MeasureError::Sys(error),
     })?;
     let missing = capability::effective()?.missing(&NEEDED);
     if let Some(capability) = missing.first() {

@@ -93,9 +93,9 @@ fn with_call(error: SysError, what: String) -> SysError {
     match error {
         SysError::Call { source, .. } => SysError::Call { what, source },
         SysError::Refused { reason, source, .. } => SysError::Refused { what, reason, source },
-        SysError::Argument { reason, .. }
-        | SysError::Library { reason, .. }
-        | SysError::LibraryCall { reason, .. } => SysError::Argument { what, reason },
+        SysError::Argument { reason, .. } | SysError::Library { reason, .. } => {
+            SysError::Argument { what, reason }
+        }
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uchar};
 
-use crate::error::Result;
-use crate::library::Library;
+use crate::library_call::function_table;
 
 /// `pcap_t`: libpcap's own, only ever behind a pointer.
 #[repr(C)]
@@ -48,71 +47,34 @@ pub(super) const NANOSECONDS: c_int = 1;
 /// `pcap_handler`.
 pub(super) type Handler = unsafe extern "C" fn(*mut c_uchar, *const PacketHeader, *const c_uchar);
 
-/// Makes the structure and its constructor out of one line each. Those that are newer than the rest are optional.
-macro_rules! functions {
-    (
-        required { $($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)+ }
-        optional { $($newer:ident: fn($($newer_argument:ty),*) -> $newer_result:ty;)+ }
-    ) => {
-        /// The functions, valid as long as the library is open.
-        pub(super) struct Functions {
-            $(pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)+
-            $(pub(super) $newer: Option<unsafe extern "C" fn($($newer_argument),*) -> $newer_result>,)+
-        }
-
-        impl Functions {
-            /// Looks all of them up.
-            pub(super) fn of(library: &Library) -> Result<Self> {
-                Ok(Self {
-                    $(
-                        // SAFETY: this is the function's signature in every release of libpcap's public interface
-                        // since 1.0 (`pcap/pcap.h`); pointers to `pcap_t` are opaque.
-                        $name: *unsafe {
-                            library.symbol::<unsafe extern "C" fn($($argument),*) $(-> $result)?>(stringify!($name))
-                        }?,
-                    )+
-                    $(
-                        // SAFETY: as above, for functions that came later.
-                        $newer: unsafe {
-                            library.symbol::<unsafe extern "C" fn($($newer_argument),*) -> $newer_result>(
-                                stringify!($newer),
-                            )
-                        }
-                        .ok()
-                        .map(|symbol| *symbol),
-                    )+
-                })
-            }
-        }
-    };
-}
-
-functions! {
+function_table! {
+    /// Signatures of every release of libpcap's public interface since 1.0; pointers to `pcap_t` are opaque.
+    struct Functions;
     required {
-        pcap_lib_version: fn() -> *const c_char;
-        pcap_create: fn(*const c_char, *mut c_char) -> *mut Opaque;
-        pcap_set_snaplen: fn(*mut Opaque, c_int) -> c_int;
-        pcap_set_promisc: fn(*mut Opaque, c_int) -> c_int;
-        pcap_set_timeout: fn(*mut Opaque, c_int) -> c_int;
-        pcap_set_buffer_size: fn(*mut Opaque, c_int) -> c_int;
-        pcap_activate: fn(*mut Opaque) -> c_int;
-        pcap_close: fn(*mut Opaque);
-        pcap_geterr: fn(*mut Opaque) -> *const c_char;
-        pcap_statustostr: fn(c_int) -> *const c_char;
-        pcap_setdirection: fn(*mut Opaque, c_int) -> c_int;
-        pcap_setnonblock: fn(*mut Opaque, c_int, *mut c_char) -> c_int;
-        pcap_fileno: fn(*mut Opaque) -> c_int;
-        pcap_get_selectable_fd: fn(*mut Opaque) -> c_int;
-        pcap_stats: fn(*mut Opaque, *mut RawStatistics) -> c_int;
-        pcap_next: fn(*mut Opaque, *mut PacketHeader) -> *const c_uchar;
-        pcap_next_ex: fn(*mut Opaque, *mut *mut PacketHeader, *mut *const c_uchar) -> c_int;
-        pcap_dispatch: fn(*mut Opaque, c_int, Handler, *mut c_uchar) -> c_int;
-        pcap_loop: fn(*mut Opaque, c_int, Handler, *mut c_uchar) -> c_int;
-        pcap_breakloop: fn(*mut Opaque);
+        pcap_lib_version: unsafe extern "C" fn() -> *const c_char,
+        pcap_create: unsafe extern "C" fn(*const c_char, *mut c_char) -> *mut Opaque,
+        pcap_set_snaplen: unsafe extern "C" fn(*mut Opaque, c_int) -> c_int,
+        pcap_set_promisc: unsafe extern "C" fn(*mut Opaque, c_int) -> c_int,
+        pcap_set_timeout: unsafe extern "C" fn(*mut Opaque, c_int) -> c_int,
+        pcap_set_buffer_size: unsafe extern "C" fn(*mut Opaque, c_int) -> c_int,
+        pcap_activate: unsafe extern "C" fn(*mut Opaque) -> c_int,
+        pcap_close: unsafe extern "C" fn(*mut Opaque),
+        pcap_geterr: unsafe extern "C" fn(*mut Opaque) -> *const c_char,
+        pcap_statustostr: unsafe extern "C" fn(c_int) -> *const c_char,
+        pcap_setdirection: unsafe extern "C" fn(*mut Opaque, c_int) -> c_int,
+        pcap_setnonblock: unsafe extern "C" fn(*mut Opaque, c_int, *mut c_char) -> c_int,
+        pcap_fileno: unsafe extern "C" fn(*mut Opaque) -> c_int,
+        pcap_get_selectable_fd: unsafe extern "C" fn(*mut Opaque) -> c_int,
+        pcap_stats: unsafe extern "C" fn(*mut Opaque, *mut RawStatistics) -> c_int,
+        pcap_next: unsafe extern "C" fn(*mut Opaque, *mut PacketHeader) -> *const c_uchar,
+        pcap_next_ex: unsafe extern "C" fn(*mut Opaque, *mut *mut PacketHeader, *mut *const c_uchar) -> c_int,
+        pcap_dispatch: unsafe extern "C" fn(*mut Opaque, c_int, Handler, *mut c_uchar) -> c_int,
+        pcap_loop: unsafe extern "C" fn(*mut Opaque, c_int, Handler, *mut c_uchar) -> c_int,
+        pcap_breakloop: unsafe extern "C" fn(*mut Opaque),
     }
     optional {
-        pcap_set_immediate_mode: fn(*mut Opaque, c_int) -> c_int;
-        pcap_set_tstamp_precision: fn(*mut Opaque, c_int) -> c_int;
+        pcap_set_immediate_mode: unsafe extern "C" fn(*mut Opaque, c_int) -> c_int,
+        pcap_set_tstamp_precision: unsafe extern "C" fn(*mut Opaque, c_int) -> c_int,
     }
 }
 

@@ -16,6 +16,7 @@ use super::library::{PcapLibrary, text};
 use super::read::Current;
 use super::ticker::Ticker;
 use crate::error::{Result, SysError, check};
+use crate::library_call::{broken, c_string, milliseconds};
 use crate::packet::Readiness;
 
 /// What is set before a capture is activated.
@@ -99,22 +100,17 @@ impl Pcap {
     /// the library has them. It does not block: [`Pcap::wait`] does.
     ///
     /// # Errors
-    /// [`SysError::Call`] with `EPERM` where libpcap says that permission is missing; [`SysError::LibraryCall`] with
+    /// [`SysError::Call`] with `EPERM` where libpcap says that permission is missing; [`SysError::Library`] with
     /// what it says otherwise.
     pub fn open(library: PcapLibrary, interface: &str, settings: &Settings) -> Result<Self> {
-        let name = CString::new(interface)
-            .map_err(|_| SysError::argument("pcap_create", "the interface's name has a zero octet"))?;
+        let name = c_string("pcap_create", interface)?;
         let before = engine::descriptors();
         let mut message = [0; ERROR_TEXT];
         // SAFETY: the name ends with a zero octet, and libpcap writes at most PCAP_ERRBUF_SIZE octets of text.
         let handle = unsafe { (library.functions.pcap_create)(name.as_ptr(), message.as_mut_ptr()) };
         let Some(handle) = NonNull::new(handle) else {
             let reason = text(message.as_ptr()).unwrap_or_else(|| "it gave no reason".into());
-            return Err(SysError::LibraryCall {
-                function: "pcap_create",
-                library: library.name().into(),
-                reason,
-            });
+            return Err(broken(library.name(), "pcap_create", &reason));
         };
         // From here on dropping it closes the handle.
         let mut pcap = Self {
@@ -214,7 +210,7 @@ impl Pcap {
     }
 
     pub(super) fn failed(&self, function: &'static str, reason: String) -> SysError {
-        SysError::LibraryCall { function, library: self.library.name().into(), reason }
+        broken(self.library.name(), function, &reason)
     }
 
     fn error_text(&self) -> Option<String> {
@@ -313,10 +309,8 @@ impl Pcap {
             return Ok(Readiness::Ready);
         };
         let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        // Rounded up: a wait of under a millisecond must not become a spin.
-        let milliseconds = timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int;
         // SAFETY: one valid pollfd, and the count says one.
-        let code = unsafe { libc::poll(&raw mut entry, 1, milliseconds) };
+        let code = unsafe { libc::poll(&raw mut entry, 1, milliseconds(timeout)) };
         if code < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
             return Ok(Readiness::Nothing);
         }

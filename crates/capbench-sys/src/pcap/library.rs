@@ -30,7 +30,9 @@ impl PcapLibrary {
     pub fn open(name: &str) -> Result<Self> {
         // SAFETY: whoever names a libpcap vouches for what it does when it is loaded, as the documentation says.
         let library = unsafe { Library::open(name) }?;
-        Ok(Self { functions: Functions::of(&library)?, library })
+        // SAFETY: the functions are used while the library beside them is open.
+        let functions = unsafe { Functions::of(&library) }?;
+        Ok(Self { functions, library })
     }
 
     /// What it was opened by.
