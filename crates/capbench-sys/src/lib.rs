@@ -1,9 +1,9 @@
 //! The only crate of capbench with `unsafe`: memory shared with the kernel and system calls, behind safe types.
 //!
-//! [`packet`] holds AF_PACKET sockets and their rings, [`bpf`] XDP programs on interfaces, [`host`] the calls about
-//! threads, CPUs, namespaces and interfaces, [`library`] libraries that are opened at run time, [`pcap`] libpcap, which
-//! is one of them, and `dpdk`, with the feature of that name, DPDK's. A vendor's library has a module of its name.
-//! Everything that other crates call is safe to call.
+//! [`packet`] holds AF_PACKET sockets and their rings, [`xdp`] AF_XDP sockets and theirs, [`bpf`] XDP programs on
+//! interfaces, [`host`] the calls about threads, CPUs, namespaces and interfaces, [`library`] libraries that are opened
+//! at run time, [`pcap`] libpcap's, and `dpdk`, with the feature of that name, DPDK's. A vendor's library has a module of
+//! its name. Everything that other crates call is safe to call.
 
 pub mod bpf;
 pub mod busy_poll;
@@ -18,5 +18,6 @@ pub mod packet;
 pub mod pcap;
 pub mod pf_ring;
 pub mod szedata2;
+pub mod xdp;
 
 pub use error::{Result, SysError};

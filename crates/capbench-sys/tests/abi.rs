@@ -1,5 +1,5 @@
 //! The structures that lie in memory shared with the kernel, against the system's own kernel headers: a C program that
-//! includes `linux/if_packet.h` prints sizes and offsets, and each must equal what this crate is compiled with.
+//! includes `linux/if_packet.h` and `linux/if_xdp.h` prints sizes and offsets, and each must equal what this crate is compiled with.
 
 use std::collections::BTreeMap;
 use std::mem::{offset_of, size_of};
@@ -34,6 +34,16 @@ fn ours() -> BTreeMap<String, usize> {
         tpacket_auxdata { tp_status, tp_len, tp_snaplen, tp_mac, tp_net, tp_vlan_tci, tp_vlan_tpid }
         sockaddr_ll { sll_family, sll_protocol, sll_ifindex, sll_hatype, sll_pkttype, sll_halen, sll_addr }
         packet_mreq { mr_ifindex, mr_type, mr_alen, mr_address }
+        sockaddr_xdp { sxdp_family, sxdp_flags, sxdp_ifindex, sxdp_queue_id, sxdp_shared_umem_fd }
+        xdp_ring_offset { producer, consumer, desc, flags }
+        xdp_mmap_offsets { rx, tx, fr, cr }
+        xdp_umem_reg { addr, len, chunk_size, headroom, flags }
+        xdp_statistics {
+            rx_dropped, rx_invalid_descs, tx_invalid_descs, rx_ring_full, rx_fill_ring_empty_descs,
+            tx_ring_empty_descs
+        }
+        xdp_options { flags }
+        xdp_desc { addr, len, options }
     }
     for (name, value) in [
         ("TPACKET_HDRLEN", libc::TPACKET_HDRLEN),
@@ -51,6 +61,30 @@ fn ours() -> BTreeMap<String, usize> {
         ("PACKET_IGNORE_OUTGOING", libc::PACKET_IGNORE_OUTGOING as usize),
         ("PACKET_QDISC_BYPASS", libc::PACKET_QDISC_BYPASS as usize),
         ("PACKET_VNET_HDR", libc::PACKET_VNET_HDR as usize),
+        ("AF_XDP", libc::AF_XDP as usize),
+        ("XDP_SHARED_UMEM", libc::XDP_SHARED_UMEM as usize),
+        ("XDP_COPY", libc::XDP_COPY as usize),
+        ("XDP_ZEROCOPY", libc::XDP_ZEROCOPY as usize),
+        ("XDP_USE_NEED_WAKEUP", libc::XDP_USE_NEED_WAKEUP as usize),
+        ("XDP_RING_NEED_WAKEUP", libc::XDP_RING_NEED_WAKEUP as usize),
+        ("XDP_MMAP_OFFSETS", libc::XDP_MMAP_OFFSETS as usize),
+        ("XDP_RX_RING", libc::XDP_RX_RING as usize),
+        ("XDP_TX_RING", libc::XDP_TX_RING as usize),
+        ("XDP_UMEM_REG", libc::XDP_UMEM_REG as usize),
+        ("XDP_UMEM_FILL_RING", libc::XDP_UMEM_FILL_RING as usize),
+        ("XDP_UMEM_COMPLETION_RING", libc::XDP_UMEM_COMPLETION_RING as usize),
+        ("XDP_STATISTICS", libc::XDP_STATISTICS as usize),
+        ("XDP_OPTIONS", libc::XDP_OPTIONS as usize),
+        ("XDP_OPTIONS_ZEROCOPY", libc::XDP_OPTIONS_ZEROCOPY as usize),
+        ("XDP_PGOFF_RX_RING", libc::XDP_PGOFF_RX_RING as usize),
+        ("XDP_PGOFF_TX_RING", libc::XDP_PGOFF_TX_RING as usize),
+        ("XDP_UMEM_PGOFF_FILL_RING", libc::XDP_UMEM_PGOFF_FILL_RING as usize),
+        ("XDP_UMEM_PGOFF_COMPLETION_RING", libc::XDP_UMEM_PGOFF_COMPLETION_RING as usize),
+        ("XDP_PACKET_HEADROOM", capbench_sys::xdp::umem::KERNEL_HEADROOM as usize),
+        ("SO_BUSY_POLL", libc::SO_BUSY_POLL as usize),
+        ("SO_INCOMING_NAPI_ID", libc::SO_INCOMING_NAPI_ID as usize),
+        ("SO_PREFER_BUSY_POLL", libc::SO_PREFER_BUSY_POLL as usize),
+        ("SO_BUSY_POLL_BUDGET", libc::SO_BUSY_POLL_BUDGET as usize),
     ] {
         table.insert(name.to_string(), value);
     }
@@ -70,7 +104,7 @@ fn structures_equal_the_kernel_headers() {
         .map(|name| format!("printf(\"{name}=%zu\\n\", (size_t)({}));\n", expression(name)))
         .collect();
     let source = format!(
-        "#include <stdio.h>\n#include <stddef.h>\n#include <linux/if_packet.h>\nint main(void) {{ {prints} return 0; }}\n"
+        "#include <stdio.h>\n#include <stddef.h>\n#include <sys/socket.h>\n#include <linux/bpf.h>\n#include <linux/if_packet.h>\n#include <linux/if_xdp.h>\nint main(void) {{ {prints} return 0; }}\n"
     );
     let folder = std::env::temp_dir().join(format!("capbench-abi-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::error::{Result, SysError};
+use crate::error::{Result, SysError, check};
 
 /// A page-aligned region that two sides read and write. It hands out raw pointers only: no reference to it may exist
 /// except to parts that user space owns, and that is the business of the ring types built on it.
@@ -36,19 +36,50 @@ impl Mapping {
     /// # Errors
     /// The kernel's reason, most often `EINVAL` when `length` is not the sum of the socket's rings.
     pub(crate) fn of_socket(socket: BorrowedFd<'_>, length: usize) -> Result<Self> {
+        Self::of_socket_at(socket, length, 0, "a packet ring")
+    }
+
+    /// The same at an offset that names one ring of several (AF_XDP: `XDP_PGOFF_*` of `linux/if_xdp.h`); `what` says in
+    /// errors which.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub(crate) fn of_socket_at(
+        socket: BorrowedFd<'_>,
+        length: usize,
+        offset: libc::off_t,
+        what: &str,
+    ) -> Result<Self> {
+        Self::map(length, libc::MAP_SHARED, socket.as_raw_fd(), offset, what)
+    }
+
+    /// Zeroed memory of whole pages, all of them present, to be registered with the kernel (an AF_XDP UMEM).
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub(crate) fn of_pages(length: usize, what: &str) -> Result<Self> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+        let map = Self::map(length, flags, -1, 0, what)?;
+        // Without this a fork would make the pages copy-on-write, and this process could end up with other pages than
+        // those that the kernel holds (before Linux 5.12).
+        // SAFETY: madvise(2) on a mapping of our own; MADV_DONTFORK changes nothing in this process.
+        let code = unsafe { libc::madvise(map.base.as_ptr().cast(), length, libc::MADV_DONTFORK) };
+        check(code, || format!("madvise(MADV_DONTFORK) of {what}"))?;
+        Ok(map)
+    }
+
+    fn map(
+        length: usize,
+        flags: libc::c_int,
+        file: libc::c_int,
+        offset: libc::off_t,
+        what: &str,
+    ) -> Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing of ours.
-        let base = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                length,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                socket.as_raw_fd(),
-                0,
-            )
-        };
+        let base = unsafe { libc::mmap(ptr::null_mut(), length, access, flags, file, offset) };
         if base == libc::MAP_FAILED {
-            return Err(SysError::last(|| format!("mmap of a packet ring of {length} bytes")));
+            return Err(SysError::last(|| format!("mmap of {what} of {length} bytes")));
         }
         let base = NonNull::new(base.cast()).ok_or_else(|| SysError::argument("mmap", "address 0"))?;
         Ok(Self { base, length, backing: Backing::Kernel })

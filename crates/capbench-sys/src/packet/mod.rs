@@ -18,7 +18,7 @@ pub mod block_ring;
 pub mod frame;
 pub mod frame_ring;
 pub mod geometry;
-mod mapping;
+pub(crate) mod mapping;
 pub mod receive_vector;
 pub mod send_vector;
 pub mod socket;

@@ -1,0 +1,245 @@
+//! The receiving half of one queue: its fill ring, its receive ring and its chunks.
+//!
+//! ```text
+//! fill ring ──> kernel fills the chunk ──> receive ring ──> take ──> FrameBatch ─┬─ dropped ──> fill ring
+//!                                                                                └─ keep ──> OwnedFrame ─ last one dropped ──> fill ring
+//! ```
+
+use std::sync::Arc;
+
+use super::ring::{Consumer, Producer};
+use super::umem::{Returned, Umem};
+
+/// A frame that was taken from the receive ring.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    address: u64,
+    length: u32,
+    chunk: u32,
+}
+
+/// Which chunks of a UMEM a queue has, and how many frames it hands over at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    pub(crate) first_chunk: u32,
+    pub(crate) chunks: u32,
+    pub(crate) batch: u32,
+}
+
+/// The rings of one queue and the chunks that go round in them.
+#[derive(Debug)]
+pub struct FrameQueue {
+    umem: Arc<Umem>,
+    received: Consumer<libc::xdp_desc>,
+    fill: Producer<u64>,
+    share: Share,
+    /// Chunks in no ring, because the fill ring had no room.
+    spare: Vec<u32>,
+    returned: Arc<Returned>,
+    batch: Vec<Taken>,
+    taken: u64,
+    impossible: u64,
+}
+
+impl FrameQueue {
+    /// Takes over fresh rings and lends the kernel as many chunks as the fill ring holds.
+    pub(crate) fn new(
+        umem: Arc<Umem>,
+        received: Consumer<libc::xdp_desc>,
+        fill: Producer<u64>,
+        share: Share,
+    ) -> Self {
+        // The first chunk is lent first.
+        let spare = (share.first_chunk..share.first_chunk + share.chunks).rev().collect();
+        let returned = Arc::new(Returned::new(share.first_chunk, share.chunks));
+        let batch = Vec::with_capacity(share.batch as usize);
+        let mut queue = Self { umem, received, fill, share, spare, returned, batch, taken: 0, impossible: 0 };
+        queue.refill();
+        queue
+    }
+
+    /// The next frames, if there are any. Their chunks go back when the batch is dropped.
+    #[inline]
+    pub fn take(&mut self) -> Option<FrameBatch<'_>> {
+        // Left over from a batch that was forgotten rather than dropped.
+        self.give_back();
+        self.refill();
+        let count = self.received.available().min(self.share.batch);
+        if count == 0 {
+            return None;
+        }
+        for offset in 0..count {
+            let frame = self.received.read(offset);
+            self.accept(&frame);
+        }
+        // The descriptors are copied, so that the kernel may have their entries at once.
+        self.received.release(count);
+        self.taken += u64::from(count);
+        Some(FrameBatch { queue: self })
+    }
+
+    #[inline]
+    fn accept(&mut self, frame: &libc::xdp_desc) {
+        let own = self.share.first_chunk..self.share.first_chunk + self.share.chunks;
+        match self.umem.geometry().chunk_of(frame.addr, frame.len) {
+            Some(chunk) if own.contains(&chunk) && self.umem.begin_use(chunk) => {
+                self.batch.push(Taken { address: frame.addr, length: frame.len, chunk });
+            }
+            _ => self.impossible += 1,
+        }
+    }
+
+    /// Ends the use of the batch's frames and lends the kernel the chunks that nobody else uses.
+    #[inline]
+    fn give_back(&mut self) {
+        let room = self.fill.room(self.batch.len() as u32);
+        let mut written = 0;
+        for taken in self.batch.drain(..) {
+            if !self.umem.end_use(taken.chunk) {
+                continue;
+            }
+            if written < room {
+                self.fill.write(written, self.umem.geometry().address(taken.chunk));
+                written += 1;
+            } else {
+                self.spare.push(taken.chunk);
+            }
+        }
+        if written > 0 {
+            self.fill.publish(written);
+        }
+    }
+
+    /// Lends the kernel chunks that came back from elsewhere or had no room before.
+    #[inline]
+    fn refill(&mut self) {
+        self.returned.take_all(|chunk| self.spare.push(chunk));
+        if self.spare.is_empty() {
+            return;
+        }
+        let wanted = self.spare.len() as u32;
+        let count = self.fill.room(wanted).min(wanted);
+        for offset in 0..count {
+            let Some(chunk) = self.spare.pop() else { break };
+            self.fill.write(offset, self.umem.geometry().address(chunk));
+        }
+        if count > 0 {
+            self.fill.publish(count);
+        }
+    }
+
+    /// Whether there are frames to take.
+    #[inline]
+    pub fn is_ready(&mut self) -> bool {
+        self.received.available() > 0
+    }
+
+    /// Whether the driver waits for a system call before it uses the fill ring again.
+    #[inline]
+    pub fn needs_wakeup(&self) -> bool {
+        self.fill.needs_wakeup()
+    }
+
+    /// Frames taken so far.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Descriptors from the kernel that named no chunk of this queue, or one that it had not been lent. Always 0, unless
+    /// kernel or driver are at fault; such frames are not handed out.
+    pub fn impossible(&self) -> u64 {
+        self.impossible
+    }
+
+    #[cfg(test)]
+    pub(super) fn rings(&mut self) -> (&mut Producer<u64>, &mut Consumer<libc::xdp_desc>) {
+        (&mut self.fill, &mut self.received)
+    }
+
+    /// Chunks lent to the kernel and not filled yet, and chunks kept back here for want of room in the fill ring.
+    #[cfg(test)]
+    pub(crate) fn idle(&mut self) -> (u32, usize) {
+        (self.fill.pending(), self.spare.len())
+    }
+}
+
+/// Frames lying in a UMEM. Dropping it lends their chunks to the kernel again, save those that were kept.
+#[derive(Debug)]
+pub struct FrameBatch<'q> {
+    queue: &'q mut FrameQueue,
+}
+
+impl FrameBatch<'_> {
+    /// Number of frames.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.queue.batch.len()
+    }
+
+    /// Whether it holds no frame, which only a kernel at fault can bring about.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The frames' octets, in the order in which the kernel placed them.
+    #[inline]
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.queue.batch.iter().map(|taken| {
+            // SAFETY: `take` began the use of this chunk and it ends when the batch is dropped, which needs the batch
+            // exclusively; the bytes borrow from it.
+            unsafe { self.queue.umem.bytes(taken.address, taken.length) }
+        })
+    }
+
+    /// Keeps frame `index` beyond the batch; `None` when there is no such frame.
+    pub fn keep(&self, index: usize) -> Option<OwnedFrame> {
+        let taken = *self.queue.batch.get(index)?;
+        self.queue.umem.share(taken.chunk);
+        Some(OwnedFrame {
+            umem: Arc::clone(&self.queue.umem),
+            returned: Arc::clone(&self.queue.returned),
+            taken,
+        })
+    }
+}
+
+impl Drop for FrameBatch<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.queue.give_back();
+    }
+}
+
+/// A frame that somebody keeps. It may go to other threads, outlive its batch and its socket, and be cloned; when the
+/// last clone is dropped, its chunk goes back to the queue that it came from.
+#[derive(Debug)]
+pub struct OwnedFrame {
+    umem: Arc<Umem>,
+    returned: Arc<Returned>,
+    taken: Taken,
+}
+
+impl OwnedFrame {
+    /// The octets.
+    #[inline]
+    pub fn data(&self) -> &[u8] {
+        // SAFETY: this value is one user of the chunk, until it is dropped; the bytes borrow from it.
+        unsafe { self.umem.bytes(self.taken.address, self.taken.length) }
+    }
+}
+
+impl Clone for OwnedFrame {
+    fn clone(&self) -> Self {
+        self.umem.share(self.taken.chunk);
+        Self { umem: Arc::clone(&self.umem), returned: Arc::clone(&self.returned), taken: self.taken }
+    }
+}
+
+impl Drop for OwnedFrame {
+    fn drop(&mut self) {
+        if self.umem.end_use(self.taken.chunk) {
+            self.returned.push(self.taken.chunk);
+        }
+    }
+}

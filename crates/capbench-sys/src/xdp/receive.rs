@@ -1,0 +1,216 @@
+//! All queues of an interface as one source: a socket and its rings for each, one UMEM for all.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::frame_queue::{FrameBatch, FrameQueue, Share};
+use super::socket::{BindOptions, XdpSocket, XdpStatistics};
+use super::umem::{Umem, UmemGeometry};
+use crate::busy_poll::{BusyPoll, incoming_napi};
+use crate::error::{Result, check};
+use crate::host::interface::InterfaceIndex;
+use crate::packet::Readiness;
+
+/// Entries of a completion ring that nobody uses: the kernel wants one with every UMEM.
+const UNUSED_COMPLETIONS: u32 = 64;
+
+/// How to receive.
+#[derive(Clone, Debug)]
+pub struct ReceiverConfig<'q> {
+    /// The interface.
+    pub interface: InterfaceIndex,
+    /// Its queues to receive from.
+    pub queues: &'q [u32],
+    /// Bytes of a chunk: 2048 or 4096.
+    pub chunk_size: u32,
+    /// Entries of each receive ring, a power of two.
+    pub received: u32,
+    /// Entries of each fill ring, a power of two. Fewer than there are chunks starve the driver.
+    pub fill: u32,
+    /// Chunks of each queue beyond the receive ring's entries: those in the application's hands.
+    pub spare: u32,
+    /// Frames in a batch at most.
+    pub batch: u32,
+    /// How sockets are bound.
+    pub bind: BindOptions,
+    /// Busy polling, if any.
+    pub busy_poll: Option<BusyPoll>,
+}
+
+/// One queue: its socket and its rings.
+#[derive(Debug)]
+struct Port {
+    socket: XdpSocket,
+    frames: FrameQueue,
+}
+
+/// Receives from queues in a fair round. Frames arrive only when an XDP program redirects them to the sockets.
+#[derive(Debug)]
+pub struct Receiver {
+    ports: Vec<Port>,
+    polls: Vec<libc::pollfd>,
+    geometry: UmemGeometry,
+    wakes: bool,
+    busy: bool,
+    next: usize,
+}
+
+// SAFETY: `pollfd` is plain data; it names descriptors that `ports` owns.
+unsafe impl Send for Receiver {}
+
+impl Receiver {
+    /// Makes the UMEM and binds a socket to each queue, in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// `EPERM` without CAP_NET_RAW; `ENOBUFS` beyond the limit on locked memory; `EBUSY` when another socket has a queue;
+    /// `EOPNOTSUPP` when zero-copy is asked of a driver that cannot; `ENETDOWN` when the interface is down.
+    pub fn open(config: &ReceiverConfig<'_>) -> Result<Self> {
+        let each = config.received.saturating_add(config.spare);
+        let geometry = UmemGeometry::new(config.chunk_size, each.saturating_mul(config.queues.len() as u32))?;
+        let umem = Umem::of_pages(geometry)?;
+        let mut ports: Vec<Port> = Vec::with_capacity(config.queues.len());
+        for (index, &queue) in (0u32..).zip(config.queues) {
+            let socket = XdpSocket::open()?;
+            if index == 0 {
+                socket.register(&umem)?;
+            }
+            let fill = socket.fill_ring(config.fill)?;
+            socket.completion_ring(UNUSED_COMPLETIONS)?;
+            let received = socket.receive_ring(config.received)?;
+            if let Some(poll) = config.busy_poll {
+                poll.set(&socket)?;
+            }
+            let share = Share { first_chunk: index * each, chunks: each, batch: config.batch };
+            // Before it is bound: a driver with zero-copy fills its hardware ring when it is.
+            let frames = FrameQueue::new(Arc::clone(&umem), received, fill, share);
+            socket.bind(config.interface, queue, config.bind, ports.first().map(|port| &port.socket))?;
+            // The kernel binds to interfaces that are down, and says so only here.
+            socket.drive_receive()?;
+            ports.push(Port { socket, frames });
+        }
+        let entry = |port: &Port| libc::pollfd {
+            fd: port.socket.as_fd().as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let polls = ports.iter().map(entry).collect();
+        let (wakes, busy) = (config.bind.need_wakeup, config.busy_poll.is_some());
+        Ok(Self { ports, polls, geometry, wakes, busy, next: 0 })
+    }
+
+    /// The sockets, in the order of the queues: what an XSKMAP wants.
+    pub fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.ports.iter().map(|port| port.socket.as_fd())
+    }
+
+    /// The UMEM's sizes.
+    pub fn geometry(&self) -> UmemGeometry {
+        self.geometry
+    }
+
+    /// The next frames of the queue whose turn it is, or of the next one that has any. What busy polling and drivers that
+    /// want to be woken up need is done on the way.
+    ///
+    /// # Errors
+    /// `ENETDOWN` when the interface went down or away; found out only where a system call is made.
+    #[inline]
+    pub fn take(&mut self) -> Result<Option<FrameBatch<'_>>> {
+        if self.wakes || self.busy {
+            self.drive()?;
+        }
+        let Some(index) = self.find() else { return Ok(None) };
+        self.next = if index + 1 == self.ports.len() { 0 } else { index + 1 };
+        Ok(self.ports[index].frames.take())
+    }
+
+    /// Whether any queue has frames.
+    #[inline]
+    pub fn is_ready(&mut self) -> bool {
+        self.find().is_some()
+    }
+
+    /// The first queue with frames, from the one whose turn it is on.
+    #[inline]
+    fn find(&mut self) -> Option<usize> {
+        let count = self.ports.len();
+        (0..count)
+            .map(
+                |offset| {
+                    if self.next + offset < count { self.next + offset } else { self.next + offset - count }
+                },
+            )
+            .find(|&index| self.ports[index].frames.is_ready())
+    }
+
+    #[inline]
+    fn drive(&mut self) -> Result<()> {
+        for port in &mut self.ports {
+            let polls = self.busy && !port.frames.is_ready();
+            if polls || (self.wakes && port.frames.needs_wakeup()) {
+                port.socket.drive_receive().or_else(|error| port.socket.pending_error().and(Err(error)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until a queue has frames (poll(2)), which wakes the driver too. A wait in vain looks whether the
+    /// interface is still up: poll does not tell.
+    ///
+    /// # Errors
+    /// `ENETDOWN` after the interface went down or away.
+    pub fn wait(&mut self, timeout: Duration) -> Result<Readiness> {
+        // Rounded up: a wait of under a millisecond must not become a spin.
+        let milliseconds = timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as libc::c_int;
+        // SAFETY: valid entries, as many as the count says, whose descriptors are open as long as `ports` lives.
+        let code =
+            unsafe { libc::poll(self.polls.as_mut_ptr(), self.polls.len() as libc::nfds_t, milliseconds) };
+        if code < 0 && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted {
+            return Ok(Readiness::Nothing);
+        }
+        check(code, || "poll of AF_XDP sockets".into())?;
+        let readable = self.polls.iter().any(|entry| entry.revents & libc::POLLIN != 0);
+        let alarmed = self.polls.iter().any(|entry| entry.revents & !libc::POLLIN != 0);
+        if alarmed || !readable {
+            for port in &self.ports {
+                port.socket.pending_error()?;
+                port.socket.drive_receive()?;
+            }
+        }
+        Ok(if readable { Readiness::Ready } else { Readiness::Nothing })
+    }
+
+    /// The counters of each socket.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn statistics(&self) -> impl Iterator<Item = Result<XdpStatistics>> {
+        self.ports.iter().map(|port| port.socket.statistics())
+    }
+
+    /// Whether zero-copy really runs; `None` where the kernel cannot tell. All queues of one interface agree.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn zero_copy(&self) -> Result<Option<bool>> {
+        self.ports.first().map_or(Ok(None), |port| port.socket.zero_copy())
+    }
+
+    /// The NAPI instances that the sockets know of, one for each queue.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn napis(&self) -> impl Iterator<Item = Result<Option<u32>>> {
+        self.ports.iter().map(|port| incoming_napi(&port.socket))
+    }
+
+    /// Frames taken from each queue so far.
+    pub fn taken(&self) -> impl Iterator<Item = u64> {
+        self.ports.iter().map(|port| port.frames.taken())
+    }
+
+    /// Descriptors that named no chunk that the kernel had been lent: always 0, unless kernel or driver are at fault.
+    pub fn impossible(&self) -> u64 {
+        self.ports.iter().map(|port| port.frames.impossible()).sum()
+    }
+}

@@ -1,0 +1,354 @@
+//! The AF_XDP socket and its typed options (Documentation/networking/af_xdp.rst, `linux/if_xdp.h`).
+//!
+//! Everything that makes rings or registers memory stays inside this crate: [`super::receive`] and [`super::transmit`]
+//! put the parts together so that each chunk has one owner.
+
+use std::mem::{offset_of, size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use super::ring::{Consumer, Entry, Offsets, Producer};
+use super::umem::Umem;
+use crate::error::{Result, SysError, check};
+use crate::host::interface::InterfaceIndex;
+use crate::packet::mapping::Mapping;
+
+/// `XDP_MAX_TX_SKB_BUDGET` of `linux/if_xdp.h` (Linux 6.17); the libc crate does not have it.
+const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
+/// How frames get between driver and UMEM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyMode {
+    /// As the kernel chooses: zero-copy where the driver can, else copied.
+    Any,
+    /// Copied by the kernel (`XDP_COPY`).
+    Copy,
+    /// By the NIC itself (`XDP_ZEROCOPY`); refused where the driver cannot.
+    ZeroCopy,
+}
+
+/// How a socket is bound (`sxdp_flags`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BindOptions {
+    /// How frames get between driver and UMEM.
+    pub mode: CopyMode,
+    /// Whether the kernel is to say when it wants a system call (`XDP_USE_NEED_WAKEUP`, Linux 5.4).
+    pub need_wakeup: bool,
+}
+
+/// `XDP_STATISTICS`, cumulative since the socket was made; reading does not reset them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct XdpStatistics {
+    /// Frames dropped for want of a chunk in copy mode, or too long for one. Before Linux 5.9 those of `rx_ring_full` too.
+    pub rx_dropped: u64,
+    /// Descriptors of the fill ring that were invalid.
+    pub rx_invalid_descs: u64,
+    /// Descriptors of the transmit ring that were invalid.
+    pub tx_invalid_descs: u64,
+    /// Frames dropped because the receive ring was full; `None` before Linux 5.9.
+    pub rx_ring_full: Option<u64>,
+    /// How often the fill ring was found empty; `None` before Linux 5.9.
+    pub rx_fill_ring_empty_descs: Option<u64>,
+    /// How often the transmit ring was found empty; `None` before Linux 5.9.
+    pub tx_ring_empty_descs: Option<u64>,
+}
+
+/// An AF_XDP socket.
+#[derive(Debug)]
+pub struct XdpSocket {
+    fd: OwnedFd,
+}
+
+impl AsFd for XdpSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl XdpSocket {
+    /// Opens a socket that is bound to nothing, in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// `EPERM` without CAP_NET_RAW, `EAFNOSUPPORT` from a kernel without AF_XDP.
+    pub fn open() -> Result<Self> {
+        // SAFETY: socket(2) takes no pointers.
+        let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+        let fd = check(fd, || "socket(AF_XDP, SOCK_RAW)".into())?;
+        // SAFETY: the descriptor is fresh and nobody else's.
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+    }
+
+    /// Registers memory (`XDP_UMEM_REG`). The kernel pins its pages.
+    ///
+    /// # Errors
+    /// `ENOBUFS` when that is more than the limit on locked memory (RLIMIT_MEMLOCK) and CAP_IPC_LOCK is missing.
+    pub(super) fn register(&self, umem: &Umem) -> Result<()> {
+        self.set(libc::SOL_XDP, libc::XDP_UMEM_REG, &umem.registration(), "XDP_UMEM_REG")
+    }
+
+    /// Makes and maps the fill ring (`XDP_UMEM_FILL_RING`). A socket has one, which this returns: a second call fails.
+    pub(super) fn fill_ring(&self, entries: u32) -> Result<Producer<u64>> {
+        let offsets = offset_of!(libc::xdp_mmap_offsets, fr);
+        let page = libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t;
+        let (map, offsets) =
+            self.ring::<u64>(libc::XDP_UMEM_FILL_RING, entries, offsets, page, "fill ring")?;
+        Producer::new(map, offsets, entries)
+    }
+
+    /// Makes and maps the completion ring (`XDP_UMEM_COMPLETION_RING`), once.
+    pub(super) fn completion_ring(&self, entries: u32) -> Result<Consumer<u64>> {
+        let offsets = offset_of!(libc::xdp_mmap_offsets, cr);
+        let page = libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t;
+        let (map, offsets) =
+            self.ring::<u64>(libc::XDP_UMEM_COMPLETION_RING, entries, offsets, page, "completion ring")?;
+        Consumer::new(map, offsets, entries)
+    }
+
+    /// Makes and maps the receive ring (`XDP_RX_RING`), once.
+    pub(super) fn receive_ring(&self, entries: u32) -> Result<Consumer<libc::xdp_desc>> {
+        let offsets = offset_of!(libc::xdp_mmap_offsets, rx);
+        let page = libc::XDP_PGOFF_RX_RING;
+        let (map, offsets) =
+            self.ring::<libc::xdp_desc>(libc::XDP_RX_RING, entries, offsets, page, "receive ring")?;
+        Consumer::new(map, offsets, entries)
+    }
+
+    /// Makes and maps the transmit ring (`XDP_TX_RING`), once.
+    pub(super) fn transmit_ring(&self, entries: u32) -> Result<Producer<libc::xdp_desc>> {
+        let offsets = offset_of!(libc::xdp_mmap_offsets, tx);
+        let page = libc::XDP_PGOFF_TX_RING;
+        let (map, offsets) =
+            self.ring::<libc::xdp_desc>(libc::XDP_TX_RING, entries, offsets, page, "transmit ring")?;
+        Producer::new(map, offsets, entries)
+    }
+
+    fn ring<T: Entry>(
+        &self,
+        option: libc::c_int,
+        entries: u32,
+        which: usize,
+        page: libc::off_t,
+        what: &str,
+    ) -> Result<(Mapping, Offsets)> {
+        self.set(libc::SOL_XDP, option, &entries, &format!("AF_XDP {what} of {entries} entries"))?;
+        let offsets = self.offsets(which)?;
+        let length = offsets.entries + entries as usize * size_of::<T>();
+        let map = Mapping::of_socket_at(self.as_fd(), length, page, &format!("an AF_XDP {what}"))?;
+        Ok((map, offsets))
+    }
+
+    /// Where things lie in a ring's mapping (`XDP_MMAP_OFFSETS`); `which` is where in `struct xdp_mmap_offsets` that ring
+    /// stands. Kernels before 5.4 give a shorter structure, without the flags.
+    fn offsets(&self, which: usize) -> Result<Offsets> {
+        let (all, length): (libc::xdp_mmap_offsets, usize) =
+            self.get(libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, "XDP_MMAP_OFFSETS")?;
+        // SAFETY: both structures are integers only, of which any bits are valid, and the shorter one fits inside.
+        let words: [u64; size_of::<libc::xdp_mmap_offsets>() / 8] = unsafe { std::mem::transmute(all) };
+        let ring = which / size_of::<libc::xdp_ring_offset>();
+        let has_flags = length == size_of::<libc::xdp_mmap_offsets>();
+        if !has_flags && length != size_of::<libc::xdp_mmap_offsets_v1>() {
+            return Err(SysError::argument("XDP_MMAP_OFFSETS", format!("{length} bytes from the kernel")));
+        }
+        let first = ring * if has_flags { 4 } else { 3 };
+        Ok(Offsets {
+            producer: words[first] as usize,
+            consumer: words[first + 1] as usize,
+            entries: words[first + 2] as usize,
+            flags: has_flags.then_some(words[first + 3] as usize),
+        })
+    }
+
+    /// Binds to a queue of an interface, with the socket's own UMEM or with the one of another socket.
+    pub(super) fn bind(
+        &self,
+        interface: InterfaceIndex,
+        queue: u32,
+        options: BindOptions,
+        shared: Option<&Self>,
+    ) -> Result<()> {
+        let own_flags = || {
+            let mode = match options.mode {
+                CopyMode::Any => 0,
+                CopyMode::Copy => libc::XDP_COPY,
+                CopyMode::ZeroCopy => libc::XDP_ZEROCOPY,
+            };
+            mode | if options.need_wakeup { libc::XDP_USE_NEED_WAKEUP } else { 0 }
+        };
+        let address = libc::sockaddr_xdp {
+            sxdp_family: libc::AF_XDP as u16,
+            // A socket that shares a UMEM inherits the flags; the kernel refuses any here.
+            sxdp_flags: if shared.is_some() { libc::XDP_SHARED_UMEM } else { own_flags() },
+            sxdp_ifindex: interface.number(),
+            sxdp_queue_id: queue,
+            sxdp_shared_umem_fd: shared.map_or(0, |socket| socket.fd.as_raw_fd() as u32),
+        };
+        // SAFETY: the address is valid for the length given, and bind(2) only reads it.
+        let code = unsafe {
+            libc::bind(
+                self.fd.as_raw_fd(),
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_xdp>() as libc::socklen_t,
+            )
+        };
+        check(code, || format!("bind of an AF_XDP socket to queue {queue} of interface {interface}"))
+            .map(drop)
+    }
+
+    /// Whether zero-copy really runs (`XDP_OPTIONS`, Linux 5.3); `None` where the kernel cannot tell.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn zero_copy(&self) -> Result<Option<bool>> {
+        match self.get::<libc::xdp_options>(libc::SOL_XDP, libc::XDP_OPTIONS, "XDP_OPTIONS") {
+            Ok((options, _)) => Ok(Some(options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0)),
+            Err(error) if error.errno() == Some(libc::EOPNOTSUPP) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The socket's counters (`XDP_STATISTICS`).
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn statistics(&self) -> Result<XdpStatistics> {
+        let (value, length): (libc::xdp_statistics, usize) =
+            self.get(libc::SOL_XDP, libc::XDP_STATISTICS, "XDP_STATISTICS")?;
+        Ok(XdpStatistics::of(&value, length))
+    }
+
+    /// Has the kernel do receive work now, without waiting (recvfrom(2)): what busy polling and drivers that need to be
+    /// woken up want.
+    ///
+    /// # Errors
+    /// `ENETDOWN` when the interface is down, `ENXIO` when it is gone.
+    #[inline]
+    pub fn drive_receive(&self) -> Result<()> {
+        // SAFETY: recv(2) with length 0 writes nothing; AF_XDP looks at no buffer.
+        let code = unsafe { libc::recv(self.fd.as_raw_fd(), std::ptr::null_mut(), 0, libc::MSG_DONTWAIT) };
+        self.driven(code, "recvfrom on an AF_XDP socket").map(drop)
+    }
+
+    /// Has the kernel send what is in the transmit ring, without waiting (sendto(2)). `Ok(Some(errno))` when it stopped
+    /// at `EAGAIN`, `EBUSY` or `ENOBUFS`.
+    ///
+    /// # Errors
+    /// `ENETDOWN` when the interface is down, `ENXIO` when it is gone.
+    #[inline]
+    pub(super) fn drive_transmit(&self) -> Result<Option<i32>> {
+        // SAFETY: send(2) with length 0 reads nothing; AF_XDP looks at no buffer.
+        let code = unsafe { libc::send(self.fd.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT) };
+        self.driven(code, "sendto on an AF_XDP socket")
+    }
+
+    fn driven(&self, code: isize, what: &str) -> Result<Option<i32>> {
+        if code >= 0 {
+            return Ok(None);
+        }
+        match std::io::Error::last_os_error().raw_os_error() {
+            Some(errno @ (libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR)) => Ok(Some(errno)),
+            _ => Err(SysError::last(|| what.into())),
+        }
+    }
+
+    /// Frames that one [`Self::drive_transmit`] sends at most in copy mode (`XDP_MAX_TX_SKB_BUDGET`, Linux 6.17); 32 else.
+    /// Whether the kernel knows the option.
+    pub(super) fn set_transmit_budget(&self, frames: u32) -> bool {
+        self.set(libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &frames, "XDP_MAX_TX_SKB_BUDGET").is_ok()
+    }
+
+    /// Asks for a send buffer and returns what the kernel granted, as [`crate::packet::PacketSocket::set_send_buffer`].
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub(super) fn set_send_buffer(&self, bytes: u32) -> Result<u32> {
+        let value = i32::try_from(bytes)
+            .map_err(|_| SysError::argument("SO_SNDBUF", format!("{bytes} bytes: too many")))?;
+        if self.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &value, "SO_SNDBUF").is_err() {
+            self.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &value, "SO_SNDBUF")?;
+        }
+        let granted: i32 = self.get(libc::SOL_SOCKET, libc::SO_SNDBUF, "SO_SNDBUF")?.0;
+        Ok(granted.unsigned_abs())
+    }
+
+    /// Fails with the error that the socket has pending, if any (`SO_ERROR`), which clears it.
+    pub(super) fn pending_error(&self) -> Result<()> {
+        let (code, _): (i32, usize) = self.get(libc::SOL_SOCKET, libc::SO_ERROR, "SO_ERROR")?;
+        if code == 0 {
+            return Ok(());
+        }
+        Err(SysError::Call { what: "AF_XDP socket".into(), source: std::io::Error::from_raw_os_error(code) })
+    }
+
+    fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T, name: &str) -> Result<()> {
+        // SAFETY: the pointer and the length describe one live value, which setsockopt(2) only reads. The memory that
+        // `xdp_umem_reg` names is kept mapped by the owner of the socket.
+        let code = unsafe {
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                level,
+                option,
+                std::ptr::from_ref(value).cast(),
+                size_of::<T>() as libc::socklen_t,
+            )
+        };
+        check(code, || format!("setsockopt({name})")).map(drop)
+    }
+
+    /// Reads an option of plain integers, and how many bytes of it the kernel filled.
+    fn get<T: Copy>(&self, level: libc::c_int, option: libc::c_int, name: &str) -> Result<(T, usize)> {
+        // SAFETY: T is made of integers only, for which all zeroes is a valid value.
+        let mut value: T = unsafe { zeroed() };
+        let mut length = size_of::<T>() as libc::socklen_t;
+        // SAFETY: value and length are live and writable, and the length is the value's size.
+        let code = unsafe {
+            libc::getsockopt(self.fd.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut length)
+        };
+        check(code, || format!("getsockopt({name})"))?;
+        Ok((value, length as usize))
+    }
+}
+
+impl XdpStatistics {
+    /// What the kernel filled `length` bytes of; before Linux 5.9 these were the first three counters.
+    fn of(value: &libc::xdp_statistics, length: usize) -> Self {
+        let told = |field: usize, count: u64| (length >= field + size_of::<u64>()).then_some(count);
+        Self {
+            rx_dropped: value.rx_dropped,
+            rx_invalid_descs: value.rx_invalid_descs,
+            tx_invalid_descs: value.tx_invalid_descs,
+            rx_ring_full: told(offset_of!(libc::xdp_statistics, rx_ring_full), value.rx_ring_full),
+            rx_fill_ring_empty_descs: told(
+                offset_of!(libc::xdp_statistics, rx_fill_ring_empty_descs),
+                value.rx_fill_ring_empty_descs,
+            ),
+            tx_ring_empty_descs: told(
+                offset_of!(libc::xdp_statistics, tx_ring_empty_descs),
+                value.tx_ring_empty_descs,
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_that_an_older_kernel_does_not_fill_are_absent() {
+        let value = libc::xdp_statistics {
+            rx_dropped: 1,
+            rx_invalid_descs: 2,
+            tx_invalid_descs: 3,
+            rx_ring_full: 4,
+            rx_fill_ring_empty_descs: 5,
+            tx_ring_empty_descs: 6,
+        };
+        let new = XdpStatistics::of(&value, size_of::<libc::xdp_statistics>());
+        assert_eq!(new.rx_ring_full, Some(4));
+        assert_eq!((new.rx_fill_ring_empty_descs, new.tx_ring_empty_descs), (Some(5), Some(6)));
+        let old = XdpStatistics::of(&value, size_of::<libc::xdp_statistics_v1>());
+        assert_eq!((old.rx_dropped, old.rx_invalid_descs, old.tx_invalid_descs), (1, 2, 3));
+        assert_eq!(
+            (old.rx_ring_full, old.rx_fill_ring_empty_descs, old.tx_ring_empty_descs),
+            (None, None, None)
+        );
+    }
+}

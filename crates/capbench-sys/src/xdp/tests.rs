@@ -1,0 +1,281 @@
+//! The rings with the test as the kernel.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::stand_in::{QueueSizes, ReceiveKernel, TransmitKernel};
+use super::{FrameQueue, OwnedFrame};
+
+const SIZES: QueueSizes = QueueSizes { received: 8, fill: 16, chunks: 10, batch: 4 };
+
+fn text(number: u32) -> Vec<u8> {
+    (0..60 + number % 1700).map(|octet| (octet + number) as u8).collect()
+}
+
+fn drain(queue: &mut FrameQueue) -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    while let Some(batch) = queue.take() {
+        frames.extend(batch.frames().map(<[u8]>::to_vec));
+    }
+    frames
+}
+
+#[test]
+fn frames_come_whole_and_in_order_however_often_the_rings_go_round() {
+    let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
+    for round in 0..1000 {
+        let sent: Vec<_> = (0..1 + round % 8).map(|n| text(round * 8 + n)).collect();
+        assert!(sent.iter().all(|frame| kernel.deliver(frame)), "{round}");
+        assert_eq!(drain(&mut queue), sent);
+    }
+    assert_eq!((queue.impossible(), queue.idle()), (0, (10, 0)));
+    assert_eq!(kernel.statistics().rx_invalid_descs, 0);
+}
+
+#[test]
+fn indices_go_round_past_32_bits() {
+    // Indices just below the end, as after 2^32 frames; a multiple of the rings' sizes, so that entries stay in place.
+    let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
+    kernel.start_at(0u32.wrapping_sub(32), &mut queue);
+    for number in 0..100 {
+        assert!(kernel.deliver(&text(number)));
+        assert_eq!(drain(&mut queue), [text(number)]);
+    }
+    assert_eq!((queue.impossible(), queue.idle()), (0, (10, 0)));
+}
+
+#[test]
+fn a_reader_that_sleeps_loses_in_the_ring_exactly() {
+    let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
+    let taken = (0..100).filter(|&number| kernel.deliver(&text(number))).count();
+    let statistics = kernel.statistics();
+    assert_eq!((taken, statistics.rx_ring_full, statistics.rx_dropped), (8, Some(92), 0));
+    assert_eq!(drain(&mut queue).len(), 8);
+}
+
+#[test]
+fn a_small_fill_ring_starves_exactly_and_recovers() {
+    let sizes = QueueSizes { fill: 4, ..SIZES };
+    let (mut kernel, mut queue) = ReceiveKernel::with_queue(sizes).unwrap();
+    assert_eq!(queue.idle(), (4, 6));
+    for round in 1..=50 {
+        let taken = (0..10).filter(|&number| kernel.deliver(&text(number))).count();
+        assert_eq!(taken, 4, "{round}");
+        assert_eq!(drain(&mut queue).len(), 4);
+        let statistics = kernel.statistics();
+        assert_eq!(
+            (statistics.rx_dropped, statistics.rx_fill_ring_empty_descs),
+            (6 * round, Some(6 * round))
+        );
+    }
+    assert_eq!(queue.idle(), (4, 6));
+}
+
+#[test]
+fn a_kept_frame_stays_until_its_last_owner_is_gone() {
+    let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
+    assert!(kernel.deliver(&text(1)) && kernel.deliver(&text(2)));
+    let kept = {
+        let batch = queue.take().unwrap();
+        assert!(batch.keep(2).is_none());
+        batch.keep(1).unwrap()
+    };
+    let clone = kept.clone();
+    for number in 0..200 {
+        assert!(kernel.deliver(&text(number)));
+        drain(&mut queue);
+    }
+    assert_eq!(queue.idle(), (9, 0));
+    assert_eq!(kept.data(), text(2));
+    drop(kept);
+    queue.take().ok_or(()).unwrap_err();
+    assert_eq!(queue.idle(), (9, 0));
+    std::thread::spawn(move || assert_eq!(clone.data(), text(2))).join().unwrap();
+    assert!(queue.take().is_none());
+    assert_eq!(queue.idle(), (10, 0));
+}
+
+#[test]
+fn a_kept_frame_outlives_its_queue() {
+    let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
+    assert!(kernel.deliver(&text(7)));
+    let kept = queue.take().unwrap().keep(0).unwrap();
+    drop((kernel, queue));
+    assert_eq!(kept.data(), text(7));
+}
+
+#[test]
+fn a_forgotten_batch_is_given_back_by_the_next_look() {
+    let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
+    for number in 0..40 {
+        assert!(kernel.deliver(&text(number)));
+        std::mem::forget(queue.take().unwrap());
+    }
+    assert!(queue.take().is_none());
+    assert_eq!(queue.idle(), (10, 0));
+}
+
+#[test]
+fn what_the_kernel_was_not_lent_is_not_handed_out() {
+    let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
+    assert!(kernel.deliver(&text(1)));
+    let kept = queue.take().unwrap().keep(0).unwrap();
+    // Outside, across two chunks, in use: the kernel must not say any of these.
+    for (address, length) in [(10 * 2048, 60), (u64::MAX, 1), (2040, 60), (256, 60)] {
+        kernel.deliver_descriptor(address, length);
+    }
+    let batch = queue.take().unwrap();
+    assert!(batch.is_empty());
+    drop(batch);
+    assert_eq!(queue.impossible(), 4);
+    assert_eq!(kept.data(), text(1));
+    // The same chunk twice in one batch is handed out once.
+    kernel.deliver_descriptor(5 * 2048, 60);
+    kernel.deliver_descriptor(5 * 2048 + 64, 60);
+    assert_eq!(queue.take().unwrap().len(), 1);
+    assert_eq!(queue.impossible(), 5);
+}
+
+proptest! {
+    /// Whatever the order of deliveries, batches, keeping and dropping: every chunk is in one place, no frame changes while
+    /// somebody has it, and every frame comes once and in order.
+    #[test]
+    fn chunks_are_neither_lost_nor_doubled(steps in prop::collection::vec((0u8..5, 0usize..8), 1..300), fill in 2u32..5) {
+        let sizes = QueueSizes { fill: 1 << fill, ..SIZES };
+        let (mut kernel, mut queue) = ReceiveKernel::with_queue(sizes).unwrap();
+        let mut kept: Vec<(OwnedFrame, u32)> = Vec::new();
+        let (mut offered, mut expected) = (0u32, std::collections::VecDeque::new());
+        for (action, number) in steps {
+            match action {
+                0 | 1 => for _ in 0..=number {
+                    if kernel.deliver(&text(offered)) {
+                        expected.push_back(offered);
+                    }
+                    offered += 1;
+                },
+                2 => if let Some(batch) = queue.take() {
+                    for (index, frame) in batch.frames().enumerate() {
+                        let number = expected.pop_front().unwrap();
+                        prop_assert_eq!(frame, text(number));
+                        if index == 0 {
+                            kept.push((batch.keep(0).unwrap(), number));
+                        }
+                    }
+                },
+                3 => if !kept.is_empty() {
+                    kept.swap_remove(number % kept.len());
+                },
+                _ => if let Some((frame, number)) = kept.get(number) {
+                    let clone = (frame.clone(), *number);
+                    kept.push(clone);
+                },
+            }
+            for (frame, number) in &kept {
+                prop_assert_eq!(frame.data(), text(*number));
+            }
+        }
+        prop_assert_eq!(queue.impossible(), 0);
+        let statistics = kernel.statistics();
+        let lost = statistics.rx_dropped + statistics.rx_ring_full.unwrap();
+        prop_assert_eq!(u64::from(offered), queue.taken() + expected.len() as u64 + lost);
+        kept.clear();
+        prop_assert_eq!(drain(&mut queue).len(), expected.len());
+        let _ = queue.take();
+        let (lent, spare) = queue.idle();
+        prop_assert_eq!(lent as usize + spare + kernel.unused(), 10);
+    }
+}
+
+fn write(queue: &mut super::TransmitQueue, contents: &[u8]) {
+    assert_eq!(queue.room(contents.len() as u32), contents.len() as u32);
+    for (index, &value) in (0..).zip(contents) {
+        queue.slot(index)[..60].fill(value);
+    }
+    queue.request(&vec![60; contents.len()]).unwrap();
+}
+
+#[test]
+fn requests_are_sent_once_and_in_order() {
+    let (mut kernel, mut queue) = TransmitKernel::with_queue(8).unwrap();
+    let (mut sent, mut seen) = (0u64, 0u64);
+    for round in 0..500u32 {
+        let count = queue.room(1 + round % 8);
+        write(&mut queue, &(0..count).map(|n| (sent + u64::from(n)) as u8).collect::<Vec<_>>());
+        sent += u64::from(count);
+        for frame in kernel.take(1 + (round % 3) as usize) {
+            assert_eq!(frame, [seen as u8; 60]);
+            seen += 1;
+        }
+        queue.take_count();
+        assert_eq!(u64::from(queue.pending()), sent - seen);
+        kernel.complete((round % 5) as usize);
+    }
+    while queue.pending() > 0 {
+        seen += kernel.take(8).len() as u64;
+        kernel.complete(8);
+        queue.take_count();
+    }
+    kernel.complete(8);
+    assert_eq!((sent, queue.in_flight(), queue.impossible()), (seen, 0, 0));
+    assert!(sent > 500);
+}
+
+#[test]
+fn a_chunk_is_written_again_only_when_it_was_completed() {
+    let (mut kernel, mut queue) = TransmitKernel::with_queue(8).unwrap();
+    write(&mut queue, &[1; 8]);
+    assert_eq!(queue.room(8), 0);
+    assert_eq!(kernel.take(8).len(), 8);
+    assert_eq!((queue.take_count(), queue.room(8), queue.in_flight()), (8, 0, 8));
+    kernel.complete(3);
+    assert_eq!((queue.room(8), queue.in_flight()), (3, 5));
+    assert!(queue.request(&[60; 4]).is_err());
+    assert!(queue.request(&[2049]).is_err());
+}
+
+#[test]
+fn a_completion_of_what_was_not_sent_frees_nothing() {
+    let (mut kernel, mut queue) = TransmitKernel::with_queue(8).unwrap();
+    write(&mut queue, &[1; 4]);
+    assert_eq!(kernel.take(4).len(), 4);
+    kernel.complete(4);
+    kernel.complete_address(0);
+    kernel.complete_address(u64::MAX);
+    kernel.complete_address(7 * 2048);
+    assert_eq!((queue.take_count(), queue.room(8), queue.in_flight()), (4, 8, 0));
+    assert_eq!(queue.impossible(), 3);
+    // Each chunk is free once.
+    write(&mut queue, &[1, 2, 3, 4, 5, 6, 7, 8]);
+    let contents: BTreeMap<u8, usize> = kernel.take(8).iter().fold(BTreeMap::new(), |mut seen, frame| {
+        *seen.entry(frame[0]).or_default() += 1;
+        seen
+    });
+    assert_eq!(contents.len(), 8);
+}
+
+#[test]
+fn withdrawn_frames_are_never_sent() {
+    let (mut kernel, mut queue) = TransmitKernel::with_queue(8).unwrap();
+    for flushed in [true, false, true] {
+        write(&mut queue, &[1, 2, 3, 4, 5]);
+        assert_eq!(kernel.take(2).len(), 2);
+        kernel.complete(2);
+        queue.take_count();
+        // SAFETY: this thread plays the kernel, and it does not look at the ring now.
+        let chunks = unsafe { queue.void_pending() };
+        assert_eq!(chunks.len(), 3);
+        if flushed {
+            assert!(kernel.take(8).is_empty());
+        }
+        queue.withdrawn(&chunks, 3, flushed);
+        assert_eq!((queue.pending(), queue.in_flight()), (0, 0));
+        let room = queue.room(8);
+        assert_eq!(room, if flushed { 8 } else { 5 });
+        write(&mut queue, &[9, 10]);
+        assert_eq!(kernel.take(8), [[9; 60], [10; 60]]);
+        kernel.complete(2);
+        assert_eq!((queue.take_count(), queue.pending(), queue.in_flight()), (2, 0, 0));
+    }
+    assert_eq!((kernel.invalid(), queue.impossible()), (9, 0));
+}

@@ -1,0 +1,126 @@
+//! A socket that sends, in copy mode: it needs no XDP program and no driver's help.
+//!
+//! Copy mode is asked for because it makes counts exact: the kernel sends inside our system calls only, so that what it has
+//! not taken at the end of a phase can be taken back.
+
+use super::socket::{BindOptions, CopyMode, XdpSocket};
+use super::transmit_queue::TransmitQueue;
+use super::umem::{Umem, UmemGeometry};
+use crate::error::Result;
+use crate::host::interface::InterfaceIndex;
+
+/// Entries of a fill ring that nobody uses: the kernel wants one with every UMEM.
+const UNUSED_FILLS: u32 = 64;
+
+/// System calls at most to have void requests passed over: each goes through 16 or more.
+const MOST_FLUSHES: u32 = 1 << 16;
+
+/// How to send.
+#[derive(Clone, Copy, Debug)]
+pub struct TransmitterConfig {
+    /// The interface.
+    pub interface: InterfaceIndex,
+    /// Its queue.
+    pub queue: u32,
+    /// Bytes of a chunk: 2048 or 4096. The largest frame.
+    pub chunk_size: u32,
+    /// Entries of the rings, and chunks: a power of two.
+    pub frames: u32,
+    /// Send buffer to ask for, in bytes of the kernel's accounting.
+    pub send_buffer_bytes: u32,
+    /// Frames that one system call is to send at most; kernels before 6.17 send 32, before 5.11 16.
+    pub budget: u32,
+}
+
+/// How a wake-up ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// The kernel has gone through all requests.
+    Done,
+    /// It stopped before: at its budget, at a full queue of the driver or at the send buffer's limit. The rest stays in
+    /// the ring.
+    Stopped,
+    /// It stopped behind a frame that the driver refused and that is lost.
+    Dropped,
+}
+
+/// A socket, its rings and its chunks.
+#[derive(Debug)]
+pub struct Transmitter {
+    socket: XdpSocket,
+    queue: TransmitQueue,
+    send_buffer_bytes: u32,
+}
+
+impl Transmitter {
+    /// Makes a UMEM and binds a socket, in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// `EPERM` without CAP_NET_RAW; `ENOBUFS` beyond the limit on locked memory; `EBUSY` when another socket has the queue.
+    pub fn open(config: &TransmitterConfig) -> Result<Self> {
+        let umem = Umem::of_pages(UmemGeometry::new(config.chunk_size, config.frames)?)?;
+        let socket = XdpSocket::open()?;
+        let send_buffer_bytes = socket.set_send_buffer(config.send_buffer_bytes)?;
+        socket.register(&umem)?;
+        socket.fill_ring(UNUSED_FILLS)?;
+        let completions = socket.completion_ring(config.frames)?;
+        let requests = socket.transmit_ring(config.frames)?;
+        // A larger budget saves system calls; without it more of them do the same.
+        socket.set_transmit_budget(config.budget.clamp(32, config.frames.max(32)));
+        let options = BindOptions { mode: CopyMode::Copy, need_wakeup: false };
+        socket.bind(config.interface, config.queue, options, None)?;
+        Ok(Self { socket, queue: TransmitQueue::new(umem, requests, completions), send_buffer_bytes })
+    }
+
+    /// The rings.
+    #[inline]
+    pub fn queue(&mut self) -> &mut TransmitQueue {
+        &mut self.queue
+    }
+
+    /// Send buffer that the kernel granted, in bytes of its own accounting.
+    pub fn send_buffer_bytes(&self) -> u32 {
+        self.send_buffer_bytes
+    }
+
+    /// Has the kernel send what is requested, as far as one system call goes.
+    ///
+    /// # Errors
+    /// `ENETDOWN` when the interface is down, `ENXIO` when it is gone.
+    #[inline]
+    pub fn wake(&mut self) -> Result<Wake> {
+        Ok(match self.socket.drive_transmit()? {
+            None => Wake::Done,
+            Some(libc::EBUSY) => Wake::Dropped,
+            Some(_) => Wake::Stopped,
+        })
+    }
+
+    /// Takes back what the kernel has not taken, so that no later call sends it: the frames newly known to be taken, and
+    /// those taken back.
+    ///
+    /// # Errors
+    /// When the kernel does not tell its counters.
+    pub fn withdraw(&mut self) -> Result<(u32, u32)> {
+        let taken = self.queue.take_count();
+        let pending = self.queue.pending();
+        if pending == 0 {
+            return Ok((taken, 0));
+        }
+        let before = self.socket.statistics()?.tx_invalid_descs;
+        // SAFETY: the socket is ours alone, exclusively borrowed, and runs in copy mode: no system call is under way.
+        let chunks = unsafe { self.queue.void_pending() };
+        let flushed = (0..MOST_FLUSHES).find_map(|_| match self.wake() {
+            Ok(Wake::Done) => Some(true),
+            Ok(_) => None,
+            // An interface that is down: the void requests stay, and are passed over when it is up again.
+            Err(_) => Some(false),
+        });
+        let flushed = flushed.unwrap_or(false);
+        // Kernels may tell late what they have taken; how many void requests they met, they tell exactly.
+        let passed = self.socket.statistics()?.tx_invalid_descs - before;
+        let withdrawn = if flushed { pending.min(passed as u32) } else { pending };
+        self.queue.withdrawn(&chunks, withdrawn, flushed);
+        Ok((taken + pending - withdrawn, withdrawn))
+    }
+}
