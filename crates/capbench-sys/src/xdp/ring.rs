@@ -154,6 +154,24 @@ impl<T: Entry> Producer<T> {
         unsafe { self.ring.entry(self.next.wrapping_sub(back)).read() }
     }
 
+    /// Publishes one more entry, in front of the last `behind` published ones.
+    ///
+    /// # Panics
+    /// Without room for it.
+    ///
+    /// # Safety
+    /// As for [`Self::overwrite_newest`], and the other side must not have consumed any of those entries.
+    pub(crate) unsafe fn insert(&mut self, behind: u32, value: T) {
+        let mut carried = value;
+        for back in (1..=behind).rev() {
+            let place = self.ring.entry(self.next.wrapping_sub(back));
+            // SAFETY: the entry lies in the live mapping, aligned, and the caller keeps the other side away from it.
+            carried = unsafe { place.replace(carried) };
+        }
+        self.write(0, carried);
+        self.publish(1);
+    }
+
     /// Overwrites the last `count` published entries, the newest first.
     ///
     /// # Safety

@@ -195,6 +195,16 @@ impl TransmitKernel {
         frames
     }
 
+    /// Takes the next frame and drops it, as a driver that has no room.
+    pub fn drop_next(&mut self) {
+        let before = self.on_their_way.len();
+        self.take(1);
+        if let Some(address) = self.on_their_way.get(before).copied() {
+            self.on_their_way.truncate(before);
+            self.complete_address(address);
+        }
+    }
+
     /// Lets go of the oldest `most` frames.
     pub fn complete(&mut self, most: usize) {
         let count = most.min(self.on_their_way.len()).min(self.completed.room(u32::MAX) as usize);

@@ -279,3 +279,30 @@ fn withdrawn_frames_are_never_sent() {
     }
     assert_eq!((kernel.invalid(), queue.impossible()), (9, 0));
 }
+
+#[test]
+fn a_dropped_frame_is_sent_again_before_those_behind_it() {
+    for untold in [false, true] {
+        let (mut kernel, mut queue) = TransmitKernel::with_queue(8).unwrap();
+        let mut seen = Vec::new();
+        for round in 0..50u8 {
+            write(&mut queue, &[1, 2, 3, 4, 5].map(|n| n + round));
+            for sent_before in [2, 0, 1] {
+                seen.extend(kernel.take(sent_before));
+                kernel.complete(usize::from(round % 3));
+                kernel.drop_next();
+                if !untold {
+                    queue.take_count();
+                }
+                // SAFETY: this thread plays the kernel, which does not look at the ring now and has just dropped a frame.
+                assert!(unsafe { queue.repeat_dropped() });
+            }
+            seen.extend(kernel.take(8));
+            kernel.complete(8);
+            queue.take_count();
+            assert_eq!((queue.pending(), queue.in_flight(), queue.room(8)), (0, 0, 8), "{round}");
+            assert_eq!(std::mem::take(&mut seen), [1, 2, 3, 4, 5].map(|n| [n + round; 60]), "{round}");
+        }
+        assert_eq!((queue.impossible(), kernel.invalid()), (0, 0));
+    }
+}

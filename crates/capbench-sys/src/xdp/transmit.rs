@@ -96,6 +96,14 @@ impl Transmitter {
         })
     }
 
+    /// Requests the frame of a [`Wake::Dropped`] once more, in front of those that the kernel has not looked at. `false` when
+    /// that cannot be, and then the frame is lost.
+    pub fn repeat_dropped(&mut self) -> bool {
+        // SAFETY: the socket is ours alone, exclusively borrowed, and runs in copy mode: no system call is under way. After
+        // any other end of a system call this may send a frame again, but touches no memory that is not ours.
+        unsafe { self.queue.repeat_dropped() }
+    }
+
     /// Takes back what the kernel has not taken, so that no later call sends it: the frames newly known to be taken, and
     /// those taken back.
     ///

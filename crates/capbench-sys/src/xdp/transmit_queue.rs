@@ -28,6 +28,11 @@ pub struct TransmitQueue {
     void: u32,
     /// Frames known to be taken, less those completed.
     in_flight: i64,
+    /// How many entries of the ring came before the one that each chunk was last in.
+    places: Box<[u64]>,
+    requested: u64,
+    /// The chunk whose request was the latest among those completed since this was cleared.
+    latest: Option<u32>,
     impossible: u64,
 }
 
@@ -38,8 +43,20 @@ impl TransmitQueue {
         requests: Producer<libc::xdp_desc>,
         completions: Consumer<u64>,
     ) -> Self {
-        let free = (0..umem.geometry().chunks()).rev().collect();
-        Self { umem, requests, completions, free, pending: 0, void: 0, in_flight: 0, impossible: 0 }
+        let chunks = umem.geometry().chunks();
+        Self {
+            umem,
+            requests,
+            completions,
+            free: (0..chunks).rev().collect(),
+            pending: 0,
+            void: 0,
+            in_flight: 0,
+            places: vec![0; chunks as usize].into(),
+            requested: 0,
+            latest: None,
+            impossible: 0,
+        }
     }
 
     /// How many slots may be written now, at most `most`.
@@ -81,16 +98,24 @@ impl TransmitQueue {
         }
         for (offset, &length) in (0..).zip(lengths) {
             let Some(chunk) = self.free.pop() else { break };
-            let in_use = self.umem.begin_use(chunk);
-            debug_assert!(in_use, "a free chunk is in use");
-            let addr = self.umem.geometry().address(chunk);
-            self.requests.write(offset, libc::xdp_desc { addr, len: u32::from(length), options: 0 });
+            let request = self.describe(chunk, u32::from(length));
+            self.requests.write(offset, request);
         }
         if count > 0 {
             self.requests.publish(count);
         }
         self.pending += count;
         Ok(())
+    }
+
+    /// The request for a chunk, whose user is the kernel from now on.
+    #[inline]
+    fn describe(&mut self, chunk: u32, length: u32) -> libc::xdp_desc {
+        let was_free = self.umem.begin_use(chunk);
+        debug_assert!(was_free, "a free chunk is in use");
+        self.places[chunk as usize] = self.requested;
+        self.requested += 1;
+        libc::xdp_desc { addr: self.umem.geometry().address(chunk), len: length, options: 0 }
     }
 
     /// How many requested frames the kernel is newly known to have taken. It may have taken more: kernels tell when they
@@ -128,6 +153,10 @@ impl TransmitQueue {
             Some(chunk) if self.umem.is_used(chunk) => {
                 self.umem.end_use(chunk);
                 self.free.push(chunk);
+                let place = self.places[chunk as usize];
+                if self.latest.is_none_or(|latest| self.places[latest as usize] < place) {
+                    self.latest = Some(chunk);
+                }
                 // Below 0 when it is completed before it is known to be taken.
                 self.in_flight -= 1;
             }
@@ -150,6 +179,42 @@ impl TransmitQueue {
     /// Completions that named no chunk that was being sent: always 0, unless the kernel is at fault.
     pub fn impossible(&self) -> u64 {
         self.impossible
+    }
+
+    /// Requests once more the frame that the kernel has just dropped, in front of those that it has not looked at, so that
+    /// the order stays. `false` when that cannot be, and then the frame is lost.
+    ///
+    /// The frame is found by its completion: a dropped frame is the last one that the kernel took, and it is completed
+    /// inside the same call, so among the completed ones its request was the latest.
+    ///
+    /// # Safety
+    /// As for [`Self::void_pending`]; and the last system call must have ended by dropping a frame (`EBUSY`).
+    pub(crate) unsafe fn repeat_dropped(&mut self) -> bool {
+        self.latest = None;
+        self.collect();
+        let Some(chunk) = self.latest else { return false };
+        // It lies near the end.
+        let Some(at) = self.free.iter().rposition(|&free| free == chunk) else { return false };
+        if self.requests.room(1) == 0 {
+            return false;
+        }
+        // Behind the dropped frame come those that the kernel has not taken, whatever it has told so far.
+        let behind = (self.requested - self.places[chunk as usize] - 1) as u32;
+        let request = self.requests.read_newest(behind + 1);
+        self.free.remove(at);
+        let was_free = self.umem.begin_use(chunk);
+        debug_assert!(was_free, "a completed chunk is in use");
+        // SAFETY: the caller promises that the kernel does not look, and it has not consumed the entries behind.
+        unsafe { self.requests.insert(behind, request) };
+        self.requested += 1;
+        for back in 1..=behind + 1 {
+            let moved = self.umem.geometry().chunk_of(self.requests.read_newest(back).addr, 0);
+            if let Some(moved) = moved {
+                self.places[moved as usize] = self.requested - u64::from(back);
+            }
+        }
+        self.pending += 1;
+        true
     }
 
     /// Makes all pending requests void, so that the kernel passes over them at its next look, and returns the chunks of

@@ -1,5 +1,6 @@
 //! Ways to hand frames to the kernel: one file each, one row each in [`METHODS`].
 
+mod af_xdp_tx;
 mod packet_tx;
 mod sendmmsg;
 mod sendto;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::AddAssign;
 
+pub use af_xdp_tx::AfXdpTx;
 pub use packet_tx::PacketTx;
 pub use sendmmsg::Sendmmsg;
 pub use sendto::Sendto;
@@ -326,6 +328,11 @@ pub const METHODS: &[TransmitMethod] = &[
         open: PacketTx::open,
     },
     TransmitMethod {
+        name: "af-xdp-tx",
+        summary: "AF_XDP transmit ring in copy mode: frames of up to 4100 octets, no BPF program needed",
+        open: AfXdpTx::open,
+    },
+    TransmitMethod {
         name: "sendmmsg",
         summary: "AF_PACKET socket, sendmmsg(2): many frames a call",
         open: Sendmmsg::open,
@@ -380,7 +387,7 @@ mod tests {
         let error = method("dpdk").unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no transmit method 'dpdk'; there are: packet-tx, sendmmsg, sendto, xdp-live"
+            "there is no transmit method 'dpdk'; there are: packet-tx, af-xdp-tx, sendmmsg, sendto, xdp-live"
         );
     }
 }

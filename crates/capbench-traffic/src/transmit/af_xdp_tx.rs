@@ -1,0 +1,170 @@
+//! `af-xdp-tx`: an AF_XDP transmit ring in copy mode (Documentation/networking/af_xdp.rst, net/xdp/xsk.c).
+//!
+//! The kernel makes a socket buffer of each frame and hands it to the driver, past the queueing discipline. It stops at
+//! the first frame that it cannot get rid of and says how:
+//!
+//! | sendto | what became of the frame | here |
+//! |---|---|---|
+//! | `EBUSY` | the driver dropped it (`NET_XMIT_DROP`); its chunk is completed all the same | refused |
+//! | `EAGAIN` | it stays in the ring: the driver's queue or the send buffer is full, or enough for one call | pending |
+//! | 0 | all were handed over | accepted |
+//!
+//! So a completion does not mean that a frame was sent; only `EBUSY` tells those that were not.
+
+use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts};
+use crate::error::{Result, TrafficError};
+use capbench_sys::SysError;
+use capbench_sys::xdp::umem::CHUNK_SIZES;
+use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake};
+use std::time::{Duration, Instant};
+
+/// How long the end of a phase waits for frames in the ring.
+const LAST_WAIT: Duration = Duration::from_millis(100);
+
+/// Frames that every kernel sends in one call, when nothing stops it (`TX_BATCH_SIZE` of 16 before Linux 5.11).
+const LEAST_BUDGET: u32 = 16;
+
+/// Entries of the rings at least: several batches, so that there is always room to repeat a frame.
+const LEAST_FRAMES: u32 = 2048;
+
+/// A socket, its rings and its chunks.
+#[derive(Debug)]
+pub struct AfXdpTx {
+    transmitter: Transmitter,
+    batch: usize,
+    refusals: Refusals,
+    /// Refused frames among those that the kernel is not yet known to have taken.
+    refused: u64,
+}
+
+impl AfXdpTx {
+    pub(super) fn open(config: &TransmitConfig) -> Result<Opened> {
+        let batch = config.checked_batch()?;
+        let octets = config.slot_octets() as u32;
+        let chunk_size = CHUNK_SIZES.into_iter().find(|&size| size >= octets);
+        let chunk_size = chunk_size.ok_or_else(|| TrafficError::Transmit {
+            what: "a frame size of",
+            asked: config.largest.octets().into(),
+            allowed: "af-xdp-tx sends at most 4100 octets, FCS included; packet-tx sends larger ones",
+        })?;
+        let frames = config.ring_slots.max(LEAST_FRAMES).next_power_of_two();
+        let transmitter = Transmitter::open(&TransmitterConfig {
+            interface: config.interface,
+            queue: 0,
+            chunk_size,
+            frames,
+            send_buffer_bytes: config.send_buffer_bytes,
+            budget: batch as u32,
+        })
+        .map_err(explained)?;
+        let send_buffer_bytes = transmitter.send_buffer_bytes();
+        let facts = TransmitFacts {
+            batch,
+            send_buffer_bytes,
+            // AF_XDP knows no other way.
+            qdisc_bypass: true,
+            ring_slots: Some(frames),
+            copied_up_to: None,
+            in_flight: config.in_flight(send_buffer_bytes).min(frames),
+        };
+        let refusals = Refusals::new(config.refusal);
+        Ok(Opened { sender: Box::new(Self { transmitter, batch, refusals, refused: 0 }), facts })
+    }
+
+    /// Has the kernel send what is in the ring, until it has all or something holds it up.
+    fn kick(&mut self) -> Result<Handed> {
+        let mut handed = Handed::default();
+        let mut stops = self.transmitter.queue().pending() / LEAST_BUDGET + 1;
+        while self.transmitter.queue().pending() > 0 {
+            let wake = self.transmitter.wake();
+            let accepted = self.accepted();
+            handed.accepted += accepted;
+            match wake {
+                Ok(Wake::Done) => break,
+                Ok(Wake::Dropped) => self.refuse(accepted > 0, &mut handed),
+                Ok(Wake::Stopped) if stops == 0 => break,
+                Ok(Wake::Stopped) => stops -= 1,
+                // What was taken before is told first; the failure comes again at the next kick.
+                Err(_) if handed.sent() > 0 => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(handed)
+    }
+
+    /// The kernel has dropped a frame: it is lost, or requested again.
+    #[cold]
+    fn refuse(&mut self, progress: bool, handed: &mut Handed) {
+        self.refused += 1;
+        if !self.refusals.note(progress, handed) && !self.transmitter.repeat_dropped() {
+            handed.refused_repeated -= 1;
+            handed.refused_lost += 1;
+        }
+    }
+
+    /// Frames newly known to be taken, less those that were refused.
+    fn accepted(&mut self) -> u64 {
+        let taken = self.transmitter.queue().take_count();
+        self.without_refused(taken)
+    }
+
+    fn without_refused(&mut self, taken: u32) -> u64 {
+        let refused = self.refused.min(taken.into());
+        self.refused -= refused;
+        u64::from(taken) - refused
+    }
+}
+
+impl Transmit for AfXdpTx {
+    #[inline]
+    fn room(&mut self) -> usize {
+        // What the kernel left goes first. A ring that filled up behind it would be sent after the phase's end.
+        let queue = self.transmitter.queue();
+        queue.room((self.batch as u32).saturating_sub(queue.pending())) as usize
+    }
+
+    #[inline]
+    fn slot(&mut self, index: usize) -> &mut [u8] {
+        self.transmitter.queue().slot(index as u32)
+    }
+
+    fn submit(&mut self, lengths: &[u16]) -> Result<Handed> {
+        self.transmitter.queue().request(lengths)?;
+        self.kick()
+    }
+
+    fn finish(&mut self) -> Result<Finish> {
+        let mut finish = Finish::default();
+        let begun = Instant::now();
+        while self.transmitter.queue().pending() > 0 && begun.elapsed() < LAST_WAIT {
+            match self.kick() {
+                Ok(handed) => finish.handed += handed,
+                // An interface that is down takes nothing any more; what is left is withdrawn and counted below.
+                Err(_) => break,
+            }
+        }
+        let (taken, withdrawn) = self.transmitter.withdraw()?;
+        finish.handed.accepted += self.without_refused(taken);
+        finish.withdrawn = withdrawn.into();
+        while self.transmitter.queue().in_flight() > 0 && begun.elapsed() < LAST_WAIT {
+            std::thread::yield_now();
+        }
+        finish.in_flight = self.transmitter.queue().in_flight().into();
+        Ok(finish)
+    }
+}
+
+/// Adds what a refusal to open means.
+fn explained(error: SysError) -> TrafficError {
+    const EBUSY: i32 = 16;
+    const ENOBUFS: i32 = 105;
+    let reason = match error.errno() {
+        Some(EBUSY) => "another AF_XDP socket has this queue of the interface; end its program",
+        Some(ENOBUFS) => "the limit on locked memory is too low (ulimit -l); raise it or run as root",
+        _ => return error.into(),
+    };
+    match error {
+        SysError::Call { what, source } => SysError::Refused { what, reason: reason.into(), source }.into(),
+        other => other.into(),
+    }
+}
