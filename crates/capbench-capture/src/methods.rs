@@ -1,7 +1,7 @@
 //! The table of capture methods.
 
 use crate::backends::{
-    dpdk, libpcap, nfb, packet_v1, packet_v2, packet_v3, pf_ring, recv, recvmmsg, szedata2, xdp_count,
+    af_xdp, dpdk, libpcap, nfb, packet_v1, packet_v2, packet_v3, pf_ring, recv, recvmmsg, szedata2, xdp_count,
 };
 use crate::capture::Capture;
 use crate::error::{CaptureError, Result};
@@ -118,6 +118,7 @@ methods! {
     packet_v2::PacketV2,
     packet_v3::PacketV3,
     libpcap::Libpcap,
+    af_xdp::AfXdp,
     xdp_count::XdpCount,
     dpdk::Dpdk,
     pf_ring::PfRingSocket,

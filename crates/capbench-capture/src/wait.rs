@@ -68,4 +68,15 @@ impl Waiter {
         }
         Ok(found)
     }
+
+    /// Counts a sleep of another kind; `sleep` says whether there is something to read.
+    pub(crate) fn sleep<E>(
+        &mut self,
+        sleep: impl FnOnce() -> std::result::Result<bool, E>,
+    ) -> std::result::Result<bool, E> {
+        self.counts.waits += 1;
+        let found = sleep()?;
+        self.counts.empty += u64::from(!found);
+        Ok(found)
+    }
 }

@@ -1,6 +1,7 @@
 //! One file per way to capture.
 
 pub mod absent;
+pub mod af_xdp;
 pub mod dpdk;
 mod frame_slots;
 pub mod libpcap;

@@ -5,7 +5,7 @@
 //! the error.
 
 use std::cell::RefCell;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Once;
 
 use capbench_sys::SysError;
@@ -99,12 +99,34 @@ impl Loaded {
         self.object.maps().find(|map| map.name() == name).ok_or_else(|| lacks(self.name, name))
     }
 
-    /// Sets the value of a key, for maps of sockets and the like, whose values are descriptors.
-    #[allow(dead_code, reason = "for methods whose program hands frames to sockets")]
-    pub(crate) fn update(&self, map: &str, key: u32, value: u32) -> Result<()> {
-        let flags = libbpf_rs::MapFlags::ANY;
+    /// Puts a socket into a map of sockets, which takes descriptors for values.
+    pub(crate) fn update_socket(&self, map: &str, key: u32, socket: BorrowedFd<'_>) -> Result<()> {
+        let (value, flags) = (socket.as_raw_fd(), libbpf_rs::MapFlags::ANY);
         let done = self.map(map)?.update(&key.to_ne_bytes(), &value.to_ne_bytes(), flags);
         done.map_err(|error| failed(self.name, &format!("set {map}[{key}] of"), &error))
+    }
+
+    /// Runs the object's only program on a frame as if `interface` had just received it, and does with the frame what the
+    /// program says (`BPF_PROG_RUN` with `BPF_F_TEST_XDP_LIVE_FRAMES`, Linux 5.18).
+    ///
+    /// # Errors
+    /// `EINVAL` before Linux 5.18, and when there is no such interface or queue in the calling thread's namespace.
+    pub(crate) fn run_live(&mut self, frame: &[u8], interface: InterfaceIndex, queue: u32) -> Result<()> {
+        const LIVE_FRAMES: u32 = 1 << 1;
+        let program = self.object.progs_mut().next().ok_or_else(|| lacks(self.name, "a program"))?;
+        // `struct xdp_md`: data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex.
+        let mut context = [0; 24];
+        for (at, value) in [(4, frame.len() as u32), (12, interface.number()), (16, queue)] {
+            context[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        }
+        let input = libbpf_rs::ProgramInput {
+            context_in: Some(&mut context),
+            data_in: Some(frame),
+            flags: LIVE_FRAMES,
+            repeat: 1,
+            ..libbpf_rs::ProgramInput::default()
+        };
+        program.test_run(input).map(drop).map_err(|error| failed(self.name, "run", &error))
     }
 
     /// The values of a key on each CPU that the machine can have.

@@ -2,8 +2,8 @@
 
 use std::ffi::{CStr, CString};
 use std::fmt;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use super::ethtool::interface_request;
 use crate::error::check;
 use crate::{Result, SysError};
 
@@ -55,25 +55,11 @@ impl InterfaceFlags {
 /// # Errors
 /// `ENODEV` where there is none in the calling thread's network namespace.
 pub fn flags_of(name: &str) -> Result<InterfaceFlags> {
-    let what = || format!("ioctl(SIOCGIFFLAGS, {name})");
-    if name.len() >= libc::IFNAMSIZ || name.contains('\0') {
-        return Err(SysError::argument(what(), "not a name that an interface can have"));
-    }
-    // SAFETY: socket(2) takes three numbers.
-    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    let socket = check(socket, || "socket(AF_INET)".into())?;
-    // SAFETY: the descriptor has just been made, so that it is open and nobody else owns it.
-    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-    let mut ifr_name = [0 as libc::c_char; libc::IFNAMSIZ];
-    for (to, from) in ifr_name.iter_mut().zip(name.bytes()) {
-        *to = from as libc::c_char;
-    }
-    let mut request = libc::ifreq { ifr_name, ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: 0 } };
-    // SAFETY: SIOCGIFFLAGS reads the name of one ifreq, which ends with a NUL, and writes its flags. It is exclusively
-    // ours and alive.
-    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS as _, &mut request) }, what)?;
+    let empty = libc::__c_anonymous_ifr_ifru { ifru_flags: 0 };
+    // SAFETY: SIOCGIFFLAGS reads the name only and writes `ifr_flags` (netdevice(7)).
+    let answer = unsafe { interface_request(name, libc::SIOCGIFFLAGS, empty, "SIOCGIFFLAGS") }?;
     // SAFETY: the call succeeded, so the kernel has set the flags; every bit pattern is a number.
-    Ok(InterfaceFlags(unsafe { request.ifr_ifru.ifru_flags }))
+    Ok(InterfaceFlags(unsafe { answer.ifru_flags }))
 }
 
 /// The interface called `name`.
@@ -104,6 +90,20 @@ pub fn name_of(index: InterfaceIndex) -> Result<String> {
     Ok(unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned())
 }
 
+/// The link-layer address of the Ethernet interface `name` (`SIOCGIFHWADDR`).
+///
+/// # Errors
+/// `ENODEV` where there is none in the calling thread's network namespace.
+pub fn hardware_address(name: &str) -> Result<[u8; 6]> {
+    // SAFETY: all zeroes is a value of the structure, which is plain data.
+    let empty: libc::__c_anonymous_ifr_ifru = unsafe { std::mem::zeroed() };
+    // SAFETY: SIOCGIFHWADDR reads the name only and writes `ifr_hwaddr` (netdevice(7)).
+    let answer = unsafe { interface_request(name, libc::SIOCGIFHWADDR, empty, "SIOCGIFHWADDR") }?;
+    // SAFETY: the request has filled `ifr_hwaddr`, whose octets are plain data.
+    let octets = unsafe { answer.ifru_hwaddr.sa_data };
+    Ok(std::array::from_fn(|index| octets[index] as u8))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +130,12 @@ mod tests {
         assert!(!flags_of("lo").unwrap().promiscuous());
         assert_eq!(flags_of("no-such-if").unwrap_err().errno(), Some(libc::ENODEV));
         assert!(flags_of("a-name-that-is-too-long").is_err() && flags_of("a\0b").is_err());
+    }
+
+    #[test]
+    fn the_loopback_interface_has_an_address_of_zeroes() {
+        assert_eq!(hardware_address("lo").unwrap(), [0; 6]);
+        assert_eq!(hardware_address("no-such-if").unwrap_err().errno(), Some(libc::ENODEV));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 pub mod affinity;
 pub mod capability;
 pub mod clock;
+mod ethtool;
 pub mod filesystem;
 pub mod identity;
 pub mod interface;
@@ -14,6 +15,7 @@ pub mod namespace;
 pub mod offload;
 mod proc_file;
 pub mod process;
+pub mod queues;
 pub mod sysfs;
 pub mod thread;
 

@@ -1,9 +1,7 @@
 //! Offloads of an interface: the ethtool ioctls (linux/ethtool.h), in the network namespace of the calling thread.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-
-use crate::error::check;
-use crate::{Result, SysError};
+use super::ethtool::{Request, ethtool};
+use crate::Result;
 
 /// An offload that can be turned on and off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +29,9 @@ struct EthtoolValue {
     data: u32,
 }
 
+// SAFETY: the commands of `Offload` read and write one ethtool_value.
+unsafe impl Request for EthtoolValue {}
+
 /// Whether `offload` is on.
 pub fn get(interface: &str, offload: Offload) -> Result<bool> {
     let (command, _, name) = offload.commands();
@@ -46,28 +47,6 @@ pub fn get(interface: &str, offload: Offload) -> Result<bool> {
 pub fn set(interface: &str, offload: Offload, on: bool) -> Result<()> {
     let (_, command, name) = offload.commands();
     ethtool(interface, &mut EthtoolValue { command, data: on.into() }, name)
-}
-
-fn ethtool(interface: &str, value: &mut EthtoolValue, name: &str) -> Result<()> {
-    let what = || format!("ioctl({name}, {interface})");
-    if interface.len() >= libc::IFNAMSIZ || interface.contains('\0') {
-        return Err(SysError::argument(what(), "not a name that an interface can have"));
-    }
-    // SAFETY: socket(2) takes three numbers.
-    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    let socket = check(socket, || "socket(AF_INET)".into())?;
-    // SAFETY: the descriptor has just been made, so that it is open and nobody else owns it.
-    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-    let mut ifr_name = [0 as libc::c_char; libc::IFNAMSIZ];
-    for (to, from) in ifr_name.iter_mut().zip(interface.bytes()) {
-        *to = from as libc::c_char;
-    }
-    let data = libc::__c_anonymous_ifr_ifru { ifru_data: std::ptr::from_mut(value).cast() };
-    let mut request = libc::ifreq { ifr_name, ifr_ifru: data };
-    // SAFETY: SIOCETHTOOL reads and writes one ifreq and, for the two commands used here, the ethtool_value behind
-    // ifr_data (netdevice(7), linux/ethtool.h). Both are exclusively ours and alive; the name ends with a NUL.
-    let code = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &mut request) };
-    check(code, what).map(drop)
 }
 
 #[cfg(test)]

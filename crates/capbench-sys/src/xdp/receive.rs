@@ -109,25 +109,25 @@ impl Receiver {
         self.geometry
     }
 
-    /// The next frames of the queue whose turn it is, or of the next one that has any. What busy polling and drivers that
-    /// want to be woken up need is done on the way.
+    /// Whether any queue has frames. What busy polling and drivers that want to be woken up need is done on the way.
     ///
     /// # Errors
     /// `ENETDOWN` when the interface went down or away; found out only where a system call is made.
     #[inline]
-    pub fn take(&mut self) -> Result<Option<FrameBatch<'_>>> {
+    pub fn is_ready(&mut self) -> Result<bool> {
         if self.wakes || self.busy {
             self.drive()?;
         }
-        let Some(index) = self.find() else { return Ok(None) };
-        self.next = if index + 1 == self.ports.len() { 0 } else { index + 1 };
-        Ok(self.ports[index].frames.take())
+        Ok(self.find().is_some())
     }
 
-    /// Whether any queue has frames.
+    /// The next frames of the queue whose turn it is, or of the next one that has any, and which of the queues it is.
     #[inline]
-    pub fn is_ready(&mut self) -> bool {
-        self.find().is_some()
+    pub fn take(&mut self) -> Option<(usize, FrameBatch<'_>)> {
+        let index = self.find()?;
+        self.next = if index + 1 == self.ports.len() { 0 } else { index + 1 };
+        let batch = self.ports[index].frames.take()?;
+        Some((index, batch))
     }
 
     /// The first queue with frames, from the one whose turn it is on.

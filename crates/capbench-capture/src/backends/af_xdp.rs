@@ -1,0 +1,89 @@
+//! `af-xdp`: an XDP program redirects frames to AF_XDP sockets, one for each receive queue, before the stack sees them
+//! (Documentation/networking/af_xdp.rst).
+//!
+//! Unlike the AF_PACKET methods it takes frames away from the host. With `+pass` each goes on to the stack after the
+//! application has seen it, by a system call of its own.
+
+use crate::methods::{CapturePoint, Method, SettingInfo};
+use crate::spec::MethodSpec;
+
+#[cfg(feature = "bpf")]
+mod accounting;
+#[cfg(feature = "bpf")]
+mod passing;
+#[cfg(feature = "bpf")]
+mod plan;
+#[cfg(feature = "bpf")]
+mod receiving;
+
+#[cfg(feature = "bpf")]
+pub use receiving::{AfXdp, Received};
+/// Not built.
+#[cfg(not(feature = "bpf"))]
+pub type AfXdp = super::absent::Absent;
+
+/// The row of the table.
+pub static METHOD: Method = Method {
+    name: "af-xdp",
+    summary: "AF_XDP: frames redirected by an XDP program into memory of the application; takes them from the host",
+    privilege: "CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF",
+    options: &["--ring", "--frame", "--snaplen", "--no-promiscuous", "--spin", "--direction"],
+    argument: None,
+    settings: &[
+        flag("native", "the driver runs the XDP program; what happens unless told otherwise"),
+        flag("generic", "the stack runs the XDP program; any interface will do"),
+        flag("copy", "the kernel copies frames, though the driver may have zero-copy"),
+        flag("zero-copy", "the NIC writes frames to the application's memory, or the method is refused"),
+        flag("need-wakeup", "the driver may sleep until told; what happens unless told otherwise"),
+        flag("no-need-wakeup", "the driver looks for buffers all the time"),
+        SettingInfo {
+            name: "busy-poll",
+            value: Some("TIME"),
+            optional: true,
+            summary: "the driver's work is done in the application's thread, at most so long at once [50us]",
+        },
+        SettingInfo {
+            name: "spin",
+            value: Some("TIME"),
+            optional: true,
+            summary: "looks for frames again and again in user space before it sleeps [1ms]; as --spin",
+        },
+        SettingInfo {
+            name: "queue",
+            value: Some("N"),
+            optional: false,
+            summary: "this receive queue only, the first is 0; otherwise all of them",
+        },
+        flag(
+            "pass",
+            "frames go on to the stack after they were seen, each by a system call; native mode only",
+        ),
+        SettingInfo {
+            name: "fill",
+            value: Some("N"),
+            optional: false,
+            summary: "entries of the fill ring, a power of two [as many as there are buffers]",
+        },
+    ],
+    variants: &["af-xdp+generic"],
+    in_default: true,
+    untested: Some("zero-copy is untested on hardware: no such driver was at hand"),
+    capture_point,
+    #[cfg(feature = "bpf")]
+    check: |spec, interface, options| plan::Plan::new(spec, interface, options).map(drop),
+    #[cfg(feature = "bpf")]
+    supported: |_| receiving::supported(),
+    #[cfg(not(feature = "bpf"))]
+    check: |_, _, _| Ok(()),
+    #[cfg(not(feature = "bpf"))]
+    supported: |_| Err("built without the feature bpf".into()),
+};
+
+/// A setting without a value.
+const fn flag(name: &'static str, summary: &'static str) -> SettingInfo {
+    SettingInfo { name, value: None, optional: false, summary }
+}
+
+fn capture_point(spec: &MethodSpec) -> CapturePoint {
+    if spec.has("generic") { CapturePoint::Stack } else { CapturePoint::Driver }
+}

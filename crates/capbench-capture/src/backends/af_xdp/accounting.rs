@@ -1,0 +1,173 @@
+//! What the method's counters mean.
+//!
+//! In copy mode (`__xsk_rcv` and `__xp_alloc` of net/xdp) a frame that finds the fill ring empty counts in `rx_dropped` *and*
+//! in `rx_fill_ring_empty_descs`; a frame too long for a chunk counts in `rx_dropped` only; a full receive ring
+//! counts in `rx_ring_full`. With zero-copy the driver counts `rx_fill_ring_empty_descs` whenever it looks and finds
+//! nothing, and the NIC loses the frames: how many, only the NIC knows.
+
+use capbench_sys::xdp::XdpStatistics;
+
+use crate::counters::{Counters, Loss, LossPlace};
+
+/// What was read: the sums over all queues and CPUs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    /// By the XDP program: frames handed to a socket.
+    pub(super) redirected: u64,
+    /// By the XDP program: frames of queues without a socket, left to the stack.
+    pub(super) passed: u64,
+    /// By the kernel.
+    pub(super) sockets: XdpStatistics,
+    /// Whether the kernel copies frames.
+    pub(super) copies: bool,
+}
+
+/// The sum of the counters of several sockets; absent where one cannot tell.
+pub(super) fn plus(sum: XdpStatistics, more: XdpStatistics) -> XdpStatistics {
+    let both = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
+    XdpStatistics {
+        rx_dropped: sum.rx_dropped + more.rx_dropped,
+        rx_invalid_descs: sum.rx_invalid_descs + more.rx_invalid_descs,
+        tx_invalid_descs: sum.tx_invalid_descs + more.tx_invalid_descs,
+        rx_ring_full: both(sum.rx_ring_full, more.rx_ring_full),
+        rx_fill_ring_empty_descs: both(sum.rx_fill_ring_empty_descs, more.rx_fill_ring_empty_descs),
+        tx_ring_empty_descs: both(sum.tx_ring_empty_descs, more.tx_ring_empty_descs),
+    }
+}
+
+impl Counted {
+    /// Each loss at its place, once.
+    pub(super) fn counters(&self) -> Counters {
+        let loss = |place, count, source: &'static str| Loss { place, count, source: source.into() };
+        let sockets = &self.sockets;
+        let (fill, ring) = match (sockets.rx_fill_ring_empty_descs, sockets.rx_ring_full) {
+            (Some(empty), Some(full)) if self.copies => (
+                loss(
+                    LossPlace::FillRing,
+                    Some(empty.min(sockets.rx_dropped)),
+                    "XDP_STATISTICS: rx_fill_ring_empty_descs, as far as rx_dropped confirms it",
+                ),
+                loss(LossPlace::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
+            ),
+            (Some(_), Some(full)) => (
+                loss(
+                    LossPlace::FillRing,
+                    None,
+                    "unknown: with zero-copy the NIC loses them; rx_fill_ring_empty_descs counts looks, not frames",
+                ),
+                loss(LossPlace::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
+            ),
+            _ => (
+                loss(LossPlace::FillRing, Some(0), "counted in the ring: this kernel tells them not apart"),
+                loss(
+                    LossPlace::Ring,
+                    Some(sockets.rx_dropped),
+                    "XDP_STATISTICS: rx_dropped, before Linux 5.9 for want of a buffer, too",
+                ),
+            ),
+        };
+        let too_long = self.too_long();
+        Counters {
+            accepted: Some(self.redirected.saturating_sub(too_long)),
+            losses: vec![
+                loss(
+                    LossPlace::Xdp,
+                    Some(self.passed + too_long),
+                    "XDP program: left to the stack; XDP_STATISTICS: rx_dropped beyond fill ring (too long)",
+                ),
+                fill,
+                ring,
+            ],
+            raw: self.raw(),
+        }
+    }
+
+    /// Frames that did not fit into a chunk.
+    fn too_long(&self) -> u64 {
+        match self.sockets.rx_fill_ring_empty_descs {
+            Some(empty) if self.copies => self.sockets.rx_dropped.saturating_sub(empty),
+            _ => 0,
+        }
+    }
+
+    fn raw(&self) -> Vec<(String, u64)> {
+        let sockets = &self.sockets;
+        [
+            ("xdp.redirected", Some(self.redirected)),
+            ("xdp.passed", Some(self.passed)),
+            ("rx_dropped", Some(sockets.rx_dropped)),
+            ("rx_invalid_descs", Some(sockets.rx_invalid_descs)),
+            ("rx_ring_full", sockets.rx_ring_full),
+            ("rx_fill_ring_empty_descs", sockets.rx_fill_ring_empty_descs),
+        ]
+        .into_iter()
+        .filter_map(|(name, count)| Some((name.to_string(), count?)))
+        .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copied(dropped: u64, empty: Option<u64>, full: Option<u64>) -> Counters {
+        let sockets = XdpStatistics {
+            rx_dropped: dropped,
+            rx_fill_ring_empty_descs: empty,
+            rx_ring_full: full,
+            ..XdpStatistics::default()
+        };
+        Counted { redirected: 1000, passed: 7, sockets, copies: true }.counters()
+    }
+
+    fn places(counters: &Counters) -> [Option<u64>; 4] {
+        [LossPlace::Xdp, LossPlace::FillRing, LossPlace::Ring]
+            .map(|place| counters.lost_at(place))
+            .into_iter()
+            .chain([counters.accepted])
+            .collect::<Vec<_>>()
+            .try_into()
+            .unwrap()
+    }
+
+    #[test]
+    fn a_starved_fill_ring_is_booked_once_though_two_counters_count_it() {
+        assert_eq!(places(&copied(30, Some(30), Some(5))), [Some(7), Some(30), Some(5), Some(1000)]);
+    }
+
+    #[test]
+    fn frames_too_long_for_a_chunk_are_not_taken_for_a_starved_fill_ring() {
+        assert_eq!(places(&copied(40, Some(30), Some(0))), [Some(17), Some(30), Some(0), Some(990)]);
+    }
+
+    #[test]
+    fn what_a_kernel_or_driver_cannot_tell_is_not_made_up() {
+        assert_eq!(places(&copied(40, None, None)), [Some(7), Some(0), Some(40), Some(1000)]);
+        let sockets = XdpStatistics {
+            rx_fill_ring_empty_descs: Some(9),
+            rx_ring_full: Some(2),
+            ..XdpStatistics::default()
+        };
+        let direct = Counted { redirected: 10, passed: 0, sockets, copies: false }.counters();
+        assert_eq!(places(&direct), [Some(0), None, Some(2), Some(10)]);
+        assert_eq!(direct.dropped(), None);
+    }
+
+    #[test]
+    fn the_four_counters_stay_apart() {
+        let counters = copied(30, Some(30), Some(5));
+        let names: Vec<_> = counters.raw.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+        assert_eq!(
+            names,
+            [
+                ("xdp.redirected", 1000),
+                ("xdp.passed", 7),
+                ("rx_dropped", 30),
+                ("rx_invalid_descs", 0),
+                ("rx_ring_full", 5),
+                ("rx_fill_ring_empty_descs", 30)
+            ]
+        );
+        assert_eq!(plus(XdpStatistics::default(), XdpStatistics::default()).rx_ring_full, None);
+    }
+}

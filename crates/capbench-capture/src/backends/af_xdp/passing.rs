@@ -1,0 +1,40 @@
+//! `+pass`: hands captured frames on to the stack, as received on their interface.
+//!
+//! XDP cannot clone a frame. The one way back is `BPF_PROG_RUN` with live frames (Linux 5.18): a program that says
+//! `XDP_PASS` is run on a copy of the frame, and the kernel hands the copy to the stack. One system call a frame; the
+//! kernel makes and frees a pool of pages in each, which costs far more than the capture itself.
+
+use capbench_sys::SysError;
+use capbench_sys::host::InterfaceIndex;
+
+use crate::bpf::{Loaded, Opened, object_file};
+
+/// Hands frames on.
+#[derive(Debug)]
+pub(super) struct Passing {
+    program: Loaded,
+    interface: InterfaceIndex,
+    pub(super) passed: u64,
+    pub(super) failed: u64,
+}
+
+impl Passing {
+    /// Loads the program and tries it on a header without content, which goes nowhere, so that a kernel that cannot do
+    /// it says so now.
+    ///
+    /// # Errors
+    /// Missing privilege, or a kernel before 5.18.
+    pub(super) fn open(interface: InterfaceIndex) -> Result<Self, SysError> {
+        let mut program = Opened::read("pass", object_file!("pass"))?.load()?;
+        program.run_live(&[0; 14], interface, 0)?;
+        Ok(Self { program, interface, passed: 0, failed: 0 })
+    }
+
+    /// Hands a frame on. A failure is counted: the frame was captured all the same.
+    pub(super) fn pass(&mut self, frame: &[u8], queue: u32) {
+        match self.program.run_live(frame, self.interface, queue) {
+            Ok(()) => self.passed += 1,
+            Err(_) => self.failed += 1,
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! The sockets, the program that feeds them, and the frames.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use capbench_sys::SysError;
+use capbench_sys::bpf::XdpLink;
+use capbench_sys::host::interface::hardware_address;
+use capbench_sys::host::queues::receive_queues;
+use capbench_sys::packet::{Frame, PacketSocket, PacketType};
+use capbench_sys::xdp::{
+    BindOptions, CopyMode, FrameBatch, OwnedFrame, Receiver, ReceiverConfig, XdpSocket, XdpStatistics,
+};
+
+use super::METHOD;
+use super::accounting::{Counted, plus};
+use super::passing::Passing;
+use super::plan::{Plan, Sizes};
+use crate::backends::socket_setup::Context;
+use crate::bpf::{CAPABILITIES, Loaded, Opened, object_file, probe};
+use crate::capture::{Batch, Capture, Running};
+use crate::counters::Counters;
+use crate::error::{CaptureError, Result};
+use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::spec::MethodSpec;
+use crate::wait::{WaitCounts, Waiter};
+
+/// AF_XDP sockets on the queues of an interface. Dropping it takes the program off the interface.
+#[derive(Debug)]
+pub struct AfXdp {
+    // Fields are dropped in this order: the program goes first, so that no frame is redirected to a socket that is gone.
+    _link: XdpLink,
+    receiver: Receiver,
+    program: Loaded,
+    passing: Option<Passing>,
+    _promiscuous: Option<PacketSocket>,
+    queues: Vec<u32>,
+    busy_polls: bool,
+    copies: bool,
+    address: [u8; 6],
+    snap: usize,
+    waiter: Waiter,
+    context: Context,
+    running: Running,
+}
+
+impl AfXdp {
+    /// Binds sockets and attaches the program in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// Missing privilege, no such interface or queue, another XDP program or AF_XDP socket on it, or a driver that cannot
+    /// do what was asked: nothing falls back.
+    pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+        let context = Context::new(METHOD.name, interface);
+        let refusal = Refusal { context: &context, spec };
+        let plan = Plan::new(spec, interface, options)?;
+        let queues = refusal.queues(&plan, interface)?;
+        let sizes = plan.sizes(queues.len() as u32)?;
+
+        let mut opened = Opened::read("redirect", object_file!("redirect")).map_err(|e| refusal.of_bpf(e))?;
+        let entries = queues.iter().max().map_or(1, |last| last + 1);
+        opened.set_entries("sockets", entries).map_err(|e| refusal.of_bpf(e))?;
+        let program = opened.load().map_err(|e| refusal.of_bpf(e))?;
+        let passing = plan.pass.then(|| Passing::open(interface.index)).transpose();
+        let passing = passing.map_err(|e| refusal.of_bpf(e))?;
+        let address = hardware_address(&interface.name).map_err(|e| context.fail(e))?;
+        let promiscuous = options.promiscuous.then(|| promiscuous(&context, interface)).transpose()?;
+        let config = ReceiverConfig {
+            interface: interface.index,
+            queues: &queues,
+            chunk_size: plan.chunk_size,
+            received: sizes.received,
+            fill: sizes.fill,
+            spare: sizes.spare,
+            batch: sizes.batch,
+            bind: BindOptions { mode: plan.copy, need_wakeup: plan.need_wakeup },
+            busy_poll: plan.busy_poll,
+        };
+        let receiver = Receiver::open(&config).map_err(|e| refusal.of_sockets(&plan, e))?;
+        for (&queue, socket) in queues.iter().zip(receiver.sockets()) {
+            program.update_socket("sockets", queue, socket).map_err(|e| context.fail(e))?;
+        }
+        // The last step: frames arrive from here on.
+        let link =
+            program.attach(interface.index, plan.mode).map_err(|e| refusal.of_attaching(interface, e))?;
+        let zero_copy = receiver.zero_copy().map_err(|e| context.fail(e))?;
+        if plan.copy == CopyMode::ZeroCopy && zero_copy == Some(false) {
+            return Err(refusal.because("the kernel copies frames all the same".into()));
+        }
+        Ok(Self {
+            running: running(&plan, &link, zero_copy, &queues, sizes, &receiver),
+            _link: link,
+            receiver,
+            program,
+            passing,
+            _promiscuous: promiscuous,
+            queues,
+            busy_polls: plan.busy_poll.is_some(),
+            copies: zero_copy != Some(true),
+            address,
+            snap: options.snap_length.octets() as usize,
+            waiter: Waiter::new(plan.spin),
+            context,
+        })
+    }
+
+    /// What the program counted, summed over CPUs: `struct counts` of `redirect.bpf.c`.
+    fn redirected_and_passed(&self) -> Result<(u64, u64)> {
+        let fail = |source| self.context.fail(source);
+        let mut sum = (0, 0);
+        for value in self.program.per_cpu("counts", 0).map_err(fail)? {
+            let Some([redirected, passed]) = value.as_chunks::<8>().0.first_chunk() else {
+                return Err(fail(SysError::argument("BPF map counts", "its values are not as expected")));
+            };
+            sum.0 += u64::from_ne_bytes(*redirected);
+            sum.1 += u64::from_ne_bytes(*passed);
+        }
+        Ok(sum)
+    }
+
+    /// Finds out whether the kernel busy-polls. It can only where sockets know a NAPI instance, which older kernels learn
+    /// from the first frame.
+    fn verify_busy_polling(&mut self) {
+        if !self.busy_polls {
+            return;
+        }
+        let known: capbench_sys::Result<Vec<_>> = self.receiver.napis().collect();
+        self.running.shortfall = match known {
+            Ok(napis) if napis.iter().all(Option::is_some) => None,
+            Ok(_) => Some(
+                "it was not busy-polled: the kernel knows no NAPI instance of this interface's queues".into(),
+            ),
+            Err(error) => Some(format!("whether it was busy-polled is unknown: {error}")),
+        };
+    }
+}
+
+impl Capture for AfXdp {
+    type Batch<'a> = Received<'a>;
+
+    #[inline]
+    fn next_batch(&mut self, timeout: Duration) -> Result<Option<Received<'_>>> {
+        let Self { receiver, waiter, context, .. } = self;
+        if !receiver.is_ready().map_err(|error| context.fail(error))? {
+            // A failure while spinning comes again below.
+            let found = waiter.spin(|| receiver.is_ready().unwrap_or(true))
+                || waiter
+                    .sleep(|| receiver.wait(timeout).and_then(|_| receiver.is_ready()))
+                    .map_err(|error| context.fail(error))?;
+            if !found {
+                return Ok(None);
+            }
+        }
+        let Some((port, frames)) = receiver.take() else { return Ok(None) };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(Some(Received {
+            frames,
+            queue: self.queues[port],
+            passing: self.passing.as_mut(),
+            address: self.address,
+            snap: self.snap,
+            time_ns: now.as_nanos() as u64,
+        }))
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        self.verify_busy_polling();
+        let (redirected, passed) = self.redirected_and_passed()?;
+        let none = XdpStatistics {
+            rx_ring_full: Some(0),
+            rx_fill_ring_empty_descs: Some(0),
+            tx_ring_empty_descs: Some(0),
+            ..XdpStatistics::default()
+        };
+        let sockets = self.receiver.statistics().try_fold(none, |sum, more| Ok(plus(sum, more?)));
+        let sockets = sockets.map_err(|error| self.context.fail(error))?;
+        let mut counters = Counted { redirected, passed, sockets, copies: self.copies }.counters();
+        for (queue, taken) in self.queues.iter().zip(self.receiver.taken()) {
+            counters.raw.push((format!("queue{queue}.taken"), taken));
+        }
+        if self.receiver.impossible() > 0 {
+            counters.raw.push(("impossible_descs".into(), self.receiver.impossible()));
+        }
+        if let Some(passing) = &self.passing {
+            counters.raw.push(("passed_on".into(), passing.passed));
+            counters.raw.push(("pass_failed".into(), passing.failed));
+        }
+        Ok(counters)
+    }
+
+    fn waits(&self) -> WaitCounts {
+        self.waiter.counts
+    }
+
+    fn running(&self) -> &Running {
+        &self.running
+    }
+}
+
+/// Frames of one queue, lying in the UMEM.
+#[derive(Debug)]
+pub struct Received<'a> {
+    frames: FrameBatch<'a>,
+    queue: u32,
+    passing: Option<&'a mut Passing>,
+    address: [u8; 6],
+    snap: usize,
+    time_ns: u64,
+}
+
+impl Received<'_> {
+    /// The receive queue that they came through.
+    pub fn queue(&self) -> u32 {
+        self.queue
+    }
+
+    /// Keeps frame `index` beyond the batch; it may go to another thread. `None` when there is no such frame.
+    pub fn keep(&self, index: usize) -> Option<OwnedFrame> {
+        self.frames.keep(index)
+    }
+}
+
+impl Batch for Received<'_> {
+    #[inline]
+    fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        self.frames.frames().map(|data| Frame {
+            data: &data[..data.len().min(self.snap)],
+            wire_length: data.len() as u32,
+            time_ns: self.time_ns,
+            vlan: None,
+            packet_type: packet_type(data, &self.address),
+            hash: None,
+            status: 0,
+        })
+    }
+}
+
+impl Drop for Received<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let Some(passing) = &mut self.passing else { return };
+        for frame in self.frames.frames() {
+            passing.pass(frame, self.queue);
+        }
+    }
+}
+
+/// Whom a frame is for, as `eth_type_trans` of net/ethernet/eth.c decides it, which comes after XDP.
+#[inline]
+fn packet_type(data: &[u8], address: &[u8; 6]) -> PacketType {
+    match data.first_chunk::<6>() {
+        Some(destination) if destination == address => PacketType::Host,
+        Some([0xff, 0xff, 0xff, 0xff, 0xff, 0xff]) => PacketType::Broadcast,
+        Some([first, ..]) if first & 1 != 0 => PacketType::Multicast,
+        _ => PacketType::OtherHost,
+    }
+}
+
+/// What really runs.
+fn running(
+    plan: &Plan,
+    link: &XdpLink,
+    zero_copy: Option<bool>,
+    queues: &[u32],
+    sizes: Sizes,
+    receiver: &Receiver,
+) -> Running {
+    let copying = match zero_copy {
+        Some(true) => "zero-copy",
+        Some(false) => "copy",
+        None => "copy or zero-copy (this kernel does not say)",
+    };
+    let wakeup = if plan.need_wakeup { ", need-wakeup" } else { "" };
+    let polling = plan.busy_poll.map_or(String::new(), |poll| {
+        format!(", busy polling for {:?} with a budget of {}", poll.time, poll.budget)
+    });
+    let passing = if plan.pass { ", frames passed on to the stack" } else { "" };
+    let numbers = match queues {
+        [one] => format!("queue {one}"),
+        [first, .., last] => format!("queues {first} to {last}"),
+        [] => "no queue".into(),
+    };
+    let umem = receiver.geometry();
+    Running {
+        method: METHOD.name,
+        engine: format!("AF_XDP, {} mode, {copying}{wakeup}{polling}{passing}", link.mode().word()),
+        geometry: format!(
+            "{numbers}, each: receive ring of {}, fill ring of {}; UMEM of {} buffers of {} ({})",
+            sizes.received,
+            sizes.fill,
+            umem.chunks(),
+            ByteCount(umem.chunk_size().into()),
+            ByteCount(umem.bytes())
+        ),
+        time_source: "user space, one clock reading per batch",
+        vlan_metadata: false,
+        shortfall: None,
+        filtered: false,
+    }
+}
+
+/// Whether the kernel takes sockets and program here.
+pub(super) fn supported() -> std::result::Result<(), String> {
+    XdpSocket::open().map_err(|error| match error.errno() {
+        Some(EPERM) => "needs the capability CAP_NET_RAW".to_string(),
+        Some(EAFNOSUPPORT) => "this kernel was built without AF_XDP (CONFIG_XDP_SOCKETS)".to_string(),
+        _ => error.to_string(),
+    })?;
+    probe("redirect", object_file!("redirect"))
+}
+
+const EPERM: i32 = 1;
+const EBUSY: i32 = 16;
+const EINVAL: i32 = 22;
+const EOPNOTSUPP: i32 = 95;
+const EAFNOSUPPORT: i32 = 97;
+const ENOBUFS: i32 = 105;
+
+/// A socket that receives nothing and keeps the interface accepting frames for other hosts.
+fn promiscuous(context: &Context, interface: &Interface) -> Result<PacketSocket> {
+    let socket = PacketSocket::open().map_err(|error| context.fail(error))?;
+    socket.set_promiscuous(interface.index).map_err(|error| context.fail(error))?;
+    Ok(socket)
+}
+
+/// Says what refusals of the kernel mean here.
+struct Refusal<'a> {
+    context: &'a Context,
+    spec: &'a MethodSpec,
+}
+
+impl Refusal<'_> {
+    #[cold]
+    fn because(&self, reason: String) -> CaptureError {
+        let (method, interface) = (self.spec.to_string(), self.context.interface.clone());
+        CaptureError::Unsupported { method, interface, reason }
+    }
+
+    /// The queues to receive from.
+    fn queues(&self, plan: &Plan, interface: &Interface) -> Result<Vec<u32>> {
+        let count = receive_queues(&interface.name);
+        match (plan.queue, count) {
+            (Some(queue), Ok(count)) if queue >= count => {
+                Err(self.because(format!("there is no receive queue {queue}: it has {count}, from 0 on")))
+            }
+            (Some(queue), _) => Ok(vec![queue]),
+            (None, Ok(count)) if count > 0 => Ok((0..count).collect()),
+            (None, Ok(_)) => Err(self.because("it has no receive queue".into())),
+            (None, Err(error)) if error.errno() == Some(EPERM) => Err(self.because(format!(
+                "how many receive queues it has is unknown ({error}): name one by +queue=N"
+            ))),
+            (None, Err(error)) => Err(self.context.fail(error)),
+        }
+    }
+
+    #[cold]
+    fn of_bpf(&self, source: SysError) -> CaptureError {
+        match source {
+            SysError::Refused { .. } => self.because(source.to_string()),
+            other => self.context.fail_for_want_of(CAPABILITIES, other),
+        }
+    }
+
+    #[cold]
+    fn of_sockets(&self, plan: &Plan, source: SysError) -> CaptureError {
+        let reason = match (source.errno(), plan.copy) {
+            (Some(EOPNOTSUPP | EINVAL), CopyMode::ZeroCopy) => {
+                "the interface's driver has no zero-copy for AF_XDP; +copy works with any"
+            }
+            (Some(EBUSY), _) => {
+                "another AF_XDP socket has this queue; end its program or choose a queue by +queue=N"
+            }
+            (Some(ENOBUFS), _) => {
+                "the limit on locked memory is too low (ulimit -l): raise it, run as root or lower --ring"
+            }
+            _ => return self.context.fail(source),
+        };
+        self.because(format!("{reason} ({source})"))
+    }
+
+    #[cold]
+    fn of_attaching(&self, interface: &Interface, source: SysError) -> CaptureError {
+        match source.errno() {
+            Some(EPERM) => self.context.fail_for_want_of(CAPABILITIES, source),
+            Some(EOPNOTSUPP) => self.because(format!("{source}: write {}+generic", METHOD.name)),
+            Some(ERANGE) => self.because(format!(
+                "{source}. Its MTU is {}; a veth pair takes about 3500 in native mode, on both ends, and +generic more",
+                interface.mtu
+            )),
+            _ => self.of_bpf(source),
+        }
+    }
+}
+
+const ERANGE: i32 = 34;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whom_a_frame_is_for_stands_in_its_destination() {
+        let own = [2, 0, 0, 0, 0, 7];
+        let of = |destination: [u8; 6]| packet_type(&[&destination[..], &[0; 60]].concat(), &own);
+        assert_eq!(of(own), PacketType::Host);
+        assert_eq!(of([0xff; 6]), PacketType::Broadcast);
+        assert_eq!(of([1, 0, 0x5e, 0, 0, 1]), PacketType::Multicast);
+        assert_eq!(of([2, 0, 0, 0, 0, 9]), PacketType::OtherHost);
+        assert_eq!(packet_type(&[1, 2], &own), PacketType::OtherHost);
+    }
+}
