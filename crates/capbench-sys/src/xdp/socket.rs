@@ -5,6 +5,7 @@
 
 use std::mem::{offset_of, size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use super::ring::{Consumer, Entry, Offsets, Producer};
 use super::umem::Umem;
@@ -14,6 +15,9 @@ use crate::packet::mapping::Mapping;
 
 /// `XDP_MAX_TX_SKB_BUDGET` of `linux/if_xdp.h` (Linux 6.17); the libc crate does not have it.
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
+/// How long the kernel may take to give a queue free.
+const RELEASE: Duration = Duration::from_secs(1);
+
 /// How frames get between driver and UMEM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyMode {
@@ -157,7 +161,28 @@ impl XdpSocket {
     }
 
     /// Binds to a queue of an interface, with the socket's own UMEM or with the one of another socket.
+    ///
+    /// The kernel gives a queue free some time after its last socket was closed, in deferred work that no event tells of
+    /// (`xp_release_deferred` of net/xdp/xsk_buff_pool.c). So a queue that is busy is asked for again for a while.
     pub(super) fn bind(
+        &self,
+        interface: InterfaceIndex,
+        queue: u32,
+        options: BindOptions,
+        shared: Option<&Self>,
+    ) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            match self.try_bind(interface, queue, options, shared) {
+                Err(error) if error.errno() == Some(libc::EBUSY) && begun.elapsed() < RELEASE => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn try_bind(
         &self,
         interface: InterfaceIndex,
         queue: u32,

@@ -125,7 +125,10 @@ impl AfXdp {
         }
         let known: capbench_sys::Result<Vec<_>> = self.receiver.napis().collect();
         self.running.shortfall = match known {
-            Ok(napis) if napis.iter().all(Option::is_some) => None,
+            Ok(napis) if napis.iter().all(Option::is_some) => {
+                self.running.engine = self.running.engine.replace(POLLING_ASKED_FOR, "busy polling");
+                None
+            }
             Ok(_) => Some(
                 "it was not busy-polled: the kernel knows no NAPI instance of this interface's queues".into(),
             ),
@@ -255,6 +258,9 @@ fn packet_type(data: &[u8], address: &[u8; 6]) -> PacketType {
     }
 }
 
+/// What the engine says of busy polling until it is known to happen.
+const POLLING_ASKED_FOR: &str = "busy polling (asked)";
+
 /// What really runs.
 fn running(
     plan: &Plan,
@@ -271,7 +277,7 @@ fn running(
     };
     let wakeup = if plan.need_wakeup { ", need-wakeup" } else { "" };
     let polling = plan.busy_poll.map_or(String::new(), |poll| {
-        format!(", busy polling for {:?} with a budget of {}", poll.time, poll.budget)
+        format!(", {POLLING_ASKED_FOR} for {:?} with a budget of {}", poll.time, poll.budget)
     });
     let passing = if plan.pass { ", frames passed on to the stack" } else { "" };
     let numbers = match queues {
@@ -291,6 +297,7 @@ fn running(
             ByteCount(umem.chunk_size().into()),
             ByteCount(umem.bytes())
         ),
+        // The kernel gives XDP no time; some drivers could, by a program that asks them.
         time_source: "user space, one clock reading per batch",
         vlan_metadata: false,
         shortfall: None,
