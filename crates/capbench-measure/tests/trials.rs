@@ -88,7 +88,7 @@ fn root_at_maximum_load_nothing_is_unexplained() {
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
         for method in default_methods() {
-            for transmit in ["packet-tx", "sendmmsg", "sendto"] {
+            for transmit in ["packet-tx", "af-xdp-tx", "sendmmsg", "sendto"] {
                 let setup = Setup { transmit: transmit.into(), ..setup(&method, placement) };
                 let trial = run(&mut laboratory, &setup, Load::Maximum, Duration::from_millis(60));
                 assert!(trial.sent > 0 && trial.verdict != Verdict::Invalid, "{method}");
@@ -258,7 +258,7 @@ fn root_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
     let mut laboratory =
         laboratory_of(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }, Arc::clone(&stop));
     for method in default_methods() {
-        for transmit in ["packet-tx", "sendmmsg", "sendto"] {
+        for transmit in ["packet-tx", "af-xdp-tx", "sendmmsg", "sendto"] {
             let mut idle = Setup { transmit: transmit.into(), ..setup(&method, PlacementChoice::Same) };
             // A block is read to its end before anything else is looked at.
             idle.capture.block = ByteCount(64 << 10);
