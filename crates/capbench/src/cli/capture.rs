@@ -20,7 +20,8 @@ pub struct CaptureFlags {
     /// Block size of rings [default: 1MiB]
     #[arg(long, value_name = "SIZE")]
     block: Option<ByteCount>,
-    /// Slot size of packet-v1 and packet-v2 [default: holds a frame of the interface's MTU]
+    /// Slot size of packet-v1 and packet-v2, buffer size of af-xdp (2KiB or 4KiB) [default: holds a frame of the
+    /// interface's MTU]
     #[arg(long, value_name = "SIZE")]
     frame: Option<ByteCount>,
     /// When packet-v3 and libpcap hand over a partly filled block [default: 10ms]
