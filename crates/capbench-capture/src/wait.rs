@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use capbench_sys::Result;
-use capbench_sys::packet::{PacketSocket, Readiness};
+use capbench_sys::packet::PacketSocket;
 
 /// How often a capture waited since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,20 +60,11 @@ impl Waiter {
         if self.spin(&mut ready) {
             return Ok(true);
         }
-        self.counts.waits += 1;
-        let answer = socket.wait_readable(timeout)?;
-        let found = ready();
-        if !found || answer == Readiness::Nothing {
-            self.counts.empty += 1;
-        }
-        Ok(found)
+        self.sleep(|| socket.wait_readable(timeout).map(|_| ready()))
     }
 
-    /// Counts a sleep of another kind; `sleep` says whether there is something to read.
-    pub(crate) fn sleep<E>(
-        &mut self,
-        sleep: impl FnOnce() -> std::result::Result<bool, E>,
-    ) -> std::result::Result<bool, E> {
+    /// Counts a sleep; `sleep` says whether there is something to read.
+    pub(crate) fn sleep(&mut self, sleep: impl FnOnce() -> Result<bool>) -> Result<bool> {
         self.counts.waits += 1;
         let found = sleep()?;
         self.counts.empty += u64::from(!found);

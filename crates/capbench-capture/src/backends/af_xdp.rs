@@ -15,6 +15,8 @@ mod passing;
 mod plan;
 #[cfg(feature = "bpf")]
 mod receiving;
+#[cfg(feature = "bpf")]
+mod refusal;
 
 #[cfg(feature = "bpf")]
 pub use receiving::{AfXdp, Received};

@@ -183,6 +183,8 @@ impl TransmitKernel {
             self.requested.release(1);
             if frame.options != 0 || self.geometry.chunk_of(frame.addr, frame.len).is_none() {
                 self.invalid += 1;
+                // As Linux 6.18.44 does.
+                self.complete_address(frame.addr);
                 continue;
             }
             let place = self.memory.at(frame.addr as usize, frame.len as usize).expect("a checked chunk");

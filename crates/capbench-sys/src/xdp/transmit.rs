@@ -12,7 +12,7 @@ use crate::host::interface::InterfaceIndex;
 /// Entries of a fill ring that nobody uses: the kernel wants one with every UMEM.
 const UNUSED_FILLS: u32 = 64;
 
-/// System calls at most to have void requests passed over: each goes through 16 or more.
+/// System calls at most to have void requests passed over: each passes over one at least.
 const MOST_FLUSHES: u32 = 1 << 16;
 
 /// How to send.
@@ -119,8 +119,12 @@ impl Transmitter {
         // SAFETY: the socket is ours alone, exclusively borrowed, and runs in copy mode: no system call is under way.
         let chunks = unsafe { self.queue.void_pending() };
         let flushed = (0..MOST_FLUSHES).find_map(|_| match self.wake() {
-            Ok(Wake::Done) => Some(true),
-            Ok(_) => None,
+            Ok(Wake::Stopped) => {
+                self.queue.collect();
+                None
+            }
+            // Since Linux 6.6 a call ends behind each void request, as if all were done.
+            Ok(_) => (self.queue.left() == 0).then_some(true),
             // An interface that is down: the void requests stay, and are passed over when it is up again.
             Err(_) => Some(false),
         });
@@ -129,6 +133,7 @@ impl Transmitter {
         let passed = self.socket.statistics()?.tx_invalid_descs - before;
         let withdrawn = if flushed { pending.min(passed as u32) } else { pending };
         self.queue.withdrawn(&chunks, withdrawn, flushed);
+        self.queue.collect();
         Ok((taken + pending - withdrawn, withdrawn))
     }
 }

@@ -11,8 +11,9 @@ use super::ring::{Consumer, Producer};
 use super::umem::Umem;
 use crate::error::{Result, SysError};
 
-/// A descriptor that every kernel passes over: outside any UMEM, and with options that mean nothing.
-const VOID: libc::xdp_desc = libc::xdp_desc { addr: u64::MAX, len: 0, options: u32::MAX };
+/// A descriptor that every kernel passes over: outside any UMEM, and with options that mean nothing. Not among them is
+/// that the frame goes on in the next descriptor: recent kernels would pass over that one, too.
+const VOID: libc::xdp_desc = libc::xdp_desc { addr: u64::MAX, len: 0, options: !libc::XDP_PKT_CONTD };
 
 /// The rings of one queue and the chunks that go round in them.
 #[derive(Debug)]
@@ -132,9 +133,9 @@ impl TransmitQueue {
         taken
     }
 
-    /// Takes back the chunks that the kernel is done with.
+    /// Takes back the chunks that the kernel is done with. It stops sending while the completion ring is full.
     #[inline]
-    fn collect(&mut self) {
+    pub fn collect(&mut self) {
         let mut count = self.completions.available();
         while count > 0 {
             for offset in 0..count {
@@ -160,6 +161,8 @@ impl TransmitQueue {
                 // Below 0 when it is completed before it is known to be taken.
                 self.in_flight -= 1;
             }
+            // Recent kernels (6.18.44) complete void requests, too.
+            None if address == VOID.addr => {}
             _ => self.impossible += 1,
         }
     }
@@ -167,6 +170,11 @@ impl TransmitQueue {
     /// Frames requested and not known to be taken.
     pub fn pending(&self) -> u32 {
         self.pending
+    }
+
+    /// Requests in the ring, void ones included, that the kernel has not told it is done with.
+    pub(crate) fn left(&mut self) -> u32 {
+        self.requests.pending()
     }
 
     /// Frames that the kernel has taken and not let go of.

@@ -77,13 +77,18 @@ impl AfXdpTx {
         let mut stops = self.transmitter.queue().pending() / LEAST_BUDGET + 1;
         while self.transmitter.queue().pending() > 0 {
             let wake = self.transmitter.wake();
+            // Before frames are counted: the dropped one can be among those that the kernel now tells it has taken.
+            self.refused += u64::from(matches!(wake, Ok(Wake::Dropped)));
             let accepted = self.accepted();
             handed.accepted += accepted;
             match wake {
                 Ok(Wake::Done) => break,
                 Ok(Wake::Dropped) => self.refuse(accepted > 0, &mut handed),
                 Ok(Wake::Stopped) if stops == 0 => break,
-                Ok(Wake::Stopped) => stops -= 1,
+                Ok(Wake::Stopped) => {
+                    self.transmitter.queue().collect();
+                    stops -= 1;
+                }
                 // What was taken before is told first; the failure comes again at the next kick.
                 Err(_) if handed.sent() > 0 => break,
                 Err(error) => return Err(error.into()),
@@ -95,7 +100,6 @@ impl AfXdpTx {
     /// The kernel has dropped a frame: it is lost, or requested again.
     #[cold]
     fn refuse(&mut self, progress: bool, handed: &mut Handed) {
-        self.refused += 1;
         if !self.refusals.note(progress, handed) && !self.transmitter.repeat_dropped() {
             handed.refused_repeated -= 1;
             handed.refused_lost += 1;

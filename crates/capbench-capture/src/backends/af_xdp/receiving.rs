@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use capbench_sys::SysError;
 use capbench_sys::bpf::XdpLink;
 use capbench_sys::host::interface::hardware_address;
-use capbench_sys::host::queues::receive_queues;
 use capbench_sys::packet::{Frame, PacketSocket, PacketType};
 use capbench_sys::xdp::{
     BindOptions, CopyMode, FrameBatch, OwnedFrame, Receiver, ReceiverConfig, XdpSocket, XdpStatistics,
@@ -15,11 +14,12 @@ use super::METHOD;
 use super::accounting::{Counted, plus};
 use super::passing::Passing;
 use super::plan::{Plan, Sizes};
+use super::refusal::Refusal;
 use crate::backends::socket_setup::Context;
-use crate::bpf::{CAPABILITIES, Loaded, Opened, object_file, probe};
+use crate::bpf::{Loaded, Opened, object_file, probe};
 use crate::capture::{Batch, Capture, Running};
 use crate::counters::Counters;
-use crate::error::{CaptureError, Result};
+use crate::error::Result;
 use crate::options::{ByteCount, CaptureOptions, Interface};
 use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
@@ -316,11 +316,7 @@ pub(super) fn supported() -> std::result::Result<(), String> {
 }
 
 const EPERM: i32 = 1;
-const EBUSY: i32 = 16;
-const EINVAL: i32 = 22;
-const EOPNOTSUPP: i32 = 95;
 const EAFNOSUPPORT: i32 = 97;
-const ENOBUFS: i32 = 105;
 
 /// A socket that receives nothing and keeps the interface accepting frames for other hosts.
 fn promiscuous(context: &Context, interface: &Interface) -> Result<PacketSocket> {
@@ -328,77 +324,6 @@ fn promiscuous(context: &Context, interface: &Interface) -> Result<PacketSocket>
     socket.set_promiscuous(interface.index).map_err(|error| context.fail(error))?;
     Ok(socket)
 }
-
-/// Says what refusals of the kernel mean here.
-struct Refusal<'a> {
-    context: &'a Context,
-    spec: &'a MethodSpec,
-}
-
-impl Refusal<'_> {
-    #[cold]
-    fn because(&self, reason: String) -> CaptureError {
-        let (method, interface) = (self.spec.to_string(), self.context.interface.clone());
-        CaptureError::Unsupported { method, interface, reason }
-    }
-
-    /// The queues to receive from.
-    fn queues(&self, plan: &Plan, interface: &Interface) -> Result<Vec<u32>> {
-        let count = receive_queues(&interface.name);
-        match (plan.queue, count) {
-            (Some(queue), Ok(count)) if queue >= count => {
-                Err(self.because(format!("there is no receive queue {queue}: it has {count}, from 0 on")))
-            }
-            (Some(queue), _) => Ok(vec![queue]),
-            (None, Ok(count)) if count > 0 => Ok((0..count).collect()),
-            (None, Ok(_)) => Err(self.because("it has no receive queue".into())),
-            (None, Err(error)) if error.errno() == Some(EPERM) => Err(self.because(format!(
-                "how many receive queues it has is unknown ({error}): name one by +queue=N"
-            ))),
-            (None, Err(error)) => Err(self.context.fail(error)),
-        }
-    }
-
-    #[cold]
-    fn of_bpf(&self, source: SysError) -> CaptureError {
-        match source {
-            SysError::Refused { .. } => self.because(source.to_string()),
-            other => self.context.fail_for_want_of(CAPABILITIES, other),
-        }
-    }
-
-    #[cold]
-    fn of_sockets(&self, plan: &Plan, source: SysError) -> CaptureError {
-        let reason = match (source.errno(), plan.copy) {
-            (Some(EOPNOTSUPP | EINVAL), CopyMode::ZeroCopy) => {
-                "the interface's driver has no zero-copy for AF_XDP; +copy works with any"
-            }
-            (Some(EBUSY), _) => {
-                "another AF_XDP socket has this queue; end its program or choose a queue by +queue=N"
-            }
-            (Some(ENOBUFS), _) => {
-                "the limit on locked memory is too low (ulimit -l): raise it, run as root or lower --ring"
-            }
-            _ => return self.context.fail(source),
-        };
-        self.because(format!("{reason} ({source})"))
-    }
-
-    #[cold]
-    fn of_attaching(&self, interface: &Interface, source: SysError) -> CaptureError {
-        match source.errno() {
-            Some(EPERM) => self.context.fail_for_want_of(CAPABILITIES, source),
-            Some(EOPNOTSUPP) => self.because(format!("{source}: write {}+generic", METHOD.name)),
-            Some(ERANGE) => self.because(format!(
-                "{source}. Its MTU is {}; a veth pair takes about 3500 in native mode, on both ends, and +generic more",
-                interface.mtu
-            )),
-            _ => self.of_bpf(source),
-        }
-    }
-}
-
-const ERANGE: i32 = 34;
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,152 @@
+//! `af-xdp-tx` on veth pairs: what the driver drops and what is never sent is told to the frame, and confirmed by the
+//! interface's own counters.
+
+#[path = "../../capbench/tests/support/network.rs"]
+mod network;
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use capbench_sys::host::interface::index_of;
+use capbench_sys::xdp::{Transmitter, TransmitterConfig};
+use capbench_traffic::transmit::{Opened, Refusal, method};
+use capbench_traffic::{
+    FrameLayout, FramePlan, Limits, Mtu, Schedule, SendJob, SendReport, Sizes, StreamId, TransmitConfig,
+    TrialId,
+};
+use network::{Namespaces, eventually, in_turn, privileged};
+
+fn plan(size: &str) -> FramePlan {
+    FramePlan::new(FrameLayout::default(), size.parse::<Sizes>().unwrap(), Mtu(9000)).unwrap()
+}
+
+fn open(plan: &FramePlan, refusal: Refusal) -> Result<Opened, String> {
+    let config = TransmitConfig::for_plan(index_of("left").unwrap(), plan, refusal);
+    (method("af-xdp-tx").unwrap().open)(&config).map_err(|error| error.to_string())
+}
+
+fn send(opened: &mut Opened, plan: &FramePlan, frames: u64) -> SendReport {
+    let limits = Limits { duration: None, frames: Some(frames), stop: &AtomicBool::new(false) };
+    let (trial, stream, start) = (TrialId(1), StreamId(0), Instant::now());
+    let job = SendJob { plan, schedule: &Schedule::Maximum, limits, trial, stream, start };
+    opened.sender.send(&job).unwrap()
+}
+
+/// `tx_dropped` of the interface `left`.
+fn dropped(spaces: &Namespaces) -> u64 {
+    let text = spaces.left.ip("-s -o link show dev left");
+    let counts = text.rsplit("TX:").next().unwrap().split('\\').nth(1).unwrap();
+    counts.split_whitespace().nth(3).unwrap().parse().unwrap()
+}
+
+/// Counts of a report that add up: accepted, lost, repeated, unsent.
+fn counts(report: &SendReport) -> [u64; 4] {
+    assert_eq!(report.sent, report.accepted + report.refused_lost);
+    assert_eq!((report.intended, report.in_flight), (report.sent + report.unsent, 0));
+    [report.accepted, report.refused_lost, report.refused_repeated, report.unsent]
+}
+
+#[test]
+fn root_what_the_driver_drops_is_refused_to_the_frame() {
+    if !privileged("root_what_the_driver_drops_is_refused_to_the_frame") {
+        return;
+    }
+    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    spaces.left.inside(|| {
+        let plan = plan("64");
+        let mut lose = open(&plan, Refusal::Lose).unwrap();
+        assert_eq!(counts(&send(&mut lose, &plan, 500)), [500, 0, 0, 0]);
+        assert_eq!((spaces.left.sent(), dropped(&spaces)), (500, 0));
+        eventually("all have arrived", || spaces.right.received() == 500);
+        // Without carrier the kernel drops every frame, and completes it all the same.
+        spaces.right.ip("link set dev right down");
+        assert_eq!(counts(&send(&mut lose, &plan, 1000)), [0, 1000, 0, 0]);
+        assert_eq!((spaces.left.sent(), dropped(&spaces)), (500, 1000));
+        drop(lose);
+        let mut repeat = open(&plan, Refusal::Repeat).unwrap();
+        let [accepted, lost, repeated, unsent] = counts(&send(&mut repeat, &plan, 3));
+        assert_eq!((accepted, lost, unsent), (0, 3, 0));
+        assert_eq!(dropped(&spaces), 1000 + lost + repeated);
+        spaces.right.ip("link set dev right up");
+        eventually("carrier", || spaces.left.ip("-o link show dev left").contains("LOWER_UP"));
+        let [accepted, lost, _, unsent] = counts(&send(&mut repeat, &plan, 500));
+        assert_eq!((accepted, lost, unsent), (500, 0, 0));
+    });
+}
+
+#[test]
+fn root_what_was_not_sent_is_withdrawn_and_never_comes_later() {
+    if !privileged("root_what_was_not_sent_is_withdrawn_and_never_comes_later") {
+        return;
+    }
+    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    spaces.left.inside(|| {
+        let plan = plan("imix");
+        let mut opened = open(&plan, Refusal::Lose).unwrap();
+        for _ in 0..3 {
+            spaces.left.ip("link set dev left down");
+            let report = send(&mut opened, &plan, 100);
+            let failure = report.failure.as_ref().map(ToString::to_string).unwrap_or_default();
+            assert!(failure.contains("down"), "{report:?}");
+            assert_eq!((report.sent, report.unsent), (0, 100));
+            spaces.left.ip("link set dev left up");
+            eventually("carrier", || spaces.left.ip("-o link show dev left").contains("LOWER_UP"));
+            let before = spaces.left.sent();
+            assert_eq!(counts(&send(&mut opened, &plan, 50)), [50, 0, 0, 0]);
+            assert_eq!((spaces.left.sent() - before, dropped(&spaces)), (50, 0));
+        }
+    });
+}
+
+#[test]
+fn root_requests_that_the_kernel_has_not_looked_at_are_made_void() {
+    if !privileged("root_requests_that_the_kernel_has_not_looked_at_are_made_void") {
+        return;
+    }
+    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    spaces.left.inside(|| {
+        let mut transmitter = Transmitter::open(&TransmitterConfig {
+            interface: index_of("left").unwrap(),
+            queue: 0,
+            chunk_size: 2048,
+            frames: 64,
+            send_buffer_bytes: 1 << 20,
+            budget: 32,
+        })
+        .unwrap();
+        for round in 1..=5 {
+            for (count, goes) in [(40, false), (30, true)] {
+                assert_eq!(transmitter.queue().room(64), 64, "every chunk is free again");
+                for slot in 0..count {
+                    transmitter.queue().slot(slot)[..60].copy_from_slice(&[0x02; 60]);
+                }
+                transmitter.queue().request(&vec![60; count as usize]).unwrap();
+                while goes && transmitter.queue().pending() > 0 {
+                    transmitter.wake().unwrap();
+                    transmitter.queue().take_count();
+                }
+                let withdrawn = if goes { 0 } else { count };
+                assert_eq!(transmitter.withdraw().unwrap(), (0, withdrawn));
+            }
+            assert_eq!((spaces.left.sent(), dropped(&spaces)), (30 * round, 0));
+            assert_eq!((transmitter.queue().in_flight(), transmitter.queue().impossible()), (0, 0));
+        }
+    });
+}
+
+#[test]
+fn root_what_cannot_be_opened_says_why() {
+    if !privileged("root_what_cannot_be_opened_says_why") {
+        return;
+    }
+    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    spaces.left.ip("link set dev left mtu 9000");
+    spaces.left.inside(|| {
+        let first = open(&plan("4096"), Refusal::Lose);
+        let busy = open(&plan("64"), Refusal::Lose).err().unwrap();
+        assert!(busy.contains("another AF_XDP socket"), "{busy}");
+        drop(first);
+        let large = open(&plan("9018"), Refusal::Lose).err().unwrap();
+        assert!(large.contains("9018") && large.contains("4100") && large.contains("packet-tx"), "{large}");
+    });
+}
