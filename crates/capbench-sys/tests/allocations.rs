@@ -214,9 +214,7 @@ fn root_no_method_allocates_while_it_receives() {
             });
         };
         let outcome = receive
-            .run(|| {
-                open_with(&spec, &interface, &options, Loop { after_open, frames: FRAMES })
-            })
+            .run(|| open_with(&spec, &interface, &options, Loop { after_open, frames: FRAMES }))
             .unwrap();
         assert_eq!(outcome.unwrap(), (FRAMES, 0), "{name}");
     }

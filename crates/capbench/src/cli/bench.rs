@@ -82,7 +82,7 @@ pub struct BenchFlags {
     /// Print the plan with its estimated time and stop
     #[arg(long)]
     pub dry_run: bool,
-    /// Transmit method: sendto, sendmmsg, packet-tx or af-xdp-tx
+    /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx or xdp-live
     #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
     pub transmit: String,
     #[command(flatten)]

@@ -54,7 +54,7 @@ pub struct SendFlags {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-    /// Transmit method: sendto, sendmmsg, packet-tx or af-xdp-tx
+    /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx or xdp-live
     #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
     pub transmit: String,
     #[command(flatten)]
