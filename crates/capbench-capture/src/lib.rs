@@ -31,8 +31,6 @@
 #![forbid(unsafe_code)]
 
 pub mod backends;
-#[cfg(feature = "bpf")]
-mod bpf;
 pub mod capture;
 pub mod counters;
 pub mod error;

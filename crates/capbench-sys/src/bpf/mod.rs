@@ -5,14 +5,16 @@
 //! | [`xdp_link`] | attaches a program for as long as a descriptor is open |
 //! | [`attached`] | which program an interface has, and how it is attached |
 //! | [`live_frames`] | sends frames by a program |
+//! | `object` | loads programs by libbpf (feature `bpf`) |
 //! | `call` | bpf(2) itself |
 //!
-//! Programs are loaded elsewhere, by libbpf; this is what libbpf cannot do safely: it has no way to say how a link is
-//! to be attached.
+//! What libbpf cannot do safely is done without it: it has no way to say how a link is to be attached.
 
 pub mod attached;
 mod call;
 pub mod live_frames;
+#[cfg(feature = "bpf")]
+pub mod object;
 pub mod xdp_link;
 
 pub use attached::{Attached, AttachedMode, LinkState, attached_to, link_state};

@@ -7,7 +7,7 @@
 use capbench_sys::SysError;
 use capbench_sys::host::InterfaceIndex;
 
-use crate::bpf::{Loaded, Opened, object_file};
+use capbench_sys::bpf::object::{Loaded, Opened, object_file};
 
 /// Hands frames on.
 #[derive(Debug)]

@@ -16,13 +16,13 @@ use super::passing::Passing;
 use super::plan::{Plan, Sizes};
 use super::refusal::Refusal;
 use crate::backends::socket_setup::Context;
-use crate::bpf::{Loaded, Opened, object_file, probe};
 use crate::capture::{Batch, Capture, Running};
 use crate::counters::Counters;
 use crate::error::Result;
 use crate::options::{ByteCount, CaptureOptions, Interface};
 use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
+use capbench_sys::bpf::object::{Loaded, Opened, object_file, probe};
 
 /// AF_XDP sockets on the queues of an interface. Dropping it takes the program off the interface.
 #[derive(Debug)]

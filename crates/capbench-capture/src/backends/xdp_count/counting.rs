@@ -11,7 +11,6 @@ use super::METHOD;
 use super::marking::{Verdict, constants};
 use crate::backends::absent::Nothing;
 use crate::backends::socket_setup::Context;
-use crate::bpf::{CAPABILITIES, Loaded, Opened, object_file, probe};
 use crate::capture::{Capture, Running};
 use crate::counters::{Counters, Loss, LossPlace};
 use crate::error::{CaptureError, Result};
@@ -19,6 +18,7 @@ use crate::mark::Tally;
 use crate::options::{ByteCount, CaptureOptions, Direction, Interface};
 use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
+use capbench_sys::bpf::object::{CAPABILITIES, Loaded, Opened, object_file, probe};
 
 /// How often it is looked whether something came: nothing wakes whoever waits, since nothing is handed over.
 const STEP: Duration = Duration::from_millis(10);

@@ -1,44 +1,49 @@
-//! BPF programs: C files compiled by `build.rs`, verified and loaded by libbpf, attached by
-//! [`capbench_sys::bpf::XdpLink`].
+//! BPF programs: C files compiled by the build script of the crate that has them, verified and loaded by libbpf,
+//! attached by [`XdpLink`].
 //!
 //! libbpf writes its complaints to standard error unless told otherwise. Here they are collected and become part of
 //! the error.
 
 use std::cell::RefCell;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Once;
 
-use capbench_sys::SysError;
-use capbench_sys::bpf::{XdpLink, XdpMode};
-use capbench_sys::host::InterfaceIndex;
 use libbpf_rs::{Map, MapCore, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, set_print};
+
+use super::{XdpLink, XdpMode};
+use crate::SysError;
+use crate::host::InterfaceIndex;
 
 type Result<T> = std::result::Result<T, SysError>;
 
 /// An object file, aligned as ELF wants it.
 #[repr(C, align(8))]
-pub(crate) struct ObjectFile<T: ?Sized>(pub(crate) T);
+pub struct ObjectFile<T: ?Sized>(pub T);
 
-/// The object compiled from `src/bpf/NAME.bpf.c`.
-macro_rules! object_file {
+/// The object that the build script compiled from `NAME.bpf.c`.
+#[macro_export]
+macro_rules! bpf_object_file {
     ($name:literal) => {{
-        static OBJECT: &$crate::bpf::ObjectFile<[u8]> =
-            &$crate::bpf::ObjectFile(*include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")));
+        static OBJECT: &$crate::bpf::object::ObjectFile<[u8]> =
+            &$crate::bpf::object::ObjectFile(*include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")));
         &OBJECT.0
     }};
 }
-pub(crate) use object_file;
+pub use bpf_object_file as object_file;
 
 /// An object file that has been read; maps can still be given their sizes and constants.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub struct Opened {
     name: &'static str,
     object: OpenObject,
 }
 
 impl Opened {
     /// Reads an object file; `name` is what its file is called.
-    pub(crate) fn read(name: &'static str, file: &'static [u8]) -> Result<Self> {
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn read(name: &'static str, file: &'static [u8]) -> Result<Self> {
         listen();
         let object =
             ObjectBuilder::default().open_memory(file).map_err(|error| failed(name, "read", &error))?;
@@ -46,13 +51,27 @@ impl Opened {
     }
 
     /// Sets the program's constants: the content of its only `const volatile` variable.
-    pub(crate) fn set_constants(&mut self, octets: &[u8]) -> Result<()> {
+    ///
+    /// # Errors
+    /// The object has none, or one of another size.
+    pub fn set_constants(&mut self, octets: &[u8]) -> Result<()> {
         self.on_map(".rodata", |map| map.set_initial_value(octets))
     }
 
     /// Sets the number of entries of a map.
-    pub(crate) fn set_entries(&mut self, map: &str, entries: u32) -> Result<()> {
+    ///
+    /// # Errors
+    /// The object has no such map.
+    pub fn set_entries(&mut self, map: &str, entries: u32) -> Result<()> {
         self.on_map(map, |map| map.set_max_entries(entries))
+    }
+
+    /// Sets the octets of a map's values.
+    ///
+    /// # Errors
+    /// The object has no such map, or the kernel's limits forbid it.
+    pub fn set_value_size(&mut self, map: &str, octets: u32) -> Result<()> {
+        self.on_map(map, |map| map.set_value_size(octets))
     }
 
     /// Does something with a map, which the object must have.
@@ -71,7 +90,7 @@ impl Opened {
     ///
     /// # Errors
     /// `EPERM` without the privilege, or the verifier's reason.
-    pub(crate) fn load(self) -> Result<Loaded> {
+    pub fn load(self) -> Result<Loaded> {
         let object = self.object.load().map_err(|error| failed(self.name, "load", &error))?;
         Ok(Loaded { name: self.name, object })
     }
@@ -79,7 +98,7 @@ impl Opened {
 
 /// Programs and maps in the kernel, as long as this is there or something else in the kernel uses them.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub struct Loaded {
     name: &'static str,
     object: Object,
 }
@@ -89,18 +108,58 @@ impl Loaded {
     ///
     /// # Errors
     /// As [`XdpLink::attach`].
-    pub(crate) fn attach(&self, interface: InterfaceIndex, mode: XdpMode) -> Result<XdpLink> {
+    pub fn attach(&self, interface: InterfaceIndex, mode: XdpMode) -> Result<XdpLink> {
+        XdpLink::attach(self.program_fd()?.as_fd(), interface, mode)
+    }
+
+    /// A descriptor of the object's only program.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn program_fd(&self) -> Result<OwnedFd> {
         let program = self.object.progs().next().ok_or_else(|| lacks(self.name, "a program"))?;
-        XdpLink::attach(program.as_fd(), interface, mode)
+        duplicate(program.as_fd(), "a program")
+    }
+
+    /// The octets of the programs' global variables that begin as 0.
+    ///
+    /// # Errors
+    /// The object has none.
+    pub fn variables(&self) -> Result<Vec<u8>> {
+        let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
+        let value = map
+            .ok_or_else(|| lacks(self.name, "variables"))?
+            .lookup(&0_u32.to_ne_bytes(), libbpf_rs::MapFlags::ANY)
+            .map_err(|error| failed(self.name, "read the variables of", &error))?;
+        value.ok_or_else(|| lacks(self.name, "variables"))
     }
 
     /// A map by its name.
-    pub(crate) fn map(&self, name: &str) -> Result<Map<'_>> {
+    ///
+    /// # Errors
+    /// The object has no such map.
+    pub fn map(&self, name: &str) -> Result<Map<'_>> {
         self.object.maps().find(|map| map.name() == name).ok_or_else(|| lacks(self.name, name))
     }
 
+    /// A map's descriptor, to be mapped into memory or handed to a call.
+    ///
+    /// # Errors
+    /// The object has no such map.
+    pub fn map_fd(&self, name: &str) -> Result<OwnedFd> {
+        let map = self.map(name)?;
+        let copy = map.as_fd().try_clone_to_owned();
+        copy.map_err(|source| SysError::Call {
+            what: format!("duplicating the descriptor of {name}"),
+            source,
+        })
+    }
+
     /// Puts a socket into a map of sockets, which takes descriptors for values.
-    pub(crate) fn update_socket(&self, map: &str, key: u32, socket: BorrowedFd<'_>) -> Result<()> {
+    ///
+    /// # Errors
+    /// The object has no such map, or the kernel refuses the socket.
+    pub fn update_socket(&self, map: &str, key: u32, socket: BorrowedFd<'_>) -> Result<()> {
         let (value, flags) = (socket.as_raw_fd(), libbpf_rs::MapFlags::ANY);
         let done = self.map(map)?.update(&key.to_ne_bytes(), &value.to_ne_bytes(), flags);
         done.map_err(|error| failed(self.name, &format!("set {map}[{key}] of"), &error))
@@ -111,7 +170,7 @@ impl Loaded {
     ///
     /// # Errors
     /// `EINVAL` before Linux 5.18, and when there is no such interface or queue in the calling thread's namespace.
-    pub(crate) fn run_live(&mut self, frame: &[u8], interface: InterfaceIndex, queue: u32) -> Result<()> {
+    pub fn run_live(&mut self, frame: &[u8], interface: InterfaceIndex, queue: u32) -> Result<()> {
         const LIVE_FRAMES: u32 = 1 << 1;
         let program = self.object.progs_mut().next().ok_or_else(|| lacks(self.name, "a program"))?;
         // `struct xdp_md`: data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex.
@@ -130,15 +189,21 @@ impl Loaded {
     }
 
     /// The values of a key on each CPU that the machine can have.
-    pub(crate) fn per_cpu(&self, map: &str, key: u32) -> Result<Vec<Vec<u8>>> {
+    ///
+    /// # Errors
+    /// The object has no such map or key.
+    pub fn per_cpu(&self, map: &str, key: u32) -> Result<Vec<Vec<u8>>> {
         let values = self.map(map)?.lookup_percpu(&key.to_ne_bytes(), libbpf_rs::MapFlags::ANY);
         let values = values.map_err(|error| failed(self.name, &format!("read {map}[{key}] of"), &error))?;
         values.ok_or_else(|| lacks(self.name, map))
     }
 }
 
-/// What can be said about BPF here without loading anything of an object: whether the kernel takes a program at all.
-pub(crate) fn probe(name: &'static str, file: &'static [u8]) -> std::result::Result<(), String> {
+/// Whether the kernel takes an object, or why not.
+///
+/// # Errors
+/// The missing privilege, or the verifier's reason.
+pub fn probe(name: &'static str, file: &'static [u8]) -> std::result::Result<(), String> {
     Opened::read(name, file).and_then(Opened::load).map(drop).map_err(|error| match error.errno() {
         Some(EPERM) => {
             format!("needs the capabilities {CAPABILITIES} over the host, outside a user namespace")
@@ -159,6 +224,12 @@ fn listen() {
         set_print(Some((PrintLevel::Warn, |_, text| SAID.with_borrow_mut(|said| said.push_str(&text)))));
     });
     SAID.with_borrow_mut(String::clear);
+}
+
+/// A descriptor that does not borrow from libbpf's view of the thing.
+fn duplicate(fd: BorrowedFd<'_>, thing: &str) -> Result<OwnedFd> {
+    let copy = fd.try_clone_to_owned();
+    copy.map_err(|source| SysError::Call { what: format!("duplicating the descriptor of {thing}"), source })
 }
 
 /// An object without the thing: it and the program do not fit together.
@@ -183,7 +254,7 @@ fn failed(object: &str, attempt: &str, error: &libbpf_rs::Error) -> SysError {
 }
 
 /// What loading and attaching a program takes, in the initial user namespace.
-pub(crate) const CAPABILITIES: &str = "CAP_BPF and CAP_NET_ADMIN";
+pub const CAPABILITIES: &str = "CAP_BPF and CAP_NET_ADMIN";
 
 const EPERM: i32 = 1;
 
