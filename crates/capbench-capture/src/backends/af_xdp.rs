@@ -69,7 +69,7 @@ pub static METHOD: Method = Method {
     ],
     variants: &["af-xdp+generic"],
     in_default: true,
-    untested: Some("zero-copy is untested on hardware: no such driver was at hand"),
+    untested: Some("partly, zero-copy untested on hardware: no such driver was at hand"),
     capture_point,
     #[cfg(feature = "bpf")]
     check: |spec, interface, options| plan::Plan::new(spec, interface, options).map(drop),

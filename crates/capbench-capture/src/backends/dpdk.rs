@@ -60,7 +60,7 @@ pub static METHOD: Method = Method {
     ],
     variants: if cfg!(feature = "dpdk") { &["dpdk:net_af_xdp"] } else { &[] },
     in_default: false,
-    untested: Some("PCI devices are untested on hardware"),
+    untested: Some("partly, PCI devices untested on hardware"),
     capture_point,
     check,
     supported,

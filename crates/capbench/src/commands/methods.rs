@@ -58,12 +58,12 @@ fn as_json(methods: &[Listed]) -> Result<String> {
 }
 
 fn as_text(methods: &[Listed]) -> Result<String> {
-    let mut table = Table::new(&["capture", "here", "privilege", "tested"]);
+    let mut table = Table::new(&["capture", "here", "tested"]);
     for method in methods {
         let here = if method.here.is_ok() { "yes" } else { "no" };
         // What stands before the colon; the rest is told below.
         let tested = method.untested.map_or("yes", |text| text.split(':').next().unwrap_or(text));
-        table.row(vec![method.name.clone(), here.into(), method.privilege.into(), tested.into()]);
+        table.row(vec![method.name.clone(), here.into(), tested.into()]);
     }
     let mut text = table.to_string();
     if methods.iter().any(|method| method.here.is_err()) {
@@ -81,11 +81,10 @@ fn as_text(methods: &[Listed]) -> Result<String> {
         wrapped(&mut text, "  ", "      ", &format!("+{}: {}", known.name, known.summary));
     }
     writeln!(text)?;
-    let mut table = Table::new(&["transmit", "how"]);
+    writeln!(text, "transmit   how")?;
     for method in transmit::METHODS {
-        table.row(vec![method.name.into(), method.summary.into()]);
+        wrapped(&mut text, &format!("{:<9}  ", method.name), &" ".repeat(11), method.summary);
     }
-    write!(text, "{table}")?;
     Ok(text)
 }
 
@@ -100,6 +99,7 @@ fn details(text: &mut String, method: &Listed) -> Result<()> {
     if let Err(reason) = &method.here {
         wrapped(text, "  not here: ", "    ", reason);
     }
+    wrapped(text, "  needs ", "      ", method.privilege);
     if let Some(untested) = method.untested {
         wrapped(text, "  ", "    ", untested);
     }
