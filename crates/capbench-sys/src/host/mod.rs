@@ -6,8 +6,11 @@
 pub mod affinity;
 pub mod capability;
 pub mod clock;
+pub mod driver_counters;
+pub mod driver_info;
 mod ethtool;
 pub mod filesystem;
+mod guarded;
 pub mod identity;
 pub mod interface;
 pub mod memory;
@@ -16,6 +19,7 @@ pub mod offload;
 mod proc_file;
 pub mod process;
 pub mod queues;
+pub mod ring_sizes;
 pub mod sysfs;
 pub mod thread;
 

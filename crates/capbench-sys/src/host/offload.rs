@@ -10,15 +10,41 @@ pub enum Offload {
     Gro,
     /// TCP segmentation offload, of IPv4 and IPv6.
     Tso,
+    /// Generic segmentation offload.
+    Gso,
+    /// Large receive offload: the NIC joins segments before anybody sees them.
+    Lro,
+    /// VLAN tags are taken out of received frames by the NIC and told beside them.
+    ReceiveVlan,
+    /// Checksums of received packets are verified by the NIC.
+    ReceiveChecksum,
+    /// Checksums of sent packets are filled in by the NIC: those captured on their way out are unfinished.
+    TransmitChecksum,
+}
+
+/// How an offload is asked for and set, from linux/ethtool.h.
+struct Commands {
+    get: u32,
+    set: u32,
+    /// Name of the setting command.
+    name: &'static str,
+    /// The bits of the value that are this offload's.
+    bits: u32,
 }
 
 impl Offload {
-    /// The commands to get and to set it, from linux/ethtool.h, with the latter's name.
-    const fn commands(self) -> (u32, u32, &'static str) {
-        match self {
-            Self::Gro => (0x2b, 0x2c, "ETHTOOL_SGRO"),
-            Self::Tso => (0x1e, 0x1f, "ETHTOOL_STSO"),
-        }
+    const fn commands(self) -> Commands {
+        let (get, set, name, bits) = match self {
+            Self::Gro => (0x2b, 0x2c, "ETHTOOL_SGRO", u32::MAX),
+            Self::Tso => (0x1e, 0x1f, "ETHTOOL_STSO", u32::MAX),
+            Self::Gso => (0x23, 0x24, "ETHTOOL_SGSO", u32::MAX),
+            Self::ReceiveChecksum => (0x14, 0x15, "ETHTOOL_SRXCSUM", u32::MAX),
+            Self::TransmitChecksum => (0x16, 0x17, "ETHTOOL_STXCSUM", u32::MAX),
+            // ETH_FLAG_LRO and ETH_FLAG_RXVLAN share a word with others.
+            Self::Lro => (0x25, 0x26, "ETHTOOL_SFLAGS", 1 << 15),
+            Self::ReceiveVlan => (0x25, 0x26, "ETHTOOL_SFLAGS", 1 << 8),
+        };
+        Commands { get, set, name, bits }
     }
 }
 
@@ -34,10 +60,7 @@ unsafe impl Request for EthtoolValue {}
 
 /// Whether `offload` is on.
 pub fn get(interface: &str, offload: Offload) -> Result<bool> {
-    let (command, _, name) = offload.commands();
-    let mut value = EthtoolValue { command, data: 0 };
-    ethtool(interface, &mut value, name)?;
-    Ok(value.data != 0)
+    Ok(word(interface, &offload.commands())? & offload.commands().bits != 0)
 }
 
 /// Turns `offload` on or off.
@@ -45,8 +68,20 @@ pub fn get(interface: &str, offload: Offload) -> Result<bool> {
 /// # Errors
 /// `EPERM` without CAP_NET_ADMIN over the network namespace, `EOPNOTSUPP` where the driver has no such setting.
 pub fn set(interface: &str, offload: Offload, on: bool) -> Result<()> {
-    let (_, command, name) = offload.commands();
-    ethtool(interface, &mut EthtoolValue { command, data: on.into() }, name)
+    let commands = offload.commands();
+    let data = match (commands.bits, on) {
+        (u32::MAX, on) => on.into(),
+        (bits, true) => word(interface, &commands)? | bits,
+        (bits, false) => word(interface, &commands)? & !bits,
+    };
+    ethtool(interface, &mut EthtoolValue { command: commands.set, data }, commands.name)
+}
+
+/// The value as the kernel has it.
+fn word(interface: &str, commands: &Commands) -> Result<u32> {
+    let mut value = EthtoolValue { command: commands.get, data: 0 };
+    ethtool(interface, &mut value, commands.name)?;
+    Ok(value.data)
 }
 
 #[cfg(test)]
@@ -69,6 +104,10 @@ mod tests {
 
     #[test]
     fn the_loopback_interface_tells() {
-        get("lo", Offload::Gro).unwrap();
+        use Offload::{Gro, Gso, Lro, ReceiveChecksum, ReceiveVlan, TransmitChecksum, Tso};
+        for offload in [Gro, Tso, Gso, Lro, ReceiveVlan, ReceiveChecksum, TransmitChecksum] {
+            get("lo", offload).unwrap();
+        }
+        assert!(!get("lo", Lro).unwrap() && get("lo", TransmitChecksum).unwrap());
     }
 }
