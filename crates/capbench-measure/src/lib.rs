@@ -18,6 +18,7 @@
 pub mod accounts;
 pub mod bed;
 pub mod bench;
+pub mod drivers;
 pub mod environment;
 mod error;
 pub mod findings;

@@ -1,0 +1,91 @@
+//! From counters to losses, each once.
+
+use super::pattern::matches;
+use super::snapshot::CounterDelta;
+use super::table::{Driver, Meaning, Row, Scope, Tells, UNKNOWN};
+use crate::ledger::Place;
+use crate::links::LinkStats;
+
+/// Frames that a network card or its driver lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NicLoss {
+    /// How.
+    pub meaning: Meaning,
+    /// How many; at most so many where it is not `exact`.
+    pub count: u64,
+    /// Whether each count is a frame lost.
+    pub exact: bool,
+    /// The counter that says so.
+    pub source: String,
+}
+
+/// What was lost, by the driver's counters and the link statistics over the same time: one entry for each loss that this
+/// driver counts at all, 0 included. Of several witnesses of one loss the largest counts, because one of them may lag behind;
+/// an interface's total and the parts of its queues are such witnesses. Names that the table does not know and rows that
+/// nobody could make sure of count for nothing.
+pub fn nic_losses(
+    driver: Option<&'static Driver>,
+    link: Option<&LinkStats>,
+    counters: &[CounterDelta],
+) -> Vec<NicLoss> {
+    let driver = driver.unwrap_or(&UNKNOWN);
+    let mut losses: Vec<(Meaning, &str, bool, NicLoss)> = Vec::new();
+    for row in driver.rows().filter(|row| row.verified && row.tells != Tells::Nothing) {
+        let Some(witness) = witness(row, link, counters) else { continue };
+        let loss = NicLoss {
+            meaning: row.meaning,
+            count: witness.count,
+            exact: row.tells == Tells::Loss,
+            source: witness.source,
+        };
+        match losses.iter_mut().find(|(meaning, part, ..)| (*meaning, *part) == (row.meaning, row.part)) {
+            // A register read behind its driver's back is right, and whatever the driver made of it is not.
+            Some((_, _, by_register, known)) if witness.by_register != *by_register => {
+                if witness.by_register {
+                    (*by_register, *known) = (true, loss);
+                }
+            }
+            Some((_, _, _, known)) if (loss.exact, loss.count) > (known.exact, known.count) => *known = loss,
+            Some(_) => {}
+            None => losses.push((row.meaning, row.part, witness.by_register, loss)),
+        }
+    }
+    losses.into_iter().map(|(.., loss)| loss).collect()
+}
+
+/// What one row found.
+struct Witness {
+    count: u64,
+    by_register: bool,
+    source: String,
+}
+
+fn witness(row: &Row, link: Option<&LinkStats>, counters: &[CounterDelta]) -> Option<Witness> {
+    let sum = |pattern: &str| {
+        counters
+            .iter()
+            .filter(|delta| !pattern.is_empty() && matches(pattern, &delta.name))
+            .map(|delta| (delta.count, delta.by_register))
+            .reduce(|(all, registers), (one, register)| (all.saturating_add(one), registers || register))
+    };
+    let (count, by_register, of) = match row.scope {
+        Scope::Link(read) => (read(link?), false, "link statistics"),
+        Scope::Total | Scope::PerQueue => {
+            let (count, by_register) = sum(row.pattern)?;
+            (count, by_register, "driver counter")
+        }
+    };
+    let less = sum(row.less).map_or(0, |(count, _)| count);
+    let taken = if row.less.is_empty() { String::new() } else { format!(" less {}", row.less) };
+    let note = if by_register { " (the register behind it: the counter grows by being read)" } else { "" };
+    let source = format!("{of} {}{taken}{note}", row.pattern.trim().replace('|', " + "));
+    Some(Witness { count: count.saturating_sub(less), by_register, source })
+}
+
+/// The losses of one place of the ledger.
+pub fn by_place(losses: &[NicLoss], place: Place) -> impl Iterator<Item = &NicLoss> {
+    losses.iter().filter(move |loss| loss.meaning.place() == Some(place))
+}
+
+#[cfg(test)]
+mod tests;

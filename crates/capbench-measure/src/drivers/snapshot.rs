@@ -1,0 +1,220 @@
+//! A driver's counters at one moment, and what they counted between two.
+
+use std::collections::BTreeMap;
+
+use capbench_sys::host::driver_counters::{self, DriverCounter};
+use capbench_sys::host::driver_info;
+
+use super::table::{Driver, known};
+use crate::Result;
+
+/// How often a counter is read to see whether it grows by being read.
+const READINGS: usize = 3;
+
+/// Counters of unknown meaning that [`raw`] shows at most: some drivers have thousands, most of them moving.
+const MOST_UNKNOWN: usize = 200;
+
+/// What a driver said about itself and had counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NicSnapshot {
+    name: Option<String>,
+    counters: Vec<Reading>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reading {
+    name: String,
+    value: u64,
+    /// What the value grows by whenever it is read, though nothing happens: see [`Driver::adds_registers`].
+    register: u64,
+}
+
+/// What one counter counted between two snapshots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterDelta {
+    /// Its name as the driver writes it; not unique.
+    pub name: String,
+    /// The count.
+    pub count: u64,
+    /// Whether the counter itself grows by being read, and the count is that of the register behind it.
+    pub by_register: bool,
+}
+
+impl NicSnapshot {
+    /// Reads the counters of `interface` in the calling thread's network namespace. With many drivers that also brings the
+    /// link statistics up to date: to be done before those are read.
+    ///
+    /// # Errors
+    /// When there is no such interface, or the kernel refuses for another reason than that there are no counters.
+    pub fn take(interface: &str) -> Result<Self> {
+        let name = match driver_info::read(interface) {
+            Ok(info) => Some(info.driver),
+            Err(error) if error.errno() == Some(NOT_SUPPORTED) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let read = || driver_counters::read(interface).map(Option::unwrap_or_default);
+        let first = read()?;
+        let adds = name.as_deref().and_then(known).is_some_and(|driver| driver.adds_registers);
+        let mut readings = vec![first];
+        while adds && readings.len() < READINGS {
+            readings.push(read()?);
+        }
+        Ok(Self::of(name, &readings))
+    }
+
+    /// Counters as they were read one after the other, with nothing happening in between.
+    fn of(name: Option<String>, readings: &[Vec<DriverCounter>]) -> Self {
+        let Some((first, others)) = readings.split_first() else {
+            return Self { name, counters: Vec::new() };
+        };
+        let counters = first.iter().enumerate().map(|(index, counter)| {
+            let values = std::iter::once(counter.value)
+                .chain(others.iter().filter_map(|reading| reading.get(index)).map(|counter| counter.value));
+            Reading { name: counter.name.clone(), value: counter.value, register: steady_step(values) }
+        });
+        Self { name, counters: counters.collect() }
+    }
+
+    /// The driver as the kernel names it; `None` where the interface has none.
+    pub fn driver_name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The driver's entry in the table; `None` where the table does not know it.
+    pub fn driver(&self) -> Option<&'static Driver> {
+        self.name.as_deref().and_then(known)
+    }
+
+    /// What was counted since `before`, in the driver's order. A counter that is new or went back is left out: a gauge, or a
+    /// driver that was reset.
+    pub fn since(&self, before: &Self) -> Vec<CounterDelta> {
+        let mut earlier: BTreeMap<(&str, usize), &Reading> = BTreeMap::new();
+        for (occurrence, reading) in numbered(&before.counters) {
+            earlier.insert((&reading.name, occurrence), reading);
+        }
+        let delta = |(occurrence, reading): (usize, &Reading)| {
+            let then = earlier.get(&(reading.name.as_str(), occurrence))?;
+            let by_register =
+                reading.register > 0 && reading.value - then.value.min(reading.value) >= reading.register;
+            let count = if by_register {
+                reading.register.checked_sub(then.register)?
+            } else {
+                reading.value.checked_sub(then.value)?
+            };
+            Some(CounterDelta { name: reading.name.clone(), count, by_register })
+        };
+        numbered(&self.counters).filter_map(delta).collect()
+    }
+}
+
+/// EOPNOTSUPP of errno(3).
+const NOT_SUPPORTED: i32 = 95;
+
+/// By how much each value exceeds the one before, where that is the same each time; else 0.
+fn steady_step(values: impl Iterator<Item = u64>) -> u64 {
+    let values: Vec<u64> = values.collect();
+    let mut steps = values.windows(2).map(|pair| pair[1].checked_sub(pair[0]));
+    match steps.next().flatten() {
+        Some(step) if values.len() == READINGS && steps.all(|other| other == Some(step)) => step,
+        _ => 0,
+    }
+}
+
+/// Each with the number of those of the same name before it.
+fn numbered(readings: &[Reading]) -> impl Iterator<Item = (usize, &Reading)> {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    readings.iter().map(move |reading| {
+        let count = seen.entry(&reading.name).or_default();
+        *count += 1;
+        (*count - 1, reading)
+    })
+}
+
+/// The counters that moved, for whoever wants to check: those that the table knows, and of the others as many as can be
+/// looked through. Names that occur several times get a number. No two are added up.
+pub fn raw(driver: Option<&Driver>, deltas: &[CounterDelta]) -> BTreeMap<String, u64> {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut shown, mut unknown) = (BTreeMap::new(), 0);
+    for delta in deltas {
+        let occurrence = seen.entry(delta.name.trim()).or_default();
+        *occurrence += 1;
+        if delta.count == 0 {
+            continue;
+        }
+        if driver.and_then(|driver| driver.row_of(&delta.name)).is_none() {
+            unknown += 1;
+            if unknown > MOST_UNKNOWN {
+                continue;
+            }
+        }
+        let name = delta.name.trim();
+        let key = if *occurrence > 1 { format!("{name}#{occurrence}") } else { name.to_string() };
+        shown.insert(key, delta.count);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(text: &str) -> Vec<DriverCounter> {
+        text.lines()
+            .filter_map(|line| line.rsplit_once(": "))
+            .map(|(name, value)| DriverCounter { name: name.into(), value: value.parse().unwrap() })
+            .collect()
+    }
+
+    fn snapshot(text: &str) -> NicSnapshot {
+        NicSnapshot::of(Some("vmxnet3".into()), &[counters(text)])
+    }
+
+    fn counts(deltas: &[CounterDelta]) -> Vec<(&str, u64)> {
+        deltas.iter().map(|delta| (delta.name.as_str(), delta.count)).collect()
+    }
+
+    #[test]
+    fn names_that_repeat_are_told_apart_by_their_order() {
+        let before = snapshot("Rx Queue#: 0\n  pkts rx OOB: 5\nRx Queue#: 1\n  pkts rx OOB: 7\n");
+        let after = snapshot("Rx Queue#: 0\n  pkts rx OOB: 6\nRx Queue#: 1\n  pkts rx OOB: 17\n");
+        let deltas = after.since(&before);
+        assert_eq!(
+            counts(&deltas),
+            [("Rx Queue#", 0), ("  pkts rx OOB", 1), ("Rx Queue#", 0), ("  pkts rx OOB", 10)]
+        );
+        let shown = raw(after.driver(), &deltas);
+        assert_eq!(shown, [("pkts rx OOB".to_string(), 1), ("pkts rx OOB#2".to_string(), 10)].into());
+    }
+
+    #[test]
+    fn what_went_back_or_is_new_is_left_out() {
+        let (before, after) = (snapshot("a: 5\nb: 5\n"), snapshot("a: 4\nb: 6\nc: 9\n"));
+        assert_eq!(counts(&after.since(&before)), [("b", 1)]);
+    }
+
+    /// As an emulated e1000 does: reading does not clear the register, and the driver adds it up again.
+    #[test]
+    fn a_counter_that_grows_by_being_read_is_replaced_by_its_register() {
+        let readings = |values: [u64; 3]| {
+            let texts =
+                values.map(|value| counters(&format!("rx_missed_errors: {value}\nrx_packets: 100\n")));
+            NicSnapshot::of(Some("e1000".into()), &texts)
+        };
+        let (before, after) = (readings([5000, 5500, 6000]), readings([7000, 8200, 9400]));
+        let deltas = after.since(&before);
+        assert_eq!(counts(&deltas), [("rx_missed_errors", 700), ("rx_packets", 0)]);
+        assert!(deltas[0].by_register && !deltas[1].by_register);
+        let sound = readings([900, 900, 900]).since(&readings([100, 100, 100]));
+        assert_eq!((sound[0].count, sound[0].by_register), (800, false));
+    }
+
+    #[test]
+    fn the_flood_of_unknown_names_is_bounded() {
+        let text: String = (0..5000).map(|index| format!("x{index}: {index}\n")).collect();
+        let deltas = snapshot(&text).since(&snapshot(&text.replace(": ", ": 0").replace(": 00", ": 0")));
+        assert_eq!(raw(None, &deltas).len(), 0, "none moved");
+        let zero: String = (0..5000).map(|index| format!("x{index}: 0\n")).collect();
+        let deltas = snapshot(&text).since(&snapshot(&zero));
+        assert_eq!(raw(None, &deltas).len(), MOST_UNKNOWN);
+    }
+}
