@@ -144,6 +144,26 @@ impl Ledger {
     }
 }
 
+/// What a place lost, and who says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// How many; `None` when nothing here can tell.
+    pub count: Option<u64>,
+    /// The counters, or why there are none.
+    pub source: String,
+}
+
+/// What the receiving card's driver says by its own counters; `None` for a place that it says nothing about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NicEvidence {
+    /// The card.
+    pub link: Option<Counted>,
+    /// The driver.
+    pub driver: Option<Counted>,
+    /// An XDP program in the driver that is not the method's.
+    pub xdp: Option<Counted>,
+}
+
 /// What was counted around one trial, from which the ledger is made. Counts are differences over the trial.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
@@ -159,6 +179,8 @@ pub struct Evidence {
     /// Hardware receive losses of the receiving interface (`rx_missed_errors`, `rx_fifo_errors`, `rx_over_errors`,
     /// `rx_crc_errors`, `rx_length_errors`, `rx_frame_errors`).
     pub link_drops: Option<u64>,
+    /// What the receiving driver's own counters say; goes before `link_drops`.
+    pub nic: NicEvidence,
     /// `dropped` of /proc/net/softnet_stat over all CPUs: of the whole host.
     pub backlog_drops: Option<u64>,
     /// `rx_dropped` of the receiving interface, which counts what a backlog refused, and more.
@@ -200,6 +222,22 @@ impl Evidence {
                 Some(loss) => Entry { place, count: loss.count, source: loss.source.to_string() },
                 None => entry(place, count, source),
             };
+        let told = |place, told: &Option<Counted>, count, source: &str| match told {
+            Some(told) => entry(place, told.count, &told.source),
+            None => entry(place, count, source),
+        };
+        let link = told(
+            Place::Link,
+            &self.nic.link,
+            self.link_drops,
+            "link statistics of the receiver: rx missed, fifo, over, crc, length and frame errors",
+        );
+        let xdp = told(
+            Place::Xdp,
+            &self.nic.xdp,
+            self.xdp_attached.and_then(|attached| (!attached).then_some(0)),
+            "no XDP program is attached (0), or its verdicts are unknown",
+        );
         let entries = vec![
             entry(Place::Unsent, Some(self.unsent), "generator: intended - handed to the kernel"),
             entry(
@@ -211,14 +249,10 @@ impl Evidence {
                     "link statistics of the sender: tx_dropped + tx_errors"
                 },
             ),
-            own(
-                Place::Link,
-                LossPlace::Link,
-                self.link_drops,
-                "link statistics of the receiver: rx missed, fifo, over, crc, length and frame errors",
-            ),
-            entry(
+            own(Place::Link, LossPlace::Link, link.count, &link.source),
+            told(
                 Place::Driver,
+                &self.nic.driver,
                 self.virtual_pair.then_some(0),
                 if self.virtual_pair {
                     "veth has no receive queue of its own here"
@@ -227,12 +261,7 @@ impl Evidence {
                 },
             ),
             entry(Place::Backlog, backlog, backlog_source),
-            own(
-                Place::Xdp,
-                LossPlace::Xdp,
-                self.xdp_attached.and_then(|attached| (!attached).then_some(0)),
-                "no XDP program is attached (0), or its verdicts are unknown",
-            ),
+            own(Place::Xdp, LossPlace::Xdp, xdp.count, &xdp.source),
             entry(Place::Stack, None, "unknown: needs a tracer of drop reasons"),
             own(
                 Place::Filter,
@@ -288,7 +317,7 @@ impl Evidence {
 
 #[cfg(test)]
 mod tests {
-    use super::{Evidence, Place};
+    use super::{Counted, Evidence, NicEvidence, Place};
     use capbench_capture::{Counters, Loss, LossPlace};
     use proptest::prelude::*;
 
@@ -374,6 +403,16 @@ mod tests {
         let ledger = evidence.book();
         assert_eq!((ledger.count(Place::Transmit), ledger.count(Place::Backlog)), (Some(30), Some(12)));
         assert_eq!(ledger.unexplained, 0);
+    }
+
+    #[test]
+    fn what_the_driver_says_goes_before_the_link_statistics() {
+        let told = |count| Some(Counted { count, source: "pkts rx OOB".into() });
+        let nic = NicEvidence { link: told(Some(40)), driver: told(Some(2)), xdp: told(None) };
+        let ledger = Evidence { nic, ..quiet(1000, 958) }.book();
+        assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Link, 40), (Place::Driver, 2)]));
+        assert_eq!(ledger.count(Place::Xdp), None, "a driver that cannot tell leaves it unknown");
+        assert!(ledger.entries.iter().any(|entry| entry.source == "pkts rx OOB"));
     }
 
     proptest! {

@@ -11,6 +11,8 @@ use crate::links::LinkStats;
 pub struct NicLoss {
     /// How.
     pub meaning: Meaning,
+    /// Tells different losses of one meaning apart; mostly empty.
+    pub part: &'static str,
     /// How many; at most so many where it is not `exact`.
     pub count: u64,
     /// Whether each count is a frame lost.
@@ -29,28 +31,29 @@ pub fn nic_losses(
     counters: &[CounterDelta],
 ) -> Vec<NicLoss> {
     let driver = driver.unwrap_or(&UNKNOWN);
-    let mut losses: Vec<(Meaning, &str, bool, NicLoss)> = Vec::new();
+    let mut losses: Vec<(bool, NicLoss)> = Vec::new();
     for row in driver.rows().filter(|row| row.verified && row.tells != Tells::Nothing) {
         let Some(witness) = witness(row, link, counters) else { continue };
         let loss = NicLoss {
             meaning: row.meaning,
+            part: row.part,
             count: witness.count,
             exact: row.tells == Tells::Loss,
             source: witness.source,
         };
-        match losses.iter_mut().find(|(meaning, part, ..)| (*meaning, *part) == (row.meaning, row.part)) {
+        match losses.iter_mut().find(|(_, known)| (known.meaning, known.part) == (row.meaning, row.part)) {
             // A register read behind its driver's back is right, and whatever the driver made of it is not.
-            Some((_, _, by_register, known)) if witness.by_register != *by_register => {
+            Some((by_register, known)) if witness.by_register != *by_register => {
                 if witness.by_register {
                     (*by_register, *known) = (true, loss);
                 }
             }
-            Some((_, _, _, known)) if (loss.exact, loss.count) > (known.exact, known.count) => *known = loss,
+            Some((_, known)) if (loss.exact, loss.count) > (known.exact, known.count) => *known = loss,
             Some(_) => {}
-            None => losses.push((row.meaning, row.part, witness.by_register, loss)),
+            None => losses.push((witness.by_register, loss)),
         }
     }
-    losses.into_iter().map(|(.., loss)| loss).collect()
+    losses.into_iter().map(|(_, loss)| loss).collect()
 }
 
 /// What one row found.

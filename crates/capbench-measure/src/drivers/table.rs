@@ -234,6 +234,9 @@ pub static UNKNOWN: Driver = Driver::new(
 
 const IF_LINK: &str = "include/uapi/linux/if_link.h: struct rtnl_link_stats64";
 
+/// The part of losses that a redirect refused, which methods that redirect frames to themselves count, too.
+pub(crate) const REDIRECT: &str = "redirect";
+
 const fn row(
     pattern: &'static str,
     scope: Scope,

@@ -1,6 +1,7 @@
 //! Puts together what was read around a trial: evidence for the ledger, the CPU account, and reasons for care.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use capbench_capture::{CaptureOptions, Direction};
 use capbench_sys::host::CpuId;
@@ -12,11 +13,14 @@ use crate::accounts::irqtime::IrqAccounting;
 use crate::accounts::kernel_work::{KernelReceive, KernelWorkSnapshot, application_time};
 use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot, kernel_cpu_bounds};
 use crate::bed::{Bed, Placement, Side};
+use crate::drivers::NicSnapshot;
 use crate::error::Result;
 use crate::ledger::Evidence;
 use crate::links::{Link, LinkStats, XdpAttachment};
 use crate::receiver::Received;
 use crate::trial::{CpuAccount, Measured};
+
+use super::nic::{self, Circumstances, NicReport};
 
 /// Below this share on the chosen CPU, the kernel's receive work was not where the placement says.
 const PLACED: f64 = 0.9;
@@ -34,14 +38,22 @@ pub(super) struct Outcome {
 pub(super) struct Snapshot {
     transmit: Link,
     receive: Link,
+    transmit_nic: NicSnapshot,
+    receive_nic: NicSnapshot,
     softnet: SoftnetSnapshot,
 }
 
 impl Snapshot {
     pub(super) fn take(bed: &Bed) -> Result<Self> {
+        let (transmit_nic, receive_nic) = (nic::look(bed.transmit_side())?, nic::look(bed.receive_side())?);
         let look = |side: &Side| side.links().by_index(side.index());
         let (transmit, receive) = (look(bed.transmit_side())?, look(bed.receive_side())?);
-        Ok(Self { transmit, receive, softnet: SoftnetSnapshot::read()? })
+        Ok(Self { transmit, receive, transmit_nic, receive_nic, softnet: SoftnetSnapshot::read()? })
+    }
+
+    /// How long the drivers take to have counted what has happened.
+    pub(super) fn settling(&self) -> Duration {
+        nic::settling(&self.transmit_nic).max(nic::settling(&self.receive_nic))
     }
 }
 
@@ -67,15 +79,24 @@ impl Account<'_> {
         let transmit = link_delta(self.before.transmit.stats, self.after.transmit.stats);
         let receive = link_delta(self.before.receive.stats, self.after.receive.stats);
         let softnet = self.after.softnet.since(&self.before.softnet);
+        let backlog = softnet.iter().map(|cpu| cpu.dropped).sum();
+        let nic = NicReport::new(&self.before.receive_nic, self.after.receive_nic.clone(), receive, backlog);
+        let (transmit_raw, transmit_notes) =
+            nic::transmit(&self.before.transmit_nic, &self.after.transmit_nic);
         let window = self.sending_over.cpus_since(&self.start);
         let share =
             kernel_cpu_bounds(&self.before.softnet, &self.after.softnet, self.placement.kernel, sent.sent)
                 .map(|bounds| *bounds.start());
         let mut noise = self.noise(&window, share, sent, received);
+        noise.extend(nic.notes().into_iter().chain(transmit_notes));
         let cpu = self.cpu(&window, outcome, &mut noise)?;
+        let mut counters = counters(transmit, receive, &softnet, sent, received);
+        counters.extend(nic.raw().into_iter().map(|(name, count)| (format!("nic.{name}"), count)));
+        let transmit_raw = transmit_raw.into_iter();
+        counters.extend(transmit_raw.map(|(name, count)| (format!("nic.transmit.{name}"), count)));
         Ok(Measured {
             intended: sent.intended,
-            evidence: self.evidence(sent, received, transmit, receive, &softnet),
+            evidence: self.evidence(sent, received, transmit, receive, backlog, &nic),
             arrivals: received.arrivals,
             sending: sent.elapsed,
             drain: received.drain,
@@ -86,7 +107,7 @@ impl Account<'_> {
             taken_on_trust: received.taken_on_trust.clone(),
             kernel_work_share: share,
             noise,
-            counters: counters(transmit, receive, &softnet, sent, received),
+            counters,
             ..Measured::default()
         })
     }
@@ -97,15 +118,23 @@ impl Account<'_> {
         received: &Received,
         transmit: Option<LinkStats>,
         receive: Option<LinkStats>,
-        softnet: &[SoftnetDelta],
+        backlog: u64,
+        nic: &NicReport,
     ) -> Evidence {
+        let native = |link: &Link| link.xdp == Some(XdpAttachment::Driver);
+        let circumstances = Circumstances {
+            foreign: received.arrivals.foreign,
+            method: &received.counters,
+            foreign_program: native(&self.before.receive) && native(&self.after.receive),
+        };
         Evidence {
             sent: sent.sent,
             unsent: sent.unsent,
             repeated: sent.refused_repeated,
             transmit_drops: transmit.map(|stats| stats.tx_dropped + stats.tx_errors),
-            link_drops: receive.as_ref().map(hardware_losses),
-            backlog_drops: Some(softnet.iter().map(|cpu| cpu.dropped).sum()),
+            link_drops: None,
+            nic: nic.evidence(&circumstances),
+            backlog_drops: Some(backlog),
             receive_drops: receive.as_ref().map(|stats| stats.rx_dropped),
             virtual_pair: self.bed.is_virtual(),
             queued_at_peer: far_end::is_queued(self.transmit),
@@ -209,13 +238,6 @@ impl Account<'_> {
             ..CpuAccount::default()
         })
     }
-}
-
-/// What the receiving hardware lost. Drivers report one lack of room as missed, FIFO or overrun error, some of them as
-/// two of these: the largest counts.
-fn hardware_losses(stats: &LinkStats) -> u64 {
-    let no_room = stats.rx_missed_errors.max(stats.rx_fifo_errors).max(stats.rx_over_errors);
-    no_room + stats.rx_crc_errors + stats.rx_length_errors + stats.rx_frame_errors
 }
 
 fn link_delta(before: Option<LinkStats>, after: Option<LinkStats>) -> Option<LinkStats> {

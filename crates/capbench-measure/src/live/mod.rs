@@ -2,6 +2,7 @@
 
 mod account;
 mod far_end;
+mod nic;
 mod run;
 mod scout;
 

@@ -33,10 +33,6 @@ use crate::work::{LoopSpeed, Work, WorkModel};
 /// From the moment when both sides are ready to the first frame: the threads' way to their loops.
 const HEAD_START: Duration = Duration::from_millis(2);
 
-/// How long drivers of network cards take to bring their counters up to date (e1000 and its kin: 2 s). Waited for where
-/// frames are missing and the counters have to say where.
-const DRIVER_REFRESH: Duration = Duration::from_millis(2100);
-
 /// One set-up on the path.
 pub(super) struct LiveTrial<'l> {
     /// Trials run so far.
@@ -67,7 +63,12 @@ impl Trial for LiveTrial<'_> {
         let napi = self.bed.polls_by_thread().then(|| self.bed.receive_side().name());
         let probe = KernelWorkProbe::new(self.placement.kernel, napi);
         let _far_end = FarEnd::set_up(&self.bed, &self.setup.transmit)?;
-        let before = Snapshot::take(&self.bed)?;
+        let mut before = Snapshot::take(&self.bed)?;
+        if *self.trials == 1 && !self.bed.is_virtual() && !before.settling().is_zero() {
+            // What the link carried before the run must not be counted during it.
+            std::thread::sleep(before.settling());
+            before = Snapshot::take(&self.bed)?;
+        }
         let progress = Arc::new(Progress::default());
         let octets = self.plan.sizes().mean_octets();
         let expected = programs::Expected::of(load, duration, octets);
@@ -85,7 +86,8 @@ impl Trial for LiveTrial<'_> {
         progress.finished.store(true, Ordering::Release);
         let outcome = join(receiver);
         if !self.bed.is_virtual() && is_missing_frames(&sent, &outcome) {
-            std::thread::sleep(DRIVER_REFRESH);
+            // Some drivers bring their counters up to date once in a while only, and those have to say where.
+            std::thread::sleep(before.settling());
         }
         let after = Snapshot::take(&self.bed)?;
         let account = Account {

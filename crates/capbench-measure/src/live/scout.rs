@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use capbench_sys::host::{CpuId, affinity};
+use capbench_sys::packet::PacketSocket;
 use capbench_traffic::layout::FrameLayout;
 use capbench_traffic::plan::FramePlan;
 use capbench_traffic::schedule::Schedule;
@@ -27,7 +28,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The CPUs for a choice, given where the kernel's work was found.
 pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout) -> Result<Placement> {
     let before = SoftnetSnapshot::read()?;
+    // The frames are addressed to another host: a card lets them in only for somebody who wants everything.
+    let listener = bed.receive_side().run(|| -> Result<PacketSocket> {
+        let socket = PacketSocket::open()?;
+        socket.set_promiscuous(bed.receive_side().index())?;
+        Ok(socket)
+    })??;
     send(bed, layout)?;
+    drop(listener);
     let after = SoftnetSnapshot::read()?;
     let (kernel, _) = busiest_kernel_cpu(&before, &after).ok_or_else(|| MeasureError::Interface {
         interface: bed.receive_side().name().into(),

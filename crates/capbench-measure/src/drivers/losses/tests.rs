@@ -175,7 +175,7 @@ fn the_other_drivers() {
     assert_eq!(
         lost(
             "veth",
-            link,
+            LinkStats::default(),
             "peer_ifindex: 4\nrx_queue_0_xdp_packets: 50\nrx_queue_0_drops: 3\nrx_queue_0_xdp_drops: 40\n"
         ),
         [(Meaning::Driver, 3), (Meaning::Xdp, 40)]

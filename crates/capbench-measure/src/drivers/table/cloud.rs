@@ -3,7 +3,7 @@
 use super::Meaning::{
     Allowance, Driver as DriverDrop, Framing, Missed, NoMemory, Offload, Part, Shortage, Transmit, Xdp,
 };
-use super::{Driver, Row, info, link, queue, total};
+use super::{Driver, REDIRECT, Row, info, link, queue, total};
 
 pub(super) static DRIVERS: &[Driver] = &[
     Driver::new(&["ena"], &[ENA]).refreshed_every(2000),
@@ -31,7 +31,7 @@ const ENA: &[Row] = &[
     total("pps_allowance_exceeded", Allowance, ENA_H).part("packets").at_most().unverified(),
     total("conntrack_allowance_exceeded", Allowance, ENA_H).part("conntrack").at_most().unverified(),
     total("linklocal_allowance_exceeded", Allowance, ENA_H).part("linklocal").at_most().unverified(),
-    info("bw_out_allowance_exceeded", Transmit, ENA_H),
+    total("bw_out_allowance_exceeded", Allowance, ENA_H).part("out").at_most().unverified(),
     queue("queue_{n}_rx_xdp_drop", Xdp, ENA_XDP_C),
     queue("queue_{n}_rx_xdp_aborted", Xdp, ENA_XDP_C).part("aborted"),
     queue("queue_{n}_rx_xdp_invalid", Xdp, ENA_XDP_C).part("invalid"),
@@ -59,7 +59,7 @@ const GVE: &[Row] = &[
     queue("rx_xdp_drop[{n}]", Xdp, GVE_C),
     queue("rx_xdp_aborted[{n}]", Xdp, GVE_C).part("aborted"),
     queue("rx_xdp_tx_errors[{n}]", Xdp, GVE_C).part("tx"),
-    queue("rx_xdp_redirect_errors[{n}]", Xdp, GVE_C).part("redirect"),
+    queue("rx_xdp_redirect_errors[{n}]", Xdp, GVE_C).part(REDIRECT),
     info("rx_hsplit_pkt", Offload, GVE_C),
 ];
 
@@ -104,12 +104,14 @@ const VMXNET3: &[Row] = &[
     info("     too many frags|     giant hdr|     hdr err|     tso", Transmit, VMXNET3_C),
 ];
 
+const VETH_STATS_C: &str = "drivers/net/veth.c: veth_get_stats64";
 const VETH_C: &str = "drivers/net/veth.c: veth_xdp_rcv_skb, veth_xdp_rcv_one";
 
-/// These move only where frames go through NAPI with an XDP program. `drops` are frames that could not be made ready for the
+/// There is no hardware that could miss anything. The others move only where frames go through NAPI with an XDP program. `drops` are frames that could not be made ready for the
 /// program, or not be sent or redirected as it wanted; `xdp_drops` those that it dropped or aborted.
 const VETH: &[Row] = &[
-    queue("rx_queue_{n}_drops", DriverDrop, VETH_C),
+    link("rx_missed_errors", |stats| stats.rx_missed_errors, Missed, VETH_STATS_C),
+    queue("rx_queue_{n}_drops", DriverDrop, VETH_C).part(REDIRECT),
     queue("rx_queue_{n}_xdp_drops", Xdp, VETH_C),
     info("rx_queue_{n}_xdp_redirect|rx_queue_{n}_xdp_tx", Offload, VETH_C),
     info("rx_queue_{n}_xdp_tx_errors", Part, VETH_C),

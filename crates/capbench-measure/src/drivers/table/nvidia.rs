@@ -4,7 +4,7 @@ use super::Meaning::{
     Checksum, Driver as DriverDrop, Filtered, Framing, Length, Missed, Offload, Overrun, Part, Pause,
     Shortage, Xdp,
 };
-use super::{Driver, Row, info, link, queue, total};
+use super::{Driver, REDIRECT, Row, info, link, queue, total};
 
 pub(super) static DRIVERS: &[Driver] = &[
     Driver::new(&["mlx5_core"], &[MLX5]),
@@ -72,7 +72,7 @@ const MLX4: &[Row] = &[
     info("rx_errors|rx_jabbers|rx_in_range_length_error|rx_out_range_length_error", Part, MLX4_C),
     queue("rx{n}_dropped", DriverDrop, MLX4_C),
     queue("rx{n}_xdp_drop", Xdp, MLX4_RX_C),
-    queue("rx{n}_xdp_redirect_fail", Xdp, MLX4_RX_C).part("redirect"),
+    queue("rx{n}_xdp_redirect_fail", Xdp, MLX4_RX_C).part(REDIRECT),
     queue("rx{n}_xdp_tx_full", Xdp, MLX4_RX_C).part("tx"),
     info("rx_pause|tx_pause|rx_pause_prio_{n}|tx_pause_prio_{n}", Pause, MLX4_C),
 ];

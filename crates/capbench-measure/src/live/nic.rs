@@ -1,0 +1,236 @@
+//! Evidence from the drivers of a trial's interfaces: what their own counters say, for the ledger and for whoever checks it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use capbench_capture::{Counters, LossPlace};
+
+use crate::bed::Side;
+use crate::drivers::{CounterDelta, Meaning, NicLoss, NicSnapshot, by_place, nic_losses, raw, table};
+use crate::error::Result;
+use crate::ledger::{Counted, NicEvidence, Place};
+use crate::links::LinkStats;
+
+/// The counters of a side's driver now; to be read before its link statistics, which many drivers bring up to date by it.
+pub(super) fn look(side: &Side) -> Result<NicSnapshot> {
+    side.run(|| NicSnapshot::take(side.name()))?
+}
+
+/// How long the driver takes to have counted what has happened.
+pub(super) fn settling(nic: &NicSnapshot) -> Duration {
+    nic.driver().unwrap_or(&table::UNKNOWN).settling()
+}
+
+/// What a receiving driver counted over one trial.
+pub(super) struct NicReport {
+    nic: NicSnapshot,
+    deltas: Vec<CounterDelta>,
+    losses: Vec<NicLoss>,
+}
+
+/// What else is known of the trial.
+pub(super) struct Circumstances<'t> {
+    /// Frames that did not belong to the trial.
+    pub(super) foreign: u64,
+    /// The method's own counters.
+    pub(super) method: &'t Counters,
+    /// Whether an XDP program that was there before the method ran in the driver.
+    pub(super) foreign_program: bool,
+}
+
+impl NicReport {
+    /// From the counters before and after, and the link statistics' difference; `backlog` frames of theirs, at most, were
+    /// refused by the stack and not by driver or card.
+    pub(super) fn new(
+        before: &NicSnapshot,
+        after: NicSnapshot,
+        link: Option<LinkStats>,
+        backlog: u64,
+    ) -> Self {
+        let deltas = after.since(before);
+        let link =
+            link.map(|stats| LinkStats { rx_dropped: stats.rx_dropped.saturating_sub(backlog), ..stats });
+        let losses = nic_losses(after.driver(), link.as_ref(), &deltas);
+        Self { nic: after, deltas, losses }
+    }
+
+    /// For the ledger.
+    pub(super) fn evidence(&self, circumstances: &Circumstances<'_>) -> NicEvidence {
+        let link: Vec<_> = by_place(&self.losses, Place::Link).collect();
+        let tells_missed = link.iter().any(|loss| matches!(loss.meaning, Meaning::Missed | Meaning::Overrun));
+        let mut driver: Vec<_> = by_place(&self.losses, Place::Driver).cloned().collect();
+        for loss in driver.iter_mut().filter(|loss| loss.part == table::REDIRECT) {
+            loss.count = loss.count.saturating_sub(refused_by_method(circumstances.method));
+        }
+        let xdp: Vec<_> = by_place(&self.losses, Place::Xdp).collect();
+        NicEvidence {
+            link: Some(if tells_missed { counted(&link, circumstances.foreign) } else { self.blind() }),
+            driver: (!driver.is_empty())
+                .then(|| counted(&driver.iter().collect::<Vec<_>>(), circumstances.foreign)),
+            xdp: (circumstances.foreign_program && !xdp.is_empty())
+                .then(|| counted(&xdp, circumstances.foreign)),
+        }
+    }
+
+    /// A card whose drops nobody can read.
+    fn blind(&self) -> Counted {
+        let name = self.nic.driver_name().unwrap_or("the interface");
+        let reason = self.nic.driver().and_then(|driver| driver.blind).unwrap_or("it has no counter for it");
+        Counted { count: None, source: format!("unknown with {name}: {reason}") }
+    }
+
+    /// What a reader of the trial should know.
+    pub(super) fn notes(&self) -> Vec<String> {
+        allowances(self.nic.driver(), &self.deltas)
+    }
+
+    /// The counters that moved, by their names.
+    pub(super) fn raw(&self) -> BTreeMap<String, u64> {
+        raw(self.nic.driver(), &self.deltas)
+    }
+}
+
+/// Frames that a method which redirects frames to itself has counted where it could not take them: the driver counts them,
+/// too, as a redirect that failed.
+fn refused_by_method(method: &Counters) -> u64 {
+    let redirects = |place: LossPlace| matches!(place, LossPlace::Xdp | LossPlace::FillRing);
+    if !method.losses.iter().any(|loss| redirects(loss.place)) {
+        return 0;
+    }
+    [LossPlace::Xdp, LossPlace::FillRing, LossPlace::Ring]
+        .iter()
+        .filter_map(|place| method.lost_at(*place))
+        .sum()
+}
+
+/// Adds up different losses. One that contains frames of others is told only when nothing else was about.
+fn counted(losses: &[&NicLoss], foreign: u64) -> Counted {
+    let count = losses.iter().fold(0u64, |all, loss| all.saturating_add(loss.count));
+    let named: Vec<_> = match losses.iter().filter(|loss| loss.count > 0).collect::<Vec<_>>() {
+        moved if moved.is_empty() => losses.to_vec(),
+        moved => moved.into_iter().copied().collect(),
+    };
+    let source = named
+        .iter()
+        .map(|loss| format!("{} ({})", loss.source, loss.meaning.words()))
+        .collect::<Vec<_>>()
+        .join("; ");
+    let is_exact = losses.iter().all(|loss| loss.exact || loss.count == 0);
+    if is_exact {
+        Counted { count: Some(count), source }
+    } else if foreign == 0 {
+        Counted { count: Some(count), source: format!("{source}, where nothing but the trial's frames came") }
+    } else {
+        Counted {
+            count: None,
+            source: format!("unknown, at most {count}: {source}, which also counts what is not the trial's"),
+        }
+    }
+}
+
+/// What a cloud kept back.
+fn allowances(driver: Option<&table::Driver>, deltas: &[CounterDelta]) -> Vec<String> {
+    let is_allowance = |delta: &&CounterDelta| {
+        delta.count > 0
+            && driver
+                .and_then(|driver| driver.row_of(&delta.name))
+                .is_some_and(|row| row.meaning == Meaning::Allowance)
+    };
+    deltas
+        .iter()
+        .filter(is_allowance)
+        .map(|delta| {
+            format!(
+                "the hypervisor kept back or dropped {} packets, of this trial or of the host ({})",
+                delta.count, delta.name
+            )
+        })
+        .collect()
+}
+
+/// What moved on the transmit side, as far as the table knows it, and what it means for the trial.
+pub(super) fn transmit(before: &NicSnapshot, after: &NicSnapshot) -> (BTreeMap<String, u64>, Vec<String>) {
+    let Some(driver) = after.driver() else { return Default::default() };
+    let known: Vec<_> =
+        after.since(before).into_iter().filter(|delta| driver.row_of(&delta.name).is_some()).collect();
+    (raw(Some(driver), &known), allowances(Some(driver), &known))
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_capture::Loss;
+
+    use super::*;
+
+    fn loss(meaning: Meaning, part: &'static str, count: u64, exact: bool) -> NicLoss {
+        NicLoss { meaning, part, count, exact, source: "driver counter x".into() }
+    }
+
+    fn report(losses: Vec<NicLoss>) -> NicReport {
+        NicReport { nic: NicSnapshot::default(), deltas: Vec::new(), losses }
+    }
+
+    fn circumstances(method: &Counters) -> Circumstances<'_> {
+        Circumstances { foreign: 0, method, foreign_program: false }
+    }
+
+    #[test]
+    fn losses_of_one_place_add_up_and_name_their_counters() {
+        let method = Counters::default();
+        let losses = vec![
+            loss(Meaning::Missed, "", 3, true),
+            loss(Meaning::Missed, "queues", 4, true),
+            loss(Meaning::Checksum, "", 0, true),
+        ];
+        let evidence = report(losses).evidence(&circumstances(&method));
+        let link = evidence.link.unwrap();
+        assert_eq!(link.count, Some(7));
+        assert!(link.source.contains("the host had given the NIC no buffer"), "{}", link.source);
+        assert_eq!((evidence.driver, evidence.xdp), (None, None));
+    }
+
+    #[test]
+    fn a_card_that_cannot_tell_is_unknown_and_not_0() {
+        let method = Counters::default();
+        let evidence = report(vec![loss(Meaning::Driver, "", 2, true)]).evidence(&circumstances(&method));
+        let link = evidence.link.unwrap();
+        assert_eq!(link.count, None);
+        assert!(link.source.starts_with("unknown"), "{}", link.source);
+        assert_eq!(evidence.driver.unwrap().count, Some(2));
+    }
+
+    #[test]
+    fn a_bound_is_a_count_only_where_nothing_else_came() {
+        let method = Counters::default();
+        let losses = vec![loss(Meaning::Missed, "", 9, false)];
+        assert_eq!(report(losses.clone()).evidence(&circumstances(&method)).link.unwrap().count, Some(9));
+        let others = Circumstances { foreign: 1, ..circumstances(&method) };
+        let link = report(losses).evidence(&others).link.unwrap();
+        assert_eq!(link.count, None);
+        assert!(link.source.contains("at most 9"), "{}", link.source);
+    }
+
+    /// AF_XDP's refusals are redirects that failed, and the driver counts those.
+    #[test]
+    fn a_refused_redirect_that_the_method_counted_is_not_the_drivers_loss() {
+        let at = |place, count| Loss { place, count: Some(count), source: "x".into() };
+        let losses = vec![at(LossPlace::FillRing, 6), at(LossPlace::Ring, 3)];
+        let method = Counters { accepted: None, losses, raw: Vec::new() };
+        let driver = loss(Meaning::Driver, table::REDIRECT, 10, true);
+        let evidence = report(vec![driver.clone()]).evidence(&circumstances(&method));
+        assert_eq!(evidence.driver.unwrap().count, Some(1));
+        let losses = vec![at(LossPlace::Ring, 3)];
+        let socket = Counters { accepted: None, losses, raw: Vec::new() };
+        let evidence = report(vec![driver]).evidence(&circumstances(&socket));
+        assert_eq!(evidence.driver.unwrap().count, Some(10), "a packet socket's ring lies behind the driver");
+    }
+
+    #[test]
+    fn drops_of_an_xdp_program_count_where_it_is_not_the_methods() {
+        let method = Counters::default();
+        let losses = vec![loss(Meaning::Xdp, "", 5, true)];
+        assert_eq!(report(losses.clone()).evidence(&circumstances(&method)).xdp, None);
+        let other = Circumstances { foreign_program: true, ..circumstances(&method) };
+        assert_eq!(report(losses).evidence(&other).xdp.unwrap().count, Some(5));
+    }
+}
