@@ -17,6 +17,7 @@ use capbench_measure::MeasureError;
 use capbench_measure::accounts::kernel_work::KernelWorkProbe;
 use capbench_measure::accounts::softnet::SoftnetSnapshot;
 use capbench_measure::bed::{Bed, BedOptions, KernelWork, Placement, Side, kernel_cpu_bounds};
+use capbench_measure::drivers::{Meaning, NicSnapshot, nic_losses};
 use capbench_measure::links::Links;
 use capbench_sys::host::affinity::{allowed_cpus, pin_current_thread};
 use capbench_sys::host::capability::{self, Capability};
@@ -327,4 +328,50 @@ fn a_missing_interface_is_named() {
     let error = Side::existing("no-such-if").unwrap_err().to_string();
     assert!(error.starts_with("interface no-such-if: does not exist"), "{error}");
     assert!(Links::of_current_namespace().unwrap().by_name("lo").is_ok());
+}
+
+/// Frames that a veth polls stand in its own counters, under the name that the kernel gives them.
+#[test]
+fn root_a_veth_s_own_counters_are_read() {
+    if !privileged("root_a_veth_s_own_counters_are_read") {
+        return;
+    }
+    let bed = match Bed::virtual_pair(&BedOptions {
+        mtu: 1500,
+        kernel_work: KernelWork::ThreadedNapi(allowed_cpus().unwrap()[0]),
+    }) {
+        Err(MeasureError::Unsupported { reason, .. }) => return eprintln!("skipped: {reason}"),
+        made => made.unwrap(),
+    };
+    let look = || {
+        let side = bed.receive_side();
+        side.run(|| NicSnapshot::take(side.name())).unwrap().unwrap()
+    };
+    let before = look();
+    assert_eq!(before.driver_name(), Some("veth"));
+    let frame = frame(&bed);
+    bed.transmit_side()
+        .run(|| (0..50).for_each(|_| wire(bed.transmit_side()).write_all(&frame).unwrap()))
+        .unwrap();
+    let start = Instant::now();
+    while received(&bed) < 50 && start.elapsed() < Duration::from_secs(10) {
+        std::thread::yield_now();
+    }
+    let after = look();
+    let deltas = after.since(&before);
+    let count = |name: &str| deltas.iter().find(|delta| delta.name == name).map(|delta| delta.count);
+    assert_eq!(count("rx_queue_0_xdp_packets"), Some(50), "{deltas:?}");
+    assert_eq!(count("rx_queue_0_drops"), Some(0));
+    let losses = nic_losses(after.driver(), None, &deltas);
+    assert!(losses.iter().any(|loss| loss.meaning == Meaning::Driver), "the table knows them: {losses:?}");
+    assert!(losses.iter().all(|loss| loss.count == 0), "{losses:?}");
+    assert_eq!(capbench_measure::drivers::raw(after.driver(), &deltas)["rx_queue_0_xdp_packets"], 50);
+}
+
+/// An interface without a driver is no error, and one that is gone is.
+#[test]
+fn interfaces_without_counters_of_their_own() {
+    let lo = NicSnapshot::take("lo").unwrap();
+    assert!(lo.since(&lo).is_empty() && lo.driver().is_none());
+    assert!(NicSnapshot::take("no-such-if").unwrap_err().to_string().contains("no-such-if"));
 }

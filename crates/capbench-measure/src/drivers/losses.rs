@@ -79,9 +79,10 @@ fn witness(row: &Row, link: Option<&LinkStats>, counters: &[CounterDelta]) -> Op
         }
     };
     let less = sum(row.less).map_or(0, |(count, _)| count);
-    let taken = if row.less.is_empty() { String::new() } else { format!(" less {}", row.less) };
-    let note = if by_register { " (the register behind it: the counter grows by being read)" } else { "" };
-    let source = format!("{of} {}{taken}{note}", row.pattern.trim().replace('|', " + "));
+    let names = |pattern: &str| pattern.trim().replace('|', " + ");
+    let taken = if row.less.is_empty() { String::new() } else { format!(" less {}", names(row.less)) };
+    let note = if by_register { ", the register behind it, as the counter grows by being read" } else { "" };
+    let source = format!("{of} {}{taken}{note}", names(row.pattern));
     Some(Witness { count: count.saturating_sub(less), by_register, source })
 }
 

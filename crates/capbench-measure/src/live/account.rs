@@ -121,11 +121,17 @@ impl Account<'_> {
         backlog: u64,
         nic: &NicReport,
     ) -> Evidence {
+        let seen = received.arrivals.read + received.counters.dropped().unwrap_or(0);
+        let gone_between = transmit
+            .zip(receive)
+            .filter(|_| !self.bed.is_virtual())
+            .and_then(|(tx, rx)| nic::gone_between(sent.sent, tx.tx_packets, rx.rx_packets, seen));
         let native = |link: &Link| link.xdp == Some(XdpAttachment::Driver);
         let circumstances = Circumstances {
             foreign: received.arrivals.foreign,
             method: &received.counters,
             foreign_program: native(&self.before.receive) && native(&self.after.receive),
+            gone_between,
         };
         Evidence {
             sent: sent.sent,

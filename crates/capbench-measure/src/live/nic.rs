@@ -36,6 +36,15 @@ pub(super) struct Circumstances<'t> {
     pub(super) method: &'t Counters,
     /// Whether an XDP program that was there before the method ran in the driver.
     pub(super) foreign_program: bool,
+    /// Frames that left the sending driver and did not come out of the receiving one, where both counted truly.
+    pub(super) gone_between: Option<u64>,
+}
+
+/// What the two drivers' counts of frames differ by: lost on the link or in the receiving card, whether that tells or not.
+/// `None` where a count is not what it should be: a sending driver that did not count what was sent, or a receiving one that
+/// did not count frames which the method saw (many do not count those that XDP took).
+pub(super) fn gone_between(sent: u64, transmitted: u64, received: u64, seen: u64) -> Option<u64> {
+    (transmitted == sent && received >= seen).then(|| sent.saturating_sub(received))
 }
 
 impl NicReport {
@@ -63,8 +72,10 @@ impl NicReport {
             loss.count = loss.count.saturating_sub(refused_by_method(circumstances.method));
         }
         let xdp: Vec<_> = by_place(&self.losses, Place::Xdp).collect();
+        let in_driver = driver.iter().fold(0u64, |all, loss| all.saturating_add(loss.count));
+        let told = if tells_missed { counted(&link, circumstances.foreign) } else { self.blind() };
         NicEvidence {
-            link: Some(if tells_missed { counted(&link, circumstances.foreign) } else { self.blind() }),
+            link: Some(with_gone(told, in_driver, circumstances)),
             driver: (!driver.is_empty())
                 .then(|| counted(&driver.iter().collect::<Vec<_>>(), circumstances.foreign)),
             xdp: (circumstances.foreign_program && !xdp.is_empty())
@@ -101,6 +112,22 @@ fn refused_by_method(method: &Counters) -> u64 {
         .iter()
         .filter_map(|place| method.lost_at(*place))
         .sum()
+}
+
+/// Adds what is gone between the drivers and stands in no counter. Frames of others would hide some of it.
+fn with_gone(told: Counted, in_driver: u64, circumstances: &Circumstances<'_>) -> Counted {
+    let Some(gone) = circumstances.gone_between.filter(|_| circumstances.foreign == 0) else { return told };
+    let untold = gone.saturating_sub(in_driver).saturating_sub(told.count.unwrap_or(0));
+    if untold == 0 && told.count.is_some() {
+        return told;
+    }
+    let difference = "tx_packets of the sender less rx_packets of the receiver";
+    let source = match told.count {
+        Some(0) => format!("{difference}; the card counts none of them ({})", told.source),
+        Some(count) => format!("{count} by {}; {untold} more by {difference}", told.source),
+        None => format!("{difference}; {}", told.source),
+    };
+    Counted { count: Some(told.count.unwrap_or(0) + untold), source }
 }
 
 /// Adds up different losses. One that contains frames of others is told only when nothing else was about.
@@ -171,7 +198,7 @@ mod tests {
     }
 
     fn circumstances(method: &Counters) -> Circumstances<'_> {
-        Circumstances { foreign: 0, method, foreign_program: false }
+        Circumstances { foreign: 0, method, foreign_program: false, gone_between: None }
     }
 
     #[test]
@@ -223,6 +250,35 @@ mod tests {
         let socket = Counters { accepted: None, losses, raw: Vec::new() };
         let evidence = report(vec![driver]).evidence(&circumstances(&socket));
         assert_eq!(evidence.driver.unwrap().count, Some(10), "a packet socket's ring lies behind the driver");
+    }
+
+    #[test]
+    fn what_left_one_driver_and_did_not_reach_the_other_is_lost_on_the_link() {
+        let method = Counters::default();
+        let link = |losses: Vec<NicLoss>, gone, foreign| {
+            let circumstances = Circumstances { gone_between: gone, foreign, ..circumstances(&method) };
+            report(losses).evidence(&circumstances).link.unwrap()
+        };
+        let missed = |count| vec![loss(Meaning::Missed, "", count, true)];
+        assert_eq!(link(missed(3), Some(10), 0).count, Some(10));
+        assert!(link(missed(3), Some(10), 0).source.contains("7 more by tx_packets"), "each part is named");
+        assert_eq!(link(missed(10), Some(10), 0).count, Some(10), "one loss, two witnesses");
+        assert_eq!(link(missed(12), Some(10), 0).count, Some(12));
+        assert_eq!(link(missed(3), Some(10), 1).count, Some(3), "frames of others blur the difference");
+        assert_eq!(link(missed(3), None, 0).count, Some(3));
+        assert_eq!(link(vec![], Some(0), 0).count, Some(0), "a card that cannot tell, and nothing is gone");
+        assert_eq!(link(vec![], Some(4), 0).count, Some(4));
+        assert_eq!(link(vec![], None, 0).count, None);
+        let both = vec![loss(Meaning::Missed, "", 3, true), loss(Meaning::Driver, "", 2, true)];
+        assert_eq!(link(both, Some(5), 0).count, Some(3), "what the driver dropped stands there");
+    }
+
+    #[test]
+    fn counts_that_contradict_what_is_known_are_no_evidence() {
+        assert_eq!(gone_between(100, 100, 90, 90), Some(10));
+        assert_eq!(gone_between(100, 100, 103, 90), Some(0));
+        assert_eq!(gone_between(100, 99, 90, 90), None, "the sender did not count what was sent");
+        assert_eq!(gone_between(100, 100, 0, 90), None, "the receiver does not count what XDP takes");
     }
 
     #[test]
