@@ -125,7 +125,7 @@ fn with_gone(told: Counted, in_driver: u64, circumstances: &Circumstances<'_>) -
     let source = match told.count {
         Some(0) => format!("{difference}; the card counts none of them ({})", told.source),
         Some(count) => format!("{count} by {}; {untold} more by {difference}", told.source),
-        None => format!("{difference}; {}", told.source),
+        None => format!("{difference} ({})", told.source.trim_start_matches("unknown with ")),
     };
     Counted { count: Some(told.count.unwrap_or(0) + untold), source }
 }
