@@ -18,8 +18,10 @@ use serde::{Deserialize, Serialize};
 pub enum Place {
     /// The generator did not get to send it.
     Unsent,
-    /// Transmit side: queueing discipline, driver, or the queue of the peer of a virtual link.
+    /// Transmit side: queueing discipline or driver.
     Transmit,
+    /// The queue of a virtual link, in front of the receiving end's NAPI poll.
+    LinkQueue,
     /// The link, or the receiving NIC: missed for want of a descriptor, FIFO overrun, bad checksum or length.
     Link,
     /// The receiving driver.
@@ -54,6 +56,7 @@ impl Place {
         match self {
             Self::Unsent => "unsent",
             Self::Transmit => "transmit",
+            Self::LinkQueue => "queue",
             Self::Link => "link",
             Self::Driver => "driver",
             Self::Backlog => "backlog",
@@ -75,6 +78,7 @@ impl Place {
         match self {
             Self::Unsent => "never sent by the generator",
             Self::Transmit => "on the transmit side",
+            Self::LinkQueue => "in the virtual link's own queue of 256 frames, before the method",
             Self::Link => "on the link or in the NIC",
             Self::Driver => "in the driver",
             Self::Backlog => "in the softirq backlog",
@@ -188,9 +192,11 @@ pub struct Evidence {
     /// Whether sender and receiver are the two ends of a veth pair, whose `tx_dropped` includes what the receiver's
     /// backlog refused.
     pub virtual_pair: bool,
-    /// Whether frames go through the queue of the receiving veth's NAPI context, as those of XDP programs do: the sender
-    /// is then gone when a backlog behind it refuses one, and its `tx_dropped` knows nothing of that.
+    /// Whether frames go through the queue of the receiving veth's NAPI context: the sender is then gone when a backlog
+    /// behind it refuses one, and its `tx_dropped` knows nothing of that.
     pub queued_at_peer: bool,
+    /// Whether frames pass no backlog: a NAPI poll takes them to the method, or the method takes them in that poll.
+    pub past_backlog: bool,
     /// Whether an XDP program is attached to the receiving interface.
     pub xdp_attached: Option<bool>,
     /// Whether a socket filter can drop frames of the trial.
@@ -211,7 +217,7 @@ impl Evidence {
     /// Books what was counted.
     pub fn book(&self) -> Ledger {
         let entry = |place, count, source: &str| Entry { place, count, source: source.to_string() };
-        let (transmit, backlog, backlog_source) = self.transmit_and_backlog();
+        let Refused { transmit, queue, backlog, backlog_source } = self.refused();
         let unread = match (self.method.accepted, self.method.dropped()) {
             (Some(accepted), Some(drops)) => Some(accepted.saturating_sub(drops).saturating_sub(self.read)),
             _ => None,
@@ -243,10 +249,21 @@ impl Evidence {
             entry(
                 Place::Transmit,
                 transmit,
-                if self.virtual_pair {
-                    "link statistics of the sender: tx_dropped + tx_errors, less what the backlog refused"
+                match (self.virtual_pair, self.queued_at_peer) {
+                    (true, true) => "a veth refuses only what the queue at its far end has no room for",
+                    (true, false) => {
+                        "link statistics of the sender: tx_dropped + tx_errors, less what the backlog refused"
+                    }
+                    (false, _) => "link statistics of the sender: tx_dropped + tx_errors",
+                },
+            ),
+            entry(
+                Place::LinkQueue,
+                queue,
+                if self.virtual_pair && self.queued_at_peer {
+                    "link statistics of the sender: tx_dropped + tx_errors, the queue in front of the veth's NAPI poll"
                 } else {
-                    "link statistics of the sender: tx_dropped + tx_errors"
+                    "frames go through no such queue"
                 },
             ),
             own(Place::Link, LossPlace::Link, link.count, &link.source),
@@ -255,7 +272,7 @@ impl Evidence {
                 &self.nic.driver,
                 self.virtual_pair.then_some(0),
                 if self.virtual_pair {
-                    "veth has no receive queue of its own here"
+                    "a veth has no other queue of its own"
                 } else {
                     "unknown: rx_dropped also counts frames that were captured"
                 },
@@ -282,37 +299,53 @@ impl Evidence {
 
     /// On a veth pair one refused frame counts in `tx_dropped` of the sender and, if it was the backlog that refused
     /// it, in the softnet counter, too. It is booked once, to the backlog. On other links the two are independent.
-    fn transmit_and_backlog(&self) -> (Option<u64>, Option<u64>, &'static str) {
+    fn refused(&self) -> Refused {
         let transmit = self.transmit_drops.map(|drops| drops.saturating_sub(self.repeated));
+        let refused = Refused { transmit, queue: Some(0), backlog: Some(0), backlog_source: "" };
+        if self.past_backlog {
+            let backlog_source = "frames pass no backlog: the NAPI poll takes them to the method";
+            let (transmit, queue) = if self.virtual_pair { (Some(0), transmit) } else { (transmit, Some(0)) };
+            return Refused { transmit, queue, backlog_source, ..refused };
+        }
         if !self.virtual_pair {
             // The softnet counter is the whole host's, the interface's counts other drops, too: neither is exceeded.
             let backlog =
                 self.backlog_drops.zip(self.receive_drops).map(|(host, interface)| host.min(interface));
-            return (
-                transmit,
-                backlog,
-                "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver confirms it",
-            );
+            let backlog_source =
+                "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver confirms it";
+            return Refused { backlog, backlog_source, ..refused };
         }
-        let (Some(transmit), Some(softnet)) = (transmit, self.backlog_drops) else {
-            return (transmit, None, "unknown: /proc/net/softnet_stat could not be read");
+        let (Some(drops), Some(softnet)) = (transmit, self.backlog_drops) else {
+            let backlog_source = "unknown: /proc/net/softnet_stat could not be read";
+            return Refused { backlog: None, backlog_source, ..refused };
         };
         if self.queued_at_peer {
             // A full queue counts at both ends, a backlog at the receiver's only.
-            let behind = self.receive_drops.map(|drops| drops.saturating_sub(transmit));
-            return (
-                Some(transmit),
-                behind.map(|drops| drops.min(softnet)),
-                "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver exceeds tx_dropped of the sender",
-            );
+            let behind = self.receive_drops.map(|received| received.saturating_sub(drops));
+            return Refused {
+                transmit: Some(0),
+                queue: transmit,
+                backlog: behind.map(|drops| drops.min(softnet)),
+                backlog_source: "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver exceeds \
+                                 tx_dropped of the sender",
+            };
         }
-        let backlog = softnet.saturating_sub(self.repeated).min(transmit);
-        (
-            Some(transmit - backlog),
-            Some(backlog),
-            "/proc/net/softnet_stat: dropped, as far as tx_dropped of the sender confirms it",
-        )
+        let backlog = softnet.saturating_sub(self.repeated).min(drops);
+        Refused {
+            transmit: Some(drops - backlog),
+            backlog: Some(backlog),
+            backlog_source: "/proc/net/softnet_stat: dropped, as far as tx_dropped of the sender confirms it",
+            ..refused
+        }
     }
+}
+
+/// What was refused between the generator and the receiving end.
+struct Refused {
+    transmit: Option<u64>,
+    queue: Option<u64>,
+    backlog: Option<u64>,
+    backlog_source: &'static str,
 }
 
 #[cfg(test)]
@@ -401,8 +434,23 @@ mod tests {
             ..quiet(100, 58)
         };
         let ledger = evidence.book();
-        assert_eq!((ledger.count(Place::Transmit), ledger.count(Place::Backlog)), (Some(30), Some(12)));
+        assert_eq!((ledger.count(Place::LinkQueue), ledger.count(Place::Backlog)), (Some(30), Some(12)));
         assert_eq!(ledger.unexplained, 0);
+    }
+
+    #[test]
+    fn drops_of_others_in_a_backlog_are_not_booked_where_no_frame_passes_one() {
+        let evidence = Evidence {
+            transmit_drops: Some(50),
+            receive_drops: Some(50),
+            backlog_drops: Some(9),
+            queued_at_peer: true,
+            past_backlog: true,
+            ..quiet(100, 50)
+        };
+        let ledger = evidence.book();
+        assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::LinkQueue, 50)]));
+        assert_eq!(ledger.count(Place::Backlog), Some(0));
     }
 
     #[test]

@@ -93,9 +93,10 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
 }
 
 /// All places, in the order of the path, as columns of the table.
-const COLUMNS: [Place; 15] = [
+const COLUMNS: [Place; 16] = [
     Place::Unsent,
     Place::Transmit,
+    Place::LinkQueue,
     Place::Link,
     Place::Driver,
     Place::Backlog,

@@ -163,6 +163,14 @@ pub fn all_methods(programs: &Programs) -> Vec<String> {
 }
 
 impl Subject {
+    /// Whether it takes frames in the driver's poll, before the stack.
+    pub fn takes_in_driver(&self) -> bool {
+        match self {
+            Self::Capture { spec, method } => (method.capture_point)(spec) == CapturePoint::Driver,
+            Self::Program(_) => false,
+        }
+    }
+
     /// What it does per packet: what the trial gives it to do, or what a program does of its own.
     pub fn work(&self, given: WorkModel) -> String {
         match self {

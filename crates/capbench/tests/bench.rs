@@ -184,8 +184,10 @@ fn root_what_an_overloaded_method_loses_is_lost_at_a_known_place() {
         assert!(all(&trials, "method").is_superset(&set(&PACKET_SOCKETS)), "{way}");
         for trial in &trials {
             let [sent, delivered] = ["sent", "delivered"].map(|key| number(trial, key));
-            let places: u64 =
-                ["fill_ring", "ring", "backlog", "transmit"].iter().map(|place| booked(trial, place)).sum();
+            let places: u64 = ["fill_ring", "ring", "backlog", "link_queue", "transmit"]
+                .iter()
+                .map(|place| booked(trial, place))
+                .sum();
             assert_eq!(sent, delivered + places, "{trial:#}");
             assert_eq!(trial["intended_pps"], 300_000.0);
             // What it could do while frames came, a fifth more for a calibration that was disturbed, and what waited.

@@ -63,6 +63,8 @@ pub(super) struct Account<'t> {
     pub(super) placement: &'t Placement,
     pub(super) capture: &'t CaptureOptions,
     pub(super) transmit: &'t str,
+    /// Whether frames come to the method without passing a backlog.
+    pub(super) past_backlog: bool,
     pub(super) irq: IrqAccounting,
     pub(super) before: Snapshot,
     /// When both sides were ready.
@@ -143,7 +145,8 @@ impl Account<'_> {
             backlog_drops: Some(backlog),
             receive_drops: receive.as_ref().map(|stats| stats.rx_dropped),
             virtual_pair: self.bed.is_virtual(),
-            queued_at_peer: far_end::is_queued(self.transmit),
+            queued_at_peer: self.past_backlog || far_end::is_queued(self.transmit),
+            past_backlog: self.past_backlog,
             xdp_attached: self.after.receive.xdp.map(|xdp| xdp != XdpAttachment::Detached),
             filter_drops: received.filtered && self.capture.direction == Direction::Out,
             method: received.counters.clone(),

@@ -95,6 +95,7 @@ impl Trial for LiveTrial<'_> {
             placement: &self.placement,
             capture: &self.setup.capture,
             transmit: &self.setup.transmit,
+            past_backlog: self.bed.polls_by_thread() || self.subject.takes_in_driver(),
             irq: self.irq,
             before,
             start: start?,
