@@ -24,6 +24,8 @@ pub struct BenchPlan {
     pub duration: Duration,
     /// A load that takes the place of both phases.
     pub rate: Option<Pps>,
+    /// What was found to be impossible before anything ran.
+    pub left_out: Vec<(PlacementChoice, MethodSpec)>,
 }
 
 /// Of what the slowest method delivered at maximum load, the share that is tried first as the common load. Under
@@ -33,8 +35,12 @@ const FIRST_SHARE: f64 = 0.7;
 const NEXT_SHARE: f64 = 0.6;
 /// How often it is lowered before the group is left as it is.
 const ROUNDS: usize = 5;
-/// The least common load.
+/// The least common load, and what share of the fastest method's rate it is at least: below, the kernel's clock is too
+/// coarse to tell what a packet costs.
 const LEAST_PPS: f64 = 1000.0;
+const LEAST_SHARE: f64 = 0.02;
+/// Methods that deliver less than this share of what the fastest does would drag the common load down to there.
+const TOO_SLOW: f64 = 0.05;
 /// What a trial takes beside sending: opening rings, draining, reading counters. Only for the estimate.
 const OVERHEAD: Duration = Duration::from_millis(250);
 
@@ -48,7 +54,7 @@ pub trait Observer {
     /// When it cannot be saved, which ends the bench.
     fn ends(&mut self, result: &TrialResult) -> Result<()>;
     /// A set-up could not be measured; the others go on.
-    fn skips(&mut self, what: &str, why: &MeasureError);
+    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError);
     /// Whether the user wants to stop.
     fn stopping(&self) -> bool;
 }
@@ -103,6 +109,7 @@ impl BenchPlan {
         let setups: Vec<Setup> = self
             .methods
             .iter()
+            .filter(|method| !self.left_out.iter().any(|(place, out)| *place == placement && out == *method))
             .map(|method| Setup { method: method.clone(), placement, ..size.clone() })
             .collect();
         if let Some(rate) = self.rate {
@@ -112,26 +119,29 @@ impl BenchPlan {
             return Ok(());
         }
         let mut measured = Vec::new();
-        let mut slowest = f64::INFINITY;
         for setup in &setups {
             match self.trial(setup, Load::Maximum, Phase::BestEffort, laboratory, observer, outcome)? {
-                Some(result) if result.verdict != Verdict::Invalid => {
-                    slowest = slowest.min(result.delivered_pps);
-                    measured.push(setup.clone());
+                Some(result) => {
+                    let shows = result.verdict != Verdict::Invalid;
+                    measured.push((setup.clone(), shows.then_some(result.delivered_pps)));
                 }
-                Some(_) => measured.push(setup.clone()),
                 None if outcome.stopped => return Ok(()),
                 None => {}
             }
         }
-        if measured.is_empty() || !slowest.is_finite() {
+        let fastest = measured.iter().filter_map(|(_, pps)| *pps).fold(0.0, f64::max);
+        let least = (fastest * LEAST_SHARE).max(LEAST_PPS).round();
+        measured.retain(|(_, pps)| pps.is_none_or(|pps| pps >= fastest * TOO_SLOW));
+        let slowest = measured.iter().filter_map(|(_, pps)| *pps).fold(f64::INFINITY, f64::min);
+        if !slowest.is_finite() {
             return Ok(());
         }
+        let measured: Vec<_> = measured.into_iter().map(|(setup, _)| setup).collect();
         let mut rate = slowest * FIRST_SHARE;
         for round in 1..=ROUNDS {
-            rate = rate.max(LEAST_PPS).round();
+            rate = rate.max(least).round();
             let Ok(pps) = Pps::new(rate) else { return Ok(()) };
-            let is_last = round == ROUNDS || rate <= LEAST_PPS;
+            let is_last = round == ROUNDS || rate <= least;
             if self.round(&measured, pps, is_last, laboratory, observer, outcome)?
                 || outcome.stopped
                 || is_last
@@ -199,7 +209,7 @@ impl BenchPlan {
                 Ok(Some(result))
             }
             Err(error) => {
-                observer.skips(&what, &error);
+                observer.skips(setup, load, &error);
                 Ok(None)
             }
         }
@@ -221,7 +231,7 @@ mod tests {
     use crate::findings;
     use crate::laboratory::{Laboratory, Setup};
     use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
-    use crate::trial::{Phase, Trial, TrialResult, Verdict};
+    use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
 
     #[derive(Default)]
     struct Record {
@@ -236,8 +246,8 @@ mod tests {
             self.ended += 1;
             Ok(())
         }
-        fn skips(&mut self, what: &str, why: &MeasureError) {
-            self.skipped.push(format!("{what}: {why}"));
+        fn skips(&mut self, setup: &Setup, _: Load, why: &MeasureError) {
+            self.skipped.push(format!("{}: {why}", setup.method));
         }
         fn stopping(&self) -> bool {
             self.stop_after.is_some_and(|limit| self.ended >= limit)
@@ -251,6 +261,7 @@ mod tests {
             placements: vec!["same".parse().unwrap()],
             duration: Duration::from_secs(1),
             rate: None,
+            left_out: Vec::new(),
         }
     }
 
@@ -296,6 +307,32 @@ mod tests {
     }
 
     #[test]
+    fn a_method_that_delivers_next_to_nothing_does_not_set_the_common_load() {
+        let mut laboratory = SimulatedLaboratory::new(
+            1_000_000.0,
+            vec![
+                SimulatedMethod::new("packet-v3", 2_000_000.0),
+                SimulatedMethod::new("recv", 500_000.0),
+                SimulatedMethod::new("livelocked", 520_000.0).livelock(1.0),
+            ],
+        );
+        let outcome =
+            plan(&["packet-v3", "recv", "livelocked"]).run(&mut laboratory, &mut Record::default()).unwrap();
+        let common: Vec<_> = outcome
+            .trials
+            .iter()
+            .filter(|trial| trial.phase == Phase::CommonLoad)
+            .map(|trial| (trial.profile.method.as_str(), trial.intended_pps.unwrap()))
+            .collect();
+        assert_eq!(common, [("packet-v3", 350_000.0), ("recv", 350_000.0)]);
+        let text: Vec<_> = findings::find(&outcome.trials).into_iter().map(|finding| finding.text).collect();
+        assert!(
+            text.iter().any(|text| text.contains("livelocked") && text.contains("too slow")),
+            "{text:#?}"
+        );
+    }
+
+    #[test]
     fn a_method_that_cannot_run_is_left_out_with_its_reason() {
         let mut record = Record::default();
         let outcome = plan(&["absent", "packet-v3"]).run(&mut laboratory(), &mut record).unwrap();
@@ -327,7 +364,7 @@ mod tests {
                 self.0.lock().unwrap().push(result.clone());
                 Ok(())
             }
-            fn skips(&mut self, _: &str, _: &MeasureError) {}
+            fn skips(&mut self, _: &Setup, _: Load, _: &MeasureError) {}
             fn stopping(&self) -> bool {
                 false
             }

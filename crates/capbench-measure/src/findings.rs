@@ -9,6 +9,9 @@ use crate::trial::{Phase, SizeLabel, TrialResult, Verdict};
 /// A sentence and its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
+    /// What it is about, where it concerns one frame size and placement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scene: Option<String>,
     /// The sentence.
     pub text: String,
     /// Numbers of the trials that it rests on.
@@ -24,9 +27,11 @@ pub fn find(trials: &[TrialResult]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (placement, size, group) in &scenes(trials) {
         let scene = format!("{size}-byte frames, placement {placement}");
-        best_effort(&scene, group, &mut findings);
-        fixed_load(&scene, group, &mut findings);
-        common_load(&scene, group, &mut findings);
+        let first = findings.len();
+        best_effort(group, &mut findings);
+        fixed_load(group, &mut findings);
+        common_load(group, &mut findings);
+        findings[first..].iter_mut().for_each(|finding| finding.scene = Some(scene.clone()));
     }
     dependence(trials, &mut findings);
     account(trials, &mut findings);
@@ -49,7 +54,7 @@ fn scenes(trials: &[TrialResult]) -> Vec<(&str, &SizeLabel, Vec<&TrialResult>)> 
 }
 
 /// Who is lossless at what rate, and what limited the others.
-fn best_effort(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>) {
+fn best_effort(group: &[&TrialResult], findings: &mut Vec<Finding>) {
     let trials = || group.iter().filter(|trial| trial.phase == Phase::BestEffort);
     let clean: Vec<_> = trials().filter(|trial| trial.verdict == Verdict::Lossless).copied().collect();
     if !clean.is_empty() {
@@ -58,8 +63,9 @@ fn best_effort(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>)
             .map(|trial| format!("{} at {}", trial.profile.method, rate(trial.offered_pps)))
             .collect();
         findings.push(Finding {
+            scene: None,
             text: format!(
-                "{scene}: lossless at maximum load: {}. {}",
+                "lossless at maximum load: {}. {}",
                 list.join(", "),
                 if clean.iter().all(|trial| trial.profile.load_independent) {
                     "The generator was the limit, so each can hold at least that."
@@ -73,73 +79,107 @@ fn best_effort(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>)
     let invalid: Vec<_> = trials().filter(|trial| trial.verdict == Verdict::Invalid).copied().collect();
     if !invalid.is_empty() {
         findings.push(Finding {
-            text: format!(
-                "{scene}: the account of {} contradicts itself; it shows nothing.",
-                methods(&invalid)
-            ),
+            scene: None,
+            text: format!("the account of {} contradicts itself; it shows nothing.", methods(&invalid)),
             trials: numbers(&invalid),
         });
     }
-    lossy(scene, trials().copied(), findings);
+    lossy(trials().copied(), findings);
 }
 
 /// What a load that the user named shows of each method.
-fn fixed_load(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>) {
+fn fixed_load(group: &[&TrialResult], findings: &mut Vec<Finding>) {
     let trials = || group.iter().filter(|trial| trial.phase == Phase::FixedLoad).copied();
     let clean: Vec<_> = trials().filter(|trial| trial.verdict == Verdict::Lossless).collect();
     if let Some(first) = clean.first() {
         let list: Vec<_> = clean.iter().map(|trial| trial.profile.method.as_str()).collect();
         findings.push(Finding {
-            text: format!("{scene}: lossless at {}: {}.", rate(first.offered_pps), list.join(", ")),
+            scene: None,
+            text: format!("lossless at {}: {}.", rate(first.offered_pps), list.join(", ")),
             trials: numbers(&clean),
         });
     }
     let limited: Vec<_> = trials().filter(|trial| trial.verdict == Verdict::GeneratorLimited).collect();
-    if let Some(first) = limited.first() {
-        findings.push(Finding {
-            text: format!(
-                "{scene}: the generator reached {} only; nothing sent was lost, and nothing is shown about the load \
-                 asked for.",
-                rate(first.offered_pps)
-            ),
-            trials: numbers(&limited),
-        });
+    limited_by_generator(&limited, findings);
+    lossy(trials(), findings);
+}
+
+/// Where the load that was asked for was not reached, though nothing was lost.
+fn limited_by_generator(limited: &[&TrialResult], findings: &mut Vec<Finding>) {
+    if limited.is_empty() {
+        return;
     }
-    lossy(scene, trials(), findings);
+    let list: Vec<_> = limited
+        .iter()
+        .map(|trial| format!("{} ({})", trial.profile.method, rate(trial.offered_pps)))
+        .collect();
+    findings.push(finding(
+        format!(
+            "the generator did not reach the load asked for with {}: nothing that was sent was lost, and nothing is \
+             shown about that load.",
+            list.join(", ")
+        ),
+        numbers(limited),
+    ));
 }
 
 /// Which methods lost frames, and where.
-fn lossy<'t>(scene: &str, trials: impl Iterator<Item = &'t TrialResult>, findings: &mut Vec<Finding>) {
-    for trial in trials.filter(|trial| trial.verdict == Verdict::Lossy) {
-        let losses = trial.losses();
-        let places: Vec<_> = losses
-            .iter()
-            .map(|(place, count)| format!("{} {}", percent(*count as f64 / trial.sent as f64), place.words()))
-            .collect();
-        let places = if places.is_empty() { "nowhere that is known".to_string() } else { places.join(", ") };
-        findings.push(Finding {
-            text: format!(
-                "{scene}: {} delivered {} of {} offered; it lost {places}.",
+fn lossy<'t>(trials: impl Iterator<Item = &'t TrialResult>, findings: &mut Vec<Finding>) {
+    let lossy: Vec<_> = trials.filter(|trial| trial.verdict == Verdict::Lossy).collect();
+    if lossy.is_empty() {
+        return;
+    }
+    let list: Vec<_> = lossy
+        .iter()
+        .map(|trial| {
+            let share = |count: u64| percent(count as f64 / trial.sent as f64);
+            let mut places: Vec<_> = trial
+                .losses()
+                .iter()
+                .map(|(place, count)| format!("{} {}", share(*count), place.words()))
+                .collect();
+            if trial.unexplained > 0 {
+                places.push(format!("{} where nothing here counts", share(trial.unexplained as u64)));
+            }
+            format!(
+                "{} delivered {} of {} and lost {}",
                 trial.profile.method,
                 rate(trial.delivered_pps),
-                rate(trial.offered_pps)
-            ),
-            trials: vec![trial.number],
-        });
-    }
+                rate(trial.offered_pps),
+                places.join(", ")
+            )
+        })
+        .collect();
+    findings.push(finding(format!("{}.", list.join("; ")), numbers(&lossy)));
 }
 
 /// Who is cheapest at equal work.
-fn common_load(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>) {
+fn common_load(group: &[&TrialResult], findings: &mut Vec<Finding>) {
     let all: Vec<_> = group.iter().filter(|trial| trial.phase == Phase::CommonLoad).copied().collect();
     let Some(pps) = all.iter().filter_map(|trial| trial.intended_pps).min_by(f64::total_cmp) else { return };
     let last: Vec<_> = all.into_iter().filter(|trial| trial.intended_pps == Some(pps)).collect();
     let missed: Vec<_> = last.iter().filter(|trial| !trial.held_load()).copied().collect();
-    if !missed.is_empty() {
-        findings.push(Finding {
-            text: format!("{scene}: at {} not held by {}.", rate(pps), methods(&missed)),
-            trials: numbers(&missed),
-        });
+    let lost: Vec<_> = missed.iter().filter(|trial| trial.verdict == Verdict::Lossy).copied().collect();
+    if !lost.is_empty() {
+        findings.push(finding(
+            format!("at {} frames were lost by {}.", rate(pps), methods(&lost)),
+            numbers(&lost),
+        ));
+    }
+    let limited: Vec<_> =
+        missed.iter().filter(|trial| trial.verdict == Verdict::GeneratorLimited).copied().collect();
+    limited_by_generator(&limited, findings);
+    let absent: Vec<_> = group
+        .iter()
+        .filter(|trial| trial.phase == Phase::BestEffort)
+        .filter(|trial| !last.iter().any(|other| other.profile.method == trial.profile.method))
+        .copied()
+        .collect();
+    if !absent.is_empty() {
+        findings.push(finding(
+            format!("too slow for a load at which costs can be compared: {}.", methods(&absent)),
+            numbers(&absent),
+        ));
     }
     let mut costs: Vec<_> = last
         .iter()
@@ -156,10 +196,10 @@ fn common_load(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>)
     let who =
         if compared.len() == last.len() && missed.is_empty() { "all".into() } else { methods(&compared) };
     let text = if most - least < (most * NOTABLE).max(doubt) {
-        format!("{scene}: at {}, held by {who}, no method is notably cheaper than another.", rate(pps))
+        format!("at {}, held by {who}, no method is notably cheaper than another.", rate(pps))
     } else {
         format!(
-            "{scene}: at {}, held by {who}, {} costs least per packet ({}) and {} most ({}).",
+            "at {}, held by {who}, {} costs least per packet ({}) and {} most ({}).",
             rate(pps),
             cheapest.profile.method,
             cost(cheapest),
@@ -167,7 +207,7 @@ fn common_load(scene: &str, group: &[&TrialResult], findings: &mut Vec<Finding>)
             cost(dearest)
         )
     };
-    findings.push(Finding { text, trials: numbers(&compared) });
+    findings.push(finding(text, numbers(&compared)));
 }
 
 /// The CPU time per packet of a trial in words, with what its clocks leave open.
@@ -197,6 +237,7 @@ fn dependence(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     }
     for ((placement, reason), trials) in reasons {
         findings.push(Finding {
+            scene: None,
             text: format!("Placement {placement}: loss figures are not those of a wire: {reason}."),
             trials,
         });
@@ -212,6 +253,7 @@ fn account(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     if open.is_empty() {
         let sent: u64 = trials.iter().map(|trial| trial.sent).sum();
         findings.push(Finding {
+            scene: None,
             text: format!(
                 "Every packet is accounted for: of {sent} sent in {} trial{}, unexplained is 0 in each.",
                 trials.len(),
@@ -222,6 +264,7 @@ fn account(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     }
     for trial in open {
         findings.push(Finding {
+            scene: None,
             text: format!(
                 "Trial {} ({}): {} packets are not explained by any counter.",
                 trial.number, trial.profile.method, trial.unexplained
@@ -234,8 +277,7 @@ fn account(trials: &[TrialResult], findings: &mut Vec<Finding>) {
         .filter(|t| t.foreign + t.duplicates + t.corrupt + t.truncated + t.reordered > 0)
         .collect();
     for trial in odd {
-        findings.push(Finding {
-            text: format!(
+        findings.push(Finding { scene: None, text: format!(
                 "Trial {} ({}): {} foreign, {} duplicate, {} reordered, {} cut short and {} damaged frames arrived.",
                 trial.number,
                 trial.profile.method,
@@ -259,23 +301,41 @@ fn trust(trials: &[TrialResult], findings: &mut Vec<Finding>) {
         }
     }
     for ((method, reason), trials) in reasons {
-        findings.push(Finding { text: format!("Taken on trust from {method}: {reason}."), trials });
+        findings.push(Finding {
+            scene: None,
+            text: format!("Taken on trust from {method}: {reason}."),
+            trials,
+        });
     }
 }
 
 fn noise(trials: &[TrialResult], findings: &mut Vec<Finding>) {
-    let noisy: Vec<_> = trials.iter().filter(|trial| !trial.noise.is_empty()).collect();
-    let mut reasons: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
-    for trial in &noisy {
+    let mut reasons: BTreeMap<&str, Vec<&TrialResult>> = BTreeMap::new();
+    for trial in trials {
         for reason in &trial.noise {
-            reasons.entry(reason).or_default().push(trial.number);
+            reasons.entry(reason).or_default().push(trial);
         }
     }
-    for (reason, trials) in reasons {
-        let list: Vec<_> = trials.iter().map(u32::to_string).collect();
-        findings
-            .push(Finding { text: format!("Take trial {} with care: {reason}.", list.join(", ")), trials });
+    for (reason, noisy) in reasons {
+        let who = if noisy.len() == trials.len() {
+            "all trials".into()
+        } else {
+            let mut names: Vec<&str> = Vec::new();
+            for trial in &noisy {
+                if !names.contains(&trial.profile.method.as_str()) {
+                    names.push(&trial.profile.method);
+                }
+            }
+            let trials = if noisy.len() == 1 { "1 trial".into() } else { format!("{} trials", noisy.len()) };
+            format!("{trials} of {}", names.join(", "))
+        };
+        findings.push(finding(format!("Take {who} with care: {reason}."), numbers(&noisy)));
     }
+}
+
+/// A finding that is about no one frame size and placement, yet.
+fn finding(text: String, trials: Vec<u32>) -> Finding {
+    Finding { scene: None, text, trials }
 }
 
 fn numbers(trials: &[&TrialResult]) -> Vec<u32> {

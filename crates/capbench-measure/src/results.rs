@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::error::{MeasureError, Result};
 use crate::findings::Finding;
 use crate::ledger::Place;
-use crate::trial::TrialResult;
+use crate::trial::{SizeLabel, TrialResult};
 
 /// Version of the layout of `results.json`; raised when a reader of older files would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -32,8 +32,24 @@ pub struct Results {
     pub statements: Vec<String>,
     /// The trials, in the order in which they ran.
     pub trials: Vec<TrialResult>,
+    /// What was asked for and could not be measured.
+    #[serde(default)]
+    pub not_measured: Vec<NotMeasured>,
     /// What follows from them.
     pub findings: Vec<Finding>,
+}
+
+/// A set-up that could not be measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotMeasured {
+    /// The method.
+    pub method: String,
+    /// The placement; absent where it concerns them all.
+    pub placement: Option<String>,
+    /// The frame size; absent where it concerns them all.
+    pub frame_size: Option<SizeLabel>,
+    /// Why, in a line.
+    pub reason: String,
 }
 
 /// A run's directory.

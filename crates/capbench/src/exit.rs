@@ -18,6 +18,8 @@ pub enum Exit {
     Inconclusive,
     /// 128 + signal: stopped by the user; what was measured by then is saved.
     Stopped(u8),
+    /// Something that was asked for by name could not be measured, with the code of the first failure; the rest was.
+    Partly(u8),
 }
 
 /// A mistake in the command line that only the host could show. Exit code 2.
@@ -43,6 +45,11 @@ impl Failure {
     /// The failure of a part of a command.
     pub fn of(error: &MeasureError) -> Self {
         Self { text: format!("nothing could be measured: {error}"), code: of_measure(error) }
+    }
+
+    /// The code that the failure of the whole would end the process with.
+    pub fn code(&self) -> u8 {
+        self.code
     }
 }
 
@@ -71,7 +78,8 @@ const READER_LEFT: u8 = 128 + 13;
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const INCONCLUSIVE: u8 = 4;
-const UNSUPPORTED: u8 = 5;
+/// Nothing of it runs here.
+pub const UNSUPPORTED: u8 = 5;
 const PRIVILEGE: u8 = 6;
 
 /// Prints the error, if there is one, and says with which code the process ends.
@@ -80,6 +88,7 @@ pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Inconclusive) => ExitCode::from(INCONCLUSIVE),
         Ok(Exit::Stopped(signal)) => ExitCode::from(128 + signal),
+        Ok(Exit::Partly(code)) => ExitCode::from(code),
         Err(error) if reader_left(&error) => ExitCode::from(READER_LEFT),
         Err(error) => {
             eprintln!("capbench: {}", one_line(&error));

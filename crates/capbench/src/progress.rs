@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use capbench_capture::MethodSpec;
 use capbench_measure::MeasureError;
 use capbench_measure::bench::Observer;
-use capbench_measure::results::{Results, RunDirectory};
-use capbench_measure::trial::TrialResult;
+use capbench_measure::laboratory::Setup;
+use capbench_measure::results::{NotMeasured, Results, RunDirectory};
+use capbench_measure::trial::{Load, TrialResult};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::exit::Failure;
@@ -17,8 +19,8 @@ pub struct Recorder<'r> {
     pub directory: &'r RunDirectory,
     /// Results so far.
     pub results: Results,
-    /// Why set-ups could not be measured.
-    pub failures: Vec<Failure>,
+    /// Why set-ups could not be measured, and of which method.
+    pub failures: Vec<(MethodSpec, Failure)>,
     bar: ProgressBar,
     stop: Stop,
 }
@@ -55,10 +57,17 @@ impl Observer for Recorder<'_> {
         self.directory.save(&self.results)
     }
 
-    fn skips(&mut self, what: &str, why: &MeasureError) {
-        self.failures.push(Failure::of(why));
-        self.results.statements.push(format!("not measured: {what}: {why}"));
-        self.bar.suspend(|| eprintln!("capbench: not measured: {what}: {why}"));
+    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
+        self.failures.push((setup.method.clone(), Failure::of(why)));
+        let (size, place) = (&setup.label, setup.placement);
+        self.results.not_measured.push(NotMeasured {
+            method: setup.method.to_string(),
+            placement: Some(place.to_string()),
+            frame_size: Some(size.clone()),
+            reason: format!("at {load}: {why}"),
+        });
+        let method = &setup.method;
+        self.bar.suspend(|| eprintln!("capbench: not measured: {method}, {size} B, {place}, {load}: {why}"));
         self.bar.inc(1);
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use capbench_measure::findings::Finding;
+use capbench_measure::results::NotMeasured;
 use capbench_measure::trial::{Phase, SizeLabel, TrialResult, Verdict};
 
 use crate::table::Table;
@@ -12,7 +13,7 @@ use crate::table::Table;
 const COLUMNS: usize = 80;
 
 /// Of these, what a method's name may take beside the columns of numbers.
-const LABEL: usize = 17;
+const LABEL: usize = 13;
 
 /// The tables of all trials.
 pub fn tables(trials: &[TrialResult]) -> String {
@@ -38,12 +39,12 @@ fn scene(text: &mut String, placement: &str, size: &SizeLabel, group: &[&TrialRe
     let Some(first) = group.first() else { return };
     let cpus = first.profile.cpus;
     let kernel = cpus.kernel.map_or("?".to_string(), |cpu| cpu.to_string());
-    let _ = writeln!(
-        text,
+    let title = format!(
         "{size}-byte frames, placement {placement}: CPU {} generates, {kernel} receives in the kernel, {} runs the \
          application",
         cpus.generator, cpus.application
     );
+    wrapped(text, "", "  ", &title);
     let common = group
         .iter()
         .filter(|trial| trial.phase == Phase::CommonLoad)
@@ -99,9 +100,15 @@ fn row(trial: &TrialResult, cost: Option<&TrialResult>) -> Vec<String> {
         lost(trial),
         place,
         cost.map_or("-".into(), application),
-        number(cost.and_then(|trial| trial.cpu.total_ns_per_packet), 0),
+        cost.map_or("-".into(), total),
         number(cost.and_then(|trial| trial.cpu.busy_cores), 2),
     ]
+}
+
+/// Application and kernel time per packet; marked where the clocks tick too coarsely to know it to a tenth.
+fn total(trial: &TrialResult) -> String {
+    let Some(ns) = trial.cpu.total_ns_per_packet else { return "-".into() };
+    if trial.cpu_uncertainty_ns() > ns / 10.0 { format!("~{ns:.0}") } else { format!("{ns:.0}") }
 }
 
 /// Application time per packet; a range where only its sum with the kernel's is certain.
@@ -150,10 +157,18 @@ pub fn legend(trials: &[TrialResult]) -> String {
     let verify = trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
     let Some(least) = verify.clone().min_by(f64::total_cmp) else { return String::new() };
     let most = verify.fold(0.0, f64::max);
-    format!(
+    let mut text = format!(
         "app ns: application time per packet, with verifying every frame ({least:.0} to {most:.0} ns)\n\
-         cpu ns: application and kernel receive work together; cores: busy on the host\n\n"
-    )
+         cpu ns: application and kernel receive work together, ~ where clocks tick coarsely\n\
+         cores: busy on the host\n"
+    );
+    if trials.iter().any(|trial| trial.cpu.verify_ns_per_packet == 0.0) {
+        text.push_str(
+            "cmd: programs do work of their own and verify nothing; their files are verified afterwards\n",
+        );
+    }
+    text.push('\n');
+    text
 }
 
 /// What did the work behind each method's name, as it was found out.
@@ -176,12 +191,38 @@ pub fn engines(trials: &[TrialResult]) -> String {
     text
 }
 
-/// The findings as wrapped lines.
+/// The findings as wrapped lines, under what they are about.
 pub fn findings(findings: &[Finding]) -> String {
     let mut text = String::from("Findings\n");
+    let mut scene: Option<&str> = None;
     for finding in findings {
+        let about = finding.scene.as_deref();
+        if about != scene {
+            wrapped(&mut text, "  ", "  ", about.unwrap_or("All trials"));
+            scene = about;
+        }
         wrapped(&mut text, "  - ", "    ", &finding.text);
     }
+    text
+}
+
+/// What was asked for and could not be measured, with the reasons.
+pub fn not_measured(list: &[NotMeasured]) -> String {
+    if list.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("Not measured\n");
+    for missing in list {
+        let mut what = missing.method.clone();
+        if let Some(size) = &missing.frame_size {
+            let _ = write!(what, ", {size} B");
+        }
+        if let Some(placement) = &missing.placement {
+            let _ = write!(what, ", {placement}");
+        }
+        wrapped(&mut text, "  ", "    ", &format!("{what}: {}", missing.reason));
+    }
+    text.push('\n');
     text
 }
 
@@ -219,7 +260,7 @@ mod tests {
     #[test]
     fn findings_fit_80_columns() {
         let text = "word ".repeat(60);
-        let printed = findings(&[Finding { text: text.trim().into(), trials: vec![] }]);
+        let printed = findings(&[Finding { scene: None, text: text.trim().into(), trials: vec![] }]);
         assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
         assert_eq!(printed.matches("word").count(), 60);
     }

@@ -67,7 +67,7 @@ pub static METHOD: Method = Method {
             summary: "entries of the fill ring, a power of two [as many as there are buffers]",
         },
     ],
-    variants: &["af-xdp+generic"],
+    variants: &["af-xdp+generic", "af-xdp+busy-poll"],
     in_default: true,
     untested: Some("partly, zero-copy untested on hardware: no such driver was at hand"),
     capture_point,

@@ -229,9 +229,11 @@ impl Account<'_> {
         // Whatever the tick sampled, every frame was verified.
         let verified_ns = (received.arrivals.read as f64 * outcome.verify_ns) as u64;
         let own_ns = own.map_or(received.cpu_ns, |time| time.own_ns.max(verified_ns.min(time.charged_ns)));
+        // A method that counts in the kernel leaves nothing to do per packet: its thread reads a map now and then.
+        let per_packet = !(received.taken_on_trust.is_some() && outcome.verify_ns > 0.0);
         Ok(CpuAccount {
-            app_ns: Some(own_ns),
-            app_charged_ns: Some(received.cpu_ns),
+            app_ns: per_packet.then_some(own_ns),
+            app_charged_ns: per_packet.then_some(received.cpu_ns),
             total_ns,
             split_is_sampled: !own.is_some_and(|time| time.exact),
             kernel_ns: kernel.as_ref().map(|kernel| kernel.total_ns()),

@@ -12,14 +12,14 @@ use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::programs::Programs;
-use capbench_measure::results::{Results, RunDirectory, SCHEMA_VERSION};
+use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
 use capbench_measure::trial::{SizeLabel, Verdict};
 use capbench_measure::{MeasureError, findings, subject};
 use capbench_sys::host::CpuId;
 use capbench_traffic::{FrameSize, Mtu, Recogniser, Sizes, TrialId};
 
 use crate::cli::bench::BenchFlags;
-use crate::exit::{Exit, Unsupported, Usage, print};
+use crate::exit::{Exit, Failure, UNSUPPORTED, Unsupported, Usage, print};
 use crate::progress::Recorder;
 use crate::stop::Stop;
 use crate::summary;
@@ -41,7 +41,7 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     let environment = Environment::read()?;
     let mut laboratory =
         LiveLaboratory::new(path, environment.irq_accounting, stop.flag()).with_programs(programs);
-    let left_out = preflight(&mut plan, &mut laboratory)?;
+    let not_measured = preflight(&mut plan, &mut laboratory)?;
     let (directory, started) = directory(flags)?;
     let results = Results {
         schema_version: SCHEMA_VERSION,
@@ -49,8 +49,9 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
         started_unix_s: started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         complete: false,
         environment,
-        statements: statements(&plan, left_out),
+        statements: statements(&plan),
         trials: Vec::new(),
+        not_measured,
         findings: Vec::new(),
     };
     directory.save(&results)?;
@@ -59,15 +60,15 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     recorder.finish();
     let outcome = outcome?;
     let (mut results, failures) = (recorder.results, recorder.failures);
-    if let Some(failure) = failures.first().filter(|_| results.trials.is_empty() && !outcome.stopped) {
+    if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !outcome.stopped) {
         return Err(failure.clone().into());
     }
-    results.complete = !outcome.stopped && failures.is_empty();
+    results.complete = !outcome.stopped;
     results.statements.extend(laboratory.statements());
     results.findings = findings::find(&results.trials);
     directory.save(&results)?;
     print(&report(&results, &directory))?;
-    Ok(if outcome.stopped { Exit::Stopped(stop.signal()) } else { judge(&results) })
+    Ok(if outcome.stopped { Exit::Stopped(stop.signal()) } else { judge(&results, flags, &failures) })
 }
 
 /// The plan that the flags ask for, without a look at the host.
@@ -117,6 +118,7 @@ fn plan(flags: &BenchFlags, programs: &Programs) -> Result<BenchPlan> {
         placements: placements(flags)?,
         duration: flags.duration.unwrap_or(Duration::from_millis(if flags.quick { 400 } else { 800 })),
         rate: flags.rate,
+        left_out: Vec::new(),
     })
 }
 
@@ -175,14 +177,16 @@ fn describe(plan: &BenchPlan, flags: &BenchFlags) -> String {
         Some(rate) => format!("{} packets/s", summary::thousands(rate.get())),
         None => "maximum load, then one load that all methods can hold".into(),
     };
+    let mut methods = String::new();
+    let names: Vec<_> = plan.methods.iter().map(ToString::to_string).collect();
+    summary::wrapped(&mut methods, "methods     ", "            ", &names.join(", "));
     let path = match path(flags) {
         Path::Virtual { mtu, .. } => format!("a veth pair of its own, MTU {}", mtu.0),
         Path::Interfaces { transmit, receive, .. } => format!("{transmit} to {receive}"),
     };
     format!(
-        "methods     {}\nframe sizes {}\nplacements  {}\nload        {load}\nwork        {}\ntransmit    {}\n\
+        "{methods}frame sizes {}\nplacements  {}\nload        {load}\nwork        {}\ntransmit    {}\n\
          path        {path}\ntrials      {} of {:?}\ntime        about {:.0} s\n",
-        plan.methods.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         sizes.join(", "),
         placements.join(", "),
         flags.work,
@@ -195,12 +199,12 @@ fn describe(plan: &BenchPlan, flags: &BenchFlags) -> String {
 
 /// Prepares every set-up once without sending a frame. Methods and placements that cannot be had here are taken out of
 /// the plan with their reason; mistakes end the command before anything is saved.
-fn preflight(plan: &mut BenchPlan, laboratory: &mut LiveLaboratory) -> Result<Vec<String>> {
-    let mut left_out = Vec::new();
+fn preflight(plan: &mut BenchPlan, laboratory: &mut LiveLaboratory) -> Result<Vec<NotMeasured>> {
+    let mut not_measured = Vec::new();
     let mut placements = Vec::new();
     for &placement in &plan.placements {
-        let mut methods = Vec::new();
         let mut offered = true;
+        let mut left_out = Vec::new();
         for method in &plan.methods {
             let mut checks = plan
                 .sizes
@@ -208,31 +212,66 @@ fn preflight(plan: &mut BenchPlan, laboratory: &mut LiveLaboratory) -> Result<Ve
                 .map(|size| Setup { method: method.clone(), placement, ..size.clone() })
                 .map(|setup| laboratory.prepare(&setup).map(drop));
             match checks.find_map(capbench_measure::Result::err) {
-                None => methods.push(method.clone()),
+                None => {}
                 Some(MeasureError::Unsupported { what, reason }) if what == method.to_string() => {
-                    left_out.push(format!("not measured: {what}: {reason}"));
+                    left_out.push((method.clone(), reason));
                 }
                 Some(MeasureError::Unsupported { what, reason }) => {
-                    left_out.push(format!("not measured: placement {placement}: {what}: {reason}"));
+                    not_measured.push(NotMeasured {
+                        method: "every method".into(),
+                        placement: Some(placement.to_string()),
+                        frame_size: None,
+                        reason: format!("{what}: {reason}"),
+                    });
                     offered = false;
                     break;
                 }
                 Some(error) => return Err(error.into()),
             }
         }
-        if offered {
+        if !offered {
+            continue;
+        }
+        if left_out.len() < plan.methods.len() {
             placements.push(placement);
-            plan.methods = methods;
+        }
+        for (method, reason) in left_out {
+            not_measured.push(NotMeasured {
+                method: method.to_string(),
+                placement: Some(placement.to_string()),
+                frame_size: None,
+                reason,
+            });
+            plan.left_out.push((placement, method));
         }
     }
+    let not_measured = once_for_all_placements(not_measured, plan.placements.len());
     plan.placements = placements;
-    if plan.placements.is_empty() || plan.methods.is_empty() {
-        return Err(Unsupported(left_out.join("; ")).into());
+    if plan.placements.is_empty() {
+        let reasons: Vec<_> =
+            not_measured.iter().map(|missing| format!("{}: {}", missing.method, missing.reason)).collect();
+        return Err(Unsupported(reasons.join("; ")).into());
     }
-    for reason in &left_out {
-        eprintln!("capbench: {reason}");
+    for missing in &not_measured {
+        let placement =
+            missing.placement.as_ref().map_or(String::new(), |name| format!(", placement {name}"));
+        eprintln!("capbench: not measured: {}{placement}: {}", missing.method, missing.reason);
     }
-    Ok(left_out)
+    Ok(not_measured)
+}
+
+/// What is missing for one reason in every placement, said once.
+fn once_for_all_placements(list: Vec<NotMeasured>, placements: usize) -> Vec<NotMeasured> {
+    let mut merged: Vec<NotMeasured> = Vec::new();
+    for missing in &list {
+        let same = |other: &&NotMeasured| other.method == missing.method && other.reason == missing.reason;
+        let placement = missing.placement.clone().filter(|_| list.iter().filter(same).count() < placements);
+        let missing = NotMeasured { placement, ..missing.clone() };
+        if !merged.contains(&missing) {
+            merged.push(missing);
+        }
+    }
+    merged
 }
 
 fn directory(flags: &BenchFlags) -> Result<(RunDirectory, SystemTime)> {
@@ -246,19 +285,19 @@ fn directory(flags: &BenchFlags) -> Result<(RunDirectory, SystemTime)> {
     Ok((directory, now))
 }
 
-fn statements(plan: &BenchPlan, mut statements: Vec<String>) -> Vec<String> {
+fn statements(plan: &BenchPlan) -> Vec<String> {
     let quiet = plan.sizes.first().map_or(Duration::ZERO, |setup| setup.quiet);
-    statements.push(format!(
+    vec![format!(
         "trials send for {:?} and wait {quiet:?} for missing frames, where RFC 2544 asks for 60 s and 2 s",
         plan.duration
-    ));
-    statements
+    )]
 }
 
 fn report(results: &Results, directory: &RunDirectory) -> String {
     let mut text = summary::tables(&results.trials);
     text.push_str(&summary::legend(&results.trials));
     text.push_str(&summary::engines(&results.trials));
+    text.push_str(&summary::not_measured(&results.not_measured));
     text.push_str(&summary::findings(&results.findings));
     if !results.complete {
         text.push_str("\nNot complete: the trials above are those that were finished.\n");
@@ -267,8 +306,17 @@ fn report(results: &Results, directory: &RunDirectory) -> String {
     text
 }
 
-/// Inconclusive when no trial says anything about a method.
-fn judge(results: &Results) -> Exit {
+/// Partly done when a method that was named could not be measured; inconclusive when no trial says anything about a
+/// method. What is missing of a set of methods is no failure: it is listed.
+fn judge(results: &Results, flags: &BenchFlags, failures: &[(MethodSpec, Failure)]) -> Exit {
+    let is_named = |method: &str| flags.method.iter().any(|named| named == method);
+    let failed = failures.iter().find(|(method, _)| is_named(&method.to_string()));
+    if let Some((_, failure)) = failed {
+        return Exit::Partly(failure.code());
+    }
+    if results.not_measured.iter().any(|missing| is_named(&missing.method)) {
+        return Exit::Partly(UNSUPPORTED);
+    }
     let useful =
         results.trials.iter().any(|trial| matches!(trial.verdict, Verdict::Lossless | Verdict::Lossy));
     if useful { Exit::Done } else { Exit::Inconclusive }
