@@ -376,9 +376,9 @@ mod tests {
     #[test]
     fn loss_is_named_with_its_place_and_its_trial() {
         let found = find(&[trial(1, "recv", 1_000_000, 280_000, 720_000)]);
-        let expected = "64-byte frames, placement same: recv delivered 280000 packets/s of 1.000 million packets/s \
-                        offered; it lost 72 % in the ring or socket queue.";
+        let expected = "recv delivered 280000 packets/s of 1.000 million packets/s and lost 72 % in the ring or socket queue.";
         assert_eq!((found[0].text.as_str(), found[0].trials.as_slice()), (expected, &[1][..]));
+        assert_eq!(found[0].scene.as_deref(), Some("64-byte frames, placement same"));
         assert!(found[1].text.starts_with("Every packet is accounted for"));
     }
 

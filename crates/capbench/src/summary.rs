@@ -159,13 +159,11 @@ pub fn legend(trials: &[TrialResult]) -> String {
     let most = verify.fold(0.0, f64::max);
     let mut text = format!(
         "app ns: application time per packet, with verifying every frame ({least:.0} to {most:.0} ns)\n\
-         cpu ns: application and kernel receive work together, ~ where clocks tick coarsely\n\
+         cpu ns: application and kernel receive work together; ~ if known roughly only\n\
          cores: busy on the host\n"
     );
     if trials.iter().any(|trial| trial.cpu.verify_ns_per_packet == 0.0) {
-        text.push_str(
-            "cmd: programs do work of their own and verify nothing; their files are verified afterwards\n",
-        );
+        text.push_str("cmd: programs do their own work; files that they write are verified afterwards\n");
     }
     text.push('\n');
     text
