@@ -68,6 +68,30 @@ pub trait Capture {
 pub trait Batch {
     /// The frames, in the order in which the method gives them.
     fn frames(&self) -> impl Iterator<Item = Frame<'_>>;
+
+    /// What the method says of frames that it lost before these.
+    #[inline]
+    fn loss_mark(&self) -> LossMark {
+        LossMark::Unknown
+    }
+
+    /// The receive queue of the interface through which all of them came, where the method knows.
+    #[inline]
+    fn queue(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// How a method tells where in the stream of frames it lost some. A mark says that frames were lost since the counters
+/// were last read, all of them before the place that bears it: [`Capture::counters`] takes it off what comes later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossMark {
+    /// It does not tell.
+    Unknown,
+    /// It marks a batch as a whole, and loses nothing within one.
+    Batch(bool),
+    /// It marks each frame: see [`Frame::is_losing`].
+    Frames,
 }
 
 /// What a capture turned out to be.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use capbench_sys::packet::{Frame, FrameBatch, FrameGeometry, FrameRing, FrameVersion, PacketSocket};
 
 use super::socket_setup::{Context, Polling, bind, unbound};
-use crate::capture::{Batch, Running};
+use crate::capture::{Batch, LossMark, Running};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
 use crate::options::{ByteCount, CaptureOptions, Interface};
@@ -98,6 +98,11 @@ impl Batch for Slots<'_> {
     #[inline]
     fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         self.0.frames()
+    }
+
+    #[inline]
+    fn loss_mark(&self) -> LossMark {
+        LossMark::Frames
     }
 }
 

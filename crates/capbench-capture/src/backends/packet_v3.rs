@@ -5,7 +5,7 @@ use std::time::Duration;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing, Frame, PacketSocket, Version};
 
 use super::socket_setup::{Context, Polling, SOCKET_SETTINGS, bind, probe, unbound};
-use crate::capture::{Batch, Capture, Running};
+use crate::capture::{Batch, Capture, LossMark, Running};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
 use crate::methods::{CapturePoint, Method};
@@ -134,6 +134,11 @@ impl Batch for Block {
     #[inline]
     fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         Self::frames(self)
+    }
+
+    #[inline]
+    fn loss_mark(&self) -> LossMark {
+        LossMark::Batch(self.is_losing())
     }
 }
 

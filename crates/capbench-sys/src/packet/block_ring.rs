@@ -119,8 +119,9 @@ impl Block {
         self.header().sequence
     }
 
-    /// Whether frames were lost between the previous block and the first frame of this one (`TP_STATUS_LOSING`). The
-    /// kernel clears the mark once the statistics have been read.
+    /// Whether the ring has lost frames since its counters were read, all of them before the first frame of this block
+    /// (`TP_STATUS_LOSING`, set by `prb_close_block` of net/packet/af_packet.c). A full ring loses frames only while no
+    /// block is open, so never within a block.
     pub fn is_losing(&self) -> bool {
         self.status & libc::TP_STATUS_LOSING != 0
     }
@@ -273,6 +274,22 @@ mod tests {
         drop(first);
         assert_eq!(kernel.fill(&[&[3; 60]]), Some(1));
         assert_eq!(ring.take().unwrap().frames().next().unwrap().data[0], 3);
+    }
+
+    #[test]
+    fn blocks_closed_after_a_loss_are_marked_until_the_counters_are_read() {
+        let (mut kernel, mut ring) = ring(2);
+        kernel.fill(&[&[0; 60]]);
+        kernel.fill(&[&[1; 60]]);
+        assert_eq!(kernel.fill(&[&[2; 60], &[3; 60]]), None);
+        let losing = |ring: &mut super::BlockRing| ring.take().map(|block| block.is_losing());
+        assert_eq!((losing(&mut ring), losing(&mut ring)), (Some(false), Some(false)), "closed before it");
+        kernel.fill(&[&[4; 60]]);
+        kernel.fill(&[&[5; 60]]);
+        assert_eq!((losing(&mut ring), losing(&mut ring)), (Some(true), Some(true)), "not read in between");
+        assert_eq!(kernel.take_drops(), 2);
+        kernel.fill(&[&[6; 60]]);
+        assert_eq!((losing(&mut ring), kernel.take_drops()), (Some(false), 0));
     }
 
     #[test]

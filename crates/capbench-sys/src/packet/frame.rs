@@ -19,6 +19,15 @@ pub struct Frame<'a> {
     pub status: u32,
 }
 
+impl Frame<'_> {
+    /// Whether the ring has lost frames since its counters were read, all of them before this one
+    /// (`TP_STATUS_LOSING`). Set by `tpacket_rcv` of net/packet/af_packet.c in V1 and V2 rings only; V3 marks blocks.
+    #[inline]
+    pub fn is_losing(&self) -> bool {
+        self.status & libc::TP_STATUS_LOSING != 0
+    }
+}
+
 /// An IEEE 802.1Q tag kept as metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VlanTag {

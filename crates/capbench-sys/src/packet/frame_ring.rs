@@ -190,6 +190,23 @@ mod tests {
     use super::super::stand_in::FrameKernel;
 
     #[test]
+    fn frames_placed_after_a_loss_are_marked_until_the_counters_are_read() {
+        for version in [FrameVersion::V1, FrameVersion::V2] {
+            let geometry = FrameGeometry::new(2048, 2, 4096).unwrap();
+            let (mut kernel, mut ring) = FrameKernel::with_ring(geometry, version).unwrap();
+            let mut marks = |kernel: &mut FrameKernel| {
+                while kernel.deliver(&[1; 60], 60, None) {}
+                let batch = ring.take(64).unwrap();
+                batch.frames().map(|frame| frame.is_losing()).collect::<Vec<_>>()
+            };
+            assert_eq!(marks(&mut kernel), [false, false], "they were there before the loss");
+            assert_eq!(marks(&mut kernel), [true, true], "not read in between");
+            assert_eq!(kernel.take_drops(), 2);
+            assert_eq!(marks(&mut kernel), [false, false]);
+        }
+    }
+
+    #[test]
     fn frames_come_in_order_over_the_wrap_and_slots_go_back() {
         for version in [FrameVersion::V1, FrameVersion::V2] {
             let geometry = FrameGeometry::new(256, 16, 4096).unwrap();

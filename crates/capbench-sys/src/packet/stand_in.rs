@@ -72,6 +72,7 @@ pub struct FrameKernel {
     geometry: FrameGeometry,
     version: FrameVersion,
     next: u32,
+    drops: u64,
 }
 
 impl FrameKernel {
@@ -82,18 +83,26 @@ impl FrameKernel {
     pub fn with_ring(geometry: FrameGeometry, version: FrameVersion) -> Result<(Self, FrameRing)> {
         let (region, view) = Region::pair(geometry.bytes())?;
         let ring = FrameRing::new(view, geometry, version)?;
-        Ok((Self { region, geometry, version, next: 0 }, ring))
+        Ok((Self { region, geometry, version, next: 0, drops: 0 }, ring))
     }
 
-    /// Places a frame; `false` when the ring is full, where the kernel would count a drop.
+    /// Places a frame; `false` when the ring is full, and the frame counts as lost.
     pub fn deliver(&mut self, data: &[u8], wire_length: u32, vlan_tci: Option<u16>) -> bool {
         let mac = align(self.version.header_length()) + 14 + 2;
         let mac = mac as u16;
-        let Some(slot) = self.place(mac, data.len() as u32, wire_length, vlan_tci) else { return false };
+        let Some(slot) = self.place(mac, data.len() as u32, wire_length, vlan_tci) else {
+            self.drops += 1;
+            return false;
+        };
         let room = self.geometry.frame_size() as usize - usize::from(mac);
         self.region.copy(slot + usize::from(mac), &data[..data.len().min(room)]);
         self.finish(slot, vlan_tci);
         true
+    }
+
+    /// Frames lost since the last call; frames placed from here on are not marked as losing.
+    pub fn take_drops(&mut self) -> u64 {
+        std::mem::take(&mut self.drops)
     }
 
     /// Places a header with arbitrary offset and length.
@@ -148,7 +157,7 @@ impl FrameKernel {
         } else {
             0
         };
-        self.region.hand_over(self.region.word(slot, Some(self.version)), vlan);
+        self.region.hand_over(self.region.word(slot, Some(self.version)), vlan | losing(self.drops));
         self.next = (self.next + 1) % self.geometry.frames();
     }
 }
@@ -159,6 +168,7 @@ pub struct BlockKernel {
     geometry: BlockGeometry,
     next: u32,
     sequence: u64,
+    drops: u64,
 }
 
 /// Where the first frame of a block starts: behind the block's descriptor (`BLK_PLUS_PRIV`).
@@ -176,13 +186,16 @@ impl BlockKernel {
     pub fn with_ring(geometry: BlockGeometry) -> Result<(Self, BlockRing)> {
         let (region, view) = Region::pair(geometry.bytes())?;
         let ring = BlockRing::new(view, geometry)?;
-        Ok((Self { region, geometry, next: 0, sequence: 0 }, ring))
+        Ok((Self { region, geometry, next: 0, sequence: 0, drops: 0 }, ring))
     }
 
     /// Fills the next block with as many of `frames` as fit and hands it over; returns how many, or `None` when the
-    /// block is not free, where the kernel would freeze the ring.
+    /// block is not free, where the kernel would freeze the ring: all of them are lost then.
     pub fn fill(&mut self, frames: &[&[u8]]) -> Option<usize> {
-        let block = self.free_block()?;
+        let Some(block) = self.free_block() else {
+            self.drops += frames.len() as u64;
+            return None;
+        };
         let mut offset = FIRST;
         let mut count = 0;
         for data in frames {
@@ -198,6 +211,11 @@ impl BlockKernel {
         }
         self.close(block, count as u32, FIRST as u32, offset as u32);
         Some(count)
+    }
+
+    /// Frames lost since the last call; blocks closed from here on are not marked as losing.
+    pub fn take_drops(&mut self) -> u64 {
+        std::mem::take(&mut self.drops)
     }
 
     /// Gives the block filled by the last [`BlockKernel::fill`] to the reader once more, unchanged: a microbenchmark's
@@ -257,7 +275,12 @@ impl BlockKernel {
                 ts_last_pkt: stamp(),
             },
         );
-        self.region.hand_over(self.region.word(block + STATUS, None), 0);
+        self.region.hand_over(self.region.word(block + STATUS, None), losing(self.drops));
         self.next = (self.next + 1) % self.geometry.blocks();
     }
+}
+
+/// The flag by which the kernel says, until its counters are read, that frames were lost.
+fn losing(drops: u64) -> u32 {
+    if drops > 0 { libc::TP_STATUS_LOSING } else { 0 }
 }
