@@ -41,7 +41,7 @@ pub use head_mask::KnownOctets;
 pub use imix::Imix;
 pub use layout::{Flow, Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
 pub use pacer::{Limits, SendJob};
-pub use plan::FramePlan;
+pub use plan::{FlowOrder, FramePlan};
 pub use rates::{BitRate, L1, L2, Pps, line_rate};
 pub use recognise::{Recogniser, Seen, TagMetadata};
 pub use report::{Lateness, LatenessSummary, SendReport};

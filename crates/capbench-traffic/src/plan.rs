@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::frame::FrameWriter;
-use crate::layout::{Flow, FrameLayout};
+use crate::layout::{Flow, Flows, FrameLayout};
 use crate::sizes::{SizeSequence, Sizes};
 use crate::units::{FrameSize, Mtu};
 
@@ -62,15 +62,95 @@ impl FramePlan {
     /// Size and flow of frame `number`, counted from 0.
     pub fn frame(&self, number: u64) -> (FrameSize, Flow) {
         let sizes = self.sequence.sizes();
-        let (period, flows) = (sizes.len() as u64, u64::from(self.layout.flows.get()));
-        let skipped = if period > 1 { number / period } else { 0 };
-        let flow = (number % flows + skipped % flows) % flows;
-        (sizes[(number % period) as usize], Flow(flow as u16))
+        (sizes[(number % sizes.len() as u64) as usize], self.flow_order().flow(number))
+    }
+
+    /// Which flow each frame belongs to.
+    pub fn flow_order(&self) -> FlowOrder {
+        FlowOrder { period: self.sequence.sizes().len() as u64, flows: self.layout.flows }
     }
 
     /// Sizes and flows from frame 0 on, without end, as [`Self::frame`] gives them but without divisions.
     pub fn frames(&self) -> PlannedFrames<'_> {
         PlannedFrames { sizes: self.sequence.sizes(), flows: self.layout.flows.get() as u16, at: 0, flow: 0 }
+    }
+}
+
+/// Which flow the frames of a plan belong to, told by their number alone: a receiver knows it of frames, too, that it
+/// never saw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowOrder {
+    period: u64,
+    flows: Flows,
+}
+
+impl Default for FlowOrder {
+    /// One flow.
+    fn default() -> Self {
+        Self { period: 1, flows: Flows::ONE }
+    }
+}
+
+impl FlowOrder {
+    /// How many flows the plan has. Some may get no frame, where the period of sizes and they have it so.
+    pub fn flows(&self) -> u32 {
+        self.flows.get()
+    }
+
+    /// The flow of frame `number`, counted from 0.
+    pub fn flow(&self, number: u64) -> Flow {
+        let flows = u64::from(self.flows.get());
+        let skipped = if self.period > 1 { number / self.period } else { 0 };
+        Flow(((number % flows + skipped % flows) % flows) as u16)
+    }
+
+    /// How many of the frames 0 to `frames` (exclusive) belong to each flow.
+    pub fn frames_of_flows(&self, frames: u64) -> Vec<u64> {
+        let flows = u64::from(self.flows.get());
+        let mut rounds = Rounds { full: 0, steps: vec![0; flows as usize + 1] };
+        if self.period == 1 {
+            rounds.add(0, frames, 1);
+            return rounds.sum();
+        }
+        // A period takes flows one after the other, and the next begins one further on: after as many periods as there
+        // are flows it begins where the first one did.
+        let (periods, rest) = (frames / self.period, frames % self.period);
+        let begin = |nth: u64| (nth % flows) * ((self.period + 1) % flows) % flows;
+        for nth in 0..flows.min(periods) {
+            rounds.add(begin(nth), self.period, (periods - nth).div_ceil(flows));
+        }
+        rounds.add(begin(periods), rest, 1);
+        rounds.sum()
+    }
+}
+
+/// Counts frames of flows by the ranges of flows that get one more.
+struct Rounds {
+    /// What every flow has.
+    full: u64,
+    /// Where a count rises above that of the flow before; modulo 2^64, so that it can fall, too.
+    steps: Vec<u64>,
+}
+
+impl Rounds {
+    /// Counts `frames` frames, one in each flow from `first` on and round again; all that so many times.
+    fn add(&mut self, first: u64, frames: u64, times: u64) {
+        let flows = self.steps.len() as u64 - 1;
+        self.full += times * (frames / flows);
+        let end = first + frames % flows;
+        for (from, to) in [(first, end.min(flows)), (0, end.saturating_sub(flows))] {
+            self.steps[from as usize] = self.steps[from as usize].wrapping_add(times);
+            self.steps[to as usize] = self.steps[to as usize].wrapping_sub(times);
+        }
+    }
+
+    fn sum(self) -> Vec<u64> {
+        let flows = self.steps.len() - 1;
+        let add = |count: &mut u64, step: &u64| {
+            *count = count.wrapping_add(*step);
+            Some(*count)
+        };
+        self.steps[..flows].iter().scan(self.full, add).collect()
     }
 }
 
@@ -130,6 +210,18 @@ mod tests {
         assert!(plan(1, "64,1519").is_err());
         assert!(plan(1, "63").unwrap_err().to_string().contains("frame size 63 is not allowed"));
         assert!(plan(1, "imix").is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn frames_of_flows_are_counted_without_counting(flows in 1..40_u32, list in 0..3_usize, frames in 0..3000_u64) {
+            let plan = plan(flows, ["64", "64,128,256", "imix"][list]).unwrap();
+            let mut counts = vec![0; flows as usize];
+            for number in 0..frames {
+                counts[plan.flow_order().flow(number).number() as usize] += 1;
+            }
+            prop_assert_eq!(plan.flow_order().frames_of_flows(frames), counts);
+        }
     }
 
     #[test]
