@@ -26,21 +26,32 @@ pub trait Capture {
     /// When the interface goes down or away, or the kernel refuses a call.
     fn next_batch(&mut self, timeout: Duration) -> Result<Option<Self::Batch<'_>>>;
 
-    /// Calls `each` with the next frames, waiting for them at most about `timeout`; whether there were any. At least
-    /// once in a while it comes back although frames keep coming.
+    /// Gives the next frames to `taker`, waiting for them at most about `timeout`; whether there were any. At least once
+    /// in a while it comes back although frames keep coming.
     ///
     /// This is how loops that are measured take frames: a method whose library calls back for each frame, as libpcap's
-    /// does, has its frames only while the callback runs, and would have to copy them into a batch.
+    /// does, has its frames only while the callback runs, and would have to copy them into a batch. Such a method
+    /// overrides it.
     ///
     /// # Errors
     /// As for [`Capture::next_batch`].
     #[inline]
-    fn for_each(&mut self, timeout: Duration, mut each: impl FnMut(&Frame<'_>)) -> Result<bool> {
+    fn take_with(&mut self, timeout: Duration, taker: &mut impl Taker) -> Result<bool> {
         let Some(batch) = self.next_batch(timeout)? else { return Ok(false) };
+        taker.begin(batch.loss_mark(), batch.queue());
         for frame in batch.frames() {
-            each(&frame);
+            taker.take(&frame);
         }
         Ok(true)
+    }
+
+    /// Calls `each` with the next frames: [`Capture::take_with`] for those who want nothing but frames.
+    ///
+    /// # Errors
+    /// As for [`Capture::next_batch`].
+    #[inline]
+    fn for_each(&mut self, timeout: Duration, each: impl FnMut(&Frame<'_>)) -> Result<bool> {
+        self.take_with(timeout, &mut Each(each))
     }
 
     /// Counters since the capture was opened.
@@ -79,6 +90,27 @@ pub trait Batch {
     #[inline]
     fn queue(&self) -> Option<u32> {
         None
+    }
+}
+
+/// Whoever takes frames.
+pub trait Taker {
+    /// The frames from here on are those of another batch: see [`Batch::loss_mark`] and [`Batch::queue`]. Methods without
+    /// batches never call it.
+    #[inline]
+    fn begin(&mut self, _mark: LossMark, _queue: Option<u32>) {}
+
+    /// A frame.
+    fn take(&mut self, frame: &Frame<'_>);
+}
+
+/// A closure that takes frames.
+struct Each<F>(F);
+
+impl<F: FnMut(&Frame<'_>)> Taker for Each<F> {
+    #[inline]
+    fn take(&mut self, frame: &Frame<'_>) {
+        (self.0)(frame);
     }
 }
 

@@ -348,7 +348,7 @@ fn root_all_queues_are_one_source_and_each_keeps_its_order() {
                         let queue = usize::from(frame.data[5] - 10);
                         // In generic mode it is the stack that says, and a veth has not told it.
                         let told = if is_native { queue as u32 } else { 0 };
-                        assert_eq!(batch.queue(), told, "{method}");
+                        assert_eq!(batch.queue(), Some(told), "{method}");
                         assert_eq!(number(frame.data), next[queue], "{method} queue {queue}");
                         next[queue] += 1;
                         count += 1;

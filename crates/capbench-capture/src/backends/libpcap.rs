@@ -14,7 +14,7 @@ use capbench_sys::packet::{Frame, Readiness};
 use capbench_sys::pcap::{self, Pcap, PcapLibrary, Settings};
 
 use super::socket_setup::{Context, probe};
-use crate::capture::{Batch, Capture, Running};
+use crate::capture::{Batch, Capture, Running, Taker};
 use crate::counters::Counters;
 use crate::error::{CaptureError, Result};
 use crate::methods::{Argument, CapturePoint, Method, SettingInfo};
@@ -257,7 +257,8 @@ impl Capture for Libpcap {
     }
 
     #[inline]
-    fn for_each(&mut self, timeout: Duration, mut each: impl FnMut(&Frame<'_>)) -> Result<bool> {
+    fn take_with(&mut self, timeout: Duration, taker: &mut impl Taker) -> Result<bool> {
+        let mut each = |frame: &Frame<'_>| taker.take(frame);
         match self.call {
             Call::Next => self.await_some(timeout, |pcap| one_by_one(pcap, Pcap::read_next, &mut each)),
             Call::NextEx => self.await_some(timeout, |pcap| one_by_one(pcap, Pcap::read_next_ex, &mut each)),

@@ -211,11 +211,6 @@ pub struct Received<'a> {
 }
 
 impl Received<'_> {
-    /// The receive queue that they came through.
-    pub fn queue(&self) -> u32 {
-        self.queue
-    }
-
     /// Keeps frame `index` beyond the batch; it may go to another thread. `None` when there is no such frame.
     pub fn keep(&self, index: usize) -> Option<OwnedFrame> {
         self.frames.keep(index)
@@ -234,6 +229,11 @@ impl Batch for Received<'_> {
             hash: None,
             status: 0,
         })
+    }
+
+    #[inline]
+    fn queue(&self) -> Option<u32> {
+        Some(self.queue)
     }
 }
 
