@@ -30,7 +30,8 @@ type Cost = (f64, f64);
 /// Frames in a block, and the cost of taking alone and of taking with verification.
 fn measure(plan: &FramePlan) -> Result<(usize, [Cost; 2]), Box<dyn std::error::Error>> {
     let (mut kernel, mut ring) = BlockKernel::with_ring(BlockGeometry::new(BLOCK, 4, 10)?)?;
-    let mut verifier = Verifier::new(Recogniser::new(TrialId(1), plan.layout(), None)?, 1, true);
+    let mut verifier =
+        Verifier::recording(Recogniser::new(TrialId(1), plan.layout(), None)?, plan.flow_order(), true);
     let mut sequence = 0;
     let mut times = [Vec::new(), Vec::new()];
     let mut frames = 0;
@@ -45,6 +46,7 @@ fn measure(plan: &FramePlan) -> Result<(usize, [Cost; 2]), Box<dyn std::error::E
             let octets: usize = Batch::frames(&block).map(|frame| frame.data.len()).sum();
             std::hint::black_box(octets);
         } else {
+            verifier.begin(block.loss_mark(), block.queue());
             for frame in Batch::frames(&block) {
                 verifier.note(&frame);
             }
@@ -65,7 +67,12 @@ fn make(plan: &FramePlan, sequence: &mut u64) -> Vec<Vec<u8>> {
     let (size, flow) = planned.next_frame();
     (0..BLOCK as usize / size.captured().max(64))
         .map(|_| {
-            let stamp = Stamp { trial: TrialId(1), stream: StreamId(0), sequence: *sequence, planned_ns: 0 };
+            let stamp = Stamp {
+                trial: TrialId(1),
+                stream: StreamId(0),
+                sequence: *sequence,
+                planned_ns: *sequence * 1000,
+            };
             *sequence += 1;
             let mut slot = vec![0; size.captured().max(128)];
             let octets = plan.writer().write(&mut slot, size, flow, stamp);

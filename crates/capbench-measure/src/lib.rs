@@ -7,7 +7,7 @@
 //! | [`subject`], [`programs`] | what is under test: a capture method, or another program |
 //! | [`receiver`], [`sequence`], [`work`] | the application of a trial: verifies every frame and does its work |
 //! | [`mod@mark`] | a trial's frames, for methods that count them in the kernel |
-//! | [`ledger`] | where each frame went |
+//! | [`ledger`], [`loss_shape`] | where each frame went, and when and how many at a time were lost |
 //! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
 //! | [`accounts`] | CPU time and kernel counters |
 //! | [`mod@bench`] | the plan of the main job |
@@ -26,6 +26,7 @@ pub mod laboratory;
 pub mod ledger;
 pub mod links;
 pub mod live;
+pub mod loss_shape;
 pub mod mark;
 pub mod placement;
 pub mod programs;

@@ -4,14 +4,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Capture, Counters, Frame, Tally, Visitor, WaitCounts};
+use capbench_capture::{Capture, Counters, Frame, LossMark, LossPlace, Taker, Tally, Visitor, WaitCounts};
 use capbench_sys::host::{clock, thread};
 use capbench_traffic::layout::VlanTag;
+use capbench_traffic::plan::FlowOrder;
 use capbench_traffic::recognise::{Recogniser, Seen, TagMetadata};
 
 use crate::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use crate::accounts::threads::ThreadTimes;
 use crate::error::Result;
+use crate::loss_shape::{LossRecord, Watch};
 use crate::sequence::{Arrival, SequenceTracker};
 use crate::trial::Arrivals;
 use crate::work::Work;
@@ -59,6 +61,8 @@ pub struct Received {
     pub running: String,
     /// Why its frames were not verified one by one; absent where they were.
     pub taken_on_trust: Option<String>,
+    /// Which of its frames came, and what the method said of the others; absent where frames were not looked at.
+    pub record: Option<LossRecord>,
     /// Whether a socket filter could drop frames.
     pub filtered: bool,
     /// What is to be known about the trial's numbers, for example what the method got less of than was asked for.
@@ -72,13 +76,43 @@ pub struct Verifier {
     vlan_metadata: bool,
     streams: Vec<SequenceTracker>,
     arrivals: Arrivals,
+    watch: Watch,
 }
 
 impl Verifier {
     /// A verifier for the frames that `recogniser` knows, in so many streams.
     pub fn new(recogniser: Recogniser, streams: u8, vlan_metadata: bool) -> Self {
         let streams = (0..streams).map(|_| SequenceTracker::default()).collect();
-        Self { recogniser, vlan_metadata, streams, arrivals: Arrivals::default() }
+        let watch = Watch::new(FlowOrder::default());
+        Self { recogniser, vlan_metadata, streams, arrivals: Arrivals::default(), watch }
+    }
+
+    /// A verifier for the frames of one stream that records which of them never come: see
+    /// [`Verifier::into_record`].
+    pub fn recording(recogniser: Recogniser, flows: FlowOrder, vlan_metadata: bool) -> Self {
+        Self {
+            streams: vec![SequenceTracker::recording(flows)],
+            watch: Watch::new(flows),
+            ..Self::new(recogniser, 0, vlan_metadata)
+        }
+    }
+
+    /// Notes that the frames from here on are those of another batch.
+    #[inline]
+    pub fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
+        let next = self.streams.first().map_or(0, SequenceTracker::next);
+        self.watch.begin(mark, queue, &self.arrivals, next);
+    }
+
+    /// Whether the method's counters are to be read now, because it marks frames or blocks until that is done.
+    #[inline]
+    pub fn wants_counters(&self) -> bool {
+        self.watch.wants_counters(self.arrivals.read)
+    }
+
+    /// Notes what the method's counters say.
+    pub fn note_counters(&mut self, counters: &Counters) {
+        self.watch.counted(counters.lost_at(LossPlace::Ring), self.arrivals.read);
     }
 
     /// Notes a frame.
@@ -92,8 +126,14 @@ impl Verifier {
         self.arrivals.read += 1;
         match self.recogniser.look(frame.data, frame.wire_length, tag) {
             Seen::Ours(stamp) => match self.streams.get_mut(usize::from(stamp.stream.0)) {
-                Some(stream) => match stream.note(stamp.sequence) {
+                Some(stream) => match stream.note(stamp.sequence, stamp.planned_ns) {
                     Arrival::InOrder => self.arrivals.delivered += 1,
+                    Arrival::AfterGap { missing } => {
+                        if self.watch.gap(frame, missing, &self.arrivals) {
+                            stream.note_mark(stamp.sequence);
+                        }
+                        self.arrivals.delivered += 1;
+                    }
                     Arrival::Reordered => {
                         self.arrivals.delivered += 1;
                         self.arrivals.reordered += 1;
@@ -123,6 +163,13 @@ impl Verifier {
         self.arrivals
     }
 
+    /// Which frames came; absent where it is not recorded.
+    pub fn into_record(mut self) -> Option<LossRecord> {
+        let stream = self.streams.pop().filter(SequenceTracker::is_recording)?;
+        self.watch.end(&self.arrivals, stream.next());
+        Some(LossRecord::new(stream, self.watch))
+    }
+
     /// Frames of the trial that came, whatever their state.
     fn accounted(&self) -> u64 {
         self.arrivals.delivered + self.arrivals.corrupt + self.arrivals.truncated
@@ -134,8 +181,8 @@ impl Verifier {
 pub struct Application<'a> {
     /// Knows the trial's frames.
     pub recogniser: Recogniser,
-    /// Number of streams.
-    pub streams: u8,
+    /// The order of its flows.
+    pub flows: FlowOrder,
     /// Work per frame.
     pub work: Work,
     /// News from the sender.
@@ -156,7 +203,7 @@ impl Visitor for Application<'_> {
     fn visit<C: Capture>(self, mut capture: C) -> Result<Received> {
         let vlan_metadata = capture.running().vlan_metadata;
         let mut work = self.work;
-        let mut verifier = Verifier::new(self.recogniser, self.streams, vlan_metadata);
+        let mut verifier = Verifier::recording(self.recogniser, self.flows, vlan_metadata);
         let mut end = End::new(self.quiet);
         let mut batches = 0;
         let mut next_read = READ_COUNTERS_EVERY;
@@ -165,15 +212,12 @@ impl Visitor for Application<'_> {
         // A receiver that is gone has been given up by the trial; the loop below then ends at once by `stop`.
         let _ = self.ready.send(());
         loop {
-            let came = capture.for_each(TICK, |frame| {
-                verifier.note(frame);
-                work.apply(frame.data);
-            })?;
+            let came = capture.take_with(TICK, &mut Loop { verifier: &mut verifier, work: &mut work })?;
             batches += u64::from(came);
-            if verifier.arrivals.read >= next_read {
-                // The kernel counts in 32 bits until it is asked.
-                capture.counters()?;
-                next_read += READ_COUNTERS_EVERY;
+            if verifier.arrivals.read >= next_read || verifier.wants_counters() {
+                // The kernel counts in 32 bits until it is asked, and marks what comes after a loss until then.
+                verifier.note_counters(&capture.counters()?);
+                next_read = verifier.arrivals.read + READ_COUNTERS_EVERY;
             }
             // Methods that count in the kernel hand nothing over; whether something came shows in their tally.
             let came = came || capture.tally()?.is_some_and(|tally| verifier.adopt(tally));
@@ -194,6 +238,7 @@ impl Visitor for Application<'_> {
         let running = capture.running().clone();
         Ok(Received {
             arrivals: verifier.arrivals(),
+            record: verifier.into_record().filter(|_| !tallied),
             counters,
             batches,
             waits: capture.waits(),
@@ -208,6 +253,25 @@ impl Visitor for Application<'_> {
             filtered: running.filtered,
             notes: running.shortfall.into_iter().collect(),
         })
+    }
+}
+
+/// What the application does with each frame.
+struct Loop<'a> {
+    verifier: &'a mut Verifier,
+    work: &'a mut Work,
+}
+
+impl Taker for Loop<'_> {
+    #[inline]
+    fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
+        self.verifier.begin(mark, queue);
+    }
+
+    #[inline]
+    fn take(&mut self, frame: &Frame<'_>) {
+        self.verifier.note(frame);
+        self.work.apply(frame.data);
     }
 }
 
@@ -250,22 +314,30 @@ pub fn verification_cost(recogniser: &Recogniser, frames: &[Vec<u8>]) -> f64 {
     const ROUNDS: usize = 20;
     let mut fastest = f64::INFINITY;
     for _ in 0..ROUNDS {
-        let mut verifier = Verifier::new(recogniser.clone(), 1, true);
+        let mut verifier = Verifier::recording(recogniser.clone(), FlowOrder::default(), true);
+        // The first frame is the first to touch memory of the verifier, which a trial does once in thousands of frames.
+        let (first, frames) =
+            frames.split_first().map_or((None, frames), |(first, rest)| (Some(first), rest));
+        first.into_iter().for_each(|data| verifier.note(&captured(data)));
         let start = Instant::now();
         for data in frames {
-            let frame = Frame {
-                data,
-                wire_length: data.len() as u32,
-                time_ns: 0,
-                vlan: None,
-                packet_type: capbench_capture::PacketType::OtherHost,
-                hash: None,
-                status: 0,
-            };
-            verifier.note(std::hint::black_box(&frame));
+            verifier.note(std::hint::black_box(&captured(data)));
         }
         fastest = fastest.min(start.elapsed().as_nanos() as f64 / frames.len().max(1) as f64);
         std::hint::black_box(verifier.arrivals());
     }
     fastest
+}
+
+/// A frame as a method hands it over.
+fn captured(data: &[u8]) -> Frame<'_> {
+    Frame {
+        data,
+        wire_length: data.len() as u32,
+        time_ns: 0,
+        vlan: None,
+        packet_type: capbench_capture::PacketType::OtherHost,
+        hash: None,
+        status: 0,
+    }
 }

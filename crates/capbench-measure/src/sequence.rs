@@ -1,125 +1,229 @@
-//! Which sequence numbers of a stream arrived, how often, and in what order.
+//! Which sequence numbers of a stream arrived, how often, and in what order; and, where that is wanted, which never did.
 
-/// Positions remembered of a stream. Everything further back than this is too old to be told from a repetition.
-const WINDOW: u64 = 1 << 24;
+use capbench_traffic::plan::FlowOrder;
+
+use crate::loss_shape::recorder::{Anchor, LossRecorder};
+
+/// Numbers that one word of the memory stands for.
+const BITS: u64 = u64::BITS as u64;
+/// Words remembered of a stream: 2^24 numbers, in 2 MiB. Whatever is further back is too old to be told from a repetition.
+const WORDS: usize = 1 << 18;
 
 /// What a frame's sequence number says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// First arrival, and no later frame of the stream came before.
+    /// First arrival, and just the number that was to be next.
     InOrder,
+    /// First arrival, and no later frame of the stream came before, but not all earlier ones have come.
+    AfterGap {
+        /// How many numbers lie between it and the highest one before.
+        missing: u64,
+    },
     /// First arrival, after a later frame of the stream (RFC 4737: Type-P-Reordered).
     Reordered,
     /// It arrived before, or lies so far back that nobody can tell.
     Duplicate,
 }
 
-/// Follows one stream with bounded memory (2 MiB): one bit for each of the last 16 million sequence numbers.
+/// Follows one stream with bounded memory: one bit for each of the last 16 million sequence numbers, give or take 64.
+///
+/// A number that comes late, but before it is forgotten, has come; one that comes later than that counts as a
+/// repetition, and stays lost. So a number's fate is known when it is forgotten, and a tracker that records loss hands
+/// it on to [`crate::loss_shape`] then: what is recorded as lost never came.
 #[derive(Debug)]
-pub struct SequenceTracker {
+pub struct SequenceTracker<const N: usize = WORDS> {
     /// One more than the highest number seen: what an ordered stream brings next.
     next: u64,
-    seen: Vec<u64>,
+    /// Words begun: those from `top - N` on are remembered.
+    top: u64,
+    seen: Box<[u64; N]>,
+    recording: Option<Recording>,
+}
+
+/// What is remembered of a word beside who arrived, until it is forgotten.
+#[derive(Debug)]
+struct Recording {
+    words: Box<[Notes]>,
+    recorder: LossRecorder,
+}
+
+/// Notes about 64 numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Notes {
+    /// The one that came first, and its planned time: see [`Notes::anchor`].
+    anchor: u64,
+    /// Those with a mark of loss before them.
+    marks: u64,
+}
+
+impl Notes {
+    /// 48 bits of time and 6 of the number leave bits free; one says that there is something.
+    const IS_THERE: u64 = 1 << 63;
+
+    fn at(sequence: u64, planned_ns: u64) -> Self {
+        let planned_ns = planned_ns & (Self::IS_THERE / BITS - 1);
+        Self { anchor: Self::IS_THERE | planned_ns * BITS | sequence % BITS, marks: 0 }
+    }
+
+    fn anchor(self, word: u64) -> Option<Anchor> {
+        let time_ns = (self.anchor & !Self::IS_THERE) / BITS;
+        (self.anchor != 0).then_some(Anchor { number: word * BITS + self.anchor % BITS, time_ns })
+    }
 }
 
 impl Default for SequenceTracker {
     fn default() -> Self {
-        Self { next: 0, seen: vec![0; (WINDOW / 64) as usize] }
+        Self::sized()
     }
 }
 
 impl SequenceTracker {
-    /// Notes a frame.
+    /// A tracker that records which numbers never came, of a stream with flows in this order.
+    pub fn recording(flows: FlowOrder) -> Self {
+        Self::sized_recording(flows)
+    }
+}
+
+impl<const N: usize> SequenceTracker<N> {
+    fn sized() -> Self {
+        let seen = vec![0; N].into_boxed_slice().try_into().expect("as many words as were made");
+        Self { next: 0, top: 0, seen, recording: None }
+    }
+
+    pub(crate) fn sized_recording(flows: FlowOrder) -> Self {
+        let words = vec![Notes::default(); N].into_boxed_slice();
+        Self { recording: Some(Recording { words, recorder: LossRecorder::new(flows) }), ..Self::sized() }
+    }
+
+    /// Notes a frame that was planned for this time.
     #[inline]
-    pub fn note(&mut self, sequence: u64) -> Arrival {
-        if sequence >= self.next {
-            self.forget_up_to(sequence);
+    pub fn note(&mut self, sequence: u64, planned_ns: u64) -> Arrival {
+        // The usual frame: the next one, in a word that is begun.
+        if sequence == self.next && !sequence.is_multiple_of(BITS) {
             self.mark(sequence);
             self.next = sequence + 1;
             return Arrival::InOrder;
         }
-        if self.next - sequence > WINDOW {
-            return Arrival::Duplicate;
+        self.note_closely(sequence, planned_ns)
+    }
+
+    /// One more than the highest number seen.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether it records which numbers never came.
+    pub fn is_recording(&self) -> bool {
+        self.recording.is_some()
+    }
+
+    /// Notes that the frame, which has just arrived after a gap, bears a mark that frames before it were lost.
+    pub fn note_mark(&mut self, sequence: u64) {
+        if let Some(recording) = &mut self.recording {
+            recording.words[Self::slot(sequence / BITS)].marks |= 1 << (sequence % BITS);
         }
-        if self.is_marked(sequence) {
+    }
+
+    /// Ends the stream after `sent` frames: what was recorded, if anything was.
+    pub(crate) fn finish(self, sent: u64) -> Option<LossRecorder> {
+        let Recording { words, mut recorder } = self.recording?;
+        recorder.limit(sent);
+        for word in self.top.saturating_sub(N as u64)..self.top {
+            let (slot, notes) = (Self::slot(word), words[Self::slot(word)]);
+            recorder.word(self.seen[slot], notes.marks, notes.anchor(word));
+        }
+        Some(recorder)
+    }
+
+    #[inline(never)]
+    fn note_closely(&mut self, sequence: u64, planned_ns: u64) -> Arrival {
+        let word = sequence / BITS;
+        if sequence >= self.next {
+            let missing = sequence - self.next;
+            if word >= self.top {
+                self.begin(word, Notes::at(sequence, planned_ns));
+            }
+            self.mark(sequence);
+            self.next = sequence + 1;
+            return if missing > 0 { Arrival::AfterGap { missing } } else { Arrival::InOrder };
+        }
+        if word + (N as u64) < self.top || self.is_marked(sequence) {
             return Arrival::Duplicate;
         }
         self.mark(sequence);
+        if let Some(recording) = &mut self.recording {
+            let notes = &mut recording.words[Self::slot(word)];
+            if notes.anchor == 0 {
+                *notes = Notes::at(sequence, planned_ns);
+            }
+        }
         Arrival::Reordered
     }
 
+    /// Begins a word and those before it, and forgets as many.
+    fn begin(&mut self, word: u64, notes: Notes) {
+        let first = (word + 1).saturating_sub(N as u64);
+        if let Some(Recording { words, recorder }) = &mut self.recording {
+            for leaving in self.top.saturating_sub(N as u64)..first.min(self.top) {
+                let (slot, notes) = (Self::slot(leaving), words[Self::slot(leaving)]);
+                recorder.word(self.seen[slot], notes.marks, notes.anchor(leaving));
+            }
+            recorder.skip(first.saturating_sub(self.top) * BITS);
+            for begun in first.max(self.top)..word {
+                words[Self::slot(begun)] = Notes::default();
+            }
+            words[Self::slot(word)] = notes;
+        }
+        for begun in first.max(self.top)..=word {
+            self.seen[Self::slot(begun)] = 0;
+        }
+        self.top = word + 1;
+    }
+
     #[inline]
-    fn place(sequence: u64) -> (usize, u64) {
-        (((sequence % WINDOW) / 64) as usize, 1 << (sequence % 64))
+    fn slot(word: u64) -> usize {
+        (word % N as u64) as usize
     }
 
     #[inline]
     fn mark(&mut self, sequence: u64) {
-        let (word, bit) = Self::place(sequence);
-        self.seen[word] |= bit;
+        self.seen[Self::slot(sequence / BITS)] |= 1 << (sequence % BITS);
     }
 
     #[inline]
     fn is_marked(&self, sequence: u64) -> bool {
-        let (word, bit) = Self::place(sequence);
-        self.seen[word] & bit != 0
-    }
-
-    /// Clears the bits of the numbers from `next` to `sequence`, which still stand for numbers a window ago.
-    #[inline]
-    fn forget_up_to(&mut self, sequence: u64) {
-        if sequence == self.next {
-            let (word, bit) = Self::place(sequence);
-            self.seen[word] &= !bit;
-        } else if sequence - self.next >= WINDOW {
-            self.seen.fill(0);
-        } else {
-            self.forget_range(sequence);
-        }
-    }
-
-    #[cold]
-    fn forget_range(&mut self, last: u64) {
-        let mut at = self.next;
-        while at <= last {
-            let (word, bit) = Self::place(at);
-            if at.is_multiple_of(64) && last - at >= 63 {
-                self.seen[word] = 0;
-                at += 64;
-            } else {
-                self.seen[word] &= !bit;
-                at += 1;
-            }
-        }
+        self.seen[Self::slot(sequence / BITS)] & 1 << (sequence % BITS) != 0
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrival, SequenceTracker, WINDOW};
+    use super::{Arrival, SequenceTracker};
     use proptest::prelude::*;
     use std::collections::HashSet;
+
+    const WINDOW: u64 = 1 << 24;
 
     #[test]
     fn loss_is_no_reordering_and_repetition_is_seen() {
         let mut tracker = SequenceTracker::default();
-        let seen: Vec<_> = [0, 1, 5, 3, 3, 5, 6].into_iter().map(|n| tracker.note(n)).collect();
-        use Arrival::{Duplicate as D, InOrder as I, Reordered as R};
-        assert_eq!(seen, [I, I, I, R, D, D, I]);
+        let seen: Vec<_> = [0, 1, 5, 3, 3, 5, 6].into_iter().map(|n| tracker.note(n, 0)).collect();
+        use Arrival::{AfterGap, Duplicate as D, InOrder as I, Reordered as R};
+        assert_eq!(seen, [I, I, AfterGap { missing: 3 }, R, D, D, I]);
     }
 
     #[test]
     fn bits_of_a_window_ago_do_not_count() {
         let mut tracker = SequenceTracker::default();
         for sequence in 0..200 {
-            tracker.note(sequence);
+            tracker.note(sequence, 0);
         }
-        assert_eq!(tracker.note(WINDOW + 100), Arrival::InOrder);
-        assert_eq!(tracker.note(WINDOW + 50), Arrival::Reordered);
-        assert_eq!(tracker.note(WINDOW + 50), Arrival::Duplicate);
-        assert_eq!(tracker.note(50), Arrival::Duplicate, "too old to tell");
-        assert_eq!(tracker.note(5 * WINDOW), Arrival::InOrder);
-        assert_eq!(tracker.note(5 * WINDOW - 7), Arrival::Reordered);
+        assert_eq!(tracker.note(WINDOW + 100, 0), Arrival::AfterGap { missing: WINDOW - 100 });
+        assert_eq!(tracker.note(WINDOW + 50, 0), Arrival::Reordered);
+        assert_eq!(tracker.note(WINDOW + 50, 0), Arrival::Duplicate);
+        assert_eq!(tracker.note(50, 0), Arrival::Duplicate, "too old to tell");
+        assert_eq!(tracker.note(5 * WINDOW, 0), Arrival::AfterGap { missing: 4 * WINDOW - 101 });
+        assert_eq!(tracker.note(5 * WINDOW - 7, 0), Arrival::Reordered);
     }
 
     proptest! {
@@ -127,17 +231,19 @@ mod tests {
         fn agrees_with_a_set(numbers in prop::collection::vec(0u64..300, 0..600)) {
             let mut tracker = SequenceTracker::default();
             let mut set = HashSet::new();
-            let mut highest = None;
+            let mut next = 0;
             for number in numbers {
                 let expected = if !set.insert(number) {
                     Arrival::Duplicate
-                } else if highest.is_some_and(|highest| number < highest) {
+                } else if number < next {
                     Arrival::Reordered
-                } else {
+                } else if number == next {
                     Arrival::InOrder
+                } else {
+                    Arrival::AfterGap { missing: number - next }
                 };
-                highest = highest.max(Some(number));
-                prop_assert_eq!(tracker.note(number), expected);
+                next = next.max(number + 1);
+                prop_assert_eq!(tracker.note(number, 0), expected);
             }
         }
     }

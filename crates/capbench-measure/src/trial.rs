@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::ledger::{Entry, Evidence, Ledger, Place};
+use crate::loss_shape::LossShape;
 
 /// The intended load of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -249,6 +250,9 @@ pub struct TrialResult {
     pub ledger: Vec<Entry>,
     /// Sent frames that no place explains.
     pub unexplained: i64,
+    /// When frames were lost and how many at a time; absent where they were not looked at one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_shape: Option<LossShape>,
     /// How it ended.
     pub verdict: Verdict,
     /// CPU time.
@@ -290,6 +294,8 @@ pub struct Measured {
     pub generator: String,
     /// Share of the kernel's receive work on its CPU.
     pub kernel_work_share: Option<f64>,
+    /// When frames were lost and how many at a time.
+    pub loss_shape: Option<LossShape>,
     /// Reasons for care.
     pub noise: Vec<String>,
     /// Raw counter differences.
@@ -352,6 +358,7 @@ impl Measured {
             loss_ratio: if intended == 0 { 0.0 } else { 1.0 - share(arrivals.delivered, intended) },
             unexplained: ledger.unexplained,
             ledger: ledger.entries,
+            loss_shape: self.loss_shape,
             verdict,
             cpu,
             lateness: self.lateness,

@@ -22,8 +22,8 @@ use capbench_sys::packet::{BlockGeometry, Frame, FrameGeometry, FrameVersion, Pa
 use capbench_sys::xdp::stand_in::{QueueSizes, ReceiveKernel};
 use capbench_traffic::transmit::{Refusal, method};
 use capbench_traffic::{
-    FrameLayout, FramePlan, FrameSize, Limits, Mtu, Recogniser, Schedule, SendJob, Sizes, StreamId,
-    TransmitConfig, TrialId,
+    FlowOrder, FrameLayout, FramePlan, FrameSize, Limits, Mtu, Recogniser, Schedule, SendJob, Sizes,
+    StreamId, TransmitConfig, TrialId,
 };
 use stand_ins::StandIn;
 
@@ -58,7 +58,8 @@ fn allocations() -> u64 {
 const FRAMES: u64 = 50_000;
 
 fn verifier() -> Verifier {
-    Verifier::new(Recogniser::new(TrialId(1), &FrameLayout::default(), None).unwrap(), 1, true)
+    let recogniser = Recogniser::new(TrialId(1), &FrameLayout::default(), None).unwrap();
+    Verifier::recording(recogniser, FlowOrder::default(), true)
 }
 
 fn work() -> Work {

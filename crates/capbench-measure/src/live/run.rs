@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Interface, open_with};
+use capbench_capture::{Interface, LossPlace, open_with};
 use capbench_sys::host::affinity;
 use capbench_traffic::plan::FramePlan;
 use capbench_traffic::recognise::Recogniser;
@@ -23,11 +23,12 @@ use crate::accounts::kernel_work::KernelWorkProbe;
 use crate::bed::{Bed, Placement};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
+use crate::loss_shape::{Clock, End};
 use crate::mark::mark;
 use crate::programs;
 use crate::receiver::{Application, Progress, verification_cost};
 use crate::subject::Subject;
-use crate::trial::{Load, Phase, Profile, Trial, TrialResult};
+use crate::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
 use crate::work::{LoopSpeed, Work, WorkModel};
 
 /// From the moment when both sides are ready to the first frame: the threads' way to their loops.
@@ -103,11 +104,15 @@ impl Trial for LiveTrial<'_> {
             after,
         };
         let sent = sent?;
-        let mut measured = account.join(&sent.report, &outcome?)?;
+        let mut outcome = outcome?;
+        let record = outcome.received.record.take();
+        let mut measured = account.join(&sent.report, &outcome)?;
         if load.pps().is_some() {
             // A phase with a plan lasts as long as its plan, also when its last frame is gone a period before the end.
             measured.sending = measured.sending.max(duration);
         }
+        measured.loss_shape =
+            record.and_then(|record| record.shape(&end(&sent.report, &schedule, &measured)));
         measured.generator = sent.generator.clone();
         let profile = self.profile_after(&sent);
         Ok(measured.result(*self.trials, Phase::FixedLoad, &profile, load, duration))
@@ -153,6 +158,7 @@ impl LiveTrial<'_> {
         let mut setup = self.setup.clone();
         setup.capture.mark = Some(mark(self.id(), self.plan.layout()));
         let subject = self.subject.clone();
+        let flows = self.plan.flow_order();
         let samples = sample_frames(&self.plan, self.id());
         let thread = side.spawn("capbench-app", move || {
             affinity::pin_current_thread(cpu)?;
@@ -163,6 +169,7 @@ impl LiveTrial<'_> {
                         interface: &interface,
                         capture: &setup.capture,
                         recogniser,
+                        flows,
                         expected,
                         progress: &progress,
                         stop: &stop,
@@ -176,7 +183,7 @@ impl LiveTrial<'_> {
             let verify_ns = verification_cost(&recogniser, &samples);
             let application = Application {
                 recogniser,
-                streams: 1,
+                flows,
                 work: ready_work(setup.work),
                 progress: &progress,
                 stop: &stop,
@@ -251,6 +258,18 @@ impl RunningSender {
 /// How long nothing may come. A partly filled V3 block comes up to its retire timeout late.
 fn quiet(setup: &Setup) -> Duration {
     setup.quiet.max(2 * setup.capture.retire_timeout + Duration::from_millis(20))
+}
+
+/// What the record of a trial's frames cannot know.
+fn end(sent: &SendReport, schedule: &Schedule, measured: &Measured) -> End {
+    let planned = schedule.planned_ns(sent.sent);
+    End {
+        sent: sent.sent,
+        at_ns: planned.unwrap_or(sent.elapsed.as_nanos() as u64),
+        clock: planned.map_or(Clock::GeneratorTime, |_| Clock::PlannedSendTime),
+        damaged: measured.arrivals.corrupt + measured.arrivals.truncated,
+        ring_drops: measured.evidence.method.lost_at(LossPlace::Ring),
+    }
 }
 
 fn is_missing_frames(sent: &Result<Sent>, outcome: &Result<Outcome>) -> bool {

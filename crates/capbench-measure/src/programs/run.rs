@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{CaptureOptions, Interface, WaitCounts};
+use capbench_traffic::plan::FlowOrder;
 use capbench_traffic::recognise::Recogniser;
 
 use super::arguments::Values;
@@ -70,6 +71,8 @@ pub struct Job<'a> {
     pub capture: &'a CaptureOptions,
     /// Knows the trial's frames.
     pub recogniser: Recogniser,
+    /// The order of their flows.
+    pub flows: FlowOrder,
     /// How much will be sent.
     pub expected: Expected,
     /// News from the sender.
@@ -331,14 +334,15 @@ impl Outcome<'_> {
             notes.push(format!("{name} left processes behind ({}), which were killed", ended.left));
         }
         let report = Report::read(self.program, &self.output.text());
-        let (arrivals, running, taken_on_trust) = match self.program.writes_file() {
+        let (arrivals, record, running, taken_on_trust) = match self.program.writes_file() {
             true => {
-                let (arrivals, summary) = self.verify(file)?;
+                let (verifier, summary) = self.verify(file)?;
                 notes.extend(self.set_against(&report, &summary));
-                (arrivals, self.running(Some(&summary)), None)
+                (verifier.arrivals(), verifier.into_record(), self.running(Some(&summary)), None)
             }
             false => (
                 self.believe(&report)?,
+                None,
                 self.running(None),
                 Some("it only counts frames: they are as it says, and what they contained is unknown".into()),
             ),
@@ -364,19 +368,20 @@ impl Outcome<'_> {
             engine: String::new(),
             running,
             taken_on_trust,
+            record,
             filtered: false,
             notes,
         })
     }
 
     /// Looks at every frame in its file.
-    fn verify(&self, file: &Path) -> Result<(Arrivals, Summary)> {
+    fn verify(&self, file: &Path) -> Result<(Verifier, Summary)> {
         // libpcap puts a tag that the kernel took out back into the frame; other programs may leave it out.
-        let mut verifier = Verifier::new(self.job.recogniser.clone(), 1, false);
+        let mut verifier = Verifier::recording(self.job.recogniser.clone(), self.job.flows, false);
         let summary = capture_file::read(file, |frame| verifier.note(frame)).map_err(|reason| {
             self.failed(format!("its capture file {reason}; {}", self.output.last_words()))
         })?;
-        Ok((verifier.arrivals(), summary))
+        Ok((verifier, summary))
     }
 
     /// Takes the program's word.

@@ -1,0 +1,211 @@
+//! Which flows lost frames, and which receive queues.
+
+use capbench_traffic::plan::FlowOrder;
+use serde::{Deserialize, Serialize};
+
+use super::spread::{Spread, Spreading};
+
+/// Flows that are named, those that lost most first.
+const NAMED: usize = 8;
+/// A burst of more frames than this is counted flow by flow, not frame by frame.
+const LONG: u64 = 1 << 20;
+
+/// Loss by flow. A flow's count is exact, whether its frames came or not: the number of a frame says its flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LossByFlow {
+    /// Flows that frames were sent in.
+    pub flows: u32,
+    /// Those of them that lost some.
+    pub lossy_flows: u32,
+    /// How many frames the flows lost that lost some.
+    pub lost: Spread,
+    /// The flows that lost most, at most eight of them.
+    pub worst: Vec<FlowLoss>,
+}
+
+/// What a flow lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowLoss {
+    /// Its number.
+    pub flow: u32,
+    /// Its frames.
+    pub sent: u64,
+    /// Those of them that were lost.
+    pub lost: u64,
+}
+
+/// Loss by receive queue, for methods that know the queue of a frame. A lost frame's queue is that of its flow, if all
+/// frames of the flow that were looked at, the last one of each batch, came through the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LossByQueue {
+    /// The queues that frames came through.
+    pub queues: Vec<QueueLoss>,
+    /// Lost frames of flows that were not looked at, or that came through several queues.
+    pub lost_elsewhere: u64,
+}
+
+/// What a queue lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueLoss {
+    /// Its number.
+    pub queue: u32,
+    /// Frames that came through it.
+    pub delivered: u64,
+    /// Lost frames of flows that come through it.
+    pub lost: u64,
+}
+
+/// Counts lost frames by flow.
+#[derive(Clone, Debug)]
+pub(super) struct FlowCounts {
+    order: FlowOrder,
+    lost: Vec<u64>,
+}
+
+impl FlowCounts {
+    pub(super) fn new(order: FlowOrder) -> Self {
+        Self { order, lost: vec![0; order.flows() as usize] }
+    }
+
+    /// Counts frames that were lost one after the other.
+    pub(super) fn lose(&mut self, first: u64, frames: u64) {
+        if let [only] = self.lost.as_mut_slice() {
+            *only += frames;
+        } else if frames > LONG {
+            let (before, behind) =
+                (self.order.frames_of_flows(first), self.order.frames_of_flows(first + frames));
+            for (lost, (before, behind)) in self.lost.iter_mut().zip(before.iter().zip(behind)) {
+                *lost += behind - before;
+            }
+        } else {
+            for number in first..first + frames {
+                self.lost[self.order.flow(number).number() as usize] += 1;
+            }
+        }
+    }
+
+    /// Loss by flow; absent where there is but one.
+    pub(super) fn by_flow(&self, sent: u64) -> Option<LossByFlow> {
+        if self.lost.len() == 1 {
+            return None;
+        }
+        let sent = self.order.frames_of_flows(sent);
+        let mut lost = Spreading::new();
+        let mut worst = Vec::new();
+        for (flow, (&sent, &count)) in sent.iter().zip(&self.lost).enumerate() {
+            if count > 0 {
+                lost.record(count);
+                worst.push(FlowLoss { flow: flow as u32, sent, lost: count });
+            }
+        }
+        worst.sort_by_key(|flow| (std::cmp::Reverse(flow.lost), flow.flow));
+        let lossy_flows = worst.len() as u32;
+        worst.truncate(NAMED);
+        let flows = sent.iter().filter(|sent| **sent > 0).count() as u32;
+        Some(LossByFlow { flows, lossy_flows, lost: lost.spread(), worst })
+    }
+
+    /// Loss by queue; absent where no method told a queue.
+    pub(super) fn by_queue(&self, seen: &QueueWatch) -> Option<LossByQueue> {
+        let mut queues: Vec<_> = seen.delivered.clone();
+        queues.sort_by_key(|queue| queue.queue);
+        let mut lost_elsewhere = 0;
+        for (flow, lost) in self.lost.iter().enumerate() {
+            let of_flow = match seen.of_flow.get(flow) {
+                Some(QueueOfFlow::One(queue)) => Some(*queue),
+                _ => None,
+            };
+            match queues.iter_mut().find(|queue| Some(queue.queue) == of_flow) {
+                Some(queue) => queue.lost += lost,
+                None => lost_elsewhere += lost,
+            }
+        }
+        (!queues.is_empty()).then_some(LossByQueue { queues, lost_elsewhere })
+    }
+}
+
+/// Learns which queue a flow comes through, once a batch.
+#[derive(Clone, Debug)]
+pub(super) struct QueueWatch {
+    order: FlowOrder,
+    of_flow: Vec<QueueOfFlow>,
+    delivered: Vec<QueueLoss>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum QueueOfFlow {
+    Unseen,
+    One(u32),
+    Several,
+}
+
+impl QueueWatch {
+    pub(super) fn new(order: FlowOrder) -> Self {
+        Self { order, of_flow: vec![QueueOfFlow::Unseen; order.flows() as usize], delivered: Vec::new() }
+    }
+
+    /// A batch came through a queue: so many frames of the trial, of which the last had this number.
+    pub(super) fn note(&mut self, queue: u32, frames: u64, last: u64) {
+        match self.delivered.iter_mut().find(|known| known.queue == queue) {
+            Some(known) => known.delivered += frames,
+            None => self.delivered.push(QueueLoss { queue, delivered: frames, lost: 0 }),
+        }
+        let of_flow = &mut self.of_flow[self.order.flow(last).number() as usize];
+        *of_flow = match *of_flow {
+            QueueOfFlow::Unseen => QueueOfFlow::One(queue),
+            QueueOfFlow::One(known) if known == queue => return,
+            _ => QueueOfFlow::Several,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FlowCounts, LONG, QueueWatch};
+    use capbench_traffic::{FrameLayout, FramePlan, Mtu, layout::Flows, plan::FlowOrder};
+
+    fn order(flows: u32, sizes: &str) -> FlowOrder {
+        let layout = FrameLayout { flows: Flows::new(flows).unwrap(), ..FrameLayout::default() };
+        FramePlan::new(layout, sizes.parse().unwrap(), Mtu(1500)).unwrap().flow_order()
+    }
+
+    #[test]
+    fn long_and_short_bursts_count_alike() {
+        let order = order(7, "imix");
+        let (mut long, mut short) = (FlowCounts::new(order), FlowCounts::new(order));
+        long.lose(5, 3 * LONG);
+        for part in 0..3 {
+            short.lose(5 + part * LONG, LONG);
+        }
+        assert_eq!(long.lost, short.lost);
+        assert_eq!(long.lost.iter().sum::<u64>(), 3 * LONG);
+    }
+
+    #[test]
+    fn the_worst_flows_come_first_and_one_flow_is_no_spread() {
+        let mut counts = FlowCounts::new(order(20, "64"));
+        for (number, frames) in [(3, 1), (23, 1), (43, 1), (5, 4)] {
+            counts.lose(number, frames);
+        }
+        let found = counts.by_flow(100).unwrap();
+        assert_eq!((found.flows, found.lossy_flows, found.lost.total), (20, 5, 7));
+        assert_eq!((found.worst[0].flow, found.worst[0].sent, found.worst[0].lost), (3, 5, 3));
+        assert_eq!(FlowCounts::new(order(1, "64")).by_flow(100), None);
+    }
+
+    #[test]
+    fn a_lost_frame_belongs_to_the_queue_of_its_flow() {
+        let order = order(4, "64");
+        let mut counts = FlowCounts::new(order);
+        let mut watch = QueueWatch::new(order);
+        assert_eq!(counts.by_queue(&watch), None, "no method told a queue");
+        for (queue, frames, last) in [(0, 10, 0), (1, 5, 1), (0, 10, 4), (0, 1, 2), (1, 1, 6)] {
+            watch.note(queue, frames, last);
+        }
+        counts.lose(0, 8);
+        let found = counts.by_queue(&watch).unwrap();
+        let queues: Vec<_> = found.queues.iter().map(|one| (one.queue, one.delivered, one.lost)).collect();
+        assert_eq!(queues, [(0, 21, 2), (1, 6, 2)]);
+        assert_eq!(found.lost_elsewhere, 4, "flow 2 came through both, flow 3 through none");
+    }
+}
