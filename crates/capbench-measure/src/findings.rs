@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::loss_shape;
 use crate::trial::{Phase, SizeLabel, TrialResult, Verdict};
 
 /// A sentence and its evidence.
@@ -35,6 +36,7 @@ pub fn find(trials: &[TrialResult]) -> Vec<Finding> {
     }
     dependence(trials, &mut findings);
     account(trials, &mut findings);
+    loss_shape::findings::find(trials, &mut findings);
     trust(trials, &mut findings);
     noise(trials, &mut findings);
     findings

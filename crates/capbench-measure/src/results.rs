@@ -10,6 +10,7 @@ use crate::environment::Environment;
 use crate::error::{MeasureError, Result};
 use crate::findings::Finding;
 use crate::ledger::Place;
+use crate::loss_shape::LossShape;
 use crate::trial::{SizeLabel, TrialResult};
 
 /// Version of the layout of `results.json`; raised when a reader of older files would misunderstand newer ones.
@@ -162,6 +163,9 @@ pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
         "delivered_pps",
         "loss_ratio",
         "unexplained",
+        "loss_bursts",
+        "longest_burst",
+        "worst_100ms_loss_ratio",
         "verdict",
         "app_ns_per_packet",
         "app_ns_per_packet_at_most",
@@ -199,6 +203,7 @@ fn row(trial: &TrialResult) -> Vec<String> {
     }
     let profile = &trial.profile;
     let cpu = &trial.cpu;
+    let shape = trial.loss_shape.as_ref();
     let mut row = vec![
         trial.number.to_string(),
         name(trial.phase),
@@ -227,6 +232,9 @@ fn row(trial: &TrialResult) -> Vec<String> {
         trial.delivered_pps.to_string(),
         trial.loss_ratio.to_string(),
         trial.unexplained.to_string(),
+        text(shape.map(|shape| shape.bursts.count)),
+        text(shape.map(|shape| shape.bursts.max.unwrap_or(0))),
+        text(shape.map(LossShape::worst_ratio)),
         name(trial.verdict),
         text(cpu.app_ns_per_packet),
         text(cpu.app_ns_per_packet_at_most),

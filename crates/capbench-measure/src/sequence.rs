@@ -62,7 +62,7 @@ impl Notes {
 
     fn at(sequence: u64, planned_ns: u64) -> Self {
         let planned_ns = planned_ns & (Self::IS_THERE / BITS - 1);
-        Self { anchor: Self::IS_THERE | planned_ns * BITS | sequence % BITS, marks: 0 }
+        Self { anchor: Self::IS_THERE | (planned_ns * BITS) | (sequence % BITS), marks: 0 }
     }
 
     fn anchor(self, word: u64) -> Option<Anchor> {
@@ -122,6 +122,11 @@ impl<const N: usize> SequenceTracker<N> {
         if let Some(recording) = &mut self.recording {
             recording.words[Self::slot(sequence / BITS)].marks |= 1 << (sequence % BITS);
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn recorder(&self) -> Option<&LossRecorder> {
+        self.recording.as_ref().map(|recording| &recording.recorder)
     }
 
     /// Ends the stream after `sent` frames: what was recorded, if anything was.

@@ -21,6 +21,7 @@ use capbench_measure::subject::default_methods;
 use capbench_measure::trial::{Load, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity, identity};
+use capbench_traffic::layout::{Flows, FrameLayout};
 use capbench_traffic::{Mtu, Pps};
 use network::{eventually, in_turn, privileged};
 
@@ -150,6 +151,55 @@ fn root_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() {
         // 5 us of work allow 200,000 frames per second at most, the kernel's work not counted.
         assert_eq!(trial.verdict, Verdict::Lossy, "{method}");
         assert!(count(&trial, Place::Ring) > 0, "{}: {:?}", method, trial.ledger);
+    }
+}
+
+/// Numbers, marks and counter of a ring that lost frames say the same.
+fn assert_loss_is_marked(trial: &TrialResult) {
+    let shape = trial.loss_shape.as_ref().unwrap();
+    let what = format!("{} {shape:#?}", trial.profile.method);
+    assert_eq!(shape.lost, trial.sent - trial.delivered, "{what}");
+    assert_eq!((shape.bursts.total, shape.sent), (shape.lost, trial.sent), "{what}");
+    assert_eq!(shape.flows.as_ref().unwrap().lost.total, shape.lost, "{what}");
+    let marks = shape.marks.unwrap();
+    let ring_drops = count(trial, Place::Ring);
+    assert_eq!(marks.ring_drops, Some(ring_drops), "{what}");
+    assert_eq!(marks.blocks.is_some(), trial.profile.method == "packet-v3", "{what}");
+    // Nothing else on the path may lose anything, or else marks and losses elsewhere can be next to each other.
+    if shape.lost == ring_drops {
+        assert_eq!((marks.bursts_elsewhere, marks.frames_elsewhere), (0, 0), "{what}");
+        assert_eq!(marks.frames + shape.after_last, ring_drops, "{what}");
+        assert_eq!((marks.drops_without_mark, marks.frames_beyond_drops), (Some(0), Some(0)), "{what}");
+    }
+}
+
+/// A tiny ring and a slow reader: every burst ends where the ring has marked a loss, and together they are what it
+/// counted.
+#[test]
+fn root_bursts_that_a_ring_lost_end_at_its_marks_and_sum_up_to_its_counter() {
+    if !is_root() {
+        return;
+    }
+    let _turn = in_turn();
+    let mut laboratory = laboratory();
+    let rate = Load::Rate(Pps::new(20_000.0).unwrap());
+    for method in ["packet-v3", "packet-v2", "packet-v1"] {
+        for (ring, block) in [(8 << 10, 4 << 10), (64 << 10, 16 << 10)] {
+            let capture =
+                CaptureOptions { ring: ByteCount(ring), block: ByteCount(block), ..Default::default() };
+            let layout = FrameLayout { flows: Flows::new(10).unwrap(), ..FrameLayout::default() };
+            // 100 us for a frame, and a frame every 50 us.
+            let work = WorkModel::Nanoseconds(100_000);
+            let setup = Setup { work, capture, layout, ..setup(method, PlacementChoice::Same) };
+            // A reader that hardly gets its CPU loses one burst, at the end, where no frame can bear a mark.
+            let is_marked = (0..20).any(|_| {
+                let trial = run(&mut laboratory, &setup, rate, Duration::from_millis(200));
+                assert_balanced(&trial);
+                assert_loss_is_marked(&trial);
+                trial.loss_shape.and_then(|shape| shape.marks).is_some_and(|marks| marks.bursts > 0)
+            });
+            assert!(is_marked, "{method} {ring}: a reader of half the rate loses in the middle of a trial");
+        }
     }
 }
 

@@ -139,6 +139,12 @@ impl LossRecorder {
         }
     }
 
+    /// Whether the memory that it was given at first was enough so far.
+    #[cfg(test)]
+    pub(super) fn is_within_its_memory(&self) -> bool {
+        (self.runs.capacity(), self.tally.longest.capacity()) == (RUNS, KEPT + 1)
+    }
+
     /// Leaves out numbers from `sent` on: they were never sent.
     pub(crate) fn limit(&mut self, sent: u64) {
         self.limit = sent;

@@ -190,6 +190,7 @@ proptest! {
         for number in numbers {
             prop_assert_eq!(tracker.note(number, number * period_ns), reference.note(number), "{}", number);
         }
+        prop_assert!(tracker.recorder().unwrap().is_within_its_memory());
         let shape = shape(tracker, &Watch::new(order), &end(sent, sent * period_ns)).unwrap();
         assert_agrees(&shape, &reference, sent, period_ns);
         if let Some(by_flow) = &shape.flows {
