@@ -18,6 +18,7 @@ pub(crate) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
         let texts = [at_start(shape).or_else(|| in_bursts(shape)), in_flows(shape), contradiction(shape)];
         for text in texts.into_iter().flatten() {
             findings.push(Finding {
+                scene: None,
                 text: format!("Trial {} ({}): {text}", trial.number, trial.profile.method),
                 trials: vec![trial.number],
             });
@@ -93,6 +94,7 @@ fn agreement(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     let drops: u64 = agreeing.iter().filter_map(|(_, marks)| marks.ring_drops).sum();
     let bursts: u64 = agreeing.iter().map(|(_, marks)| marks.bursts).sum();
     findings.push(Finding {
+                scene: None,
         text: format!(
             "Loss in rings is confirmed by the sequence numbers: all {drops} frames that rings counted as lost are \
              missing at the {bursts} places that they marked, or at a trial's end."
