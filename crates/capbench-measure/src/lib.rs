@@ -11,6 +11,7 @@
 //! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
 //! | [`accounts`] | CPU time and kernel counters |
 //! | [`mod@bench`] | the plan of the main job |
+//! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
 
 #![forbid(unsafe_code)]
@@ -36,6 +37,7 @@ pub mod sequence;
 pub mod simulated;
 pub mod subject;
 pub mod trial;
+pub mod why;
 pub mod work;
 
 pub use error::{MeasureError, Result};

@@ -4,8 +4,8 @@
 //! with netlink-packet-route; answers are read here, attribute by attribute, so that an attribute that a newer kernel
 //! adds or changes cannot make a whole answer unreadable.
 
-mod exchange;
-mod message;
+pub(crate) mod exchange;
+pub(crate) mod message;
 mod stats;
 
 use std::io;

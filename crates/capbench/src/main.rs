@@ -25,6 +25,7 @@ fn main() -> std::process::ExitCode {
         Command::Bench(flags) => commands::bench::run(flags),
         Command::Send(flags) => commands::send::run(flags),
         Command::Count(flags) => commands::count::run(flags),
+        Command::Why(flags) => commands::why::run(flags),
         Command::Methods(flags) => commands::methods::run(flags),
     };
     exit::code(done)

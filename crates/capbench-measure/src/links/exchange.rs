@@ -18,7 +18,7 @@ const DUMP_ATTEMPTS: usize = 5;
 
 /// One message of an answer.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// `nlmsg_type`, for example RTM_NEWLINK.
     pub kind: u16,
     /// What follows the netlink header.
@@ -27,7 +27,7 @@ pub(super) struct Answer {
 
 /// A socket with one request under way at a time.
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     socket: Socket,
     sequence: u32,
 }
@@ -42,7 +42,12 @@ enum Progress {
 impl Exchange {
     /// A socket in the calling thread's network namespace.
     pub fn open() -> io::Result<Self> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        Self::open_for(NETLINK_ROUTE)
+    }
+
+    /// The same for another family of netlink.
+    pub fn open_for(family: isize) -> io::Result<Self> {
+        let mut socket = Socket::new(family)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
         Ok(Self { socket, sequence: 0 })
@@ -64,6 +69,18 @@ impl Exchange {
         Err(io::Error::other("the list kept changing while it was read"))
     }
 
+    /// Asks for a whole list by a message of any kind, which need not be complete where it changed meanwhile.
+    pub fn dump_by(&mut self, kind: u16, body: &[u8]) -> io::Result<Vec<Answer>> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut bytes = ((HEADER_LEN + body.len()) as u32).to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend((NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
+        bytes.extend(self.sequence.to_ne_bytes());
+        bytes.extend([0; 4]);
+        bytes.extend(body);
+        self.send_and_receive(&bytes).map(|(answers, _)| answers)
+    }
+
     fn exchange(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<(Vec<Answer>, bool)> {
         self.sequence = self.sequence.wrapping_add(1);
         let mut header = NetlinkHeader::default();
@@ -73,8 +90,12 @@ impl Exchange {
         packet.finalize();
         let mut bytes = vec![0; packet.buffer_len()];
         packet.serialize(&mut bytes);
-        self.socket.send(&bytes, 0)?;
+        self.send_and_receive(&bytes)
+    }
 
+    /// Sends a request with the present sequence number and collects its answers.
+    fn send_and_receive(&mut self, bytes: &[u8]) -> io::Result<(Vec<Answer>, bool)> {
+        self.socket.send(bytes, 0)?;
         let (mut answers, mut interrupted) = (Vec::new(), false);
         loop {
             let datagram = match self.socket.recv_from_full() {
@@ -133,12 +154,12 @@ fn malformed(reason: &str) -> io::Error {
 }
 
 /// The native-endian u32 at `offset`, where the bytes reach that far.
-pub(super) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(*bytes.get(offset..)?.first_chunk()?))
 }
 
 /// The native-endian u16 at `offset`, where the bytes reach that far.
-pub(super) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
+pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(*bytes.get(offset..)?.first_chunk()?))
 }
 

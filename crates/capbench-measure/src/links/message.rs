@@ -190,7 +190,7 @@ fn of_kind(answer: &Answer, kind: u16) -> Option<&[u8]> {
 }
 
 /// The value of the first attribute `kind`; attributes behind an unreadable one are not seen.
-fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
+pub(crate) fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
     let found =
         NlasIterator::new(attributes).map_while(std::result::Result::ok).find(|nla| nla.kind() == kind)?;
     // `NlaBuffer::value` would borrow from the local; this borrows from `attributes`.

@@ -5,6 +5,7 @@
 //! the error.
 
 use std::cell::RefCell;
+use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Once;
 
@@ -186,6 +187,22 @@ impl Loaded {
             ..libbpf_rs::ProgramInput::default()
         };
         program.test_run(input).map(drop).map_err(|error| failed(self.name, "run", &error))
+    }
+
+    /// Runs the object's only program, an iterator (`SEC("iter/...")`, Linux 5.8), over everything that it goes over; what it
+    /// has written.
+    ///
+    /// # Errors
+    /// The program is no iterator, or the missing privilege.
+    pub fn iterate(&self) -> Result<Vec<u8>> {
+        let mut program = self.object.progs_mut();
+        let program = program.next().ok_or_else(|| lacks(self.name, "a program"))?;
+        let link = program.attach().map_err(|error| failed(self.name, "attach", &error))?;
+        let mut iterator = libbpf_rs::Iter::new(&link).map_err(|error| failed(self.name, "start", &error))?;
+        let mut written = Vec::new();
+        let source = |source| SysError::Call { what: format!("read(iterator {})", self.name), source };
+        iterator.read_to_end(&mut written).map_err(source)?;
+        Ok(written)
     }
 
     /// The values of a key on each CPU that the machine can have.

@@ -6,6 +6,7 @@ pub mod count;
 pub mod methods;
 pub mod send;
 pub mod traffic;
+pub mod why;
 
 use clap::{Parser, Subcommand};
 
@@ -33,6 +34,8 @@ pub enum Command {
     Send(send::SendFlags),
     /// Count what arrives: a line per second, totals at the end.
     Count(count::CountFlags),
+    /// Say where an interface loses packets now, why, and what to change; makes no traffic.
+    Why(why::WhyFlags),
     /// List the capture methods: what can run here, and why not.
     Methods(methods::MethodsFlags),
 }

@@ -4,3 +4,4 @@ pub mod bench;
 pub mod count;
 pub mod methods;
 pub mod send;
+pub mod why;
