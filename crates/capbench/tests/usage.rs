@@ -67,7 +67,7 @@ fn names_that_nothing_has_are_refused_with_those_that_there_are() {
 
 #[test]
 fn no_command_is_a_mistake_that_names_the_commands() {
-    refused(USAGE, "", &["subcommand", "bench, send, count, methods", "--help"]);
+    refused(USAGE, "", &["subcommand", "bench, send, count, why, methods", "--help"]);
 }
 
 #[test]
@@ -115,6 +115,9 @@ fn cpus_that_do_not_exist_are_refused() {
 
 #[test]
 fn interfaces_that_do_not_exist_are_refused() {
+    refused(USAGE, "why -i no-such-if --once", &["no-such-if", "does not exist"]);
+    refused(USAGE, "why", &["--interface"]);
+    refused(USAGE, "why -i lo --for 0", &["--for"]);
     refused(USAGE, "count -i no-such-if", &["no-such-if", "does not exist"]);
     refused(USAGE, "send -i no-such-if -c 1", &["no-such-if", "does not exist"]);
     refused(USAGE, "bench --tx no-such-if --rx lo", &["no-such-if", "does not exist"]);
@@ -135,7 +138,7 @@ fn captures_that_cannot_be_are_refused() {
 
 #[test]
 fn help_of_everything() {
-    for command in ["", "bench", "send", "count", "methods"] {
+    for command in ["", "bench", "send", "count", "why", "methods"] {
         let name = format!("help {command}");
         insta::assert_snapshot!(name.trim().replace(' ', "_"), printed(&format!("{command} --help")));
     }

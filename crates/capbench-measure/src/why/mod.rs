@@ -52,6 +52,8 @@ pub struct Look {
     pub carrier: bool,
     /// Packets that it received (rx_packets).
     pub received: u64,
+    /// The same for each second.
+    pub received_per_s: f64,
     /// Their octets.
     pub octets: u64,
     /// Times that the receive softirq of any CPU ran out of budget with work left.
@@ -189,19 +191,21 @@ fn compare(before: &Moment, after: &Moment, time: Duration) -> Look {
             *socket = socket.since(old);
         }
     }
+    let seconds = (after.at - before.at).as_secs_f64().max(1e-3);
     let mut look = Look {
         schema_version: SCHEMA_VERSION,
         interface: after.link.name.clone(),
         time_s: time.as_secs_f64(),
-        seconds: (after.at - before.at).as_secs_f64().max(1e-3),
+        seconds,
         up: after.link.up,
         carrier: after.link.carrier,
         received: stats.rx_packets,
+        received_per_s: stats.rx_packets as f64 / seconds,
         octets: stats.rx_bytes,
         time_squeeze: softnet.iter().map(|cpu| cpu.time_squeeze).sum(),
         max_backlog: after.max_backlog,
         xdp: after.xdp.clone(),
-        lost: places::losses(&stats, &softnet, after.xdp.as_deref(), &sockets.here),
+        lost: places::losses(&stats, &softnet, after.xdp.as_deref(), &sockets, seconds),
         sockets,
         notes: Vec::new(),
         advice: Vec::new(),

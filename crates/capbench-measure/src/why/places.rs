@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::sockets::Socket;
+use super::sockets::Sockets;
 use crate::accounts::softnet::SoftnetDelta;
 use crate::links::LinkStats;
 
@@ -48,6 +48,8 @@ pub struct Lost {
     pub place: Place,
     /// How many; absent where it is not counted.
     pub frames: Option<u64>,
+    /// The same for each second.
+    pub per_s: Option<f64>,
     /// Whether it is the host's number, of which this interface's share is not known.
     pub of_whole_host: bool,
     /// What says so.
@@ -59,10 +61,16 @@ pub(super) fn losses(
     link: &LinkStats,
     softnet: &[SoftnetDelta],
     xdp: Option<&str>,
-    sockets: &[Socket],
+    sockets: &Sockets,
+    seconds: f64,
 ) -> Vec<Lost> {
-    let lost =
-        |place, frames, source: &str| Lost { place, frames, of_whole_host: false, source: source.into() };
+    let lost = |place, frames, source: &str| Lost {
+        place,
+        frames,
+        per_s: None,
+        of_whole_host: false,
+        source: source.into(),
+    };
     let largest = |counters: &[(u64, &str)]| {
         let (frames, _) = *counters.iter().max_by_key(|(count, _)| *count).unwrap_or(&(0, ""));
         let named: Vec<_> =
@@ -94,11 +102,17 @@ pub(super) fn losses(
         format!("dropped of /proc/net/softnet_stat, CPU {}", cpus.join(", "))
     };
     let (frames, of_whole_host) = if refused > ours { (refused, true) } else { (ours, false) };
-    all.push(Lost { place: Place::Backlog, frames: Some(frames), of_whole_host, source });
+    all.push(Lost { place: Place::Backlog, frames: Some(frames), per_s: None, of_whole_host, source });
     all.push(lost(Place::Stack, Some(link.rx_dropped - ours), "rx_dropped"));
     all.push(lost(Place::NoHandler, Some(link.rx_nohandler), "rx_nohandler"));
-    let dropped: Option<u64> = sockets.iter().map(|socket| socket.dropped).sum();
+    let dropped: Option<u64> = match sockets.unknown {
+        Some(_) => None,
+        None => sockets.here.iter().map(|socket| socket.dropped).sum(),
+    };
     all.push(lost(Place::Socket, dropped, "the sockets' own counters"));
+    for lost in &mut all {
+        lost.per_s = lost.frames.map(|frames| frames as f64 / seconds);
+    }
     all
 }
 
@@ -126,12 +140,12 @@ mod tests {
     #[test]
     fn a_frame_that_the_backlog_refused_is_booked_once() {
         let link = LinkStats { rx_dropped: 12, ..LinkStats::default() };
-        let all = losses(&link, &[cpu(0, 0), cpu(1, 10)], None, &[]);
+        let all = losses(&link, &[cpu(0, 0), cpu(1, 10)], None, &Sockets::default(), 1.0);
         assert_eq!(at(&all, Place::Backlog).frames, Some(10));
         assert!(at(&all, Place::Backlog).source.ends_with("CPU 1"));
         assert_eq!(at(&all, Place::Stack).frames, Some(2));
         // The host's others lost more than this interface can have.
-        let all = losses(&link, &[cpu(0, 40)], None, &[]);
+        let all = losses(&link, &[cpu(0, 40)], None, &Sockets::default(), 1.0);
         assert!(at(&all, Place::Backlog).of_whole_host && at(&all, Place::Stack).frames == Some(0));
     }
 
@@ -139,8 +153,8 @@ mod tests {
     fn a_frame_that_two_counters_of_a_nic_count_is_one() {
         let link =
             LinkStats { rx_missed_errors: 5, rx_fifo_errors: 5, rx_crc_errors: 1, ..LinkStats::default() };
-        let all = losses(&link, &[], Some("program 7"), &[]);
-        assert_eq!(at(&all, Place::Nic).frames, Some(5));
+        let all = losses(&link, &[], Some("program 7"), &Sockets::default(), 2.0);
+        assert_eq!((at(&all, Place::Nic).frames, at(&all, Place::Nic).per_s), (Some(5), Some(2.5)));
         assert_eq!(at(&all, Place::Nic).source, "rx_missed_errors, rx_fifo_errors");
         assert_eq!((at(&all, Place::Link).frames, at(&all, Place::Xdp).frames), (Some(1), None));
         assert_eq!(at(&all, Place::Socket).frames, Some(0));

@@ -1,0 +1,171 @@
+//! `capbench why` against captures whose own reports are known: it names the same number, and changes nothing.
+
+mod support;
+
+use serde_json::Value;
+use support::{Namespaces, Place, Running, Scratch, capbench, in_turn, privileged, program, run};
+
+/// A look at the right end.
+fn look(spaces: &Namespaces) -> Value {
+    run(Some(&spaces.right), capbench().args(["why", "-i", "right", "--once", "--for", "100ms", "--json"]))
+        .success()
+        .json()
+}
+
+/// The socket of a process, in a look.
+fn socket_of(look: &Value, pid: u32) -> &Value {
+    let sockets = look["sockets"]["here"].as_array().unwrap();
+    let is_its =
+        |socket: &&Value| socket["processes"].as_array().unwrap().iter().any(|process| process["pid"] == pid);
+    sockets.iter().find(is_its).unwrap_or_else(|| panic!("no socket of {pid}: {look:#}"))
+}
+
+fn send(spaces: &Namespaces, arguments: &str) {
+    let mut command = capbench();
+    command.args(["send", "-i", "left", "--json"]).args(arguments.split_whitespace());
+    run(Some(&spaces.left), &mut command).success();
+}
+
+/// The number in front of some words.
+fn number_before(text: &str, words: &str) -> u64 {
+    let line = text.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{words}: {text}"));
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// What `ss -0` says that sockets of the namespace dropped: the `d` of their memory.
+fn dropped_by_ss(place: &Place) -> Option<u64> {
+    let mut command = std::process::Command::new("ss");
+    let Ok(output) = place.inside(|| command.args(["-0", "-m", "-n"]).output()) else {
+        eprintln!("ss is not installed: what it shows is not compared");
+        return None;
+    };
+    let text = support::lossy(&output.stdout);
+    let drops = text.split(",d").skip(1).filter_map(|rest| rest.split(')').next()?.parse::<u64>().ok());
+    Some(drops.sum())
+}
+
+#[test]
+fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
+    if !privileged("root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number") {
+        return;
+    }
+    let _turn = in_turn();
+    let spaces = Namespaces::new();
+    let mut tcpdump = Running::start(
+        Some(&spaces.right),
+        program("tcpdump").args(["-B", "64", "-i", "right", "-w", "/dev/null"]),
+    );
+    tcpdump.wait_for("listening on right");
+    tcpdump.signal("STOP");
+
+    let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right"]));
+    why.wait_for("nothing arrives on right");
+    send(&spaces, "--rate 50000 -c 50000");
+    why.wait_for(&format!("TPACKET_V3 ring of tcpdump {} loses", tcpdump.pid()));
+    why.signal("INT");
+    let watched = why.end().success().out;
+    let ends = format!("tcpdump {} is stopped (state T)", tcpdump.pid());
+    let as_one_line = watched.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        as_one_line.contains(&ends) && watched.contains(&format!("`kill -CONT {}`", tcpdump.pid())),
+        "{watched}"
+    );
+
+    let seen = look(&spaces);
+    let socket = socket_of(&seen, tcpdump.pid());
+    let told = socket["dropped_in_all"].as_u64().unwrap();
+    assert_eq!((&socket["method"], &socket["dropped"]), (&"packet-v3".into(), &0.into()), "{seen:#}");
+    let by_ss = dropped_by_ss(&spaces.right);
+
+    tcpdump.signal("CONT");
+    tcpdump.signal("INT");
+    let report = tcpdump.end().errors;
+    println!("why: {told}; ss: {by_ss:?}; tcpdump: {report}");
+    assert_eq!(number_before(&report, "packets received by filter"), 50_000, "{report}");
+    assert_eq!(told, number_before(&report, "packets dropped by kernel"), "{report}");
+    assert!(told > 0 && by_ss.is_none_or(|dropped| dropped == 0), "{by_ss:?}: {report}");
+}
+
+#[test]
+fn root_why_reads_the_drops_of_every_method_and_leaves_them_to_their_owner() {
+    if !privileged("root_why_reads_the_drops_of_every_method_and_leaves_them_to_their_owner") {
+        return;
+    }
+    let _turn = in_turn();
+    for method in ["recv", "packet-v1", "packet-v2", "packet-v3", "libpcap", "af-xdp"] {
+        let spaces = Namespaces::new();
+        let arguments = ["count", "-i", "right", "--method", method, "--ring", "256KiB"];
+        let mut count = Running::start(Some(&spaces.right), capbench().args(arguments));
+        count.wait_for(&format!("{method} on right"));
+        count.signal("STOP");
+        send(&spaces, "--rate 50000 -c 20000");
+        let (first, again) = (look(&spaces), look(&spaces));
+        let told = |look: &Value| socket_of(look, count.pid())["dropped_in_all"].as_u64().unwrap();
+        let (told, unchanged) = (told(&first), told(&again));
+        assert_eq!(socket_of(&first, count.pid())["processes"][0]["state"], "T", "{first:#}");
+        count.signal("CONT");
+        count.signal("INT");
+        let report = count.end().success().out;
+        println!("{method}: why {told}, count {}", number_before(&report, "packets dropped by kernel"));
+        assert_eq!(
+            (told, unchanged),
+            (number_before(&report, "packets dropped by kernel"), told),
+            "{report}"
+        );
+        assert!(told > 0, "{method}: {report}");
+    }
+}
+
+#[test]
+fn root_why_on_an_interface_without_traffic_and_on_one_that_goes() {
+    if !privileged("root_why_on_an_interface_without_traffic_and_on_one_that_goes") {
+        return;
+    }
+    let spaces = Namespaces::new();
+    let idle = run(Some(&spaces.right), capbench().args(["why", "-i", "right", "--once", "--for", "50ms"]));
+    let idle = idle.success().out;
+    assert!(idle.contains("\nnothing arrives on right and nothing is lost\n"), "{idle}");
+    assert!(idle.contains("no socket that captures here is known"), "{idle}");
+
+    let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right"]));
+    why.wait_for("nothing arrives");
+    spaces.right.ip("link del dev right");
+    let ended = why.end();
+    assert_eq!((ended.code, ended.errors.lines().count()), (Some(1), 1), "{ended:#?}");
+    assert!(ended.errors.contains("right: has gone after"), "{ended:#?}");
+}
+
+#[test]
+fn root_why_as_nobody_says_what_is_unknown() {
+    if !privileged("root_why_as_nobody_says_what_is_unknown") {
+        return;
+    }
+    let spaces = Namespaces::new();
+    let mut count = Running::start(Some(&spaces.right), capbench().args(["count", "-i", "right"]));
+    count.wait_for("packet-v3 on right");
+    let (folder, home) = (Scratch::new(), Scratch::of_nobody());
+    let mut command = folder.capbench_of_nobody(&home);
+    command.args(["why", "-i", "right", "--once", "--for", "50ms", "--json"]);
+    let seen = run(Some(&spaces.right), &mut command).success().json();
+    let unknown = seen["sockets"]["unknown"].as_str().unwrap();
+    assert!(unknown.contains("CAP_BPF") && unknown.contains("AF_XDP"), "{unknown}");
+    let socket = &seen["sockets"]["here"][0];
+    assert_eq!((&socket["method"], &socket["dropped"]), (&"packet-v3".into(), &Value::Null), "{seen:#}");
+    assert!(seen["verdict"].as_str().unwrap().contains("as far as can be told"), "{seen:#}");
+}
+
+#[test]
+fn root_why_is_json_line_by_line_and_ends_in_time() {
+    if !privileged("root_why_is_json_line_by_line_and_ends_in_time") {
+        return;
+    }
+    let spaces = Namespaces::new();
+    let ended =
+        run(Some(&spaces.right), capbench().args(["why", "-i", "right", "--json", "--for", "1200ms"]));
+    let lines: Vec<Value> =
+        ended.success().out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert!(lines.iter().all(|line| line["schema_version"] == 1 && line["interface"] == "right"));
+    let total: f64 = lines.iter().map(|line| line["seconds"].as_f64().unwrap()).sum();
+    assert!((total - lines[1]["time_s"].as_f64().unwrap()).abs() < 1e-6, "{lines:#?}");
+}
