@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Look;
 use super::places::Place;
+use super::processes::Process;
 use super::room::Room;
 use super::sockets::{Method, Socket};
 
@@ -92,12 +93,16 @@ fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
 fn of_socket(look: &Look, socket: &Socket) -> Option<Advice> {
     let lost = socket.dropped.filter(|frames| *frames > 0)?;
     let who = format!("the {} of {}", socket.what(), socket.owner());
-    let (cause, change) =
-        if socket.method == Method::AfXdp && socket.ring_full.unwrap_or(0) < lost.div_ceil(2) {
-            of_fill_ring(socket)
-        } else {
-            of_reader(look, socket)
-        };
+    // A process that is stopped gives no buffers back either.
+    let is_stopped = socket.processes.iter().any(Process::is_stopped);
+    let (cause, change) = if !is_stopped
+        && socket.method == Method::AfXdp
+        && socket.ring_full.unwrap_or(0) < lost.div_ceil(2)
+    {
+        of_fill_ring(socket)
+    } else {
+        of_reader(look, socket)
+    };
     Some(Advice { place: Place::Socket, lost, who, cause, change })
 }
 
@@ -135,11 +140,20 @@ fn of_reader(look: &Look, socket: &Socket) -> (String, String) {
     }
     let busy: f64 = socket.processes.iter().filter_map(|process| process.cpu_s).sum::<f64>() / look.seconds;
     if busy >= BUSY {
+        let share = match socket.method {
+            Method::AfXdp => "receive queues with a socket on each (`ethtool -L`)",
+            _ => "several sockets (fanout, one on each CPU)",
+        };
         return (
-            format!("{} does not keep up: it is busy ({:.0} % of a CPU){lasts}", socket.owner(), 100.0 * busy),
-            "make it do less for each packet, filter in the kernel, or share the load between several of its sockets \
-             (fanout, one on each CPU); a longer ring only delays the loss"
-                .into(),
+            format!(
+                "{} does not keep up: it is busy ({:.0} % of a CPU){lasts}",
+                socket.owner(),
+                100.0 * busy
+            ),
+            format!(
+                "make it do less for each packet, filter in the kernel, or share the load between {share}; a longer ring \
+                 only delays the loss"
+            ),
         );
     }
     let change = room.map_or("give it a longer ring or queue".into(), |room| room.change());

@@ -62,6 +62,11 @@ pub(super) fn notes(look: &Look, offloads: Offloads, mtu: u32, is_loopback: bool
                 .into(),
         );
     }
+    if let Some(program) = &look.xdp {
+        note(format!(
+            "an XDP program is attached ({program}): AF_PACKET sockets see what it lets through, as it leaves it"
+        ));
+    }
     for socket in &look.sockets.here {
         let who = format!("{} of {}", socket.what(), socket.owner());
         if socket.outgoing == Some(true) && !is_loopback {
