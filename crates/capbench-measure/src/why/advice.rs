@@ -50,6 +50,13 @@ fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
             "check cable, transceiver and duplex; the other end's counters show whether it sent them so".into(),
         ),
         Place::Nic => {
+            let lengthen = match look.nic_ring.map(|ring| (ring.descriptors, ring.most)) {
+                Some((now, most)) if now < most => {
+                    format!("lengthen the ring from {now} to at most {most} descriptors (`ethtool -G {interface} rx {most}`)")
+                }
+                Some((now, _)) => format!("the ring is as long as it can be ({now} descriptors)"),
+                None => format!("lengthen the ring (`ethtool -g {interface}` shows the most)"),
+            };
             let squeezed = if look.time_squeeze > 0 {
                 format!(
                     "; the receive softirq ran out of budget {} times, so a higher net.core.netdev_budget can help",
@@ -61,7 +68,7 @@ fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
             (
                 "the NIC had no free receive descriptor: the CPU that serves its queue was too late".into(),
                 format!(
-                    "lengthen the ring (`ethtool -g {interface}` shows the most, `ethtool -G {interface} rx N` sets it), \
+                    "{lengthen}, \
                      spread the load over more queues (`ethtool -L`){squeezed}"
                 ),
             )
@@ -86,7 +93,15 @@ fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
             "the interface is an inactive member of a bond or team".into(),
             "capture on the bond, or make it the active member".into(),
         ),
-        Place::Xdp | Place::Socket => return None,
+        Place::Driver => (
+            "the driver had no memory for them, or a redirect of an XDP program failed".into(),
+            format!("`ethtool -S {interface}` shows which; give the host memory, or the program's target more room"),
+        ),
+        Place::Xdp => (
+            "the XDP program on the interface dropped them, as it is made to or by a mistake in it".into(),
+            format!("`ip link set {interface} xdp off` takes it away; `bpftool prog` shows what it is"),
+        ),
+        Place::Socket => return None,
     })
 }
 

@@ -21,10 +21,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use capbench_sys::bpf::{AttachedMode, link_state};
+use capbench_sys::host::ring_sizes::{self, RingSizes};
 use capbench_sys::host::{InterfaceIndex, NetNamespace};
 use serde::Serialize;
 
 use crate::accounts::softnet::SoftnetSnapshot;
+use crate::drivers::NicSnapshot;
 use crate::links::{Link, LinkStats, Links};
 use crate::{MeasureError, Result};
 pub use advice::Advice;
@@ -60,6 +62,8 @@ pub struct Look {
     pub time_squeeze: u64,
     /// `net.core.netdev_max_backlog`; absent where the namespace does not show it.
     pub max_backlog: Option<u64>,
+    /// The receive rings of the NIC; absent where the driver does not tell.
+    pub nic_ring: Option<NicRing>,
     /// The XDP program on it.
     pub xdp: Option<String>,
     /// What each place lost, in the order of the path.
@@ -74,12 +78,23 @@ pub struct Look {
     pub verdict: String,
 }
 
+/// The receive rings of a NIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct NicRing {
+    /// Descriptors in each.
+    pub descriptors: u32,
+    /// The most that each can have.
+    pub most: u32,
+}
+
 /// Everything that is read at one moment.
 #[derive(Debug, Clone)]
 struct Moment {
     at: Instant,
     link: Link,
     stats: LinkStats,
+    nic: NicSnapshot,
+    rings: Option<RingSizes>,
     softnet: SoftnetSnapshot,
     xdp: Option<String>,
     max_backlog: Option<u64>,
@@ -126,18 +141,24 @@ impl Watch {
     /// # Errors
     /// Where the interface has gone.
     pub fn look(&mut self) -> Result<Look> {
-        let now = read(&self.links, self.index, &self.name, &self.source).map_err(|error| match error {
-            MeasureError::NoInterface { .. } => MeasureError::Interface {
-                interface: self.name.clone(),
-                reason: format!(
-                    "has gone after {:.1} s: deleted, or moved to another namespace; `ip link` lists those that are there",
-                    self.elapsed().as_secs_f64()
-                ),
-            },
-            other => other,
-        })?;
+        let now = match read(&self.links, self.index, &self.name, &self.source) {
+            Ok(now) => now,
+            Err(error) => return Err(self.gone().unwrap_or(error)),
+        };
         let before = std::mem::replace(&mut self.last, now);
         Ok(compare(&before, &self.last, self.last.at - self.first.at))
+    }
+
+    /// That the interface has gone, where it has.
+    fn gone(&self) -> Option<MeasureError> {
+        let Err(MeasureError::NoInterface { .. }) = self.links.by_index(self.index) else { return None };
+        Some(MeasureError::Interface {
+            interface: self.name.clone(),
+            reason: format!(
+                "has gone after {:.1} s: deleted, or moved to another namespace; `ip link` lists those that are there",
+                self.elapsed().as_secs_f64()
+            ),
+        })
     }
 
     /// What was seen from the beginning to the last look.
@@ -147,12 +168,9 @@ impl Watch {
 }
 
 fn read(links: &Links, index: InterfaceIndex, name: &str, source: &sockets::Source) -> Result<Moment> {
-    let link = match links.by_index(index) {
-        Err(MeasureError::NoInterface { .. }) => {
-            return Err(MeasureError::NoInterface { interface: name.into() });
-        }
-        link => link?,
-    };
+    // Reading a driver's counters brings the link statistics up to date with many drivers.
+    let nic = NicSnapshot::take(name)?;
+    let link = links.by_index(index)?;
     let stats = link.stats.ok_or_else(|| MeasureError::Interface {
         interface: link.name.clone(),
         reason: "the kernel tells none of its counters; nothing can be said about it".into(),
@@ -171,6 +189,8 @@ fn read(links: &Links, index: InterfaceIndex, name: &str, source: &sockets::Sour
     Ok(Moment {
         at: Instant::now(),
         stats,
+        nic,
+        rings: ring_sizes::read(&link.name).ok().flatten(),
         softnet: SoftnetSnapshot::read()?,
         xdp,
         max_backlog: backlog.and_then(|text| text.trim().parse().ok()),
@@ -205,7 +225,18 @@ fn compare(before: &Moment, after: &Moment, time: Duration) -> Look {
         time_squeeze: softnet.iter().map(|cpu| cpu.time_squeeze).sum(),
         max_backlog: after.max_backlog,
         xdp: after.xdp.clone(),
-        lost: places::losses(&stats, &softnet, after.xdp.as_deref(), &sockets, seconds),
+        lost: places::losses(
+            places::Counted {
+                link: &stats,
+                driver: after.nic.driver(),
+                nic: &after.nic.since(&before.nic),
+                softnet: &softnet,
+                sockets: &sockets,
+            },
+            after.xdp.as_deref(),
+            seconds,
+        ),
+        nic_ring: after.rings.map(|rings| NicRing { descriptors: rings.receive, most: rings.most_receive }),
         sockets,
         notes: Vec::new(),
         advice: Vec::new(),

@@ -2,8 +2,11 @@
 
 use serde::Serialize;
 
-use super::sockets::Sockets;
+use super::sockets::{Method, Sockets};
 use crate::accounts::softnet::SoftnetDelta;
+use crate::drivers::table::REDIRECT;
+use crate::drivers::{CounterDelta, Driver, Meaning, NicLoss, nic_losses};
+use crate::ledger;
 use crate::links::LinkStats;
 
 /// A place, in the order in which frames pass.
@@ -14,11 +17,13 @@ pub enum Place {
     Link,
     /// The NIC had nowhere to put them.
     Nic,
+    /// The driver, for want of memory or otherwise.
+    Driver,
     /// An XDP program.
     Xdp,
     /// The backlog of a CPU.
     Backlog,
-    /// The driver or the stack: rx_dropped of the interface, without what the backlog accounts for.
+    /// The stack or the driver: rx_dropped of the interface, without what the backlog accounts for.
     Stack,
     /// The interface was not to receive, as a slave of a bond that is not active.
     NoHandler,
@@ -32,9 +37,10 @@ impl Place {
         match self {
             Self::Link => "link",
             Self::Nic => "NIC",
+            Self::Driver => "driver",
             Self::Xdp => "XDP program",
             Self::Backlog => "backlog",
-            Self::Stack => "driver, stack",
+            Self::Stack => "stack, driver",
             Self::NoHandler => "no handler",
             Self::Socket => "sockets",
         }
@@ -56,14 +62,19 @@ pub struct Lost {
     pub source: String,
 }
 
-/// What each place lost. Where several counters of a driver may count the same frame, the largest is taken.
-pub(super) fn losses(
-    link: &LinkStats,
-    softnet: &[SoftnetDelta],
-    xdp: Option<&str>,
-    sockets: &Sockets,
-    seconds: f64,
-) -> Vec<Lost> {
+/// The counters of an interval.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted<'c> {
+    pub(super) link: &'c LinkStats,
+    pub(super) driver: Option<&'static Driver>,
+    pub(super) nic: &'c [CounterDelta],
+    pub(super) softnet: &'c [SoftnetDelta],
+    pub(super) sockets: &'c Sockets,
+}
+
+/// What each place lost, each loss booked once. `xdp` is the program on the interface.
+pub(super) fn losses(counted: Counted<'_>, xdp: Option<&str>, seconds: f64) -> Vec<Lost> {
+    let Counted { link, softnet, sockets, .. } = counted;
     let lost = |place, frames, source: &str| Lost {
         place,
         frames,
@@ -71,29 +82,10 @@ pub(super) fn losses(
         of_whole_host: false,
         source: source.into(),
     };
-    let largest = |counters: &[(u64, &str)]| {
-        let (frames, _) = *counters.iter().max_by_key(|(count, _)| *count).unwrap_or(&(0, ""));
-        let named: Vec<_> =
-            counters.iter().filter(|(count, _)| *count > 0 || frames == 0).map(|(_, name)| *name).collect();
-        (frames, named.join(", "))
-    };
-    let (damaged, damaged_by) = largest(&[(
-        link.rx_crc_errors + link.rx_frame_errors + link.rx_length_errors,
-        "rx_crc_errors, rx_frame_errors, rx_length_errors",
-    )]);
-    let (missed, missed_by) = largest(&[
-        (link.rx_missed_errors, "rx_missed_errors"),
-        (link.rx_fifo_errors, "rx_fifo_errors"),
-        (link.rx_over_errors, "rx_over_errors"),
-    ]);
-    let mut all =
-        vec![lost(Place::Link, Some(damaged), &damaged_by), lost(Place::Nic, Some(missed), &missed_by)];
-    if let Some(program) = xdp {
-        all.push(lost(Place::Xdp, None, &format!("{program}; the kernel does not count what it drops")));
-    }
     // A frame that the backlog refuses counts in rx_dropped, too (net/core/dev.c, enqueue_to_backlog).
     let refused: u64 = softnet.iter().map(|cpu| cpu.dropped).sum();
     let ours = refused.min(link.rx_dropped);
+    let mut all = of_card(counted, ours, xdp);
     let cpus: Vec<_> =
         softnet.iter().filter(|cpu| cpu.dropped > 0).map(|cpu| cpu.cpu.number().to_string()).collect();
     let source = if cpus.is_empty() {
@@ -116,11 +108,74 @@ pub(super) fn losses(
     all
 }
 
+/// Link, NIC, driver and XDP program, by the driver's counters as far as their meaning is known. `backlog` frames of
+/// rx_dropped are not theirs.
+fn of_card(counted: Counted<'_>, backlog: u64, xdp: Option<&str>) -> Vec<Lost> {
+    use Meaning::{Checksum, Framing, Length};
+    let link = LinkStats { rx_dropped: counted.link.rx_dropped - backlog, ..*counted.link };
+    let mut found = nic_losses(counted.driver, Some(&link), counted.nic);
+    // A frame that an AF_XDP socket refuses counts there and as a redirect that failed.
+    let refused: u64 = counted
+        .sockets
+        .here
+        .iter()
+        .filter(|socket| socket.method == Method::AfXdp)
+        .filter_map(|socket| socket.dropped)
+        .sum();
+    for loss in found.iter_mut().filter(|loss| loss.part == REDIRECT) {
+        loss.count = loss.count.saturating_sub(refused);
+    }
+    let place_of = |loss: &NicLoss| match loss.meaning.place() {
+        Some(ledger::Place::Link) if matches!(loss.meaning, Checksum | Length | Framing) => Some(Place::Link),
+        Some(ledger::Place::Link) => Some(Place::Nic),
+        Some(ledger::Place::Driver) => Some(Place::Driver),
+        Some(ledger::Place::Xdp) => Some(Place::Xdp),
+        _ => None,
+    };
+    let mut all = Vec::new();
+    for place in [Place::Link, Place::Nic, Place::Driver, Place::Xdp] {
+        let its: Vec<_> = found.iter().filter(|loss| place_of(loss) == Some(place)).collect();
+        let frames = its.iter().map(|loss| loss.count).sum();
+        // Those that say something; all where none does.
+        let says = its.iter().filter(|loss| loss.count > 0 || frames == 0).map(|loss| {
+            let most = if loss.exact { "" } else { " (at most)" };
+            format!("{}{most}", loss.source)
+        });
+        let mut source = says.collect::<Vec<_>>().join(", ");
+        let is_counted = !its.is_empty();
+        match (place, xdp) {
+            (Place::Nic, _) if !is_counted => {
+                source = counted
+                    .driver
+                    .and_then(|driver| driver.blind)
+                    .unwrap_or("the driver has no counter for it")
+                    .into();
+            }
+            (Place::Xdp, None) => continue,
+            (Place::Xdp, Some(program)) if is_counted => source = format!("{program}; {source}"),
+            (Place::Xdp, Some(program)) => {
+                source = format!("{program}; the driver does not count what it drops")
+            }
+            _ if !is_counted => continue,
+            _ => {}
+        }
+        all.push(Lost {
+            place,
+            frames: is_counted.then_some(frames),
+            per_s: None,
+            of_whole_host: false,
+            source,
+        });
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use capbench_sys::host::CpuId;
 
     use super::*;
+    use crate::drivers::known;
 
     fn cpu(number: u32, dropped: u64) -> SoftnetDelta {
         SoftnetDelta {
@@ -137,15 +192,19 @@ mod tests {
         all.iter().find(|lost| lost.place == place).unwrap()
     }
 
+    fn counted<'c>(link: &'c LinkStats, softnet: &'c [SoftnetDelta], sockets: &'c Sockets) -> Counted<'c> {
+        Counted { link, driver: None, nic: &[], softnet, sockets }
+    }
+
     #[test]
     fn a_frame_that_the_backlog_refused_is_booked_once() {
-        let link = LinkStats { rx_dropped: 12, ..LinkStats::default() };
-        let all = losses(&link, &[cpu(0, 0), cpu(1, 10)], None, &Sockets::default(), 1.0);
+        let (link, sockets) = (LinkStats { rx_dropped: 12, ..LinkStats::default() }, Sockets::default());
+        let all = losses(counted(&link, &[cpu(0, 0), cpu(1, 10)], &sockets), None, 1.0);
         assert_eq!(at(&all, Place::Backlog).frames, Some(10));
         assert!(at(&all, Place::Backlog).source.ends_with("CPU 1"));
         assert_eq!(at(&all, Place::Stack).frames, Some(2));
         // The host's others lost more than this interface can have.
-        let all = losses(&link, &[cpu(0, 40)], None, &Sockets::default(), 1.0);
+        let all = losses(counted(&link, &[cpu(0, 40)], &sockets), None, 1.0);
         assert!(at(&all, Place::Backlog).of_whole_host && at(&all, Place::Stack).frames == Some(0));
     }
 
@@ -153,10 +212,24 @@ mod tests {
     fn a_frame_that_two_counters_of_a_nic_count_is_one() {
         let link =
             LinkStats { rx_missed_errors: 5, rx_fifo_errors: 5, rx_crc_errors: 1, ..LinkStats::default() };
-        let all = losses(&link, &[], Some("program 7"), &Sockets::default(), 2.0);
+        let sockets = Sockets::default();
+        let all = losses(counted(&link, &[], &sockets), Some("program 7"), 2.0);
         assert_eq!((at(&all, Place::Nic).frames, at(&all, Place::Nic).per_s), (Some(5), Some(2.5)));
-        assert_eq!(at(&all, Place::Nic).source, "rx_missed_errors, rx_fifo_errors");
         assert_eq!((at(&all, Place::Link).frames, at(&all, Place::Xdp).frames), (Some(1), None));
         assert_eq!(at(&all, Place::Socket).frames, Some(0));
+    }
+
+    #[test]
+    fn a_drivers_own_counter_tells_what_the_program_dropped() {
+        let nic = [("rx_queue_0_xdp_drops", 9), ("rx_queue_0_drops", 3)].map(|(name, count)| CounterDelta {
+            name: name.into(),
+            count,
+            by_register: false,
+        });
+        let (link, sockets) = (LinkStats::default(), Sockets::default());
+        let veth = Counted { driver: known("veth"), nic: &nic, ..counted(&link, &[], &sockets) };
+        let all = losses(veth, Some("program 7"), 1.0);
+        assert_eq!((at(&all, Place::Xdp).frames, at(&all, Place::Driver).frames), (Some(9), Some(3)));
+        assert!(at(&all, Place::Xdp).source.contains("rx_queue_{n}_xdp_drops"), "{all:?}");
     }
 }

@@ -23,6 +23,7 @@ fn quiet() -> Look {
         octets: 6_400_000,
         time_squeeze: 0,
         max_backlog: Some(1000),
+        nic_ring: Some(NicRing { descriptors: 512, most: 4096 }),
         xdp: None,
         lost: [Place::Link, Place::Nic, Place::Backlog, Place::Stack, Place::NoHandler].map(none).into(),
         sockets: Sockets::default(),
