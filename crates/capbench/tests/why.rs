@@ -98,7 +98,13 @@ fn root_why_reads_the_drops_of_every_method_and_leaves_them_to_their_owner() {
         let mut count = Running::start(Some(&spaces.right), capbench().args(arguments));
         count.wait_for(&format!("{method} on right"));
         count.signal("STOP");
+        let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right"]));
+        why.wait_for("nothing arrives on right");
         send(&spaces, "--rate 50000 -c 20000");
+        why.wait_for(&format!("of capbench {} loses", count.pid()));
+        why.signal("INT");
+        let watched = why.end().success().out;
+        assert!(!watched.contains("stack, driver (rx_dropped)"), "booked at its socket alone: {watched}");
         let (first, again) = (look(&spaces), look(&spaces));
         let told = |look: &Value| socket_of(look, count.pid())["dropped_in_all"].as_u64().unwrap();
         let (told, unchanged) = (told(&first), told(&again));

@@ -32,8 +32,7 @@ pub(super) fn advise(look: &Look) -> Vec<Advice> {
     for lost in &look.lost {
         let Some(frames) = lost.frames.filter(|frames| *frames > 0) else { continue };
         if let Some((cause, change)) = of_place(look, lost.place) {
-            let host = if lost.of_whole_host { ", of the whole host" } else { "" };
-            let who = format!("{} ({}{host})", lost.place.word(), lost.source);
+            let who = format!("{} ({})", lost.place.word(), lost.source);
             all.push(Advice { place: lost.place, lost: frames, who, cause, change });
         }
     }

@@ -56,8 +56,6 @@ pub struct Lost {
     pub frames: Option<u64>,
     /// The same for each second.
     pub per_s: Option<f64>,
-    /// Whether it is the host's number, of which this interface's share is not known.
-    pub of_whole_host: bool,
     /// What says so.
     pub source: String,
 }
@@ -75,27 +73,23 @@ pub(super) struct Counted<'c> {
 /// What each place lost, each loss booked once. `xdp` is the program on the interface.
 pub(super) fn losses(counted: Counted<'_>, xdp: Option<&str>, seconds: f64) -> Vec<Lost> {
     let Counted { link, softnet, sockets, .. } = counted;
-    let lost = |place, frames, source: &str| Lost {
-        place,
-        frames,
-        per_s: None,
-        of_whole_host: false,
-        source: source.into(),
-    };
+    let lost = |place, frames, source: &str| Lost { place, frames, per_s: None, source: source.into() };
     // A frame that the backlog refuses counts in rx_dropped, too (net/core/dev.c, enqueue_to_backlog).
     let refused: u64 = softnet.iter().map(|cpu| cpu.dropped).sum();
     let ours = refused.min(link.rx_dropped);
-    let mut all = of_card(counted, ours, xdp);
+    let (mut all, booked) = of_card(counted, ours, xdp);
     let cpus: Vec<_> =
         softnet.iter().filter(|cpu| cpu.dropped > 0).map(|cpu| cpu.cpu.number().to_string()).collect();
-    let source = if cpus.is_empty() {
-        "dropped of /proc/net/softnet_stat".into()
-    } else {
-        format!("dropped of /proc/net/softnet_stat, CPU {}", cpus.join(", "))
-    };
-    let (frames, of_whole_host) = if refused > ours { (refused, true) } else { (ours, false) };
-    all.push(Lost { place: Place::Backlog, frames: Some(frames), per_s: None, of_whole_host, source });
-    all.push(lost(Place::Stack, Some(link.rx_dropped - ours), "rx_dropped"));
+    let mut source = String::from("dropped of /proc/net/softnet_stat");
+    if ours > 0 {
+        source.push_str(&format!(", CPU {}", cpus.join(", ")));
+    }
+    if refused > ours {
+        // Which of them were this interface's is not told; more than its rx_dropped cannot be.
+        source.push_str(&format!("; at most, the whole host has {refused}"));
+    }
+    all.push(lost(Place::Backlog, Some(ours), &source));
+    all.push(lost(Place::Stack, Some((link.rx_dropped - ours).saturating_sub(booked)), "rx_dropped"));
     all.push(lost(Place::NoHandler, Some(link.rx_nohandler), "rx_nohandler"));
     let dropped: Option<u64> = match sockets.unknown {
         Some(_) => None,
@@ -109,11 +103,16 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&str>, seconds: f64) -> V
 }
 
 /// Link, NIC, driver and XDP program, by the driver's counters as far as their meaning is known. `backlog` frames of
-/// rx_dropped are not theirs.
-fn of_card(counted: Counted<'_>, backlog: u64, xdp: Option<&str>) -> Vec<Lost> {
+/// rx_dropped are not theirs. The number is how many frames they account for that may stand in rx_dropped, too.
+fn of_card(counted: Counted<'_>, backlog: u64, xdp: Option<&str>) -> (Vec<Lost>, u64) {
     use Meaning::{Checksum, Framing, Length};
     let link = LinkStats { rx_dropped: counted.link.rx_dropped - backlog, ..*counted.link };
     let mut found = nic_losses(counted.driver, Some(&link), counted.nic);
+    // Drivers add what they dropped to rx_dropped, veth for example; for some it is all that they tell.
+    let is_in_both = |loss: &&NicLoss| {
+        loss.meaning.place() == Some(ledger::Place::Driver) || loss.source == "link statistics rx_dropped"
+    };
+    let booked = found.iter().filter(is_in_both).map(|loss| loss.count).sum();
     // A frame that an AF_XDP socket refuses counts there and as a redirect that failed.
     let refused: u64 = counted
         .sockets
@@ -159,15 +158,9 @@ fn of_card(counted: Counted<'_>, backlog: u64, xdp: Option<&str>) -> Vec<Lost> {
             _ if !is_counted => continue,
             _ => {}
         }
-        all.push(Lost {
-            place,
-            frames: is_counted.then_some(frames),
-            per_s: None,
-            of_whole_host: false,
-            source,
-        });
+        all.push(Lost { place, frames: is_counted.then_some(frames), per_s: None, source });
     }
-    all
+    (all, booked)
 }
 
 #[cfg(test)]
@@ -205,7 +198,10 @@ mod tests {
         assert_eq!(at(&all, Place::Stack).frames, Some(2));
         // The host's others lost more than this interface can have.
         let all = losses(counted(&link, &[cpu(0, 40)], &sockets), None, 1.0);
-        assert!(at(&all, Place::Backlog).of_whole_host && at(&all, Place::Stack).frames == Some(0));
+        assert_eq!((at(&all, Place::Backlog).frames, at(&all, Place::Stack).frames), (Some(12), Some(0)));
+        assert!(at(&all, Place::Backlog).source.contains("whole host has 40"));
+        let all = losses(counted(&LinkStats::default(), &[cpu(0, 40)], &sockets), None, 1.0);
+        assert_eq!(at(&all, Place::Backlog).frames, Some(0));
     }
 
     #[test]
@@ -226,10 +222,12 @@ mod tests {
             count,
             by_register: false,
         });
-        let (link, sockets) = (LinkStats::default(), Sockets::default());
+        // veth adds the latter to rx_dropped.
+        let (link, sockets) = (LinkStats { rx_dropped: 5, ..LinkStats::default() }, Sockets::default());
         let veth = Counted { driver: known("veth"), nic: &nic, ..counted(&link, &[], &sockets) };
         let all = losses(veth, Some("program 7"), 1.0);
         assert_eq!((at(&all, Place::Xdp).frames, at(&all, Place::Driver).frames), (Some(9), Some(3)));
+        assert_eq!(at(&all, Place::Stack).frames, Some(2));
         assert!(at(&all, Place::Xdp).source.contains("rx_queue_{n}_xdp_drops"), "{all:?}");
     }
 }

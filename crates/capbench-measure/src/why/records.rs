@@ -91,7 +91,7 @@ impl Reader {
 
     /// Never called: there is no such reader.
     pub(super) fn read(&self) -> std::result::Result<Vec<Record>, String> {
-        Ok(Vec::new())
+        Ok(parse(&[]))
     }
 }
 

@@ -1,8 +1,5 @@
-//! Every socket that captures on an interface: whose it is, how it captures, what it counted. Read by [`records`] where
-//! the kernel and the privilege allow, else put together from [`diag`] and `/proc`, with what is then unknown.
-//!
-//! [`records`]: super::records
-//! [`diag`]: super::diag
+//! Every socket that captures on an interface: whose it is, how it captures, what it counted. Read by `records` where
+//! the kernel and the privilege allow, else put together from `diag` and `/proc`, with what is then unknown.
 
 use capbench_sys::host::InterfaceIndex;
 use capbench_sys::packet::geometry::page_size;

@@ -4,13 +4,7 @@ use super::*;
 
 /// A second in which an interface received 100,000 frames of 64 octets.
 fn quiet() -> Look {
-    let none = |place: Place| Lost {
-        place,
-        frames: Some(0),
-        per_s: Some(0.0),
-        of_whole_host: false,
-        source: "its counter".into(),
-    };
+    let none = |place: Place| Lost { place, frames: Some(0), per_s: Some(0.0), source: "its counter".into() };
     Look {
         schema_version: SCHEMA_VERSION,
         interface: "eth0".into(),

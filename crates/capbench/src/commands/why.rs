@@ -84,16 +84,11 @@ fn as_text(look: &Look) -> String {
     let mut places = Table::new(&["place", "lost", "lost/s", "source"]);
     for lost in &look.lost {
         let count = |number: Option<String>| number.unwrap_or_else(|| "-".into());
-        let source = if lost.of_whole_host {
-            format!("{}, of the whole host", lost.source)
-        } else {
-            lost.source.clone()
-        };
         places.row(vec![
             lost.place.word().into(),
             count(lost.frames.map(|frames| frames.to_string())),
             count(lost.frames.map(rate)),
-            source,
+            lost.source.clone(),
         ]);
     }
     let _ = writeln!(text, "{places}");
