@@ -87,7 +87,12 @@ static int open_streams(void)
 }
 
 /* DPDK prints its usage to stdout, getopt and libbpf complain on stderr. In the GNU C library both are variables; the
- * program itself, being Rust, does not print through them. */
+ * program itself, being Rust, does not print through them.
+ *
+ * They belong to the whole process: two threads in here at once could put back each other's streams in the wrong order
+ * and leave it without a stderr. So hush() and unhush() are called only under the lock STATE of eal.rs: by
+ * capbench_dpdk_start(), whose caller holds it while the starting thread runs, and by what opens and closes devices and
+ * registers threads, whose callers hold it as a Turn (Port::open, Port's drop). A new caller needs the same. */
 struct quiet {
 	FILE *out, *err;
 };

@@ -99,6 +99,7 @@ impl FrameQueue {
                 continue;
             }
             if written < room {
+                self.umem.lend(taken.chunk);
                 self.fill.write(written, self.umem.geometry().address(taken.chunk));
                 written += 1;
             } else {
@@ -106,7 +107,8 @@ impl FrameQueue {
             }
         }
         if written > 0 {
-            self.fill.publish(written);
+            // SAFETY: these entries were written just now, with chunks whose last use has ended and that are lent.
+            unsafe { self.fill.publish(written) };
         }
     }
 
@@ -121,10 +123,13 @@ impl FrameQueue {
         let count = self.fill.room(wanted).min(wanted);
         for offset in 0..count {
             let Some(chunk) = self.spare.pop() else { break };
+            self.umem.lend(chunk);
             self.fill.write(offset, self.umem.geometry().address(chunk));
         }
         if count > 0 {
-            self.fill.publish(count);
+            // SAFETY: these entries were written just now, `count` being at most the spare chunks, which nobody uses and
+            // which are lent.
+            unsafe { self.fill.publish(count) };
         }
     }
 
@@ -145,8 +150,9 @@ impl FrameQueue {
         self.taken
     }
 
-    /// Descriptors from the kernel that named no chunk of this queue, or one that it had not been lent. Always 0, unless
-    /// kernel or driver are at fault; such frames are not handed out.
+    /// Descriptors from the kernel that named no chunk of this queue, or one that it had not been lent: a chunk in use,
+    /// spare, or on its way back here. Always 0, unless kernel or driver are at fault; such frames are not handed out. A
+    /// chunk that is lent but was never filled cannot be told.
     pub fn impossible(&self) -> u64 {
         self.impossible
     }
@@ -154,6 +160,18 @@ impl FrameQueue {
     #[cfg(test)]
     pub(super) fn rings(&mut self) -> (&mut Producer<u64>, &mut Consumer<libc::xdp_desc>) {
         (&mut self.fill, &mut self.received)
+    }
+
+    /// The chunks kept back here.
+    #[cfg(test)]
+    pub(super) fn spare(&self) -> &[u32] {
+        &self.spare
+    }
+
+    /// Where chunk 0 lies.
+    #[cfg(test)]
+    pub(super) fn origin(&self) -> usize {
+        self.umem.start(0, 0).addr()
     }
 
     /// Chunks lent to the kernel and not filled yet, and chunks kept back here for want of room in the fill ring.

@@ -109,7 +109,7 @@ impl<T: Entry> Producer<T> {
     /// Entries that may be written, when at least `wanted` of them are known to be; else as many as there are now.
     #[inline]
     pub(crate) fn room(&mut self, wanted: u32) -> u32 {
-        let known = self.ring.size.saturating_sub(self.next.wrapping_sub(self.consumed));
+        let known = self.known_room();
         if known >= wanted {
             return known;
         }
@@ -123,27 +123,38 @@ impl<T: Entry> Producer<T> {
         self.next.wrapping_sub(self.consumed)
     }
 
+    /// Entries that are known to be the producer's.
+    #[inline]
+    fn known_room(&self) -> u32 {
+        self.ring.size.saturating_sub(self.next.wrapping_sub(self.consumed))
+    }
+
     /// Writes entry `offset` of those to be published next.
     ///
     /// # Panics
     /// Beyond the room that [`Self::room`] has found.
     #[inline]
     pub(crate) fn write(&mut self, offset: u32, value: T) {
-        let used = self.next.wrapping_sub(self.consumed);
-        assert!(
-            offset < self.ring.size.saturating_sub(used),
-            "an AF_XDP ring has no entry {offset} to write"
-        );
+        assert!(offset < self.known_room(), "an AF_XDP ring has no entry {offset} to write");
         // SAFETY: the entry lies in the live mapping, aligned. The consumer's index, read with Acquire, says that it
         // is the producer's, and only this value, exclusively borrowed here, is the producer.
         unsafe { self.ring.entry(self.next.wrapping_add(offset)).write(value) };
     }
 
     /// Hands the first `count` entries over.
+    ///
+    /// # Panics
+    /// Beyond the room that [`Self::room`] has found.
+    ///
+    /// # Safety
+    /// Each of them must have been written since the last call, and the chunk that it names must be the caller's, with
+    /// nothing that refers to it any more. (A descriptor that the other side passes over names none.)
     #[inline]
-    pub(crate) fn publish(&mut self, count: u32) {
+    pub(crate) unsafe fn publish(&mut self, count: u32) {
+        assert!(count <= self.known_room(), "an AF_XDP ring has no {count} entries to publish");
         self.next = self.next.wrapping_add(count);
-        // SAFETY: an aligned word of the live mapping; the entries were the producer's, and no reference to one exists.
+        // SAFETY: an aligned word of the live mapping; the entries are the producer's, as was just checked, and no
+        // reference to one exists. The caller promises the same of their chunks.
         unsafe { advance_release(self.ring.word(self.ring.offsets.producer), self.next) };
     }
 
@@ -160,7 +171,8 @@ impl<T: Entry> Producer<T> {
     /// Without room for it.
     ///
     /// # Safety
-    /// As for [`Self::overwrite_newest`], and the other side must not have consumed any of those entries.
+    /// As for [`Self::overwrite_newest`] and, for the chunk of `value`, as for [`Self::publish`]; and the other side must not
+    /// have consumed any of those entries.
     pub(crate) unsafe fn insert(&mut self, behind: u32, value: T) {
         let mut carried = value;
         for back in (1..=behind).rev() {
@@ -169,7 +181,8 @@ impl<T: Entry> Producer<T> {
             carried = unsafe { place.replace(carried) };
         }
         self.write(0, carried);
-        self.publish(1);
+        // SAFETY: the entry was written just now. Its chunk is the other side's already, or the caller promises for it.
+        unsafe { self.publish(1) };
     }
 
     /// Overwrites the last `count` published entries, the newest first.
@@ -229,6 +242,12 @@ impl<T: Entry> Consumer<T> {
         if self.produced == self.next {
             self.produced = self.ring.producer();
         }
+        self.known()
+    }
+
+    /// Entries that are known to be the consumer's.
+    #[inline]
+    fn known(&self) -> u32 {
         // More than the ring holds cannot be: the producer would have overwritten what is ours.
         self.produced.wrapping_sub(self.next).min(self.ring.size)
     }
@@ -239,10 +258,7 @@ impl<T: Entry> Consumer<T> {
     /// Beyond what [`Self::available`] has found.
     #[inline]
     pub(crate) fn read(&self, offset: u32) -> T {
-        assert!(
-            offset < self.produced.wrapping_sub(self.next),
-            "an AF_XDP ring has no entry {offset} to read"
-        );
+        assert!(offset < self.known(), "an AF_XDP ring has no entry {offset} to read");
         // SAFETY: the entry lies in the live mapping, aligned. The producer's index, read with Acquire, says that it is
         // the consumer's until we hand it back, which needs this value exclusively. Any bits are a valid entry.
         unsafe { self.ring.entry(self.next.wrapping_add(offset)).read() }
@@ -254,11 +270,16 @@ impl<T: Entry> Consumer<T> {
         (self.next, self.produced) = (next, next);
     }
 
-    /// Hands the first `count` entries back.
+    /// Hands the first `count` entries back. The chunks that they named stay whose they are.
+    ///
+    /// # Panics
+    /// Beyond what [`Self::available`] has found.
     #[inline]
     pub(crate) fn release(&mut self, count: u32) {
+        assert!(count <= self.known(), "an AF_XDP ring has no {count} entries to release");
         self.next = self.next.wrapping_add(count);
-        // SAFETY: an aligned word of the live mapping; the entries were the consumer's and were copied out, not borrowed.
+        // SAFETY: an aligned word of the live mapping; the entries are the consumer's, as was just checked, and are only
+        // ever copied out, not borrowed.
         unsafe { advance_release(self.ring.word(self.ring.offsets.consumer), self.next) };
     }
 }

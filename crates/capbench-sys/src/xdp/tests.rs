@@ -137,7 +137,88 @@ fn what_the_kernel_was_not_lent_is_not_handed_out() {
     assert_eq!(queue.impossible(), 5);
 }
 
+#[test]
+fn a_spare_chunk_is_not_handed_out_and_not_lent_twice() {
+    // The fill ring takes four of ten chunks; the others are spare.
+    let sizes = QueueSizes { fill: 4, ..SIZES };
+    let (mut kernel, mut queue) = ReceiveKernel::with_queue(sizes).unwrap();
+    let spare = queue.spare().to_vec();
+    assert_eq!(spare.len(), 6);
+    for &chunk in &spare {
+        kernel.deliver_descriptor(u64::from(chunk) * 2048, 60);
+    }
+    while let Some(batch) = queue.take() {
+        assert!(batch.is_empty());
+    }
+    assert_eq!((queue.impossible(), queue.spare()), (6, &spare[..]));
+    // One that came back from another thread, and is spare because the fill ring is full.
+    assert!(kernel.deliver(&text(1)));
+    let kept = queue.take().unwrap().keep(0).unwrap();
+    assert!(queue.take().is_none());
+    std::thread::spawn(move || drop(kept)).join().unwrap();
+    kernel.deliver_descriptor(0, 60);
+    assert!(queue.take().unwrap().is_empty());
+    assert_eq!((queue.impossible(), queue.idle()), (7, (4, 6)));
+    let mut all = queue.spare().to_vec();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 6);
+}
+
+#[test]
+#[should_panic(expected = "no 5 entries to publish")]
+fn more_than_a_ring_holds_is_not_published() {
+    let (_kernel, mut queue) = ReceiveKernel::with_queue(QueueSizes { fill: 4, ..SIZES }).unwrap();
+    // SAFETY: it panics before it publishes anything.
+    unsafe { queue.rings().0.publish(5) };
+}
+
+#[test]
+#[should_panic(expected = "no 1 entries to release")]
+fn more_than_came_is_not_released() {
+    let (_kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
+    queue.rings().1.release(1);
+}
+
 proptest! {
+    /// A kernel that names any chunk at any time, lent or not: none is ever in two lists, whatever is kept meanwhile. (It
+    /// writes into no chunk: what it was lent twice it could write while somebody reads, which nobody can help.)
+    #[test]
+    fn a_kernel_at_fault_cannot_double_a_chunk(steps in prop::collection::vec((0u8..4, 0usize..12), 1..300), fill in 2u32..5) {
+        let sizes = QueueSizes { fill: 1 << fill, ..SIZES };
+        let (mut kernel, mut queue) = ReceiveKernel::with_queue(sizes).unwrap();
+        let mut kept: Vec<OwnedFrame> = Vec::new();
+        let mut named = 0;
+        for (action, number) in steps {
+            match action {
+                0 | 1 => if named - queue.taken() < u64::from(SIZES.received) {
+                    kernel.deliver_descriptor(number as u64 * 2048, 60);
+                    named += 1;
+                },
+                2 => if let Some(batch) = queue.take() {
+                    if !batch.is_empty() {
+                        kept.push(batch.keep(number % batch.len()).unwrap());
+                    }
+                },
+                _ => if !kept.is_empty() {
+                    kept.swap_remove(number % kept.len());
+                },
+            }
+            // What is kept is one use each; what is spare is nobody's.
+            let mut places: Vec<_> = kept.iter().map(|frame| frame.data().as_ptr() as usize).collect();
+            let first = queue.origin();
+            places.extend(queue.spare().iter().map(|&chunk| first + chunk as usize * 2048));
+            let count = places.len();
+            places.sort_unstable();
+            places.dedup();
+            prop_assert_eq!(places.len(), count);
+        }
+        kept.clear();
+        while queue.take().is_some() {}
+        prop_assert!(queue.spare().len() <= 10);
+        prop_assert!(queue.taken() == named && queue.impossible() <= named);
+    }
+
     /// Whatever the order of deliveries, batches, keeping and dropping: every chunk is in one place, no frame changes while
     /// somebody has it, and every frame comes once and in order.
     #[test]

@@ -103,17 +103,18 @@ impl TransmitQueue {
             self.requests.write(offset, request);
         }
         if count > 0 {
-            self.requests.publish(count);
+            // SAFETY: these entries were written just now, `count` being at most the free chunks; their chunks were free and
+            // are lent, and a slot of one cannot be borrowed while `self` is, exclusively.
+            unsafe { self.requests.publish(count) };
         }
         self.pending += count;
         Ok(())
     }
 
-    /// The request for a chunk, whose user is the kernel from now on.
+    /// The request for a free chunk, which is lent to the kernel from now on.
     #[inline]
     fn describe(&mut self, chunk: u32, length: u32) -> libc::xdp_desc {
-        let was_free = self.umem.begin_use(chunk);
-        debug_assert!(was_free, "a free chunk is in use");
+        self.umem.lend(chunk);
         self.places[chunk as usize] = self.requested;
         self.requested += 1;
         libc::xdp_desc { addr: self.umem.geometry().address(chunk), len: length, options: 0 }
@@ -150,9 +151,7 @@ impl TransmitQueue {
     #[inline]
     fn complete(&mut self, address: u64) {
         match self.umem.geometry().chunk_of(address, 0) {
-            // The only user of a requested chunk is the kernel.
-            Some(chunk) if self.umem.is_used(chunk) => {
-                self.umem.end_use(chunk);
+            Some(chunk) if self.umem.take_back(chunk) => {
                 self.free.push(chunk);
                 let place = self.places[chunk as usize];
                 if self.latest.is_none_or(|latest| self.places[latest as usize] < place) {
@@ -210,9 +209,9 @@ impl TransmitQueue {
         let behind = (self.requested - self.places[chunk as usize] - 1) as u32;
         let request = self.requests.read_newest(behind + 1);
         self.free.remove(at);
-        let was_free = self.umem.begin_use(chunk);
-        debug_assert!(was_free, "a completed chunk is in use");
-        // SAFETY: the caller promises that the kernel does not look, and it has not consumed the entries behind.
+        self.umem.lend(chunk);
+        // SAFETY: the caller promises that the kernel does not look, and it has not consumed the entries behind. The chunk
+        // was completed and is lent again, and a slot of it cannot be borrowed while `self` is, exclusively.
         unsafe { self.requests.insert(behind, request) };
         self.requested += 1;
         for back in 1..=behind + 1 {
@@ -245,7 +244,7 @@ impl TransmitQueue {
     /// will do so; `flushed` says which. Their chunks are free again; the others it had taken before.
     pub(crate) fn withdrawn(&mut self, chunks: &[u32], withdrawn: u32, flushed: bool) {
         for &chunk in chunks.iter().take(withdrawn as usize) {
-            if self.umem.end_use(chunk) {
+            if self.umem.take_back(chunk) {
                 self.free.push(chunk);
             }
         }

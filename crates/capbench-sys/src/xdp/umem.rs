@@ -1,9 +1,15 @@
 //! The memory that frames lie in: a UMEM, cut into chunks of one size.
 //!
-//! A chunk is in exactly one place: with the kernel (in a fill ring, being filled, in a receive or transmit ring, in a
-//! completion ring), spare, or in use here. The count of users of each chunk says which: it is raised from 0 when a frame
-//! is taken from the kernel, and whoever lowers it to 0 gives the chunk back. So no chunk is given back twice, and
-//! none while somebody can still read it.
+//! A chunk is in exactly one place, and a word for each says which:
+//!
+//! | word | place |
+//! |---|---|
+//! | [`SPARE`] | here, unused: a list of its queue, or on its way there |
+//! | [`LENT`] | with the kernel: in a fill ring, being filled, in a receive, transmit or completion ring |
+//! | 1 and more | in use here, by so many |
+//!
+//! Only a chunk that is lent is taken from the kernel, whatever its descriptors say, and whoever ends the last use makes it
+//! spare and gives it back. So no chunk is given back twice, and none while somebody can still read it.
 
 use std::slice;
 use std::sync::Arc;
@@ -18,6 +24,15 @@ pub const KERNEL_HEADROOM: u32 = 256;
 /// The chunk sizes that there are: the kernel wants a power of two of at least 2048 (`XDP_UMEM_MIN_CHUNK_SIZE`) and at
 /// most a page.
 pub const CHUNK_SIZES: [u32; 2] = [2048, 4096];
+
+/// The word of a chunk that nobody uses and the kernel does not have.
+const SPARE: u32 = 0;
+
+/// The word of a chunk that the kernel has.
+const LENT: u32 = u32::MAX;
+
+/// Users of a chunk at most: far below [`LENT`], so that no count can become it.
+const MOST_USERS: u32 = u32::MAX / 2;
 
 /// The sizes of a UMEM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,12 +91,12 @@ impl UmemGeometry {
     }
 }
 
-/// A UMEM and who uses its chunks.
+/// A UMEM and where its chunks are.
 #[derive(Debug)]
 pub(crate) struct Umem {
     map: Mapping,
     geometry: UmemGeometry,
-    users: Box<[AtomicU32]>,
+    places: Box<[AtomicU32]>,
 }
 
 impl Umem {
@@ -101,8 +116,8 @@ impl Umem {
         if (map.length() as u64) < geometry.bytes() {
             return Err(SysError::argument("UMEM", format!("{} bytes are mapped", map.length())));
         }
-        let users = (0..geometry.chunks()).map(|_| AtomicU32::new(0)).collect();
-        Ok(Arc::new(Self { map, geometry, users }))
+        let places = (0..geometry.chunks()).map(|_| AtomicU32::new(SPARE)).collect();
+        Ok(Arc::new(Self { map, geometry, places }))
     }
 
     pub(crate) fn geometry(&self) -> UmemGeometry {
@@ -121,17 +136,38 @@ impl Umem {
         }
     }
 
-    /// Begins to use a chunk that the kernel has handed over. `false` when it is in use already, which means that
-    /// the kernel handed it over twice.
+    /// Notes that a spare chunk of the caller's goes to the kernel; to be made before it is in a ring.
+    #[inline]
+    pub(crate) fn lend(&self, chunk: u32) {
+        let place = &self.places[chunk as usize];
+        debug_assert_eq!(place.load(Ordering::Relaxed), SPARE, "chunk {chunk} is lent");
+        // Relaxed, here and where it is read: only the queue that has the chunk lends it and takes it.
+        place.store(LENT, Ordering::Relaxed);
+    }
+
+    /// Begins to use a chunk that the kernel says it hands over. `false` when it had not been lent: then it is spare,
+    /// or somebody uses it, and it must be left alone.
     #[inline]
     pub(crate) fn begin_use(&self, chunk: u32) -> bool {
-        let users = &self.users[chunk as usize];
         // Relaxed: the Acquire on the ring's index has ordered what the kernel wrote, and the chunk came there through
         // a Release of our own after its last use.
-        if users.load(Ordering::Relaxed) != 0 {
+        self.take_from_kernel(chunk, 1)
+    }
+
+    /// Takes back a chunk that the kernel says it is done with: it is spare. `false` as for [`Self::begin_use`].
+    #[inline]
+    pub(crate) fn take_back(&self, chunk: u32) -> bool {
+        self.take_from_kernel(chunk, SPARE)
+    }
+
+    #[inline]
+    fn take_from_kernel(&self, chunk: u32, now: u32) -> bool {
+        let place = &self.places[chunk as usize];
+        // No exchange: while it is lent nobody but the caller changes it, and what is not lent is not touched.
+        if place.load(Ordering::Relaxed) != LENT {
             return false;
         }
-        users.store(1, Ordering::Relaxed);
+        place.store(now, Ordering::Relaxed);
         true
     }
 
@@ -139,30 +175,28 @@ impl Umem {
     #[inline]
     pub(crate) fn share(&self, chunk: u32) {
         // Relaxed, as for the count of an Arc: the caller's own use keeps the count above 0.
-        self.users[chunk as usize].fetch_add(1, Ordering::Relaxed);
+        if self.places[chunk as usize].fetch_add(1, Ordering::Relaxed) > MOST_USERS {
+            // As an Arc does: somebody forgets frames without end.
+            std::process::abort();
+        }
     }
 
-    /// Ends the caller's use. `true` when it was the last one: then, and only then, the chunk must be given back.
+    /// Ends the caller's use. `true` when it was the last one: then, and only then, the chunk is spare and must be given
+    /// back.
     #[inline]
     pub(crate) fn end_use(&self, chunk: u32) -> bool {
-        let users = &self.users[chunk as usize];
+        let users = &self.places[chunk as usize];
         // Acquire: sees the end of all other uses. With one user left nobody can add one but that user, the caller.
         if users.load(Ordering::Acquire) == 1 {
-            users.store(0, Ordering::Relaxed);
+            users.store(SPARE, Ordering::Relaxed);
             return true;
         }
-        // Release: this use is over before the last user can know that it is the last.
+        // Release: this use is over before the last user can know that it is the last. It leaves 0, which is SPARE.
         if users.fetch_sub(1, Ordering::Release) != 1 {
             return false;
         }
         fence(Ordering::Acquire);
         true
-    }
-
-    /// Whether anybody uses a chunk.
-    #[inline]
-    pub(crate) fn is_used(&self, chunk: u32) -> bool {
-        self.users[chunk as usize].load(Ordering::Acquire) != 0
     }
 
     /// The address of `length` bytes in the UMEM.
@@ -252,14 +286,20 @@ mod tests {
     }
 
     #[test]
-    fn the_last_user_and_nobody_else_gives_back() {
+    fn the_last_user_and_nobody_else_gives_back_what_was_lent() {
         let geometry = UmemGeometry::new(2048, 2).unwrap();
         let umem = Umem::new(Mapping::on_heap(4096).unwrap(), geometry).unwrap();
-        assert!(umem.begin_use(1) && !umem.begin_use(1) && umem.begin_use(0));
+        assert!(!umem.begin_use(1) && !umem.take_back(1), "spare");
+        umem.lend(1);
+        umem.lend(0);
+        assert!(umem.begin_use(1) && umem.begin_use(0));
+        assert!(!umem.begin_use(1) && !umem.take_back(1), "in use");
         umem.share(1);
         umem.share(1);
         assert_eq!([umem.end_use(1), umem.end_use(1), umem.end_use(1)], [false, false, true]);
-        assert!(umem.begin_use(1) && umem.end_use(1) && umem.end_use(0));
+        assert!(!umem.begin_use(1) && umem.end_use(0), "spare again");
+        umem.lend(1);
+        assert!(umem.take_back(1) && !umem.take_back(1));
         assert!(Umem::new(Mapping::on_heap(4096).unwrap(), UmemGeometry::new(4096, 2).unwrap()).is_err());
     }
 
