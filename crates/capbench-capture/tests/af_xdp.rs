@@ -461,6 +461,34 @@ fn root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured() {
 }
 
 #[test]
+fn root_what_could_not_be_passed_on_is_said() {
+    if !privileged("root_what_could_not_be_passed_on_is_said") {
+        return;
+    }
+    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    for (place, end) in [(&spaces.left, "left"), (&spaces.right, "right")] {
+        place.ip(&format!("link set dev {end} mtu 3490"));
+    }
+    let wire = Wire::new(&spaces.left);
+    spaces.right.inside(|| {
+        let mut capture = open_as("af-xdp+pass", 3490, &options()).unwrap();
+        wire.send(&frame(RIGHT_MAC, 0, 1000));
+        assert_eq!(take(&mut capture, 1).len(), 1);
+        capture.counters().unwrap();
+        assert_eq!(capture.running().shortfall, None);
+        // A program that runs on a frame of its own has less room in a page than a driver.
+        (1..4).for_each(|n| wire.send(&frame(RIGHT_MAC, n, 3500)));
+        assert_eq!(take(&mut capture, 3).len(), 3);
+        let counters = capture.counters().unwrap();
+        assert_eq!([counters.raw("passed_on"), counters.raw("pass_failed")], [Some(1), Some(3)]);
+        let shortfall = capture.running().shortfall.clone().unwrap();
+        assert!(shortfall.starts_with("3 of 4 captured frames were not passed on"), "{shortfall}");
+        assert!(shortfall.contains("cannot run the BPF program pass") && shortfall.lines().count() == 1);
+        eprintln!("{shortfall}");
+    });
+}
+
+#[test]
 fn root_what_cannot_be_is_refused_and_nothing_falls_back() {
     let test = "root_what_cannot_be_is_refused_and_nothing_falls_back";
     if !privileged(test) {
@@ -544,8 +572,16 @@ fn root_busy_polling_is_reported_as_found() {
             assert_eq!((counters.accepted, losses(&counters)), (Some(300), [Some(0); 3]));
             // Whether a veth has a NAPI instance that sockets know depends on the kernel; what is said fits.
             let running = capture.running();
-            assert_eq!(running.engine.contains("(asked)"), running.shortfall.is_some(), "{running:?}");
-            eprintln!("{method}: {:?}", running.shortfall);
+            assert_eq!(
+                running.engine.contains("not busy-polled (asked for 20µs"),
+                running.shortfall.is_some(),
+                "{running:?}"
+            );
+            assert!(
+                running.shortfall.is_some() || running.engine.contains("busy polling for 20µs"),
+                "{running:?}"
+            );
+            eprintln!("{method}: {}; {:?}", running.engine, running.shortfall);
         });
     });
 }

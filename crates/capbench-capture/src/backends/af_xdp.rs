@@ -14,6 +14,8 @@ mod passing;
 #[cfg(feature = "bpf")]
 mod plan;
 #[cfg(feature = "bpf")]
+mod polling;
+#[cfg(feature = "bpf")]
 mod receiving;
 #[cfg(feature = "bpf")]
 mod refusal;

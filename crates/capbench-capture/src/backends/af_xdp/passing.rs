@@ -16,6 +16,8 @@ pub(super) struct Passing {
     interface: InterfaceIndex,
     pub(super) passed: u64,
     pub(super) failed: u64,
+    /// Why the first of those failed.
+    first_failure: Option<SysError>,
 }
 
 impl Passing {
@@ -27,14 +29,27 @@ impl Passing {
     pub(super) fn open(interface: InterfaceIndex) -> Result<Self, SysError> {
         let mut program = Opened::read("pass", object_file!("pass"))?.load()?;
         program.run_live(&[0; 14], interface, 0)?;
-        Ok(Self { program, interface, passed: 0, failed: 0 })
+        Ok(Self { program, interface, passed: 0, failed: 0, first_failure: None })
     }
 
     /// Hands a frame on. A failure is counted: the frame was captured all the same.
     pub(super) fn pass(&mut self, frame: &[u8], queue: u32) {
         match self.program.run_live(frame, self.interface, queue) {
             Ok(()) => self.passed += 1,
-            Err(_) => self.failed += 1,
+            Err(error) => {
+                self.failed += 1;
+                self.first_failure.get_or_insert(error);
+            }
         }
+    }
+
+    /// What is to be said of frames that the stack did not get, if there were any.
+    pub(super) fn shortfall(&self) -> Option<String> {
+        let error = self.first_failure.as_ref()?;
+        let all = self.passed + self.failed;
+        Some(format!(
+            "{} of {all} captured frames were not passed on to the stack, first: {error}",
+            self.failed
+        ))
     }
 }

@@ -14,6 +14,7 @@ use super::METHOD;
 use super::accounting::{Counted, plus};
 use super::passing::Passing;
 use super::plan::{Plan, Sizes};
+use super::polling::Polling;
 use super::refusal::Refusal;
 use crate::backends::socket_setup::Context;
 use crate::capture::{Batch, Capture, Running};
@@ -34,7 +35,7 @@ pub struct AfXdp {
     passing: Option<Passing>,
     _promiscuous: Option<PacketSocket>,
     queues: Vec<u32>,
-    busy_polls: bool,
+    polling: Option<Polling>,
     copies: bool,
     address: [u8; 6],
     snap: usize,
@@ -86,15 +87,16 @@ impl AfXdp {
         if plan.copy == CopyMode::ZeroCopy && zero_copy == Some(false) {
             return Err(refusal.because("the kernel copies frames all the same".into()));
         }
+        let polling = plan.busy_poll.map(Polling::new);
         Ok(Self {
-            running: running(&plan, &link, zero_copy, &queues, sizes, &receiver),
+            running: running(&plan, &link, zero_copy, &queues, sizes, &receiver, polling.as_ref()),
             _link: link,
             receiver,
             program,
             passing,
             _promiscuous: promiscuous,
             queues,
-            busy_polls: plan.busy_poll.is_some(),
+            polling,
             copies: zero_copy != Some(true),
             address,
             snap: options.snap_length.octets() as usize,
@@ -117,23 +119,17 @@ impl AfXdp {
         Ok(sum)
     }
 
-    /// Finds out whether the kernel busy-polls. It can only where sockets know a NAPI instance, which older kernels learn
-    /// from the first frame.
-    fn verify_busy_polling(&mut self) {
-        if !self.busy_polls {
-            return;
+    /// Brings up to date what is said of busy polling and of frames passed on, which shows only when frames have come.
+    fn update_running(&mut self) {
+        let mut shortfalls = Vec::new();
+        if let Some(polling) = &mut self.polling {
+            let said = polling.words();
+            polling.look(self.receiver.napis().collect(), self.receiver.taken());
+            self.running.engine = self.running.engine.replace(&said, &polling.words());
+            shortfalls.extend(polling.shortfall());
         }
-        let known: capbench_sys::Result<Vec<_>> = self.receiver.napis().collect();
-        self.running.shortfall = match known {
-            Ok(napis) if napis.iter().all(Option::is_some) => {
-                self.running.engine = self.running.engine.replace(POLLING_ASKED_FOR, "busy polling");
-                None
-            }
-            Ok(_) => Some(
-                "it was not busy-polled: the kernel knows no NAPI instance of this interface's queues".into(),
-            ),
-            Err(error) => Some(format!("whether it was busy-polled is unknown: {error}")),
-        };
+        shortfalls.extend(self.passing.as_ref().and_then(Passing::shortfall));
+        self.running.shortfall = (!shortfalls.is_empty()).then(|| shortfalls.join("; "));
     }
 }
 
@@ -166,7 +162,7 @@ impl Capture for AfXdp {
     }
 
     fn counters(&mut self) -> Result<Counters> {
-        self.verify_busy_polling();
+        self.update_running();
         let (redirected, passed) = self.redirected_and_passed()?;
         let none = XdpStatistics {
             rx_ring_full: Some(0),
@@ -258,9 +254,6 @@ fn packet_type(data: &[u8], address: &[u8; 6]) -> PacketType {
     }
 }
 
-/// What the engine says of busy polling until it is known to happen.
-const POLLING_ASKED_FOR: &str = "busy polling (asked)";
-
 /// What really runs.
 fn running(
     plan: &Plan,
@@ -269,6 +262,7 @@ fn running(
     queues: &[u32],
     sizes: Sizes,
     receiver: &Receiver,
+    polling: Option<&Polling>,
 ) -> Running {
     let copying = match zero_copy {
         Some(true) => "zero-copy",
@@ -276,9 +270,7 @@ fn running(
         None => "copy or zero-copy (this kernel does not say)",
     };
     let wakeup = if plan.need_wakeup { ", need-wakeup" } else { "" };
-    let polling = plan.busy_poll.map_or(String::new(), |poll| {
-        format!(", {POLLING_ASKED_FOR} for {:?} with a budget of {}", poll.time, poll.budget)
-    });
+    let polling = polling.map_or(String::new(), |polling| format!(", {}", polling.words()));
     let passing = if plan.pass { ", frames passed on to the stack" } else { "" };
     let numbers = match queues {
         [one] => format!("queue {one}"),
