@@ -9,12 +9,12 @@ use std::time::Instant;
 
 use capbench_sys::host::interface::index_of;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig};
-use capbench_traffic::transmit::{Opened, Refusal, method};
+use capbench_traffic::transmit::{METHODS, Opened, Refusal, method};
 use capbench_traffic::{
-    FrameLayout, FramePlan, Limits, Mtu, Schedule, SendJob, SendReport, Sizes, StreamId, TransmitConfig,
-    TrialId,
+    FrameLayout, FramePlan, Limits, Mtu, Schedule, SendJob, SendReport, Sizes, StreamId, TrafficError,
+    TransmitConfig, TrialId,
 };
-use network::{Namespaces, eventually, in_turn, privileged};
+use network::{Namespaces, eventually, in_turn, privileged, program};
 
 fn plan(size: &str) -> FramePlan {
     FramePlan::new(FrameLayout::default(), size.parse::<Sizes>().unwrap(), Mtu(9000)).unwrap()
@@ -149,4 +149,71 @@ fn root_what_cannot_be_opened_says_why() {
         let large = open(&plan("9018"), Refusal::Lose).err().unwrap();
         assert!(large.contains("9018") && large.contains("4100") && large.contains("packet-tx"), "{large}");
     });
+}
+
+#[test]
+fn root_every_method_says_whether_it_can_be_used_and_sends_nothing_for_it() {
+    if !privileged("root_every_method_says_whether_it_can_be_used_and_sends_nothing_for_it") {
+        return;
+    }
+    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    spaces.left.inside(|| {
+        for method in METHODS {
+            match (method.name, (method.supported)()) {
+                (_, Ok(())) => {}
+                // Depends on how this is built, and on the kernel.
+                ("xdp-live", Err(reason)) => {
+                    assert!(reason.contains("feature bpf") || reason.contains("5.18"), "{reason}");
+                    eprintln!("xdp-live: {reason}");
+                }
+                (name, Err(reason)) => panic!("{name}: {reason}"),
+            }
+        }
+    });
+    assert_eq!((spaces.left.sent(), spaces.right.sent()), (0, 0));
+}
+
+const TASK: &str = "CAPBENCH_TEST_TASK";
+
+#[test]
+fn the_task_of_a_child() {
+    if std::env::var_os(TASK).is_none() {
+        return;
+    }
+    for method in METHODS {
+        println!("{}: {:?}", method.name, (method.supported)());
+    }
+    let plan = plan("64");
+    let config = TransmitConfig::for_plan(index_of("left").unwrap(), &plan, Refusal::Lose);
+    for method in METHODS {
+        let error = (method.open)(&config).err().unwrap();
+        println!("{}: privilege: {} {error}", method.name, matches!(error, TrafficError::Privilege { .. }));
+    }
+}
+
+#[test]
+fn root_without_privilege_each_method_names_the_one_that_is_missing() {
+    if !privileged("root_without_privilege_each_method_names_the_one_that_is_missing") {
+        return;
+    }
+    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    let mut command = program("setpriv");
+    command.args(["--bounding-set", "-all", "--inh-caps", "-all"]).arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "the_task_of_a_child", "--nocapture", "--test-threads=1"]).env(TASK, "1");
+    let output = spaces.left.output(&mut command);
+    let text = network::lossy(&output.stdout);
+    for method in METHODS {
+        let wanted = if method.name == "xdp-live" { "CAP_BPF and CAP_NET_ADMIN" } else { "CAP_NET_RAW" };
+        let said = |start: &str| {
+            let line = text.lines().find_map(|line| line.split_once(&format!("{}: {start}", method.name)));
+            line.unwrap_or_else(|| panic!("{} {text}", method.name)).1.to_owned()
+        };
+        let (supported, refused) = (said("Err("), said("privilege: "));
+        if method.name == "xdp-live" && supported.contains("feature bpf") {
+            continue;
+        }
+        assert!(supported.contains(wanted), "{}: {supported}", method.name);
+        assert!(refused.starts_with("true") && refused.contains(wanted), "{}: {refused}", method.name);
+        eprintln!("{}: {supported}; {refused}", method.name);
+    }
 }

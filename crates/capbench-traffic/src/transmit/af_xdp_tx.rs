@@ -11,11 +11,11 @@
 //!
 //! So a completion does not mean that a frame was sent; only `EBUSY` tells those that were not.
 
-use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts};
+use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts, missing};
 use crate::error::{Result, TrafficError};
 use capbench_sys::SysError;
 use capbench_sys::xdp::umem::CHUNK_SIZES;
-use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake};
+use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake, XdpSocket};
 use std::time::{Duration, Instant};
 
 /// How long the end of a phase waits for frames in the ring.
@@ -23,6 +23,9 @@ const LAST_WAIT: Duration = Duration::from_millis(100);
 
 /// Frames that every kernel sends in one call, when nothing stops it (`TX_BATCH_SIZE` of 16 before Linux 5.11).
 const LEAST_BUDGET: u32 = 16;
+
+/// What a kernel without these sockets lacks.
+const WITHOUT: &str = "AF_XDP (CONFIG_XDP_SOCKETS)";
 
 /// Entries of the rings at least: several batches, so that there is always room to repeat a frame.
 const LEAST_FRAMES: u32 = 2048;
@@ -69,6 +72,11 @@ impl AfXdpTx {
         };
         let refusals = Refusals::new(config.refusal);
         Ok(Opened { sender: Box::new(Self { transmitter, batch, refusals, refused: 0 }), facts })
+    }
+
+    /// Whether an AF_XDP socket can be had.
+    pub(super) fn supported() -> std::result::Result<(), String> {
+        XdpSocket::open().map(drop).map_err(|error| missing(&error, WITHOUT))
     }
 
     /// Has the kernel send what is in the ring, until it has all or something holds it up.

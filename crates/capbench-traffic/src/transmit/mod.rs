@@ -12,6 +12,7 @@ use crate::pacer::{self, SendJob};
 use crate::plan::FramePlan;
 use crate::report::SendReport;
 use crate::units::FrameSize;
+use capbench_sys::SysError;
 use capbench_sys::host::InterfaceIndex;
 use capbench_sys::packet::{PacketSocket, Protocol};
 use serde::{Deserialize, Serialize};
@@ -318,6 +319,25 @@ pub struct TransmitMethod {
     /// # Errors
     /// A refused setting, no privilege (CAP_NET_RAW), or no such interface.
     pub open: fn(&TransmitConfig) -> Result<Opened>,
+    /// Whether this process and this kernel can do it, asked in the network namespace that is to send; a line that says
+    /// why not. Sends nothing. What depends on the interface shows when it is opened.
+    pub supported: fn() -> std::result::Result<(), String>,
+}
+
+/// Whether a packet socket can be had.
+fn packet_sockets() -> std::result::Result<(), String> {
+    PacketSocket::open().map(drop).map_err(|error| missing(&error, "AF_PACKET (CONFIG_PACKET)"))
+}
+
+/// Why there is no socket of a family, which takes CAP_NET_RAW and a kernel built with it.
+fn missing(error: &SysError, family: &str) -> String {
+    const EPERM: i32 = 1;
+    const EAFNOSUPPORT: i32 = 97;
+    match error.errno() {
+        Some(EPERM) => "needs the capability CAP_NET_RAW".into(),
+        Some(EAFNOSUPPORT) => format!("this kernel was built without {family}"),
+        _ => error.to_string(),
+    }
 }
 
 /// All transmit methods: those for every link, the fastest first, then the one that needs XDP at both ends.
@@ -326,26 +346,31 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "packet-tx",
         summary: "AF_PACKET transmit ring (PACKET_TX_RING, TPACKET_V2), small frames copied, large ones attached",
         open: PacketTx::open,
+        supported: packet_sockets,
     },
     TransmitMethod {
         name: "af-xdp-tx",
         summary: "AF_XDP transmit ring in copy mode: frames of up to 4100 octets, no BPF program needed",
         open: AfXdpTx::open,
+        supported: AfXdpTx::supported,
     },
     TransmitMethod {
         name: "sendmmsg",
         summary: "AF_PACKET socket, sendmmsg(2): many frames a call",
         open: Sendmmsg::open,
+        supported: packet_sockets,
     },
     TransmitMethod {
         name: "sendto",
         summary: "AF_PACKET socket, send(2): one frame a call",
         open: Sendto::open,
+        supported: packet_sockets,
     },
     TransmitMethod {
         name: "xdp-live",
         summary: "BPF_PROG_RUN: frames made by an XDP program in the kernel, no socket buffers; root only",
         open: xdp_live::open,
+        supported: xdp_live::supported,
     },
 ];
 

@@ -8,7 +8,9 @@
 //! count in `tx_dropped` of the sender; those for a far end that is not set up count nowhere, so that is an error.
 
 #[cfg(not(feature = "bpf"))]
-pub(super) use absent::open;
+pub(super) use absent::{open, supported};
+#[cfg(feature = "bpf")]
+pub(super) use program::supported;
 #[cfg(feature = "bpf")]
 pub(super) use sending::open;
 
@@ -21,6 +23,11 @@ mod absent {
     pub(in super::super) fn open(_: &TransmitConfig) -> Result<Opened> {
         let reason = "this capbench was built without the feature bpf";
         Err(TrafficError::from(capbench_sys::SysError::argument("xdp-live", reason)))
+    }
+
+    /// The same.
+    pub(in super::super) fn supported() -> std::result::Result<(), String> {
+        Err("built without the feature bpf".into())
     }
 }
 

@@ -7,6 +7,8 @@ use capbench_sys::bpf::object::{CAPABILITIES, Loaded, Opened, object_file};
 use capbench_sys::bpf::{LiveFrames, XdpLink, XdpMode};
 use capbench_sys::host::InterfaceIndex;
 
+use crate::error::{Result, TrafficError};
+
 /// The program in the kernel, on the sending interface.
 pub(super) struct Program {
     // Fields are dropped in this order: the program leaves the interface first.
@@ -25,36 +27,66 @@ impl Program {
         slots: u32,
         slot_octets: usize,
         largest: usize,
-    ) -> Result<(Self, LiveFrames), SysError> {
-        let mut object = Opened::read("live", object_file!("live"))?;
-        object.set_value_size("slots", slot_octets as u32)?;
-        object.set_entries("slots", slots)?;
-        // `config` of live.bpf.c.
-        let config = [interface.number(), slots, largest as u32];
-        object.set_constants(&config.into_iter().flat_map(u32::to_ne_bytes).collect::<Vec<_>>())?;
-        let object = object.load().map_err(privilege)?;
-        let frames = LiveFrames::new(object.program_fd()?.as_fd(), object.map_fd("slots")?.as_fd(), largest)?;
-        let link = object.attach(interface, XdpMode::Driver)?;
+    ) -> Result<(Self, LiveFrames)> {
+        let (object, frames) = load(interface.number(), slots, slot_octets, largest).map_err(explained)?;
+        let link = object.attach(interface, XdpMode::Driver).map_err(explained)?;
         Ok((Self { _link: link, object }, frames))
     }
 
     /// How many frames it has made so far.
-    pub(super) fn made(&self) -> Result<u64, SysError> {
+    pub(super) fn made(&self) -> std::result::Result<u64, SysError> {
         let variables = self.object.variables()?;
         let made = variables.first_chunk().map(|octets| u64::from_ne_bytes(*octets));
         made.ok_or_else(|| SysError::argument("BPF object live", "its count has another size"))
     }
 }
 
+/// Loads it, attached to nothing, to send on the interface with this number.
+fn load(
+    interface: u32,
+    slots: u32,
+    slot_octets: usize,
+    largest: usize,
+) -> std::result::Result<(Loaded, LiveFrames), SysError> {
+    let mut object = Opened::read("live", object_file!("live"))?;
+    object.set_value_size("slots", slot_octets as u32)?;
+    object.set_entries("slots", slots)?;
+    // `config` of live.bpf.c.
+    let config = [interface, slots, largest as u32];
+    object.set_constants(&config.into_iter().flat_map(u32::to_ne_bytes).collect::<Vec<_>>())?;
+    let object = object.load()?;
+    let frames = LiveFrames::new(object.program_fd()?.as_fd(), object.map_fd("slots")?.as_fd(), largest)?;
+    Ok((object, frames))
+}
+
+/// Whether the kernel takes the program and runs it on frames of its own making: one is tried, which is sent to an
+/// interface that cannot be, so that it goes nowhere.
+pub(in super::super) fn supported() -> std::result::Result<(), String> {
+    const NOWHERE: u32 = u32::MAX;
+    const OCTETS: u16 = 60;
+    let why = |error: SysError| match error.errno() {
+        Some(EPERM) => {
+            format!("needs the capabilities {CAPABILITIES} over the host, outside a user namespace")
+        }
+        _ => error.to_string(),
+    };
+    let (_object, mut frames) = load(NOWHERE, 1, 72, OCTETS.into()).map_err(why)?;
+    frames.commit(0, OCTETS);
+    frames.run(1, 1).map_err(|error| match error.errno() {
+        Some(EINVAL) => {
+            format!("this kernel does not run programs on live frames, as Linux 5.18 does ({error})")
+        }
+        _ => why(error),
+    })
+}
+
+const EPERM: i32 = 1;
+const EINVAL: i32 = 22;
+
 /// Names what is missing where the kernel only says that something is.
-fn privilege(error: SysError) -> SysError {
-    const EPERM: i32 = 1;
-    match error {
-        SysError::Call { what, source } if source.raw_os_error() == Some(EPERM) => SysError::Refused {
-            what,
-            reason: format!("it needs the capabilities {CAPABILITIES} over the host"),
-            source,
-        },
-        other => other,
+pub(super) fn explained(source: SysError) -> TrafficError {
+    if source.errno() == Some(EPERM) {
+        return TrafficError::Privilege { capability: "CAP_BPF and CAP_NET_ADMIN over the host", source };
     }
+    TrafficError::Sys(source)
 }

@@ -6,7 +6,7 @@ use capbench_sys::SysError;
 use capbench_sys::bpf::{LiveFrames, link_state};
 use capbench_sys::host::InterfaceIndex;
 
-use super::program::Program;
+use super::program::{Program, explained};
 use crate::error::{Result, TrafficError};
 use crate::transmit::{Finish, Handed, MOST_BATCH, Opened, Transmit, TransmitConfig, TransmitFacts};
 
@@ -81,7 +81,7 @@ impl XdpLive {
             Ok(()) => u64::from(pending),
             Err(error) => match self.program.made()? - self.made {
                 // A signal is no failure; the frames are offered again.
-                0 if error.errno() != Some(EINTR) => return Err(error.into()),
+                0 if error.errno() != Some(EINTR) => return Err(explained(error)),
                 // What was made before is told first; a failure comes again at the next run.
                 some => some,
             },
