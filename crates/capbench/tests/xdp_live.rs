@@ -6,7 +6,7 @@ mod support;
 
 use capbench_sys::host::offload::{self, Offload};
 use serde_json::Value;
-use support::{Namespaces, Running, Scratch, capbench, eventually, in_turn, privileged, run};
+use support::{Namespaces, Running, Scratch, capbench, eventually, in_turn, privileged, program, run};
 
 const FRAMES: u64 = 20_000;
 
@@ -155,4 +155,9 @@ fn root_what_it_cannot_do_is_refused() {
     spaces.left.ip("link set dev fake up");
     let text = refusal("-i fake");
     assert!(text.contains("no native XDP"), "{text}");
+    let mut unprivileged = program("setpriv");
+    unprivileged.args(["--bounding-set", "-all", "--inh-caps", "-all"]).arg(capbench().get_program());
+    unprivileged.args(["send", "--transmit", "xdp-live", "-c", "1", "-i", "left"]);
+    let ended = run(Some(&spaces.left), &mut unprivileged);
+    assert!(ended.code == Some(6) && ended.errors.contains("CAP_BPF and CAP_NET_ADMIN"), "{ended:#?}");
 }

@@ -196,9 +196,7 @@ proptest! {
                     named += 1;
                 },
                 2 => if let Some(batch) = queue.take() {
-                    if !batch.is_empty() {
-                        kept.push(batch.keep(number % batch.len()).unwrap());
-                    }
+                    kept.extend(number.checked_rem(batch.len()).and_then(|index| batch.keep(index)));
                 },
                 _ => if !kept.is_empty() {
                     kept.swap_remove(number % kept.len());
