@@ -26,8 +26,9 @@ struct Target {
 /// A timer of the thread that made it.
 pub(super) struct Ticker {
     timer: libc::timer_t,
-    // Behind the timer: freed after it is deleted. In a box: the signal carries its address.
-    _target: Box<Target>,
+    // From `Box::into_raw`, freed after the timer is deleted. No box: that would claim what the handler reads for itself
+    // each time it is moved.
+    target: *mut Target,
 }
 
 /// Stops a ticker when it is dropped, also when a closure of the loop panicked.
@@ -38,8 +39,9 @@ extern "C" fn on_signal(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     /// `SI_TIMER` of `asm-generic/siginfo.h`.
     const FROM_TIMER: c_int = -2;
     // SAFETY: the kernel gives valid information to a handler set with SA_SIGINFO. A timer's signal of this number is
-    // only made by `Ticker`, and carries the address of its target, which lives as long as the timer: signals that
-    // are pending when the timer is stopped reach this thread before that call returns to it.
+    // only made by `Ticker`, and carries the pointer that `Box::into_raw` gave for its target. That is freed after the
+    // timer is stopped and deleted, by the thread that the signal is for: one that was pending then has reached this
+    // thread before that call returned to it. Nobody writes to the target in between, and it is read here only.
     unsafe {
         if (*info).si_code != FROM_TIMER {
             return;
@@ -85,19 +87,22 @@ impl Ticker {
         handle: *mut Opaque,
     ) -> Result<Self> {
         install()?;
-        let target = Box::new(Target { breakloop, handle });
+        let target = Box::into_raw(Box::new(Target { breakloop, handle }));
         // SAFETY: plain data; all zeroes is a valid value.
         let (mut event, mut timer): (libc::sigevent, libc::timer_t) = unsafe { (zeroed(), zeroed()) };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
         event.sigev_signo = signal();
-        event.sigev_value =
-            libc::sigval { sival_ptr: std::ptr::from_ref::<Target>(&target).cast_mut().cast() };
+        event.sigev_value = libc::sigval { sival_ptr: target.cast() };
         // SAFETY: no preconditions.
         event.sigev_notify_thread_id = unsafe { libc::gettid() };
         // SAFETY: both structures are live.
         let code = unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
-        check(code, || "timer_create".into())?;
-        let ticker = Self { timer, _target: target };
+        if let Err(error) = check(code, || "timer_create".into()) {
+            // SAFETY: from `Box::into_raw` above; without a timer nobody else has it.
+            drop(unsafe { Box::from_raw(target) });
+            return Err(error);
+        }
+        let ticker = Self { timer, target };
         // SAFETY: a signal set is plain data that sigemptyset fills.
         let mut set: libc::sigset_t = unsafe { zeroed() };
         // SAFETY: the set is live, here and below.
@@ -129,6 +134,9 @@ impl Drop for Ticker {
         let _ = set(self.timer, Duration::ZERO);
         // SAFETY: the timer is this one's, and deleted here only.
         unsafe { libc::timer_delete(self.timer) };
+        // SAFETY: from `Box::into_raw` in `new`, and freed here only. The timer is gone, and its signals with it: they are
+        // for this thread, since the ticker cannot leave it, and reach it before the calls above return.
+        drop(unsafe { Box::from_raw(self.target) });
     }
 }
 
