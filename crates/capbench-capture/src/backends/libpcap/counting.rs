@@ -56,9 +56,15 @@ impl Counting {
         // tp_drops (pcap-linux.c). libpcap itself discards frames of the other direction, from the ring: where there
         // were any, nothing tells how many of those accepted are of the one that was asked for.
         let is_mixed = self.others != others(&self.interface, self.direction);
+        let source = if is_mixed {
+            "pcap_stats: ps_drop, which is tp_drops of the packet socket; how many frames it accepted of the direction \
+             that is captured is unknown, since ps_recv counts those of the other one too, and there were some"
+        } else {
+            "pcap_stats: ps_drop, which is tp_drops of the packet socket"
+        };
         Counters {
             accepted: (!is_mixed).then_some(received),
-            losses: ring(Some(dropped), "pcap_stats: ps_drop, which is tp_drops of the packet socket".into()),
+            losses: ring(Some(dropped), source.into()),
             raw,
         }
     }
@@ -134,6 +140,9 @@ mod tests {
             (None, None, None)
         );
         assert_eq!((counters.raw("ps_recv"), counters.raw("ps_drop")), (Some(10), Some(4)));
+        let mixed = Counting { others: None, ..counting(true) }.counters(at(10, 4));
+        assert_eq!((mixed.accepted, mixed.dropped()), (None, Some(4)));
+        assert!(mixed.losses[0].source.contains("the other one"), "{mixed:?}");
         let mut resetting = counting(true);
         resetting.counters(at(10, 4));
         let counters = resetting.counters(at(2, 0));

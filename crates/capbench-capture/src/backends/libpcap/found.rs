@@ -41,9 +41,13 @@ pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Run
     let own = matches!(pcap.engine(), Engine::Packet { .. });
     Running {
         method: METHOD.name,
-        engine: format!("{version}, {}; found: {}", plan.call.name(), words(pcap.engine())),
+        engine: format!(
+            "{version} from {path}, {}; {}",
+            plan.call.name(),
+            claimed_and_found(claimed, pcap.engine())
+        ),
         geometry: format!(
-            "{path}, {} asked for, timeout {} ms{}",
+            "{} asked for, timeout {} ms{}",
             plan.buffer,
             plan.settings.timeout_ms,
             if plan.settings.immediate { ", immediate mode" } else { "" }
@@ -95,6 +99,16 @@ fn shortfalls(engine: &Engine, version: &str, claimed: Option<&str>, plan: &Plan
     shortfalls
 }
 
+/// What captures, and that it is not what the library claims where that is so.
+fn claimed_and_found(claimed: Option<&str>, engine: &Engine) -> String {
+    match (claimed, engine) {
+        (Some(claimed), Engine::Packet { .. }) => {
+            format!("claims {claimed}, fell back silently to: {}", words(engine))
+        }
+        _ => format!("found: {}", words(engine)),
+    }
+}
+
 /// What an engine is.
 fn words(engine: &Engine) -> String {
     match engine {
@@ -124,7 +138,7 @@ fn size(ring: &Ring, has_blocks: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CLAIMS, Engine, Plan, Ring, Version, claims, shortfalls, words};
+    use super::{CLAIMS, Engine, Plan, Ring, Version, claimed_and_found, claims, shortfalls, words};
     use crate::options::CaptureOptions;
     use capbench_sys::pcap::engine::Blocks;
 
@@ -161,7 +175,12 @@ mod tests {
             fallen[0].contains("claims PF_RING") && fallen[0].contains("fell back silently"),
             "{fallen:?}"
         );
+        assert_eq!(
+            claimed_and_found(Some("PF_RING"), &v3),
+            "claims PF_RING, fell back silently to: AF_PACKET socket with a TPACKET_V3 ring of 256 blocks of 256KiB"
+        );
         assert_eq!(shortfalls(&Engine::PfRing, SYSTEM, Some("PF_RING"), &plan("libpcap")), none);
+        assert_eq!(claimed_and_found(Some("PF_RING"), &Engine::PfRing), "found: PF_RING socket");
         let v2 = Engine::Packet { version: Some(Version::V2), ring: ring(64 << 20) };
         assert!(shortfalls(&v2, SYSTEM, None, &plan("libpcap"))[0].contains("captures with TPACKET_V2"));
         assert_eq!(shortfalls(&v2, SYSTEM, None, &plan("libpcap+immediate")), none);
