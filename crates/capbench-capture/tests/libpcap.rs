@@ -220,13 +220,10 @@ fn an_engine_that_nobody_knows_is_told_as_found() {
     let stand_in = StandIn::new(&["VERSION=\"libpcap version 1.9.1 (with PF_RING)\""]);
     let capture = stand_in.open(&CaptureOptions::default()).unwrap();
     let running = capture.running();
-    assert!(
-        running.engine.starts_with("libpcap version 1.9.1 (with PF_RING), pcap_dispatch; found: "),
-        "{running:?}"
-    );
-    assert!(running.engine.contains("eventfd") && running.shortfall.is_none(), "{running:?}");
     let path = stand_in.library().display().to_string();
-    assert!(running.geometry.contains(&path), "{running:?}");
+    let engine = format!("libpcap version 1.9.1 (with PF_RING) from {path}, pcap_dispatch; found: ");
+    assert!(running.engine.starts_with(&engine), "{running:?}");
+    assert!(running.engine.contains("eventfd") && running.shortfall.is_none(), "{running:?}");
     let hidden = StandIn::new(&["NO_DESCRIPTOR"]);
     let capture = hidden.open(&CaptureOptions::default()).unwrap();
     assert!(capture.running().engine.contains("found: no descriptor"), "{:?}", capture.running());
@@ -241,7 +238,11 @@ fn root_a_build_that_falls_back_silently_is_caught() {
     let mut capture = stand_in.open(&CaptureOptions::default()).unwrap();
     let running = capture.running().clone();
     let shortfall = running.shortfall.unwrap();
-    assert!(running.engine.contains("found: AF_PACKET socket without a ring"), "{}", running.engine);
+    assert!(
+        running.engine.contains("claims PF_RING, fell back silently to: AF_PACKET socket without a ring"),
+        "{}",
+        running.engine
+    );
     assert!(shortfall.contains("claims PF_RING and captures with AF_PACKET instead: it fell back silently"));
     // It is a packet socket after all, so its counters are known.
     let counters = capture.counters().unwrap();
@@ -263,6 +264,7 @@ impl Visitor for Nothing {
 #[test]
 fn a_library_that_cannot_be_used_is_named_with_the_reason() {
     let folder = StandIn::new(&["NO_STATS"]);
+    let ancient = StandIn::new(&["ANCIENT"]);
     let file = |name: &str, content: &[u8]| {
         let path = folder.library().with_file_name(name);
         std::fs::write(&path, content).unwrap();
@@ -272,11 +274,15 @@ fn a_library_that_cannot_be_used_is_named_with_the_reason() {
     foreign[18] ^= 0xff;
     let cases = [
         (folder.library().display().to_string(), "pcap_stats"),
+        (
+            ancient.library().display().to_string(),
+            "no function pcap_set_snaplen: it may be too old, libpcap 1.0 or newer is needed",
+        ),
         ("libc.so.6".to_string(), "pcap_"),
         ("/nonexistent/libpcap.so.1".to_string(), "No such file"),
         ("libnosuchpcap.so.7".to_string(), "cannot open"),
         (file("text.so", b"this is a text and no library, whatever its name"), "no ELF header"),
-        (file("foreign.so", &foreign), "another kind of machine"),
+        (file("foreign.so", &foreign), "it is for machine number"),
         (file("empty.so", b""), "too short"),
     ];
     let interface = Interface::of_name("lo", 65_536).unwrap();

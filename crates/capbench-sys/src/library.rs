@@ -1,10 +1,19 @@
 //! Libraries opened at run time (dlopen(3)), so that capbench links to none of them.
 
-use std::fs::File;
-use std::io::Read;
+mod elf;
+mod identity;
+mod search;
+
+use std::ffi::c_void;
 use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use libloading::os::unix::{RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
 
 use crate::error::{Result, SysError};
+
+pub(crate) use identity::file_of;
 
 /// An open library. Its symbols stay in a scope of their own (`RTLD_LOCAL`), so that two builds of one library can be
 /// open at once; it is closed when this is dropped.
@@ -12,6 +21,8 @@ use crate::error::{Result, SysError};
 pub struct Library {
     library: libloading::os::unix::Library,
     name: String,
+    /// The file that was opened, where it was not left to the loader to find it.
+    file: Option<PathBuf>,
 }
 
 /// A symbol of a library, usable while the library is open.
@@ -29,19 +40,53 @@ impl<T> Deref for Symbol<'_, T> {
 impl Library {
     /// Opens a library by its path, or by its name where the system's linker looks for it.
     ///
+    /// By its name means the system's file: while another of the same name is open already, dlopen(3) would give that one
+    /// again, so the file is then looked for here and opened by its path.
+    ///
     /// # Errors
-    /// [`SysError::Library`]: it is not there, is no library, is one for another machine, or misses what it needs itself.
+    /// [`SysError::Library`]: it is not there, is no library, is one for another machine, or misses what it needs itself;
+    /// also where another of its name is open and the system's file is not found.
     ///
     /// # Safety
     /// The library's initialisation and termination functions run in this process: it must be one that does no harm, as
     /// the libraries that users name are expected to.
     pub unsafe fn open(name: &str) -> Result<Self> {
-        let flags = libloading::os::unix::RTLD_NOW | libloading::os::unix::RTLD_LOCAL;
+        // What is open already must not change between the look at it and what is done then.
+        static TURN: Mutex<()> = Mutex::new(());
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = if name.contains('/') {
+            // Absolute, so that what the loader remembers of it stays true. Symbolic links are left alone: a library
+            // may look for others beside the path that it is opened by.
+            Some(std::path::absolute(name).unwrap_or_else(|_| name.into()))
+        } else if is_open(name) {
+            Some(search::find(name).ok_or_else(|| {
+                SysError::Library {
+                    library: name.into(),
+                    reason:
+                        "one of this name is open already and the system's own was not found; give its path"
+                            .into(),
+                }
+            })?)
+        } else {
+            None
+        };
+        let asked = file.as_deref().unwrap_or(Path::new(name));
         // SAFETY: the caller vouches for the library's initialisation functions.
-        match unsafe { libloading::os::unix::Library::open(Some(name), flags) } {
-            Ok(library) => Ok(Self { library, name: name.into() }),
-            Err(error) => Err(Self::unusable(name, &error)),
+        match unsafe { libloading::os::unix::Library::open(Some(asked), RTLD_NOW | RTLD_LOCAL) } {
+            Ok(library) => Ok(Self { library, name: name.into(), file }),
+            Err(error) => Err(Self::unusable(name, file.as_deref(), &error)),
         }
+    }
+
+    /// Refuses a library that is not the file that was asked for: the loader gives what is open already, by more than the
+    /// file, and functions may be those of a library that this one needs. `function` is one of the functions that count.
+    ///
+    /// # Errors
+    /// [`SysError::Library`] with the file that answered.
+    pub(crate) fn check_file(&self, function: *const c_void) -> Result<()> {
+        let Some(asked) = &self.file else { return Ok(()) };
+        identity::check(asked, function)
+            .map_err(|reason| SysError::Library { library: self.name.clone(), reason })
     }
 
     /// What it was opened by.
@@ -61,56 +106,31 @@ impl Library {
         let symbol = unsafe { self.library.get::<T>(name.as_bytes()) };
         symbol.map(|symbol| Symbol(symbol, std::marker::PhantomData)).map_err(|_| SysError::Library {
             library: self.name.clone(),
-            reason: format!("it has no function {name}, so it is not the library that was expected"),
+            reason: format!(
+                "it has no function {name}: it is not the library that was expected, or too old a version of it"
+            ),
         })
     }
 
-    fn unusable(name: &str, error: &libloading::Error) -> SysError {
-        let reason = match name.contains('/').then(|| of_file(name)).flatten() {
+    fn unusable(name: &str, file: Option<&Path>, error: &libloading::Error) -> SysError {
+        let reason = match file.and_then(elf::fault) {
             Some(reason) => reason,
             None => {
                 // "libx.so.1: cannot open shared object file: ..." begins with the name that the message has already.
                 let text =
                     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-                text.strip_prefix(&format!("{name}: ")).unwrap_or(&text).to_string()
+                let asked = file.map_or(name.into(), |file| file.display().to_string());
+                text.strip_prefix(&format!("{asked}: ")).unwrap_or(&text).to_string()
             }
         };
         SysError::Library { library: name.into(), reason }
     }
 }
 
-/// Why a file can be no library for this process, where its first octets tell (elf(5)).
-fn of_file(path: &str) -> Option<String> {
-    /// `e_ident` and `e_machine` of the ELF header.
-    const HEAD: usize = 20;
-    let mut head = [0; HEAD];
-    match File::open(path).and_then(|mut file| file.read_exact(&mut head)) {
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-            return Some("it is no library: it is too short for one".into());
-        }
-        Err(error) => return Some(error.to_string()),
-        Ok(()) => {}
-    }
-    if head[..4] != *b"\x7fELF" {
-        return Some("it is no library: it has no ELF header".into());
-    }
-    let own = own_head()?;
-    // Class (32 or 64 bits), byte order, machine.
-    let of = |head: &[u8; HEAD]| (head[4], head[5], [head[18], head[19]]);
-    (of(&head) != of(&own)).then(|| {
-        format!(
-            "it is a library for another kind of machine (ELF class and machine {:?}, here {:?})",
-            of(&head),
-            of(&own)
-        )
-    })
-}
-
-/// The ELF header of this program: what this machine's libraries have to be like.
-fn own_head() -> Option<[u8; 20]> {
-    let mut head = [0; 20];
-    File::open("/proc/self/exe").and_then(|mut file| file.read_exact(&mut head)).ok()?;
-    Some(head)
+/// Whether the process has a library open that dlopen(3) would give for a name without a look for its file.
+fn is_open(name: &str) -> bool {
+    // SAFETY: with RTLD_NOLOAD nothing is loaded, so no initialisation function runs; what is open stays open.
+    unsafe { libloading::os::unix::Library::open(Some(name), RTLD_LAZY | libc::RTLD_NOLOAD) }.is_ok()
 }
 
 #[cfg(test)]
@@ -144,7 +164,7 @@ mod tests {
         foreign.truncate(4096);
         foreign[18] = if foreign[18] == 0xb7 { 0x3e } else { 0xb7 };
         let foreign = file("foreign", &foreign);
-        assert!(refusal(&foreign).contains("another kind of machine"));
+        assert!(refusal(&foreign).contains("this machine is"));
         for path in [text, short, foreign] {
             std::fs::remove_file(path).unwrap();
         }

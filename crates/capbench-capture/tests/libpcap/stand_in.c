@@ -13,6 +13,7 @@
  *   STATS_STEP     what each pcap_stats adds to ps_recv; ps_drop counts half as fast
  *   NO_STATS       it has no pcap_stats
  *   NO_DESCRIPTOR  it has no descriptor to wait on
+ *   ANCIENT        it has libpcap's interface from before 1.0
  *   OLD            it is older than immediate mode and nanoseconds
  */
 #define _GNU_SOURCE
@@ -104,7 +105,11 @@ pcap_t *pcap_create(const char *interface, char *message) {
     member;                                  \
     return 0;                                \
   }
+#ifdef ANCIENT
+pcap_t *pcap_open_live(void) { return NULL; }
+#else
 SETTER(snaplen, p->snap = value)
+#endif
 SETTER(promisc, (void)0)
 SETTER(timeout, (void)0)
 SETTER(buffer_size, (void)0)

@@ -20,6 +20,11 @@ pub struct StandIn {
 impl StandIn {
     /// Builds it with these macros defined.
     pub fn new(macros: &[&str]) -> Self {
+        Self::linked(macros, &[])
+    }
+
+    /// The same, with these arguments for the linker.
+    pub fn linked(macros: &[&str], arguments: &[&str]) -> Self {
         static FOLDERS: AtomicU32 = AtomicU32::new(0);
         let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("capbench-stand-in-{}-{number}", std::process::id()));
@@ -31,6 +36,7 @@ impl StandIn {
         cc.args(["-shared", "-fPIC", "-o"]).arg(stand_in.library()).arg(source);
         cc.arg(format!("-DLOG=\"{}\"", stand_in.folder.join("log").display()));
         cc.args(macros.iter().map(|name| format!("-D{name}")));
+        cc.args(arguments);
         let built = cc.output().expect("a C compiler, cc");
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
         stand_in

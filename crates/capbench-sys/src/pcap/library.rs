@@ -1,13 +1,12 @@
 //! An open libpcap.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use super::functions::Functions;
-use crate::error::Result;
-use crate::library::Library;
+use crate::error::{Result, SysError};
+use crate::library::{Library, file_of};
 
 /// A libpcap with the functions that capbench calls.
 pub struct PcapLibrary {
@@ -25,13 +24,19 @@ impl PcapLibrary {
     /// Opens a libpcap by its path, or by its name where the system's linker looks for it. What is loaded runs in this
     /// process: whoever names a library vouches for it.
     ///
+    /// Other builds of libpcap may be open, or have stayed open: it is the one that was asked for, or an error.
+    ///
     /// # Errors
-    /// [`crate::SysError::Library`]: it is not there, is no library, is one for another machine, or is not libpcap.
+    /// [`crate::SysError::Library`]: it is not there, is no library, is one for another machine, is not libpcap or one
+    /// before 1.0, or its functions turn out to be those of another file.
     pub fn open(name: &str) -> Result<Self> {
         // SAFETY: whoever names a libpcap vouches for what it does when it is loaded, as the documentation says.
         let library = unsafe { Library::open(name) }?;
         // SAFETY: the functions are used while the library beside them is open.
-        let functions = unsafe { Functions::of(&library) }?;
+        let functions = unsafe { Functions::of(&library) }.map_err(|error| too_old(&library, error))?;
+        // What every frame comes through.
+        library.check_file(functions.pcap_dispatch as *const c_void)?;
+        library.check_file(functions.pcap_lib_version as *const c_void)?;
         Ok(Self { functions, library })
     }
 
@@ -48,27 +53,29 @@ impl PcapLibrary {
 
     /// The file that its functions were really loaded from (dladdr(3)).
     pub fn file(&self) -> Option<PathBuf> {
-        let mut found = libc::Dl_info {
-            dli_fname: std::ptr::null(),
-            dli_fbase: std::ptr::null_mut(),
-            dli_sname: std::ptr::null(),
-            dli_saddr: std::ptr::null_mut(),
-        };
-        let address = self.functions.pcap_lib_version as *const c_void;
-        // SAFETY: the address is only looked up, and the structure is live and writable.
-        let code: c_int = unsafe { libc::dladdr(address, &raw mut found) };
-        if code == 0 || found.dli_fname.is_null() {
-            return None;
-        }
-        // SAFETY: the text belongs to the loader and lives while the library is open, which it is until this returns.
-        let name = unsafe { CStr::from_ptr(found.dli_fname) };
-        Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())))
+        file_of(self.functions.pcap_lib_version as *const c_void)
     }
 
     /// Whether it has a function beyond those that are called here, such as the extensions of patched builds.
     pub fn has(&self, function: &str) -> bool {
         // SAFETY: the symbol is not called, only looked for.
         unsafe { self.library.symbol::<unsafe extern "C" fn()>(function) }.is_ok()
+    }
+}
+
+/// Why a libpcap lacks a function, where it is one: pcap_open_live is in all of them.
+fn too_old(library: &Library, error: SysError) -> SysError {
+    // SAFETY: the symbol is not called, only looked for.
+    let is_libpcap = unsafe { library.symbol::<unsafe extern "C" fn()>("pcap_open_live") }.is_ok();
+    match error {
+        SysError::Library { library, reason } if is_libpcap => {
+            let lack = reason.split(':').next().unwrap_or_default();
+            SysError::Library {
+                library,
+                reason: format!("{lack}: it may be too old, libpcap 1.0 or newer is needed"),
+            }
+        }
+        error => error,
     }
 }
 

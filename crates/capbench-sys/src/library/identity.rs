@@ -1,0 +1,90 @@
+//! Which file a function of this process was loaded from.
+
+use std::ffi::{CStr, OsStr, c_void};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The file that the loader opened for what lies at an address (dladdr(3)), by the path that it was opened by.
+pub(crate) fn file_of(address: *const c_void) -> Option<PathBuf> {
+    let mut found = libc::Dl_info {
+        dli_fname: std::ptr::null(),
+        dli_fbase: std::ptr::null_mut(),
+        dli_sname: std::ptr::null(),
+        dli_saddr: std::ptr::null_mut(),
+    };
+    // SAFETY: the address is only looked up, and the structure is live and writable.
+    let code = unsafe { libc::dladdr(address, &raw mut found) };
+    if code == 0 || found.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: the text belongs to the loader and lives while the library is open, which the caller's address lies in.
+    let name = unsafe { CStr::from_ptr(found.dli_fname) };
+    Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
+}
+
+/// Fails with the reason when what lies at an address was not loaded from this file.
+pub(super) fn check(asked: &Path, address: *const c_void) -> Result<(), String> {
+    let Some(found) = file_of(address) else {
+        return Err("nothing tells which file its functions are from".into());
+    };
+    if !is_same(asked, &found) {
+        return Err(format!(
+            "its functions are not those of {} but of {}, which is open in this process too: give that one, or measure \
+             this one in a run of its own",
+            asked.display(),
+            found.display()
+        ));
+    }
+    // The loader knows files that it has open by their paths too, whatever lies there now.
+    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    if is_deleted(&maps, address as u64) {
+        return Err(format!("this process has the former file of {} open: start it again", asked.display()));
+    }
+    Ok(())
+}
+
+/// Whether two paths lead to one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let canonical = |path: &Path| path.canonicalize().ok();
+    let identity = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    let (one_identity, other_identity) = (identity(one), identity(other));
+    canonical(one).is_some_and(|path| Some(path) == canonical(other))
+        || (one_identity.is_some() && one_identity == other_identity)
+}
+
+/// Whether what is mapped at an address is a file that has no name any more, as /proc/PID/maps tells (proc(5)).
+fn is_deleted(maps: &str, address: u64) -> bool {
+    let holds = |line: &&str| {
+        let (start, end) = line.split_once(' ')?.0.split_once('-')?;
+        let range = u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?;
+        range.contains(&address).then_some(())
+    };
+    maps.lines().find(|line| holds(line).is_some()).is_some_and(|line| line.ends_with(" (deleted)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check, file_of, is_deleted};
+    use std::path::Path;
+
+    #[test]
+    fn functions_are_known_by_their_file() {
+        let own = functions_are_known_by_their_file as *const std::ffi::c_void;
+        let file = file_of(own).unwrap();
+        assert_eq!(file.canonicalize().unwrap(), std::env::current_exe().unwrap().canonicalize().unwrap());
+        assert_eq!(check(Path::new("/proc/self/exe"), own), Ok(()));
+        let text = check(Path::new("/dev/null"), own).unwrap_err();
+        assert!(text.contains("/dev/null") && text.contains(file.to_str().unwrap()), "{text}");
+        assert!(check(Path::new("/dev/null"), std::ptr::null()).unwrap_err().contains("nothing tells"));
+    }
+
+    #[test]
+    fn files_without_a_name_are_known() {
+        let maps = "7f0000000000-7f0000001000 r-xp 00000000 08:01 12      /opt/libx.so\n\
+                    7f0000001000-7f0000002000 r-xp 00000000 08:01 13      /opt/liby.so (deleted)\n";
+        assert!(!is_deleted(maps, 0x7f00_0000_0fff) && is_deleted(maps, 0x7f00_0000_1000));
+        assert!(!is_deleted(maps, 0x1000));
+    }
+}
