@@ -149,7 +149,7 @@ fn root_libpcap_gives_frames_whole_in_order_and_with_their_time() {
             "{running:?}"
         );
         assert_eq!(running.shortfall, None, "{call}");
-        assert!(running.geometry.contains("libpcap.so"), "{running:?}");
+        assert!(running.engine.contains("libpcap.so"), "{running:?}");
     });
 }
 
