@@ -5,4 +5,5 @@ mod compile_bpf;
 
 fn main() {
     compile_bpf::compile_bpf("src/why");
+    compile_bpf::compile_bpf("src/tracer");
 }

@@ -12,6 +12,7 @@
 //! | [`accounts`] | CPU time and kernel counters |
 //! | [`mod@bench`] | the plan of the main job |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
+//! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
 //! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
 
 #![forbid(unsafe_code)]
@@ -36,6 +37,7 @@ pub mod results;
 pub mod sequence;
 pub mod simulated;
 pub mod subject;
+pub mod tracer;
 pub mod trial;
 pub mod why;
 pub mod work;

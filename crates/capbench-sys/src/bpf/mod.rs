@@ -1,4 +1,4 @@
-//! XDP programs on interfaces: bpf(2), `linux/bpf.h`, and rtnetlink(7) for what is attached.
+//! BPF programs on interfaces and tracepoints: bpf(2), `linux/bpf.h`, and rtnetlink(7) for what is attached.
 //!
 //! | file | what |
 //! |---|---|
@@ -6,12 +6,15 @@
 //! | [`attached`] | which program an interface has, and how it is attached |
 //! | [`live_frames`] | sends frames by a program |
 //! | `object` | loads programs by libbpf (feature `bpf`) |
+//! | `kernel_types` | the running kernel's own types: BTF (feature `bpf`) |
 //! | `call` | bpf(2) itself |
 //!
 //! What libbpf cannot do safely is done without it: it has no way to say how a link is to be attached.
 
 pub mod attached;
 mod call;
+#[cfg(feature = "bpf")]
+pub mod kernel_types;
 pub mod live_frames;
 #[cfg(feature = "bpf")]
 pub mod object;

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Once;
 
-use libbpf_rs::{Map, MapCore, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, set_print};
+use libbpf_rs::{Link, Map, MapCore, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, set_print};
 
 use super::{XdpLink, XdpMode};
 use crate::SysError;
@@ -87,6 +87,13 @@ impl Opened {
         work(map).map_err(|error| failed(self.name, &format!("set up {name} of"), &error))
     }
 
+    /// Leaves out a program, for example because the kernel lacks what it would be attached to.
+    pub fn leave_out(&mut self, program: &str) {
+        for mut found in self.object.progs_mut().filter(|found| found.name() == program) {
+            found.set_autoload(false);
+        }
+    }
+
     /// Makes the maps and has the kernel verify the programs.
     ///
     /// # Errors
@@ -113,6 +120,19 @@ impl Loaded {
         XdpLink::attach(self.program_fd()?.as_fd(), interface, mode)
     }
 
+    /// Attaches every program that was not left out to what its section names, a tracepoint for example.
+    ///
+    /// # Errors
+    /// The kernel's reason; what was attached before is detached again.
+    pub fn attach_traces(&self) -> Result<Traces> {
+        let attached = |program: libbpf_rs::ProgramMut<'_>| {
+            let attempt = format!("attach {} of", program.name().to_string_lossy());
+            program.attach().map_err(|error| failed(self.name, &attempt, &error))
+        };
+        let programs = self.object.progs_mut().filter(|program| program.autoload());
+        programs.map(attached).collect::<Result<_>>().map(|links| Traces { _links: links })
+    }
+
     /// A descriptor of the object's only program.
     ///
     /// # Errors
@@ -133,6 +153,30 @@ impl Loaded {
             .lookup(&0_u32.to_ne_bytes(), libbpf_rs::MapFlags::ANY)
             .map_err(|error| failed(self.name, "read the variables of", &error))?;
         value.ok_or_else(|| lacks(self.name, "variables"))
+    }
+
+    /// Sets the programs' global variables that began as 0.
+    ///
+    /// # Errors
+    /// The object has none, or of another size.
+    pub fn set_variables(&self, octets: &[u8]) -> Result<()> {
+        let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
+        let map = map.ok_or_else(|| lacks(self.name, "variables"))?;
+        let done = map.update(&0_u32.to_ne_bytes(), octets, libbpf_rs::MapFlags::ANY);
+        done.map_err(|error| failed(self.name, "set the variables of", &error))
+    }
+
+    /// Every key of a map with its values on each CPU that the machine can have.
+    ///
+    /// # Errors
+    /// The object has no such map.
+    pub fn all_per_cpu(&self, map: &str) -> Result<Vec<(Vec<u8>, Vec<Vec<u8>>)>> {
+        let map = self.map(map)?;
+        let with_values = |key: Vec<u8>| match map.lookup_percpu(&key, libbpf_rs::MapFlags::ANY) {
+            Ok(values) => values.map(|values| Ok((key, values))),
+            Err(error) => Some(Err(failed(self.name, "read a map of", &error))),
+        };
+        map.keys().filter_map(with_values).collect()
     }
 
     /// A map by its name.
@@ -216,6 +260,12 @@ impl Loaded {
     }
 }
 
+/// Programs that are attached as long as this is there.
+#[derive(Debug)]
+pub struct Traces {
+    _links: Vec<Link>,
+}
+
 /// Whether the kernel takes an object, or why not.
 ///
 /// # Errors
@@ -235,7 +285,7 @@ thread_local! {
 }
 
 /// Has libbpf say what it has to say to [`SAID`].
-fn listen() {
+pub(super) fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         set_print(Some((PrintLevel::Warn, |_, text| SAID.with_borrow_mut(|said| said.push_str(&text)))));

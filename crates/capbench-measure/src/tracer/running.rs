@@ -1,0 +1,176 @@
+//! The tracer, attached.
+
+use std::path::Path;
+
+use capbench_sys::SysError;
+use capbench_sys::bpf::kernel_types::{KERNEL_TYPES, KernelTypes};
+use capbench_sys::bpf::object::{Loaded, Opened, Traces, object_file};
+use capbench_sys::host::{CpuId, clock};
+
+use super::reasons::ReasonNames;
+use super::symbols::Symbols;
+use super::{DropKind, InterfaceTrace, MOST_WATCHED, NetRxTime, Scope, Unavailable};
+use crate::Result;
+
+/// MOST_REASONS of drops.bpf.c.
+const MOST_REASONS: usize = 256;
+
+/// Tracepoints that not every kernel has.
+const OPTIONAL: [&str; 3] = ["xdp_exception", "xdp_redirect_err", "xdp_redirect_map_err"];
+
+/// Programs on tracepoints, for as long as this is there.
+#[derive(Debug)]
+pub struct Tracer {
+    // Fields are dropped in this order: the programs leave their tracepoints first.
+    _traces: [Traces; 2],
+    drops: Loaded,
+    softirq: Loaded,
+    reasons: Option<ReasonNames>,
+    symbols: Symbols,
+}
+
+impl Tracer {
+    /// Loads and attaches the programs, and watches these interfaces.
+    ///
+    /// # Errors
+    /// [`Unavailable`] where the kernel does not describe its types, without CAP_BPF and CAP_PERFMON over the host, or
+    /// where the kernel refuses a program.
+    pub fn start(scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
+        Self::start_on(Path::new(KERNEL_TYPES), scopes)
+    }
+
+    /// The same with the description of the kernel's types in another file.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_on(types: &Path, scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
+        if !types.exists() {
+            let reason = format!(
+                "the kernel does not describe its types: there is no {} (CONFIG_DEBUG_INFO_BTF)",
+                types.display()
+            );
+            return Err(Unavailable { reason });
+        }
+        Self::load(types, scopes).map_err(|error| Unavailable { reason: reason(&error) })
+    }
+
+    fn load(types: &Path, scopes: &[Scope]) -> std::result::Result<Self, SysError> {
+        let types = KernelTypes::read(types)?;
+        // The enumeration and the tracepoint's argument came together (Linux 5.17).
+        let reasons = types.enumeration("skb_drop_reason").map(ReasonNames::new);
+        let unspecified = reasons.as_ref().and_then(ReasonNames::unspecified).unwrap_or(u32::MAX);
+        let mut drops = Opened::read("drops", object_file!("drops"))?;
+        // `kernel` of drops.bpf.c.
+        let constants = [u32::from(reasons.is_some()), unspecified].map(u32::to_ne_bytes);
+        drops.set_constants(constants.as_flattened())?;
+        for tracepoint in OPTIONAL.into_iter().filter(|name| !types.has_tracepoint(name)) {
+            drops.leave_out(tracepoint);
+        }
+        drop(types);
+        let drops = drops.load()?;
+        let softirq = Opened::read("softirq", object_file!("softirq"))?.load()?;
+        set_watched(&drops, scopes)?;
+        let traces = [drops.attach_traces()?, softirq.attach_traces()?];
+        Ok(Self { _traces: traces, drops, softirq, reasons, symbols: Symbols::default() })
+    }
+
+    /// Watches these interfaces, at most [`MOST_WATCHED`], instead of those before. Counts go on from where they were.
+    ///
+    /// # Errors
+    /// More interfaces than can be watched.
+    pub fn watch(&self, scopes: &[Scope]) -> Result<()> {
+        Ok(set_watched(&self.drops, scopes)?)
+    }
+
+    /// What has been counted on each interface, in the order in which they were given.
+    ///
+    /// # Errors
+    /// Where the counts cannot be read.
+    pub fn snapshot(&self) -> Result<Vec<InterfaceTrace>> {
+        let mut traces: Vec<_> =
+            (0..MOST_WATCHED as u32).map(|which| self.by_reason(which)).collect::<Result<_>>()?;
+        for (key, values) in self.drops.all_per_cpu("places")? {
+            // `struct place` of drops.bpf.c.
+            let (address, [reason, which]) = (word(&key, 0), [8, 12].map(|at| half_word(&key, at)));
+            let count = values.iter().map(|value| word(value, 0)).sum();
+            let Some(trace) = traces.get_mut(which as usize) else { continue };
+            let names = self.reasons.as_ref();
+            let reason = names.filter(|names| names.unspecified() != Some(reason)).map(|names| names.name(reason));
+            let kind = DropKind { reason, function: self.symbols.function(address) };
+            match trace.drops.iter_mut().find(|(known, _)| *known == kind) {
+                // Several places of one function.
+                Some((_, known)) => *known += count,
+                None => trace.drops.push((kind, count)),
+            }
+        }
+        Ok(traces)
+    }
+
+    fn by_reason(&self, which: u32) -> Result<InterfaceTrace> {
+        let values = self.drops.per_cpu("counts", which)?;
+        // `struct counts` of drops.bpf.c.
+        let sum = |at: usize| values.iter().map(|value| word(value, at)).sum::<u64>();
+        let named = |number: usize| {
+            let reason = self.reasons.as_ref().map(|names| names.name(number as u32));
+            (DropKind { reason, function: None }, sum(number))
+        };
+        // The last: more places without a reason than there is room for.
+        let beyond = (DropKind { reason: None, function: None }, sum(MOST_REASONS + 2));
+        let drops = (0..MOST_REASONS).map(named).chain([beyond]).filter(|(_, count)| *count > 0).collect();
+        let (xdp_exceptions, xdp_redirect_errors) = (sum(MOST_REASONS), sum(MOST_REASONS + 1));
+        Ok(InterfaceTrace { drops, xdp_exceptions, xdp_redirect_errors })
+    }
+
+    /// Time in the receive softirq of a CPU, one that runs at the moment included; `None` where it cannot be read.
+    pub fn net_rx(&self, cpu: CpuId) -> Option<NetRxTime> {
+        let values = self.softirq.per_cpu("work", 0).ok()?;
+        let value = values.get(cpu.number() as usize)?;
+        // `struct work` of softirq.bpf.c.
+        let [entered, total_ns, runs, in_processes_ns, in_napi_ns] = [0, 1, 2, 3, 4].map(|at| word(value, at));
+        let running = if entered == 0 { 0 } else { clock::monotonic_ns().saturating_sub(entered) };
+        Some(NetRxTime { total_ns: total_ns + running, in_processes_ns, in_napi_ns, runs })
+    }
+
+    /// Whether this kernel gives reasons for drops (Linux 5.17).
+    pub fn gives_reasons(&self) -> bool {
+        self.reasons.is_some()
+    }
+}
+
+/// Fills `watched` of drops.bpf.c.
+fn set_watched(drops: &Loaded, scopes: &[Scope]) -> std::result::Result<(), SysError> {
+    if scopes.len() > MOST_WATCHED {
+        return Err(SysError::argument(
+            "the tracer",
+            format!("watches at most {MOST_WATCHED} interfaces, not {}", scopes.len()),
+        ));
+    }
+    let mut watched = [0; MOST_WATCHED * 8];
+    for (slot, scope) in watched.chunks_exact_mut(8).zip(scopes) {
+        slot[..4].copy_from_slice(&scope.interface.number().to_ne_bytes());
+        // Numbers of namespaces have 32 bits in the kernel, too (`struct ns_common`).
+        slot[4..].copy_from_slice(&(scope.namespace as u32).to_ne_bytes());
+    }
+    drops.set_variables(&watched)
+}
+
+/// A word of a value; 0 beyond its end.
+fn word(octets: &[u8], at: usize) -> u64 {
+    octets.get(at * 8..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_ne_bytes(*word))
+}
+
+/// Half a word at an octet; 0 beyond its end.
+fn half_word(octets: &[u8], at: usize) -> u32 {
+    octets.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u32::from_ne_bytes(*word))
+}
+
+/// Why there is no tracer, in words.
+fn reason(error: &SysError) -> String {
+    const EPERM: i32 = 1;
+    match error.errno() {
+        Some(EPERM) => "tracing needs the capabilities CAP_BPF and CAP_PERFMON over the host, outside a user \
+                        namespace: run it as root"
+            .into(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+// Adds up, on each CPU for itself, how long the receive softirq ran, and in whose time.
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#define NET_RX 3              /* of the enumeration in linux/interrupt.h, the same since Linux 2.6.24 */
+#define PF_KTHREAD 0x00200000 /* linux/sched.h */
+
+struct task_struct { unsigned int flags; } __attribute__((preserve_access_index));
+
+struct work {
+	__u64 entered; /* 0: it does not run; the time is that of CLOCK_MONOTONIC */
+	__u64 total, runs;
+	__u64 in_processes; /* part of the total: it interrupted a thread of a process */
+	__u64 in_napi;      /* part of the total: in a thread that polls, whose run time has it, too */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct work);
+} work SEC(".maps");
+
+SEC("tp_btf/softirq_entry") int softirq_entry(__u64 *arguments)
+{
+	__u32 zero = 0;
+	struct work *mine = arguments[0] == NET_RX ? bpf_map_lookup_elem(&work, &zero) : 0;
+
+	if (mine)
+		mine->entered = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit") int softirq_exit(__u64 *arguments)
+{
+	__u32 zero = 0;
+	struct work *mine = arguments[0] == NET_RX ? bpf_map_lookup_elem(&work, &zero) : 0;
+
+	if (!mine || !mine->entered)
+		return 0;
+	__u64 spent = bpf_ktime_get_ns() - mine->entered;
+	mine->entered = 0;
+	mine->total += spent;
+	mine->runs++;
+	if (!(bpf_get_current_pid_tgid() >> 32))
+		return 0; /* the CPU was idle */
+	struct task_struct *task = (void *)bpf_get_current_task();
+	char name[16] = {};
+	if (!(BPF_CORE_READ(task, flags) & PF_KTHREAD))
+		mine->in_processes += spent;
+	else if (!bpf_get_current_comm(name, sizeof(name)) && (name[0] == 'n' || name[0] == 'b'))
+		mine->in_napi += spent; /* napi/... and backlog_napi/... */
+	return 0;
+}
+
+char licence[] SEC("license") = "Dual MIT/GPL";
