@@ -12,6 +12,8 @@
 use capbench_capture::{Counters, LossPlace};
 use serde::{Deserialize, Serialize};
 
+use crate::tracer::losses::{Losses, TracedLosses};
+
 /// A place on a frame's path where it can be lost, in the order of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -199,6 +201,10 @@ pub struct Evidence {
     pub past_backlog: bool,
     /// Whether an XDP program is attached to the receiving interface.
     pub xdp_attached: Option<bool>,
+    /// What the tracer saw; `None` without one.
+    pub traced: Option<TracedLosses>,
+    /// Why there is no tracer, where there is none.
+    pub untraced: Option<String>,
     /// Whether a socket filter can drop frames of the trial.
     pub filter_drops: bool,
     /// The method's own counters.
@@ -238,25 +244,10 @@ impl Evidence {
             self.link_drops,
             "link statistics of the receiver: rx missed, fifo, over, crc, length and frame errors",
         );
-        let xdp = told(
-            Place::Xdp,
-            &self.nic.xdp,
-            self.xdp_attached.and_then(|attached| (!attached).then_some(0)),
-            "no XDP program is attached (0), or its verdicts are unknown",
-        );
+        let xdp = self.xdp_entry();
         let entries = vec![
             entry(Place::Unsent, Some(self.unsent), "generator: intended - handed to the kernel"),
-            entry(
-                Place::Transmit,
-                transmit,
-                match (self.virtual_pair, self.queued_at_peer) {
-                    (true, true) => "a veth refuses only what the queue at its far end has no room for",
-                    (true, false) => {
-                        "link statistics of the sender: tx_dropped + tx_errors, less what the backlog refused"
-                    }
-                    (false, _) => "link statistics of the sender: tx_dropped + tx_errors",
-                },
-            ),
+            self.transmit_entry(transmit),
             entry(
                 Place::LinkQueue,
                 queue,
@@ -279,7 +270,7 @@ impl Evidence {
             ),
             entry(Place::Backlog, backlog, backlog_source),
             own(Place::Xdp, LossPlace::Xdp, xdp.count, &xdp.source),
-            entry(Place::Stack, None, "unknown: needs a tracer of drop reasons"),
+            self.stack_entry(),
             own(
                 Place::Filter,
                 LossPlace::Filter,
@@ -295,6 +286,45 @@ impl Evidence {
             entry(Place::Corrupt, Some(self.corrupt), "capbench: verification of every frame"),
         ];
         Ledger::balance(self.sent, self.delivered, entries)
+    }
+
+    /// What was lost on the way out: the interface's counters, and what they leave out.
+    fn transmit_entry(&self, counted: Option<u64>) -> Entry {
+        let counters = match (self.virtual_pair, self.queued_at_peer) {
+            (true, true) => "a veth refuses only what the queue at its far end has no room for",
+            (true, false) => {
+                "link statistics of the sender: tx_dropped + tx_errors, less what the backlog refused"
+            }
+            (false, _) => "link statistics of the sender: tx_dropped + tx_errors",
+        };
+        let traced = self.traced.as_ref().map(|traced| &traced.transmit).filter(|losses| !losses.is_empty());
+        let source = traced.map_or(counters.into(), |losses| format!("{counters}; skb:kfree_skb: {losses}"));
+        let count = counted.map(|count| count + traced.map_or(0, Losses::total));
+        Entry { place: Place::Transmit, count, source }
+    }
+
+    /// What XDP lost: in the driver by the driver's counters, behind it by the tracer.
+    fn xdp_entry(&self) -> Entry {
+        let (count, source) = TracedLosses::xdp(self.traced.as_ref(), self.xdp_attached);
+        let generic = self.traced.as_ref().filter(|traced| !traced.xdp.is_empty());
+        let (count, source) = match (&self.nic.xdp, generic) {
+            (Some(told), None) => (told.count, told.source.clone()),
+            (Some(told), Some(traced)) => {
+                (told.count.map(|count| count + traced.xdp.total()), format!("{}; {source}", told.source))
+            }
+            (None, _) => (count, source),
+        };
+        Entry { place: Place::Xdp, count, source }
+    }
+
+    /// What the stack lost in front of the capture point.
+    fn stack_entry(&self) -> Entry {
+        let (count, source) = match (&self.traced, &self.untraced) {
+            (Some(traced), _) => (Some(traced.stack.total()), traced.stack_source()),
+            (None, Some(reason)) => (None, format!("unknown: no tracer of drop reasons: {reason}")),
+            (None, None) => (None, "unknown: needs a tracer of drop reasons".into()),
+        };
+        Entry { place: Place::Stack, count, source }
     }
 
     /// On a veth pair one refused frame counts in `tx_dropped` of the sender and, if it was the backlog that refused

@@ -1,11 +1,14 @@
 //! How much CPU time the kernel spent on receiving, and what an application would have cost without being interrupted.
 
+use std::sync::Arc;
+
 use capbench_sys::host::{CpuId, ThreadId, clock};
 use serde::Serialize;
 
 use super::cpu::{CpuSnapshot, CpuTimes, CpuWindow, tick_ns};
 use super::threads::{ReceiveThread, ThreadTimes, receive_threads};
 use crate::Result;
+use crate::tracer::{NetRxProbe, NetRxTime, Tracer};
 
 /// Which threads belong to the kernel's receive work on one CPU. Found once, because looking through all processes takes
 /// longer than a window should be disturbed for.
@@ -15,6 +18,7 @@ pub struct KernelWorkProbe {
     ksoftirqd: Option<ThreadId>,
     /// `None` where there must be a NAPI thread that cannot be seen.
     napi: Option<Vec<ThreadId>>,
+    net_rx: Option<NetRxProbe>,
 }
 
 /// What the probe read at one moment.
@@ -25,6 +29,7 @@ pub struct KernelWorkSnapshot {
     times: CpuSnapshot,
     ksoftirqd: Option<ThreadTimes>,
     napi: Option<Vec<ThreadTimes>>,
+    net_rx: Option<NetRxTime>,
 }
 
 /// The kernel's receive work on one CPU within a window, in ns of CPU time.
@@ -44,6 +49,9 @@ pub struct KernelReceive {
     /// Resolution of `softirq_ns` and `irq_ns`: one tick of USER_HZ. Where the kernel samples at the timer tick, bursts
     /// that stand in step with it can be missed altogether (rezolus PR 462).
     pub resolution_ns: u64,
+    /// Time in the receive softirq, measured at its beginning and end; `None` without a tracer.
+    #[serde(skip)]
+    pub traced: Option<NetRxTime>,
 }
 
 /// CPU time of an application that shares its CPU with the kernel's receive work, in ns.
@@ -61,7 +69,8 @@ pub struct ApplicationTime {
     pub interrupted_ns: u64,
     /// `charged_ns` without `interrupted_ns`: the own time is at least this.
     pub own_ns: u64,
-    /// Whether `own_ns` is the own time itself, because nothing that the kernel did was charged to the threads.
+    /// Whether `own_ns` is the own time itself, because nothing that the kernel received was charged to the threads, or
+    /// because a tracer measured how much.
     pub exact: bool,
 }
 
@@ -76,7 +85,13 @@ impl KernelWorkProbe {
         let unseen = napi_interface.is_some() && napi.is_empty();
         napi.extend(all(&|kind| *kind == ReceiveThread::BacklogNapi(cpu)));
         let ksoftirqd = all(&|kind| *kind == ReceiveThread::Ksoftirqd(cpu)).first().copied();
-        Self { cpu, ksoftirqd, napi: (!unseen).then_some(napi) }
+        Self { cpu, ksoftirqd, napi: (!unseen).then_some(napi), net_rx: None }
+    }
+
+    /// The same, with the tracer's account of the softirq.
+    pub fn traced_by(mut self, tracer: Option<&Arc<Tracer>>) -> Self {
+        self.net_rx = tracer.map(|tracer| NetRxProbe::new(Arc::clone(tracer), self.cpu));
+        self
     }
 
     /// The account now.
@@ -92,6 +107,7 @@ impl KernelWorkProbe {
             times: CpuSnapshot::read()?,
             ksoftirqd: self.ksoftirqd.and_then(ThreadTimes::read),
             napi: self.napi.as_ref().and_then(read_all),
+            net_rx: self.net_rx.as_ref().and_then(NetRxProbe::read),
         })
     }
 }
@@ -123,21 +139,40 @@ impl KernelWorkSnapshot {
             napi.and_then(|(now, then)| now.iter().zip(then).map(run_ns).sum::<Option<u64>>());
         let ksoftirqd_ns = self.ksoftirqd.as_ref().zip(before.ksoftirqd.as_ref()).and_then(run_ns);
         let times = self.cpus_since(before).of(self.cpu);
+        let traced = self.net_rx.zip(before.net_rx).map(|(now, then)| now.since(&then));
         Ok(times.zip(napi_threads_ns).map(|(CpuTimes { softirq_ns, irq_ns, .. }, napi_threads_ns)| {
-            KernelReceive { cpu: self.cpu, softirq_ns, irq_ns, ksoftirqd_ns, napi_threads_ns, resolution_ns }
+            let cpu = self.cpu;
+            KernelReceive { cpu, softirq_ns, irq_ns, ksoftirqd_ns, napi_threads_ns, resolution_ns, traced }
         }))
     }
 }
 
 impl KernelReceive {
-    /// All of the kernel's receive work.
+    /// All of the kernel's receive work. Traced, it is the receive softirq with the hard interrupts that fell into it; not
+    /// traced, soft and hard interrupts of every kind.
     pub const fn total_ns(&self) -> u64 {
-        self.softirq_ns + self.irq_ns + self.napi_threads_ns
+        let interrupts_ns = match &self.traced {
+            Some(traced) => traced.total_ns.saturating_sub(traced.in_napi_ns),
+            None => self.softirq_ns + self.irq_ns,
+        };
+        interrupts_ns + self.napi_threads_ns
     }
 
-    /// Soft interrupts that interrupted whatever ran on the CPU; `None` where ksoftirqd cannot be seen.
+    /// Steps in which [`Self::total_ns`] grows. The run time of a thread is brought up to date at the timer tick at the
+    /// latest.
+    pub const fn total_resolution_ns(&self) -> u64 {
+        match self.traced {
+            Some(_) if self.napi_threads_ns == 0 => 1,
+            _ => self.resolution_ns,
+        }
+    }
+
+    /// Soft interrupts that were charged to whatever ran on the CPU; `None` where ksoftirqd cannot be seen.
     pub fn interrupting_ns(&self) -> Option<u64> {
-        self.ksoftirqd_ns.map(|ksoftirqd| self.softirq_ns.saturating_sub(ksoftirqd))
+        match self.traced {
+            Some(traced) => Some(traced.in_processes_ns),
+            None => self.ksoftirqd_ns.map(|ksoftirqd| self.softirq_ns.saturating_sub(ksoftirqd)),
+        }
     }
 }
 
@@ -155,7 +190,7 @@ pub fn application_time(
     let (interrupted_ns, exact) = match (kernel, excluded) {
         (None, _) | (_, Some(true)) => (0, true),
         (Some(_), None) => return None,
-        (Some(kernel), Some(false)) => (kernel.interrupting_ns()?.min(charged_ns), false),
+        (Some(kernel), Some(false)) => (kernel.interrupting_ns()?.min(charged_ns), kernel.traced.is_some()),
     };
     Some(ApplicationTime { charged_ns, interrupted_ns, own_ns: charged_ns - interrupted_ns, exact })
 }
@@ -166,7 +201,26 @@ mod tests {
 
     fn kernel(softirq_ns: u64, ksoftirqd_ns: Option<u64>) -> KernelReceive {
         let cpu = CpuId::new(1);
-        KernelReceive { cpu, softirq_ns, irq_ns: 5, ksoftirqd_ns, napi_threads_ns: 7, resolution_ns: 10 }
+        KernelReceive {
+            cpu,
+            softirq_ns,
+            irq_ns: 5,
+            ksoftirqd_ns,
+            napi_threads_ns: 7,
+            resolution_ns: 10,
+            traced: None,
+        }
+    }
+
+    #[test]
+    fn traced_time_takes_the_place_of_sampled_time() {
+        let traced = NetRxTime { total_ns: 90, in_processes_ns: 50, in_napi_ns: 10, runs: 3 };
+        let work = KernelReceive { traced: Some(traced), ..kernel(100, None) };
+        assert_eq!((work.total_ns(), work.interrupting_ns()), (90 - 10 + 7, Some(50)));
+        let time = application_time(200, Some(&work), Some(false)).unwrap();
+        assert_eq!((time.own_ns, time.exact), (150, true));
+        // What the scheduler does not charge is not taken off.
+        assert_eq!(application_time(200, Some(&work), Some(true)).unwrap().own_ns, 200);
     }
 
     #[test]

@@ -18,6 +18,8 @@ use crate::error::Result;
 use crate::ledger::Evidence;
 use crate::links::{Link, LinkStats, XdpAttachment};
 use crate::receiver::Received;
+use crate::tracer::losses::TracedLosses;
+use crate::tracer::{InterfaceTrace, Tracer};
 use crate::trial::{CpuAccount, Measured};
 
 use super::nic::{self, Circumstances, NicReport};
@@ -41,14 +43,17 @@ pub(super) struct Snapshot {
     transmit_nic: NicSnapshot,
     receive_nic: NicSnapshot,
     softnet: SoftnetSnapshot,
+    /// Transmitting and receiving side, where there is a tracer.
+    traced: Option<Vec<InterfaceTrace>>,
 }
 
 impl Snapshot {
-    pub(super) fn take(bed: &Bed) -> Result<Self> {
+    pub(super) fn take(bed: &Bed, tracer: Option<&Tracer>) -> Result<Self> {
         let (transmit_nic, receive_nic) = (nic::look(bed.transmit_side())?, nic::look(bed.receive_side())?);
         let look = |side: &Side| side.links().by_index(side.index());
         let (transmit, receive) = (look(bed.transmit_side())?, look(bed.receive_side())?);
-        Ok(Self { transmit, receive, transmit_nic, receive_nic, softnet: SoftnetSnapshot::read()? })
+        let traced = tracer.map(Tracer::snapshot).transpose()?;
+        Ok(Self { transmit, receive, transmit_nic, receive_nic, softnet: SoftnetSnapshot::read()?, traced })
     }
 
     /// How long the drivers take to have counted what has happened.
@@ -66,6 +71,8 @@ pub(super) struct Account<'t> {
     /// Whether frames come to the method without passing a backlog.
     pub(super) past_backlog: bool,
     pub(super) irq: IrqAccounting,
+    /// Why there is no tracer, where there is none.
+    pub(super) untraced: Option<&'t str>,
     pub(super) before: Snapshot,
     /// When both sides were ready.
     pub(super) start: KernelWorkSnapshot,
@@ -93,6 +100,7 @@ impl Account<'_> {
         noise.extend(nic.notes().into_iter().chain(transmit_notes));
         let cpu = self.cpu(&window, outcome, &mut noise)?;
         let mut counters = counters(transmit, receive, &softnet, sent, received);
+        counters.extend(self.traced().into_iter().flat_map(|traced| traced.counters));
         counters.extend(nic.raw().into_iter().map(|(name, count)| (format!("nic.{name}"), count)));
         let transmit_raw = transmit_raw.into_iter();
         counters.extend(transmit_raw.map(|(name, count)| (format!("nic.transmit.{name}"), count)));
@@ -148,6 +156,8 @@ impl Account<'_> {
             queued_at_peer: self.past_backlog || far_end::is_queued(self.transmit),
             past_backlog: self.past_backlog,
             xdp_attached: self.after.receive.xdp.map(|xdp| xdp != XdpAttachment::Detached),
+            traced: self.traced(),
+            untraced: self.untraced.map(String::from),
             filter_drops: received.filtered && self.capture.direction == Direction::Out,
             method: received.counters.clone(),
             read: received.arrivals.read,
@@ -155,6 +165,14 @@ impl Account<'_> {
             truncated: received.arrivals.truncated,
             corrupt: received.arrivals.corrupt,
         }
+    }
+
+    /// What the tracer saw on both sides.
+    fn traced(&self) -> Option<TracedLosses> {
+        let (before, after) = (self.before.traced.as_ref()?, self.after.traced.as_ref()?);
+        let window = |side: usize| Some(after.get(side)?.since(before.get(side)?));
+        let is_generic = self.after.receive.xdp == Some(XdpAttachment::Generic);
+        Some(TracedLosses::new(&window(0)?, &window(1)?, is_generic))
     }
 
     fn cpus(&self) -> [CpuId; 3] {
@@ -237,7 +255,11 @@ impl Account<'_> {
             total_ns,
             split_is_sampled: !own.is_some_and(|time| time.exact),
             kernel_ns: kernel.as_ref().map(|kernel| kernel.total_ns()),
-            kernel_resolution_ns: kernel.as_ref().map(|kernel| kernel.resolution_ns),
+            // What is certain of both together, where they share a CPU, comes in ticks, traced or not.
+            kernel_resolution_ns: kernel.as_ref().map(|kernel| match is_shared {
+                true => kernel.resolution_ns,
+                false => kernel.total_resolution_ns(),
+            }),
             busy_cores: window.busy_cores(),
             verify_ns_per_packet: outcome.verify_ns,
             voluntary_switches: received.switches.and_then(|times| times.voluntary_switches),

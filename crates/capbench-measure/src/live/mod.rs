@@ -5,6 +5,7 @@ mod far_end;
 mod nic;
 mod run;
 mod scout;
+mod tracing;
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use crate::placement::PlacementChoice;
 use crate::programs::Programs;
 use crate::subject::{self, Subject};
 use crate::trial::{Cpus, Profile, Trial};
+use tracing::Tracing;
 
 /// The path that trials use.
 #[derive(Clone, Debug)]
@@ -84,6 +86,7 @@ pub struct LiveLaboratory {
     bed: Option<(PlacementChoice, Option<ReceiveBy>, Arc<Bed>, Placement)>,
     statements: Vec<String>,
     programs: Programs,
+    tracing: Tracing,
 }
 
 impl LiveLaboratory {
@@ -102,7 +105,14 @@ impl LiveLaboratory {
             bed: None,
             statements: Vec::new(),
             programs: Programs::default(),
+            tracing: Tracing::NotYet,
         }
+    }
+
+    /// The same without a tracer: the ledger knows less, and the kernel's CPU time comes in ticks.
+    pub fn without_tracer(mut self) -> Self {
+        self.tracing = Tracing::none("it was switched off");
+        self
     }
 
     /// The same, with these programs for `cmd:`.
@@ -210,6 +220,7 @@ impl Laboratory for LiveLaboratory {
             }
             Subject::Program(program) => side.run(|| program.supported())?.map_err(unsupported)?,
         }
+        self.tracing.watch(&bed)?;
         let mtu = bed.transmit_side().mtu().min(bed.receive_side().mtu());
         let plan = Arc::new(FramePlan::new(setup.layout, setup.sizes.clone(), Mtu(mtu))?);
         let profile = Profile {
@@ -238,6 +249,7 @@ impl Laboratory for LiveLaboratory {
             subject: named.subject,
             setup: setup.clone(),
             irq: self.irq,
+            tracing: self.tracing.clone(),
             stop: Arc::clone(&self.stop),
         }))
     }
@@ -247,6 +259,7 @@ impl Laboratory for LiveLaboratory {
         if self.bed.as_ref().is_some_and(|(_, _, bed, _)| bed.is_virtual()) {
             statements.push("the link is virtual (veth): its rates are not those of a network card".into());
         }
+        statements.extend(self.tracing.statement());
         statements
     }
 }

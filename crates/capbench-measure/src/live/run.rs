@@ -18,6 +18,7 @@ use capbench_traffic::{Limits, SendJob};
 
 use super::account::{Account, Outcome, Snapshot};
 use super::far_end::FarEnd;
+use super::tracing::Tracing;
 use crate::accounts::irqtime::IrqAccounting;
 use crate::accounts::kernel_work::KernelWorkProbe;
 use crate::bed::{Bed, Placement};
@@ -47,6 +48,7 @@ pub(super) struct LiveTrial<'l> {
     pub(super) subject: Subject,
     pub(super) setup: Setup,
     pub(super) irq: IrqAccounting,
+    pub(super) tracing: Tracing,
     pub(super) stop: Arc<AtomicBool>,
 }
 
@@ -62,13 +64,14 @@ impl Trial for LiveTrial<'_> {
             Load::Maximum => Schedule::Maximum,
         };
         let napi = self.bed.polls_by_thread().then(|| self.bed.receive_side().name());
-        let probe = KernelWorkProbe::new(self.placement.kernel, napi);
+        let probe = KernelWorkProbe::new(self.placement.kernel, napi).traced_by(self.tracing.tracer());
         let _far_end = FarEnd::set_up(&self.bed, &self.setup.transmit)?;
-        let mut before = Snapshot::take(&self.bed)?;
+        let tracer = self.tracing.tracer().map(AsRef::as_ref);
+        let mut before = Snapshot::take(&self.bed, tracer)?;
         if *self.trials == 1 && !self.bed.is_virtual() && !before.settling().is_zero() {
             // What the link carried before the run must not be counted during it.
             std::thread::sleep(before.settling());
-            before = Snapshot::take(&self.bed)?;
+            before = Snapshot::take(&self.bed, tracer)?;
         }
         let progress = Arc::new(Progress::default());
         let octets = self.plan.sizes().mean_octets();
@@ -90,7 +93,7 @@ impl Trial for LiveTrial<'_> {
             // Some drivers bring their counters up to date once in a while only, and those have to say where.
             std::thread::sleep(before.settling());
         }
-        let after = Snapshot::take(&self.bed)?;
+        let after = Snapshot::take(&self.bed, tracer)?;
         let account = Account {
             bed: &self.bed,
             placement: &self.placement,
@@ -98,6 +101,7 @@ impl Trial for LiveTrial<'_> {
             transmit: &self.setup.transmit,
             past_backlog: self.bed.polls_by_thread() || self.subject.takes_in_driver(),
             irq: self.irq,
+            untraced: self.tracing.why_not(),
             before,
             start: start?,
             sending_over: sending_over?,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `running` | loads the programs and reads their counts (feature `bpf`) |
 //! | [`reasons`] | the kernel's names of drop reasons, and which of them are losses in front of the capture point |
+//! | [`losses`] | what the ledger takes from it |
 //! | `symbols` | names of kernel functions, for drops without a reason |
 //! | `drops.bpf.c` | `skb:kfree_skb`, `xdp:xdp_exception`, `xdp:xdp_redirect_err`, of the watched interfaces only |
 //! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, per CPU |
@@ -17,6 +18,7 @@ use capbench_sys::host::{CpuId, InterfaceIndex};
 
 #[cfg(not(feature = "bpf"))]
 mod absent;
+pub mod losses;
 pub mod reasons;
 #[cfg(feature = "bpf")]
 mod running;
@@ -84,7 +86,8 @@ pub struct InterfaceTrace {
 impl InterfaceTrace {
     /// What was counted since `before`, kinds without any left out.
     pub fn since(&self, before: &Self) -> Self {
-        let then = |kind: &DropKind| before.drops.iter().find(|(other, _)| other == kind).map_or(0, |(_, n)| *n);
+        let then =
+            |kind: &DropKind| before.drops.iter().find(|(other, _)| other == kind).map_or(0, |(_, n)| *n);
         let drops = self.drops.iter().map(|(kind, now)| (kind.clone(), now.saturating_sub(then(kind))));
         Self {
             drops: drops.filter(|(_, count)| *count > 0).collect(),
@@ -146,7 +149,8 @@ mod tests {
     #[test]
     fn a_window_has_what_was_counted_in_it() {
         let kind = |reason: &str| DropKind { reason: Some(reason.into()), function: None };
-        let before = InterfaceTrace { drops: vec![(kind("XDP"), 5)], xdp_exceptions: 2, ..Default::default() };
+        let before =
+            InterfaceTrace { drops: vec![(kind("XDP"), 5)], xdp_exceptions: 2, ..Default::default() };
         let after = InterfaceTrace {
             drops: vec![(kind("XDP"), 5), (kind("OTHERHOST"), 7)],
             xdp_exceptions: 3,

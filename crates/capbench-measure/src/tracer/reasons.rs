@@ -155,7 +155,8 @@ mod tests {
         assert_eq!(reason("XDP"), Standing::Xdp);
         assert_eq!(reason("PFMEMALLOC"), Standing::Stack);
         assert_eq!(reason("CPU_BACKLOG"), Standing::Counted);
-        for after in ["OTHERHOST", "TC_INGRESS", "UNHANDLED_PROTO", "IP_CSUM", "TCP_RESET", "NETFILTER_DROP"] {
+        for after in ["OTHERHOST", "TC_INGRESS", "UNHANDLED_PROTO", "IP_CSUM", "TCP_RESET", "NETFILTER_DROP"]
+        {
             assert_eq!(reason(after), Standing::After, "{after}");
         }
         assert_eq!((reason("TC_EGRESS"), reason("QDISC_DROP")), (Standing::Transmit, Standing::Transmit));
@@ -176,8 +177,13 @@ mod tests {
     #[test]
     fn numbers_are_the_running_kernels() {
         let names = ReasonNames::new(
-            [("SKB_NOT_DROPPED_YET", 0), ("SKB_CONSUMED", 1), ("SKB_DROP_REASON_NOT_SPECIFIED", 2), ("SKB_DROP_REASON_XDP", 40)]
-                .map(|(name, value)| (name.to_string(), value)),
+            [
+                ("SKB_NOT_DROPPED_YET", 0),
+                ("SKB_CONSUMED", 1),
+                ("SKB_DROP_REASON_NOT_SPECIFIED", 2),
+                ("SKB_DROP_REASON_XDP", 40),
+            ]
+            .map(|(name, value)| (name.to_string(), value)),
         );
         assert_eq!((names.unspecified(), names.name(40)), (Some(2), "XDP".to_string()));
         assert_eq!(names.name(41), "reason 41");

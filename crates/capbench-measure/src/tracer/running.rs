@@ -95,7 +95,8 @@ impl Tracer {
             let count = values.iter().map(|value| word(value, 0)).sum();
             let Some(trace) = traces.get_mut(which as usize) else { continue };
             let names = self.reasons.as_ref();
-            let reason = names.filter(|names| names.unspecified() != Some(reason)).map(|names| names.name(reason));
+            let reason =
+                names.filter(|names| names.unspecified() != Some(reason)).map(|names| names.name(reason));
             let kind = DropKind { reason, function: self.symbols.function(address) };
             match trace.drops.iter_mut().find(|(known, _)| *known == kind) {
                 // Several places of one function.
@@ -126,7 +127,8 @@ impl Tracer {
         let values = self.softirq.per_cpu("work", 0).ok()?;
         let value = values.get(cpu.number() as usize)?;
         // `struct work` of softirq.bpf.c.
-        let [entered, total_ns, runs, in_processes_ns, in_napi_ns] = [0, 1, 2, 3, 4].map(|at| word(value, at));
+        let [entered, total_ns, runs, in_processes_ns, in_napi_ns] =
+            [0, 1, 2, 3, 4].map(|at| word(value, at));
         let running = if entered == 0 { 0 } else { clock::monotonic_ns().saturating_sub(entered) };
         Some(NetRxTime { total_ns: total_ns + running, in_processes_ns, in_napi_ns, runs })
     }
@@ -168,9 +170,11 @@ fn half_word(octets: &[u8], at: usize) -> u32 {
 fn reason(error: &SysError) -> String {
     const EPERM: i32 = 1;
     match error.errno() {
-        Some(EPERM) => "tracing needs the capabilities CAP_BPF and CAP_PERFMON over the host, outside a user \
+        Some(EPERM) => {
+            "tracing needs the capabilities CAP_BPF and CAP_PERFMON over the host, outside a user \
                         namespace: run it as root"
-            .into(),
+                .into()
+        }
         _ => error.to_string(),
     }
 }

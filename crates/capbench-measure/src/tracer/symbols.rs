@@ -28,7 +28,9 @@ fn nearest(lines: impl BufRead, address: u64) -> Option<String> {
     let mut best: Option<(u64, String)> = None;
     for line in lines.lines().map_while(Result::ok) {
         let mut words = line.split_ascii_whitespace();
-        let (Some(start), Some(kind), Some(name)) = (words.next(), words.next(), words.next()) else { continue };
+        let (Some(start), Some(kind), Some(name)) = (words.next(), words.next(), words.next()) else {
+            continue;
+        };
         let Ok(start) = u64::from_str_radix(start, 16) else { continue };
         // Hidden addresses are all 0.
         let is_nearer = start != 0 && start <= address && best.as_ref().is_none_or(|(best, _)| start > *best);

@@ -33,7 +33,8 @@ impl KernelTypes {
     /// The names and numbers of an enumeration; `None` where the kernel does not have it.
     pub fn enumeration(&self, name: &str) -> Option<Vec<(String, i64)>> {
         let found: Enum<'_> = self.types.type_by_name(name)?;
-        let members = found.iter().filter_map(|member| Some((member.name?.to_str()?.to_string(), member.value)));
+        let members =
+            found.iter().filter_map(|member| Some((member.name?.to_str()?.to_string(), member.value)));
         Some(members.collect())
     }
 

@@ -79,6 +79,9 @@ pub struct BenchFlags {
     /// Directory for results.json and trials.csv [default: capbench-results/bench-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Do without the tracer of drop reasons and softirq time
+    #[arg(long)]
+    pub no_trace: bool,
     /// Print the plan with its estimated time and stop
     #[arg(long)]
     pub dry_run: bool,

@@ -41,6 +41,9 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     let environment = Environment::read()?;
     let mut laboratory =
         LiveLaboratory::new(path, environment.irq_accounting, stop.flag()).with_programs(programs);
+    if flags.no_trace {
+        laboratory = laboratory.without_tracer();
+    }
     let not_measured = preflight(&mut plan, &mut laboratory)?;
     let (directory, started) = directory(flags)?;
     let results = Results {

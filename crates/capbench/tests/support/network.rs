@@ -23,13 +23,14 @@ pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const RIGHT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// The programs that tests start, with the package that has each.
-const PROGRAMS: [(&str, &str); 10] = [
+const PROGRAMS: [(&str, &str); 11] = [
     ("dumpcap", "wireshark-common"),
     ("ip", "iproute2"),
     ("netsniff-ng", "netsniff-ng"),
     ("prlimit", "util-linux"),
     ("setpriv", "util-linux"),
     ("sh", "dash"),
+    ("tc", "iproute2"),
     ("tcpdump", "tcpdump"),
     ("tcpreplay", "tcpreplay"),
     ("tracestats", "libtrace-tools"),

@@ -1,0 +1,77 @@
+//! The tracer of a laboratory: started once, before the first trial, and pointed at each bed in turn.
+
+use std::sync::Arc;
+
+use crate::bed::{Bed, Side};
+use crate::error::Result;
+use crate::tracer::{Scope, Tracer};
+
+/// Whether there is a tracer.
+#[derive(Clone, Debug)]
+pub(super) enum Tracing {
+    /// No bed has been prepared yet.
+    NotYet,
+    /// It runs.
+    Running(Arc<Tracer>),
+    /// There is none, for this reason.
+    None(Arc<str>),
+}
+
+impl Tracing {
+    pub(super) fn none(reason: &str) -> Self {
+        Self::None(reason.into())
+    }
+
+    /// Watches the transmitting and the receiving side of a bed.
+    pub(super) fn watch(&mut self, bed: &Bed) -> Result<()> {
+        let scope = |side: &Side| Scope { interface: side.index(), namespace: side.namespace().inode() };
+        let scopes = [bed.transmit_side(), bed.receive_side()].map(scope);
+        match self {
+            Self::NotYet => {
+                *self = match Tracer::start(&scopes) {
+                    Ok(tracer) => Self::Running(Arc::new(tracer)),
+                    Err(unavailable) => Self::none(&unavailable.reason),
+                };
+                Ok(())
+            }
+            Self::Running(tracer) => tracer.watch(&scopes),
+            Self::None(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn tracer(&self) -> Option<&Arc<Tracer>> {
+        match self {
+            Self::Running(tracer) => Some(tracer),
+            Self::NotYet | Self::None(_) => None,
+        }
+    }
+
+    /// Why there is none.
+    pub(super) fn why_not(&self) -> Option<&str> {
+        match self {
+            Self::None(reason) => Some(reason),
+            Self::NotYet | Self::Running(_) => None,
+        }
+    }
+
+    /// What results have to say about it.
+    pub(super) fn statement(&self) -> Option<String> {
+        match self {
+            Self::NotYet => None,
+            Self::Running(tracer) if tracer.gives_reasons() => Some(
+                "traced: drops with the kernel's reasons (skb:kfree_skb), XDP exceptions and failed redirects on the \
+                 trial's two interfaces; time in the receive softirq at its beginning and end"
+                    .into(),
+            ),
+            Self::Running(_) => Some(
+                "traced: drops by the kernel's functions, as it gives no reasons before Linux 5.17, XDP exceptions and \
+                 failed redirects on the trial's two interfaces; time in the receive softirq at its beginning and end"
+                    .into(),
+            ),
+            Self::None(reason) => Some(format!(
+                "not traced: {reason}; so losses in the network stack are unknown, and the kernel's CPU time comes in \
+                 ticks"
+            )),
+        }
+    }
+}
