@@ -6,4 +6,6 @@ mod compile_bpf;
 fn main() {
     compile_bpf::compile_bpf("src/why");
     compile_bpf::compile_bpf("src/tracer");
+    // Faults for tests.
+    compile_bpf::compile_bpf("tests/bpf");
 }

@@ -46,6 +46,8 @@ pub struct TracedLosses {
     pub unplaced: Losses,
     /// XDP programs' exceptions and failed redirects on the receiving interface.
     pub xdp_failures: u64,
+    /// Events of the whole host that the tracer missed.
+    pub missed: u64,
     /// Whether the receiving interface's program runs on socket buffers: whatever it drops is then seen.
     pub xdp_is_generic: bool,
     /// Everything that was counted, by name.
@@ -57,6 +59,7 @@ impl TracedLosses {
     pub fn new(transmit: &InterfaceTrace, receive: &InterfaceTrace, xdp_is_generic: bool) -> Self {
         let mut losses = Self {
             xdp_failures: receive.xdp_exceptions + receive.xdp_redirect_errors,
+            missed: receive.missed,
             xdp_is_generic,
             ..Self::default()
         };
@@ -79,6 +82,9 @@ impl TracedLosses {
                     losses.counters.insert(format!("trace.{side}.{name}"), count);
                 }
             }
+        }
+        if losses.missed > 0 {
+            losses.counters.insert("trace.missed".into(), losses.missed);
         }
         losses
     }
@@ -115,9 +121,13 @@ impl TracedLosses {
             true => "skb:kfree_skb: none in front of the capture point".into(),
             false => format!("skb:kfree_skb: {}", self.stack),
         };
-        match self.unplaced.is_empty() {
+        let lost = match self.unplaced.is_empty() {
             true => lost,
             false => format!("{lost}; not counted, as their place is unknown: {}", self.unplaced),
+        };
+        match self.missed {
+            0 => lost,
+            missed => format!("{lost}; {missed} events of the host were missed"),
         }
     }
 }

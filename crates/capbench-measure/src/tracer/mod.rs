@@ -81,6 +81,9 @@ pub struct InterfaceTrace {
     pub xdp_exceptions: u64,
     /// Frames that an XDP program could not redirect (`xdp:xdp_redirect_err`, `xdp:xdp_redirect_map_err`).
     pub xdp_redirect_errors: u64,
+    /// Events of any interface of the host that were not looked at, because one came while another was looked at on the
+    /// same CPU.
+    pub missed: u64,
 }
 
 impl InterfaceTrace {
@@ -93,6 +96,7 @@ impl InterfaceTrace {
             drops: drops.filter(|(_, count)| *count > 0).collect(),
             xdp_exceptions: self.xdp_exceptions.saturating_sub(before.xdp_exceptions),
             xdp_redirect_errors: self.xdp_redirect_errors.saturating_sub(before.xdp_redirect_errors),
+            missed: self.missed.saturating_sub(before.missed),
         }
     }
 }
@@ -155,6 +159,7 @@ mod tests {
             drops: vec![(kind("XDP"), 5), (kind("OTHERHOST"), 7)],
             xdp_exceptions: 3,
             xdp_redirect_errors: 1,
+            missed: 0,
         };
         let window = after.since(&before);
         assert_eq!(window.drops, [(kind("OTHERHOST"), 7)]);

@@ -119,7 +119,8 @@ impl Tracer {
         let beyond = (DropKind { reason: None, function: None }, sum(MOST_REASONS + 2));
         let drops = (0..MOST_REASONS).map(named).chain([beyond]).filter(|(_, count)| *count > 0).collect();
         let (xdp_exceptions, xdp_redirect_errors) = (sum(MOST_REASONS), sum(MOST_REASONS + 1));
-        Ok(InterfaceTrace { drops, xdp_exceptions, xdp_redirect_errors })
+        let missed = self.drops.passed_by();
+        Ok(InterfaceTrace { drops, xdp_exceptions, xdp_redirect_errors, missed })
     }
 
     /// Time in the receive softirq of a CPU, one that runs at the moment included; `None` where it cannot be read.

@@ -133,6 +133,17 @@ impl Loaded {
         programs.map(attached).collect::<Result<_>>().map(|links| Traces { _links: links })
     }
 
+    /// How often the kernel passed a program by because it ran already on the same CPU, over all programs
+    /// (`recursion_misses`, Linux 5.12); 0 where the kernel does not tell.
+    pub fn passed_by(&self) -> u64 {
+        let misses = |program: libbpf_rs::Program<'_>| {
+            let path = format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd());
+            let text = std::fs::read_to_string(path).ok()?;
+            text.lines().find_map(|line| line.strip_prefix("recursion_misses:")?.trim().parse::<u64>().ok())
+        };
+        self.object.progs().filter_map(misses).sum()
+    }
+
     /// A descriptor of the object's only program.
     ///
     /// # Errors

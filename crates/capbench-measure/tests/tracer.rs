@@ -1,0 +1,225 @@
+//! The tracer against faults of known number, one place at a time, and against traffic that is not its matter.
+
+#![cfg(feature = "bpf")]
+
+#[path = "../../capbench/tests/support/network.rs"]
+mod network;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use capbench_capture::CaptureOptions;
+use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::ledger::{Entry, Place as Lost};
+use capbench_measure::live::{self, LiveLaboratory, ReceiveBy};
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::simulated;
+use capbench_measure::tracer::{InterfaceTrace, Scope, Tracer};
+use capbench_measure::trial::{Load, TrialResult};
+use capbench_sys::host::{NetNamespace, interface};
+use capbench_traffic::{Mtu, Pps};
+use network::{Place, eventually, in_turn, privileged, program};
+
+fn scope(place: &Place, name: &str) -> Scope {
+    place.inside(|| Scope {
+        interface: interface::index_of(name).unwrap(),
+        namespace: NetNamespace::current().unwrap().inode(),
+    })
+}
+
+fn drops(trace: &InterfaceTrace, name: &str) -> u64 {
+    trace.drops.iter().filter(|(kind, _)| kind.to_string() == name).map(|(_, count)| *count).sum()
+}
+
+/// Sends frames from `left`, which arrive at `right`.
+fn send(place: &Place, frames: u32) {
+    let config = "{ eth(da=02:00:00:00:00:09, sa=02:00:00:00:00:01, proto=0x0800), fill(0, 50) }";
+    let file = std::env::temp_dir().join(format!("capbench-tracer-{}.cfg", std::process::id()));
+    std::fs::write(&file, config).unwrap();
+    let count = frames.to_string();
+    let mut trafgen = program("trafgen");
+    trafgen.args(["--dev", "left", "--num", &count, "--cpus", "1", "--qdisc-path", "--in"]).arg(&file);
+    let output = place.output(&mut trafgen);
+    let _ = std::fs::remove_file(&file);
+    assert!(output.status.success(), "{}", network::lossy(&output.stderr));
+}
+
+fn tc(place: &Place, arguments: &[&str]) {
+    let output = place.output(program("tc").args(arguments));
+    assert!(output.status.success(), "tc {arguments:?}: {}", network::lossy(&output.stderr));
+}
+
+/// Drops all that `right` receives: a classic BPF program of one instruction that returns TC_ACT_SHOT.
+fn drop_at_ingress(place: &Place) {
+    tc(place, &["qdisc", "add", "dev", "right", "clsact"]);
+    tc(place, &["filter", "add", "dev", "right", "ingress", "bpf", "bytecode", "1,6 0 0 2,", "da"]);
+}
+
+fn laboratory(path: live::Path) -> LiveLaboratory {
+    let irq =
+        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
+    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+}
+
+/// Between the ends of a pair.
+fn on_pair() -> LiveLaboratory {
+    laboratory(live::Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: true })
+}
+
+fn run(mut laboratory: LiveLaboratory, transmit: &str) -> TrialResult {
+    let setup = Setup {
+        method: "packet-v2".parse().unwrap(),
+        placement: PlacementChoice::Same,
+        transmit: transmit.into(),
+        quiet: Duration::from_millis(200),
+        capture: CaptureOptions::default(),
+        ..simulated::setup(64)
+    };
+    let rate = Load::Rate(Pps::new(20_000.0).unwrap());
+    laboratory.prepare(&setup).unwrap().run(rate, Duration::from_millis(100)).unwrap()
+}
+
+fn entry(trial: &TrialResult, place: Lost) -> &Entry {
+    trial.ledger.iter().find(|entry| entry.place == place).unwrap()
+}
+
+#[test]
+fn root_drops_are_counted_by_reason_on_the_watched_interfaces_only() {
+    if !privileged("root_drops_are_counted_by_reason_on_the_watched_interfaces_only") {
+        return;
+    }
+    let _turn = in_turn();
+    let (watched, other) = (Place::with_pair(), Place::with_pair());
+    let tracer = Tracer::start(&[scope(&watched, "left"), scope(&watched, "right")]).unwrap();
+    // The same number of an interface in another namespace is another interface.
+    assert_eq!(scope(&watched, "right").interface, scope(&other, "right").interface);
+    let look = || tracer.snapshot().unwrap();
+    let begun = look();
+    send(&other, 500);
+    let quiet = look();
+    for side in [0, 1] {
+        assert_eq!(quiet[side].since(&begun[side]).drops, [], "another pair is not looked at");
+    }
+    send(&watched, 300);
+    eventually("the frames are gone", || drops(&look()[1].since(&begun[1]), "OTHERHOST") == 300);
+    drop_at_ingress(&watched);
+    send(&watched, 200);
+    eventually("tc drops", || drops(&look()[1].since(&begun[1]), "TC_INGRESS") == 200);
+    assert_eq!(drops(&look()[1].since(&begun[1]), "OTHERHOST"), 300, "each frame once");
+    // From now on the other pair.
+    tracer.watch(&[scope(&other, "right")]).unwrap();
+    let before = look();
+    send(&watched, 100);
+    send(&other, 50);
+    eventually("the frames are gone", || drops(&look()[0].since(&before[0]), "OTHERHOST") == 50);
+    assert!(tracer.watch(&[scope(&other, "right"); 5]).is_err());
+    // On the way out.
+    tracer.watch(&[scope(&watched, "left")]).unwrap();
+    let before = look();
+    tc(&watched, &["qdisc", "replace", "dev", "left", "root", "blackhole"]);
+    send(&watched, 40);
+    assert_eq!(drops(&look()[0].since(&before[0]), "QDISC_DROP"), 40);
+}
+
+#[test]
+fn root_what_tc_drops_behind_the_capture_is_no_loss() {
+    if !privileged("root_what_tc_drops_behind_the_capture_is_no_loss") {
+        return;
+    }
+    let _turn = in_turn();
+    let place = Place::with_pair();
+    drop_at_ingress(&place);
+    let trial = place.inside(|| run(on_pair(), "packet-tx"));
+    assert_eq!((trial.delivered, trial.unexplained), (trial.sent, 0), "{:?}", trial.ledger);
+    assert_eq!(entry(&trial, Lost::Stack).count, Some(0));
+    assert_eq!(trial.counters["trace.receive.drop.TC_INGRESS"], trial.sent, "{:?}", trial.counters);
+}
+
+#[test]
+fn root_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
+    if !privileged("root_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled") {
+        return;
+    }
+    let _turn = in_turn();
+    let path = || live::Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
+    let traced = run(laboratory(path()), "packet-tx").cpu;
+    let (kernel_ns, own_ns) = (traced.kernel_ns.unwrap(), traced.app_ns.unwrap());
+    assert!(!traced.split_is_sampled && kernel_ns > 0, "{traced:?}");
+    assert!(kernel_ns % 10_000_000 != 0, "no multiple of a tick: {traced:?}");
+    assert!(own_ns < traced.app_charged_ns.unwrap(), "what interrupted it is taken off: {traced:?}");
+    let untraced = run(laboratory(path()).without_tracer(), "packet-tx").cpu;
+    assert!(untraced.split_is_sampled && untraced.kernel_ns.unwrap() % 10_000_000 == 0, "{untraced:?}");
+}
+
+#[test]
+fn root_what_a_generic_xdp_program_drops_is_booked_to_xdp() {
+    if !privileged("root_what_a_generic_xdp_program_drops_is_booked_to_xdp") {
+        return;
+    }
+    let _turn = in_turn();
+    let place = Place::with_pair();
+    let trial = place.inside(|| {
+        let object = drop_program();
+        let index = interface::index_of("right").unwrap();
+        let _link = object.attach(index, capbench_sys::bpf::XdpMode::Generic).unwrap();
+        run(on_pair(), "packet-tx")
+    });
+    assert_eq!((trial.delivered, trial.unexplained), (0, 0), "{:?} {:?}", trial.ledger, trial.counters);
+    assert_eq!(entry(&trial, Lost::Xdp).count, Some(trial.sent));
+}
+
+/// A program that drops every frame.
+fn drop_program() -> capbench_sys::bpf::object::Loaded {
+    use capbench_sys::bpf::object::{ObjectFile, Opened};
+    static DROP: &ObjectFile<[u8]> =
+        &ObjectFile(*include_bytes!(concat!(env!("OUT_DIR"), "/drop_all.bpf.o")));
+    Opened::read("drop_all", &DROP.0).unwrap().load().unwrap()
+}
+
+#[test]
+fn root_without_the_tracer_places_are_unknown_and_it_is_said_why() {
+    if !privileged("root_without_the_tracer_places_are_unknown_and_it_is_said_why") {
+        return;
+    }
+    let _turn = in_turn();
+    let place = Place::with_pair();
+    let trial = place.inside(|| run(on_pair().without_tracer(), "packet-tx"));
+    let stack = entry(&trial, Lost::Stack);
+    assert_eq!((stack.count, trial.unexplained), (None, 0));
+    assert!(stack.source.contains("switched off"), "{stack:?}");
+}
+
+#[test]
+fn a_kernel_that_does_not_describe_its_types_is_told_so() {
+    let unavailable = Tracer::start_on(Path::new("/no/such/btf"), &[]).unwrap_err();
+    assert!(unavailable.reason.contains("CONFIG_DEBUG_INFO_BTF"), "{unavailable}");
+    let unavailable = Tracer::start_on(Path::new("/dev/null"), &[]).unwrap_err();
+    assert!(unavailable.reason.contains("BTF"), "{unavailable}");
+}
+
+#[test]
+fn root_without_privilege_there_is_no_tracer() {
+    if !privileged("root_without_privilege_there_is_no_tracer") {
+        return;
+    }
+    // A thread in a user namespace of its own would have to be a process of its own: the program is one.
+    let own = std::env::current_exe().unwrap();
+    let test = "unprivileged_helper";
+    let output = program("setpriv")
+        .args(["--reuid", "65534", "--clear-groups", "--inh-caps", "-all", "--bounding-set", "-all"])
+        .arg(own)
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let said = network::lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("CAP_BPF and CAP_PERFMON"), "{said}");
+}
+
+#[test]
+#[ignore = "is run by another test as an ordinary user"]
+fn unprivileged_helper() {
+    println!("{}", Tracer::start(&[]).unwrap_err());
+}
