@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn xdp_in_the_driver_drops_unseen() {
         let quiet = TracedLosses::default();
-        let xdp = |traced, attached| TracedLosses::xdp(traced, attached).0;
+        let xdp = |traced: Option<&TracedLosses>, attached| TracedLosses::xdp(traced, attached).0;
         assert_eq!(xdp(Some(&quiet), Some(true)), None);
         assert_eq!(xdp(Some(&TracedLosses { xdp_is_generic: true, ..quiet.clone() }), Some(true)), Some(0));
         assert_eq!((xdp(Some(&quiet), Some(false)), xdp(None, Some(false))), (Some(0), Some(0)));

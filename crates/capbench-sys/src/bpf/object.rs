@@ -181,7 +181,7 @@ impl Loaded {
     ///
     /// # Errors
     /// The object has no such map.
-    pub fn all_per_cpu(&self, map: &str) -> Result<Vec<(Vec<u8>, Vec<Vec<u8>>)>> {
+    pub fn all_per_cpu(&self, map: &str) -> Result<Vec<PerCpu>> {
         let map = self.map(map)?;
         let with_values = |key: Vec<u8>| match map.lookup_percpu(&key, libbpf_rs::MapFlags::ANY) {
             Ok(values) => values.map(|values| Ok((key, values))),
@@ -270,6 +270,9 @@ impl Loaded {
         values.ok_or_else(|| lacks(self.name, map))
     }
 }
+
+/// A key of a map and its values on each CPU.
+pub type PerCpu = (Vec<u8>, Vec<Vec<u8>>);
 
 /// Programs that are attached as long as this is there.
 #[derive(Debug)]
