@@ -148,10 +148,13 @@ fn root_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
     let traced = run(laboratory(path()), "packet-tx").cpu;
     let (kernel_ns, own_ns) = (traced.kernel_ns.unwrap(), traced.app_ns.unwrap());
     assert!(!traced.split_is_sampled && kernel_ns > 0, "{traced:?}");
-    assert!(kernel_ns % 10_000_000 != 0, "no multiple of a tick: {traced:?}");
+    assert!(!kernel_ns.is_multiple_of(10_000_000), "no multiple of a tick: {traced:?}");
     assert!(own_ns < traced.app_charged_ns.unwrap(), "what interrupted it is taken off: {traced:?}");
     let untraced = run(laboratory(path()).without_tracer(), "packet-tx").cpu;
-    assert!(untraced.split_is_sampled && untraced.kernel_ns.unwrap() % 10_000_000 == 0, "{untraced:?}");
+    assert!(
+        untraced.split_is_sampled && untraced.kernel_ns.unwrap().is_multiple_of(10_000_000),
+        "{untraced:?}"
+    );
 }
 
 #[test]
