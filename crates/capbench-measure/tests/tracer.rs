@@ -59,14 +59,22 @@ fn drop_at_ingress(place: &Place) {
 }
 
 fn laboratory(path: live::Path) -> LiveLaboratory {
+    untraced(path).with_tracer()
+}
+
+fn untraced(path: live::Path) -> LiveLaboratory {
     let irq =
         IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
     LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
 }
 
 /// Between the ends of a pair.
+fn pair() -> live::Path {
+    live::Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: true }
+}
+
 fn on_pair() -> LiveLaboratory {
-    laboratory(live::Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: true })
+    laboratory(pair())
 }
 
 fn run(mut laboratory: LiveLaboratory, transmit: &str) -> TrialResult {
@@ -150,7 +158,7 @@ fn root_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
     assert!(!traced.split_is_sampled && kernel_ns > 0, "{traced:?}");
     assert!(!kernel_ns.is_multiple_of(10_000_000), "no multiple of a tick: {traced:?}");
     assert!(own_ns < traced.app_charged_ns.unwrap(), "what interrupted it is taken off: {traced:?}");
-    let untraced = run(laboratory(path()).without_tracer(), "packet-tx").cpu;
+    let untraced = run(untraced(path()), "packet-tx").cpu;
     assert!(
         untraced.split_is_sampled && untraced.kernel_ns.unwrap().is_multiple_of(10_000_000),
         "{untraced:?}"
@@ -189,10 +197,10 @@ fn root_without_the_tracer_places_are_unknown_and_it_is_said_why() {
     }
     let _turn = in_turn();
     let place = Place::with_pair();
-    let trial = place.inside(|| run(on_pair().without_tracer(), "packet-tx"));
+    let trial = place.inside(|| run(untraced(pair()), "packet-tx"));
     let stack = entry(&trial, Lost::Stack);
     assert_eq!((stack.count, trial.unexplained), (None, 0));
-    assert!(stack.source.contains("switched off"), "{stack:?}");
+    assert!(stack.source.contains("not asked for"), "{stack:?}");
 }
 
 #[test]

@@ -79,9 +79,9 @@ pub struct BenchFlags {
     /// Directory for results.json and trials.csv [default: capbench-results/bench-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Do without the tracer of drop reasons and softirq time
+    /// Trace drop reasons and softirq time in the kernel; takes root, and costs some time per packet
     #[arg(long)]
-    pub no_trace: bool,
+    pub trace: bool,
     /// Print the plan with its estimated time and stop
     #[arg(long)]
     pub dry_run: bool,

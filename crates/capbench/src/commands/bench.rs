@@ -41,8 +41,8 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     let environment = Environment::read()?;
     let mut laboratory =
         LiveLaboratory::new(path, environment.irq_accounting, stop.flag()).with_programs(programs);
-    if flags.no_trace {
-        laboratory = laboratory.without_tracer();
+    if flags.trace {
+        laboratory = laboratory.with_tracer();
     }
     let not_measured = preflight(&mut plan, &mut laboratory)?;
     let (directory, started) = directory(flags)?;
