@@ -50,7 +50,12 @@ fn as_json(methods: &[Listed]) -> Result<String> {
         PATH_SETTINGS.iter().map(|known| setting(known.name, None, true, known.summary)).collect();
     let transmit: Vec<_> = transmit::METHODS
         .iter()
-        .map(|method| json!({ "method": method.name, "summary": method.summary, "privilege": "CAP_NET_RAW" }))
+        .map(|method| {
+            let here = (method.supported)();
+            json!({
+                "method": method.name, "summary": method.summary, "runs_here": here.is_ok(), "reason": here.err(),
+            })
+        })
         .collect();
     let document =
         json!({ "schema_version": 2, "methods": capture, "path_settings": path, "transmit": transmit });
@@ -84,6 +89,9 @@ fn as_text(methods: &[Listed]) -> Result<String> {
     writeln!(text, "transmit   how")?;
     for method in transmit::METHODS {
         wrapped(&mut text, &format!("{:<9}  ", method.name), &" ".repeat(11), method.summary);
+        if let Err(reason) = (method.supported)() {
+            wrapped(&mut text, &" ".repeat(11), &" ".repeat(13), &format!("not here: {reason}"));
+        }
     }
     Ok(text)
 }
