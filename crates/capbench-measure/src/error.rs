@@ -87,7 +87,7 @@ pub enum MeasureError {
         next: String,
     },
     /// A capture program under test did not do what a trial needs of it.
-    #[error("cmd:{program} {reason}")]
+    #[error("cmd:{program}: {reason}")]
     Program {
         /// Its name.
         program: String,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::loss_shape;
-use crate::trial::{Phase, SizeLabel, TrialResult, Verdict};
+use crate::trial::{Phase, ProgramReport, SizeLabel, TrialResult, Verdict};
 
 /// A sentence and its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +38,7 @@ pub fn find(trials: &[TrialResult]) -> Vec<Finding> {
     account(trials, &mut findings);
     loss_shape::findings::find(trials, &mut findings);
     trust(trials, &mut findings);
+    reports(trials, &mut findings);
     noise(trials, &mut findings);
     findings
 }
@@ -357,13 +358,50 @@ fn rate(pps: f64) -> String {
     if pps >= 1e6 { format!("{:.3} million packets/s", pps / 1e6) } else { format!("{pps:.0} packets/s") }
 }
 
+/// What programs say that they counted, beside what was found: agreement is evidence, too.
+fn reports(trials: &[TrialResult], findings: &mut Vec<Finding>) {
+    let mut methods: BTreeMap<&str, Vec<&TrialResult>> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.report.is_some()) {
+        methods.entry(&trial.profile.method).or_default().push(trial);
+    }
+    for (method, group) in methods {
+        let all: Vec<_> = group.iter().filter_map(|trial| trial.report).collect();
+        // A sum that lacks a part would be none.
+        let sum = |of: fn(&ProgramReport) -> Option<u64>| all.iter().map(of).sum::<Option<u64>>();
+        let counts = [
+            ("captured", sum(|report| report.captured)),
+            ("received", sum(|report| report.received)),
+            ("dropped", sum(|report| report.dropped)),
+        ];
+        let said: Vec<_> =
+            counts.iter().filter_map(|(name, count)| count.map(|count| format!("{count} {name}"))).collect();
+        if said.is_empty() {
+            continue;
+        }
+        let (trial, file) = match group.len() {
+            1 => ("trial".to_string(), "file has"),
+            several => (format!("{several} trials"), "files have"),
+        };
+        let of_trials: u64 = group.iter().map(|trial| trial.delivered).sum();
+        let found = sum(|report| report.in_file).map_or(String::new(), |frames| match frames == of_trials {
+            true => format!("; its {file} {frames} frames of the {trial}"),
+            false => format!("; its {file} {frames} frames, {of_trials} of them intact and of the {trial}"),
+        });
+        let sent: u64 = group.iter().map(|trial| trial.sent).sum();
+        findings.push(Finding {
+            text: format!("{method} reports {}{found}; {sent} were sent.", said.join(", ")),
+            trials: numbers(&group),
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::find;
     use crate::trial::tests::{measured, profile};
-    use crate::trial::{Load, Phase, TrialResult};
+    use crate::trial::{Load, Phase, ProgramReport, TrialResult};
 
     fn trial(number: u32, method: &str, sent: u64, delivered: u64, drops: u64) -> TrialResult {
         measured(sent, sent, delivered, drops).result(
@@ -392,6 +430,24 @@ mod tests {
             texts.iter().any(|text| text == "Trial 1 (recv): 1 packets are not explained by any counter.")
         );
         assert!(!texts.iter().any(|text| text.contains("accounted for")));
+    }
+
+    #[test]
+    fn what_programs_report_is_said_beside_what_was_found() {
+        let with = |number, report| TrialResult { report: Some(report), ..trial(number, "cmd:x", 10, 9, 1) };
+        let whole =
+            ProgramReport { captured: Some(9), received: Some(10), dropped: Some(1), in_file: Some(9) };
+        let said = |trials: &[TrialResult]| {
+            let found = find(trials).into_iter().filter(|finding| finding.text.starts_with("cmd:x reports"));
+            found.map(|finding| (finding.text, finding.trials)).collect::<Vec<_>>()
+        };
+        let text = "cmd:x reports 9 captured, 10 received, 1 dropped; its file has 9 frames of the trial; 10 were sent.";
+        assert_eq!(said(&[with(1, whole)]), [(text.to_string(), vec![1])]);
+        let other = ProgramReport { received: None, in_file: Some(11), ..whole };
+        let text = "cmd:x reports 18 captured, 2 dropped; its files have 20 frames, 18 of them intact and of the 2 \
+                    trials; 20 were sent.";
+        assert_eq!(said(&[with(1, whole), with(2, other)]), [(text.to_string(), vec![1, 2])]);
+        assert!(said(&[trial(1, "cmd:x", 10, 9, 1), with(2, ProgramReport::default())]).is_empty());
     }
 
     #[test]

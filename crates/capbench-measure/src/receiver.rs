@@ -15,7 +15,7 @@ use crate::accounts::threads::ThreadTimes;
 use crate::error::Result;
 use crate::loss_shape::{LossRecord, Watch};
 use crate::sequence::{Arrival, SequenceTracker};
-use crate::trial::Arrivals;
+use crate::trial::{Arrivals, ProgramReport};
 use crate::work::Work;
 
 /// How long one wait for frames lasts; bounds how late the end of a trial is noticed.
@@ -63,6 +63,8 @@ pub struct Received {
     pub taken_on_trust: Option<String>,
     /// Which of its frames came, and what the method said of the others; absent where frames were not looked at.
     pub record: Option<LossRecord>,
+    /// What the program under test said that it counted; absent for methods of capbench.
+    pub report: Option<ProgramReport>,
     /// Whether a socket filter could drop frames.
     pub filtered: bool,
     /// What is to be known about the trial's numbers, for example what the method got less of than was asked for.
@@ -170,6 +172,11 @@ impl Verifier {
         Some(LossRecord::new(stream, self.watch))
     }
 
+    /// One more than the highest sequence number that came, streams added up: what is sent beyond it is missing at the end.
+    pub fn reached(&self) -> u64 {
+        self.streams.iter().map(SequenceTracker::next).sum()
+    }
+
     /// Frames of the trial that came, whatever their state.
     fn accounted(&self) -> u64 {
         self.arrivals.delivered + self.arrivals.corrupt + self.arrivals.truncated
@@ -250,6 +257,7 @@ impl Visitor for Application<'_> {
             engine: running.engine,
             taken_on_trust: tallied
                 .then(|| "its frames were counted in the kernel, their contents not verified".into()),
+            report: None,
             filtered: running.filtered,
             notes: running.shortfall.into_iter().collect(),
         })

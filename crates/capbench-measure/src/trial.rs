@@ -149,6 +149,19 @@ pub struct Arrivals {
     pub corrupt: u64,
 }
 
+/// What a program under test said about its trial, and the file that it is set against. Absent is what it does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramReport {
+    /// Frames that it says it captured.
+    pub captured: Option<u64>,
+    /// Frames that it says reached it, dropped ones included.
+    pub received: Option<u64>,
+    /// Frames that it says it had no room for.
+    pub dropped: Option<u64>,
+    /// Frames of any kind in its capture file; absent where it writes none.
+    pub in_file: Option<u64>,
+}
+
 /// CPU time of a trial. Absent where the platform cannot tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuAccount {
@@ -214,6 +227,9 @@ pub struct TrialResult {
     /// Why the trial's frames were not verified one by one; absent where they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_on_trust: Option<String>,
+    /// What the program under test said that it counted; absent for methods of capbench.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<ProgramReport>,
     /// What the generator turned out to be.
     pub generator: String,
     /// Intended load in frames per second; absent at maximum load.
@@ -290,6 +306,8 @@ pub struct Measured {
     pub running: String,
     /// Why the frames were not verified one by one; absent where they were.
     pub taken_on_trust: Option<String>,
+    /// What the program under test said that it counted.
+    pub report: Option<ProgramReport>,
     /// What the generator turned out to be.
     pub generator: String,
     /// Share of the kernel's receive work on its CPU.
@@ -340,6 +358,7 @@ impl Measured {
             engine: self.engine,
             running: self.running,
             taken_on_trust: self.taken_on_trust,
+            report: self.report,
             generator: self.generator,
             intended_pps: load.pps(),
             duration_s: duration.as_secs_f64(),

@@ -124,6 +124,11 @@ fn root_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
             (trial.sent, Some(0)),
             "{name}"
         );
+        assert_eq!(trial.report.unwrap().in_file, Some(trial.sent), "{name}");
+        let said = capbench_measure::findings::find(std::slice::from_ref(&trial));
+        let agrees = format!("its file has {0} frames of the trial; {0} were sent.", trial.sent);
+        assert!(said.iter().any(|finding| finding.text.ends_with(&agrees)), "{name}: {said:?}");
+        assert!(!trial.noise.iter().any(|note| note.contains(name)), "{:?}", trial.noise);
         assert!(trial.taken_on_trust.is_none() && trial.engine.contains(name), "{}", trial.engine);
         assert!(trial.running.contains("every frame verified"), "{}", trial.running);
         // Start and end of the program are no part of it; 100 us a frame are far more than any of them takes.
@@ -148,6 +153,7 @@ fn root_counts_without_a_file_are_taken_on_trust() {
         assert_eq!(trial.counters["method.accepted"], trial.sent, "{trial:#?}");
         assert_eq!(trial.delivered + count(&trial, Place::Ring).unwrap(), trial.sent, "{trial:#?}");
         assert_eq!(trial.unexplained, 0, "{name}");
+        assert_eq!(trial.report.unwrap().captured, Some(trial.delivered), "{name}");
         assert!(trial.taken_on_trust.is_some() && trial.engine.contains("libtrace"), "{trial:#?}");
         assert_nothing_left();
     }
@@ -193,7 +199,7 @@ fn root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured
             "early",
             "echo no such luck >&2; exit 3",
             counts,
-            "ended before it could receive, with exit status 3; it said last: \"no such luck\"",
+            "it ended before it could receive, with exit status 3; it said last: \"no such luck\"",
         ),
         (
             "background",
@@ -226,7 +232,7 @@ fn root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured
         let error = run(&mut laboratory, &format!("cmd:{name}")).unwrap_err();
         let text = error.to_string();
         assert!(matches!(error, MeasureError::Program { .. }), "{text}");
-        assert!(text.starts_with(&format!("cmd:{name} ")) && text.contains(expected), "{text}");
+        assert!(text.starts_with(&format!("cmd:{name}: ")) && text.contains(expected), "{text}");
         assert_eq!(text.lines().count(), 1, "{text}");
         assert_nothing_left();
         let next = run(&mut laboratory, "packet-v3").unwrap();
@@ -240,19 +246,18 @@ fn root_a_program_that_is_not_installed_is_left_out_with_the_reason() {
         return;
     }
     let _turn = in_turn();
-    let text = "[programs.none]\ncommand = ['no-such-program', '{file}']\n[programs.path]\ncommand = ['/no/such', '{file}']";
+    let text = "[programs.none]\ncommand = ['no-such-program', '{file}']\n[programs.path]\ncommand = ['/no/such', '{file}']\n\
+                [programs.text]\ncommand = ['/proc/version', '{file}']";
     let mut laboratory = laboratory(defined(text));
-    for (method, expected) in
-        [("cmd:none", "no program no-such-program on the PATH"), ("cmd:path", "there is no file /no/such")]
-    {
+    for (method, expected) in [
+        ("cmd:none", "no program no-such-program on the PATH"),
+        ("cmd:path", "there is no file /no/such"),
+        ("cmd:text", "/proc/version may not be executed: Permission denied"),
+    ] {
         let error = run(&mut laboratory, method).unwrap_err();
         let MeasureError::Unsupported { what, reason } = &error else { panic!("{error}") };
         assert!(what == method && reason.contains(expected), "{error}");
     }
-    let mut directory = defined("[programs.text]\ncommand = ['/proc/version', '{file}']");
-    let error =
-        run(&mut self::laboratory(std::mem::take(&mut directory)), "cmd:text").unwrap_err().to_string();
-    assert!(error.contains("/proc/version cannot be started: Permission denied"), "{error}");
     assert_nothing_left();
 }
 
@@ -295,4 +300,24 @@ fn root_what_a_program_says_is_set_against_what_its_file_has() {
         assert!(trial.noise.iter().any(|known| known.contains(note)), "{name}: {:?}", trial.noise);
         assert_nothing_left();
     }
+}
+
+#[test]
+fn root_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back() {
+    if !privileged("root_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back") {
+        return;
+    }
+    let _turn = in_turn();
+    let _ = program("tcpdump");
+    let script = format!(
+        "trap 'exit 0' INT; tcpdump -n -Z root -i \"$1\" -c 100 --immediate-mode -w {{file}}; {WAIT}"
+    );
+    let counts = "ready = 'listening on'\ncounts = { captured = '(\\d+) packets captured' }";
+    let mut laboratory = laboratory(scripts(&[("forgets", &script, counts)]));
+    let trial = run(&mut laboratory, "cmd:forgets").unwrap();
+    assert_eq!(trial.delivered, 100, "{trial:#?}");
+    let hint = format!("forgets: the last {} or more frames sent are not in its file", trial.sent - 100);
+    let told = trial.noise.iter().find(|note| note.starts_with(&hint));
+    assert!(told.is_some_and(|note| note.contains("needs \"holds\" in its definition")), "{:?}", trial.noise);
+    assert_nothing_left();
 }

@@ -7,10 +7,10 @@ use std::process::Command;
 
 use support::{Running, Scratch, capbench, eventually, in_turn, privileged, program, run, signal};
 
-/// A program with a child and a capture of its own, which nobody ends but capbench.
+/// A program with a child, one that left its session, and a capture of its own, which nobody ends but capbench.
 const TREE: &str = r#"
 [programs.tree]
-command = ["sh", "-c", "trap : INT; sleep 1000 & tcpdump -n -Z root -i {interface} -w {file}"]
+command = ["sh", "-c", "trap : INT; sleep 1000 & setsid sleep 1000 & tcpdump -n -Z root -i {interface} -w {file}"]
 ready = "listening on"
 [programs.broken]
 command = ["sh", "-c", "echo no such luck >&2; exit 3"]
@@ -65,7 +65,11 @@ fn root_nothing_of_a_program_outlives_capbench_however_that_ends() {
         std::fs::write(&definitions, TREE).unwrap();
         let running = Running::start(None, &mut bench(&scratch, &definitions, "cmd:tree", "60s"));
         let capbench = running.pid();
-        eventually("the program captures", || started_by(capbench).iter().any(|name| name == "tcpdump\n"));
+        eventually("the program captures", || {
+            let names = started_by(capbench);
+            let count = |wanted: &str| names.iter().filter(|name| *name == wanted).count();
+            (count("tcpdump\n"), count("sleep\n")) == (1, 2)
+        });
         assert!(has_directory(capbench));
         signal(capbench, name);
         let ended = running.end();
@@ -91,7 +95,7 @@ fn root_a_program_that_fails_leaves_the_others_measured() {
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
     for expected in [
         "not measured: cmd:absent: there is no program no-such-program on the PATH",
-        "cmd:broken ended before it could receive, with exit status 3; it said last: \"no such luck\"",
+        "cmd:broken: it ended before it could receive, with exit status 3; it said last: \"no such luck\"",
     ] {
         assert!(ended.errors.contains(expected), "{}", ended.errors);
     }

@@ -115,6 +115,7 @@ impl Account<'_> {
             engine: received.engine.clone(),
             running: received.running.clone(),
             taken_on_trust: received.taken_on_trust.clone(),
+            report: received.report,
             kernel_work_share: share,
             noise,
             counters,

@@ -8,7 +8,7 @@
 //! | `capture_file` | frames out of the file that it writes, pcap or pcapng |
 //! | `scratch`, `output`, `process`, `version` | where it writes, what it says, how it is started and ended |
 //! | `tree`, `sockets` | the CPU time of all its processes; the packet sockets of a namespace |
-//! | `run`, `quiet` | a trial with it, and when it has read everything |
+//! | `run`, `quiet`, `outcome` | a trial with it, when it has read everything, and what comes of it |
 //!
 //! A program is started in the receiving namespace, on the application's CPU. It has no part in the trial's clockwork: that
 //! it receives is seen from its socket, that it has read everything from its standing still.
@@ -16,6 +16,7 @@
 mod arguments;
 mod capture_file;
 mod definitions;
+mod outcome;
 mod output;
 mod presets;
 mod process;

@@ -1,5 +1,6 @@
 //! Starts a program for a trial, and ends it and everything that it started.
 
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -21,6 +22,10 @@ pub(super) const TICK: Duration = Duration::from_millis(5);
 const SECOND_PATIENCE: Duration = Duration::from_secs(2);
 /// For processes that were killed: the kernel needs a moment to take them away.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Nothing to read, and room for what nobody reads.
+const NULL: &str = "/dev/null";
+const SHELL: &str = "/bin/sh";
 
 /// A program that runs. Dropping it kills it and everything that it started.
 #[derive(Debug)]
@@ -60,17 +65,24 @@ impl Process {
     /// outlive it.
     ///
     /// # Errors
-    /// The system's reason.
+    /// What could not be done, which need not be the program's fault, and the system's reason.
     pub(super) fn start(
         program: &Path,
         arguments: &[String],
         directory: &Path,
         output: &Output,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, String> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}.{number}", std::process::id());
-        let [out, errors] = output.files()?;
+        // Opened here and not by the library, which would report a failure as one of the program.
+        let null = OpenOptions::new().read(true).write(true).open(NULL);
+        let null = null.map_err(|error| {
+            format!("{NULL} cannot be opened for its input: {error}; everybody may read and write it on a sound host")
+        })?;
+        let [out, errors] = output.files().map_err(|error| {
+            format!("the files in {} for what it says cannot be made: {error}", directory.display())
+        })?;
         let mut command = Command::new(program);
         command
             .args(arguments)
@@ -78,13 +90,15 @@ impl Process {
             // What it reports is read: as its authors wrote it, in no other language.
             .env("LC_ALL", "C")
             .env(MARK, &mark)
-            .stdin(Stdio::null())
+            .stdin(copy(&null)?)
             .stdout(out)
             .stderr(errors);
-        let child = lead_own_session(&mut command).spawn()?;
+        let child = lead_own_session(&mut command)
+            .spawn()
+            .map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
         let id = ProcessId::new(child.id()).expect("the number of a process that was just started");
         let mut process = Self { child, id, mark, guard: None, status: None, is_cleared: false };
-        process.guard = Some(guard(id, directory)?);
+        process.guard = Some(guard(&process, directory, &null)?);
         Ok(process)
     }
 
@@ -185,21 +199,48 @@ impl Drop for Process {
     }
 }
 
-/// A shell that waits for the end of this process and then kills the program's group and removes its directory. The
-/// kernel itself ends the program with the thread that started it, but not what the program has started.
-fn guard(leader: ProcessId, directory: &Path) -> io::Result<Child> {
-    // `read` ends when the other end of the pipe is closed, which the kernel does, however this process ends.
-    // Without -s, dash takes "--" for a number.
-    let script = r#"read -r _; kill -s KILL -- "-$1"; rm -rf -- "$2""#;
-    Command::new("/bin/sh")
-        .args(["-c", script, "capbench-guard", &leader.to_string()])
+/// What the guard runs, given the leader of the program's group, its directory and its mark.
+///
+/// `read` ends when the other end of the pipe is closed, which the kernel does, however this process ends. Without -s, dash
+/// takes "--" for a number. Processes that left the group are found by their mark, again and again: one may have started
+/// another meanwhile, and one that was killed needs a moment to go.
+const GUARD: &str = r#"
+read -r _
+kill -s KILL -- "-$1"
+tries=0
+while [ "$tries" -lt 200 ]; do
+  tries=$((tries + 1))
+  marked=$(grep -lszxF -- "$3" /proc/[0-9]*/environ)
+  [ -n "$marked" ] || break
+  for file in $marked; do
+    id=${file#/proc/}
+    kill -s KILL -- "${id%/environ}"
+  done
+done
+rm -rf -- "$2"
+"#;
+
+/// A shell that waits for the end of this process and then kills the program and everything that it started, and removes
+/// its directory. The kernel itself ends the program with the thread that started it, but not what that has started.
+fn guard(process: &Process, directory: &Path, null: &File) -> Result<Child, String> {
+    Command::new(SHELL)
+        .args(["-c", GUARD, "capbench-guard", &process.id.to_string()])
         .arg(directory)
+        .arg(format!("{MARK}={}", process.mark))
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stdout(copy(null)?)
+        .stderr(copy(null)?)
         // No signal from the terminal may end it first.
         .process_group(0)
         .spawn()
+        .map_err(|error| {
+            format!("the guard that would end it with capbench, {SHELL}, cannot be started: {error}")
+        })
+}
+
+/// The same file for another process.
+fn copy(file: &File) -> Result<File, String> {
+    file.try_clone().map_err(|error| format!("{NULL} cannot be handed to it: {error}"))
 }
 
 /// An exit status in words.
@@ -208,5 +249,25 @@ pub(super) fn describe(status: ExitStatus) -> String {
         (Some(code), _) => format!("exit status {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
         (None, None) => "an unknown status".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Output, Process};
+
+    #[test]
+    fn what_fails_at_a_start_is_named() {
+        let start = |program: &str, directory: &std::path::Path| {
+            let output = Output::new(directory, "x");
+            Process::start(program.as_ref(), &[], directory, &output).unwrap_err()
+        };
+        let here = std::env::temp_dir().join(format!("capbench-start-{}", std::process::id()));
+        std::fs::create_dir(&here).unwrap();
+        let error = start("/no/such/program", &here);
+        assert!(error.starts_with("/no/such/program cannot be started: No such file"), "{error}");
+        std::fs::remove_dir_all(&here).unwrap();
+        let error = start("/bin/sh", &here);
+        assert!(error.contains("for what it says cannot be made: No such file"), "{error}");
     }
 }

@@ -1,11 +1,12 @@
 //! What there is to know about a capture program before it runs.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use capbench_capture::CaptureOptions;
-use capbench_sys::host::namespace;
-use capbench_sys::host::process::Signal;
+use capbench_sys::host::process::{Signal, may_execute};
+use capbench_sys::host::{Capability, capability, namespace};
 use regex::Regex;
 
 use super::arguments;
@@ -129,31 +130,58 @@ impl Program {
             .collect()
     }
 
-    /// The program's file.
+    /// Whether it can capture in the calling thread's namespaces.
     ///
     /// # Errors
-    /// Why it cannot run here: it is not installed, or it is of no use to a user who is not root.
+    /// Why it cannot: it is not installed, may not be executed, needs root, or lacks the privilege to capture, which it has
+    /// from this thread.
     pub fn supported(&self) -> std::result::Result<(), String> {
         self.executable()?;
+        let privileges = capability::effective().map_err(|error| error.to_string())?;
+        if !privileges.has(Capability::NetRaw) {
+            return Err(format!(
+                "{} is not held here; run capbench as root, or have a bench make its own namespaces",
+                Capability::NetRaw
+            ));
+        }
         match (self.only_root, namespace::in_initial_user_namespace()) {
             (Some(reason), Ok(false)) => Err(format!("{reason}; run capbench as root")),
             _ => Ok(()),
         }
     }
 
+    /// The program's file.
     pub(super) fn executable(&self) -> std::result::Result<PathBuf, String> {
         let program = &self.command[0];
         if program.contains('/') {
             let path = PathBuf::from(program);
-            return if path.is_file() { Ok(path) } else { Err(format!("there is no file {program}")) };
+            return match path.is_file() {
+                true => check_executable(&path).map(|()| path),
+                false => Err(format!("there is no file {program}")),
+            };
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(FURTHER_FOLDERS.map(PathBuf::from));
-        folders.map(|folder| folder.join(program)).find(|file| file.is_file()).ok_or_else(|| {
-            match self.source {
-                Some(source) => format!("{program} is not installed; {source}"),
-                None => format!("there is no program {program} on the PATH"),
+        let mut refused = None;
+        // As shells do: a file that may not be executed does not hide one further on.
+        for file in folders.map(|folder| folder.join(program)).filter(|file| file.is_file()) {
+            match check_executable(&file) {
+                Ok(()) => return Ok(file),
+                Err(reason) => refused = refused.or(Some(reason)),
             }
-        })
+        }
+        Err(refused.unwrap_or_else(|| match self.source {
+            Some(source) => format!("{program} is not installed; {source}"),
+            None => format!("there is no program {program} on the PATH"),
+        }))
     }
+}
+
+fn check_executable(file: &Path) -> std::result::Result<(), String> {
+    may_execute(file).map_err(|error| match error.errno() {
+        Some(errno) => {
+            format!("{} may not be executed: {}", file.display(), io::Error::from_raw_os_error(errno))
+        }
+        None => error.to_string(),
+    })
 }

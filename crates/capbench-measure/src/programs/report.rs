@@ -3,6 +3,7 @@
 use capbench_capture::{Counters, Loss, LossPlace};
 
 use super::program::{Meaning, Program};
+use crate::trial::ProgramReport;
 
 /// What a program says that it counted.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -32,7 +33,8 @@ impl Report {
         self.found.iter().find(|(_, known, _)| *known == meaning).map(|(_, _, value)| *value)
     }
 
-    fn all_dropped(&self) -> Option<u64> {
+    /// Frames that it had no room for, in its socket or ring and in its own queue.
+    pub(super) fn all_dropped(&self) -> Option<u64> {
         self.of(Meaning::Dropped)?.checked_add(self.of(Meaning::QueueDropped).unwrap_or(0))
     }
 
@@ -50,6 +52,41 @@ impl Report {
             let dropped = self.all_dropped()?;
             self.of(Meaning::Received)?.checked_sub(dropped)
         })
+    }
+
+    /// What it says of itself, beside the frames of its file: nothing that follows from other numbers.
+    pub(super) fn said(&self, in_file: Option<u64>) -> ProgramReport {
+        ProgramReport {
+            captured: self.of(Meaning::Captured),
+            received: self.of(Meaning::Received),
+            dropped: self.all_dropped(),
+            in_file,
+        }
+    }
+
+    /// Where it contradicts itself or its file, in words about the program of this name; `most` are the frames that can have
+    /// reached it.
+    pub(super) fn contradictions(&self, name: &str, in_file: Option<u64>, most: Option<u64>) -> Vec<String> {
+        let mut found = Vec::new();
+        let captured = self.of(Meaning::Captured);
+        if let Some((captured, frames)) = captured.zip(in_file).filter(|(said, frames)| said != frames) {
+            found.push(format!("{name} says {captured} captured, its file has {frames} frames"));
+        }
+        if let (Some(received), Some(dropped)) = (self.of(Meaning::Received), self.all_dropped()) {
+            let said = format!("{name} says {received} received and {dropped} dropped");
+            match (received.checked_sub(dropped), captured.or(in_file)) {
+                (None, _) => found.push(said),
+                (Some(left), Some(frames)) if left != frames => found.push(match captured {
+                    Some(captured) => format!("{said}, but {captured} captured"),
+                    None => format!("{said}, its file has {frames} frames"),
+                }),
+                _ => {}
+            }
+        }
+        if let Some((received, most)) = self.received().zip(most).filter(|(received, most)| received > most) {
+            found.push(format!("{name} says that {received} frames reached it, of {most} that there were"));
+        }
+        found
     }
 
     /// Whether it lacks a number that the ledger is made from.
@@ -175,6 +212,35 @@ mod tests {
         assert!(counters.losses[0].source.contains("did not report"), "{counters:?}");
         let huge = Report::read(&tcpdump, "99999999999999999999999 packets captured");
         assert_eq!(huge.captured(), None);
+    }
+
+    #[test]
+    fn a_report_that_contradicts_itself_or_the_file_is_told() {
+        let tcpdump = program("tcpdump");
+        let contradictions = |numbers: [u64; 3], in_file, most| {
+            let [captured, received, dropped] = numbers;
+            let text = format!(
+                "{captured} packets captured\n{received} packets received by filter\n{dropped} packets dropped by kernel"
+            );
+            Report::read(&tcpdump, &text).contradictions("x", in_file, most).join("; ")
+        };
+        assert_eq!(contradictions([9, 10, 1], Some(9), Some(10)), "");
+        assert_eq!(contradictions([9, 10, 1], Some(8), None), "x says 9 captured, its file has 8 frames");
+        for (numbers, expected) in [
+            ([9, 10, 2], "x says 10 received and 2 dropped, but 9 captured"),
+            ([9, 10, 11], "x says 10 received and 11 dropped"),
+            ([9, 10, 1], "x says that 10 frames reached it, of 9 that there were"),
+        ] {
+            assert_eq!(contradictions(numbers, Some(9), Some(9 + u64::from(numbers[2] > 1))), expected);
+        }
+        let netsniff = program("netsniff-ng");
+        let report = Report::read(&netsniff, PRINTED[4].1);
+        assert!(report.contradictions("x", Some(9990), Some(10000)).is_empty());
+        assert_eq!(
+            report.contradictions("x", Some(9000), None),
+            ["x says 10000 received and 10 dropped, its file has 9000 frames"]
+        );
+        assert_eq!((report.said(None).captured, report.said(None).received), (None, Some(10000)));
     }
 
     proptest! {

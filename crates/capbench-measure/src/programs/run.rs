@@ -1,5 +1,4 @@
-//! A trial with a program: start it, see that it receives, let the sender go, see that it has read everything, stop it, and
-//! count what it captured.
+//! A trial with a program: start it, see that it receives, let the sender go, see that it has read everything, and stop it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,17 +6,16 @@ use std::sync::mpsc::SyncSender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{CaptureOptions, Interface, WaitCounts};
+use capbench_capture::{CaptureOptions, Interface};
 use capbench_traffic::plan::FlowOrder;
 use capbench_traffic::recognise::Recogniser;
 
 use super::arguments::Values;
-use super::capture_file::{self, Summary};
+use super::outcome::Outcome;
 use super::output::Output;
-use super::process::{Ended, Process, TICK, describe};
+use super::process::{Process, TICK, describe};
 use super::program::{Program, Ready};
 use super::quiet::{Look, Stillness};
-use super::report::Report;
 use super::scratch::Scratch;
 use super::sockets::Sockets;
 use super::tree::{Member, Usage};
@@ -25,8 +23,8 @@ use super::version;
 use crate::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use crate::accounts::threads::ThreadTimes;
 use crate::error::{MeasureError, Result};
-use crate::receiver::{Progress, Received, Verifier};
-use crate::trial::{Arrivals, Load};
+use crate::receiver::{Progress, Received};
+use crate::trial::Load;
 
 /// A drain that still makes progress after this time is ended all the same.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
@@ -117,12 +115,17 @@ struct Running<'a> {
 }
 
 /// What was measured while it ran.
-struct Window {
-    cpu_ns: u64,
-    switches: ThreadTimes,
-    kernel: KernelWorkSnapshot,
-    drain: Duration,
-    notes: Vec<String>,
+pub(super) struct Window {
+    pub(super) cpu_ns: u64,
+    pub(super) switches: ThreadTimes,
+    pub(super) kernel: KernelWorkSnapshot,
+    pub(super) drain: Duration,
+    pub(super) notes: Vec<String>,
+}
+
+/// How long it has to stand still before it has read everything.
+pub(super) fn stillness(program: &Program, job: &Job<'_>) -> Duration {
+    job.quiet.max(program.holds.mul_f64(1.1) + Duration::from_millis(50))
 }
 
 impl<'a> Running<'a> {
@@ -141,10 +144,8 @@ impl<'a> Running<'a> {
             program.command[1..].iter().chain(further).map(|argument| values.fill(argument)).collect();
         let others = Sockets::on(job.interface.index)?;
         let output = Output::new(directory, "trial");
-        let process = Process::start(executable, &arguments, directory, &output).map_err(|error| {
-            let reason = format!("{} cannot be started: {error}", executable.display());
-            MeasureError::Program { program: program.name.clone(), reason }
-        })?;
+        let process = Process::start(executable, &arguments, directory, &output)
+            .map_err(|reason| MeasureError::Program { program: program.name.clone(), reason })?;
         Ok(Self { program, job, scratch, room, file, output, process, others })
     }
 
@@ -185,7 +186,7 @@ impl<'a> Running<'a> {
             }
             if begun.elapsed() >= self.program.patience {
                 return Err(self.failed(format!(
-                    "was not ready within {:?}: {missing}; {}",
+                    "it was not ready within {:?}: {missing}; {}",
                     self.program.patience,
                     self.output.last_words()
                 )));
@@ -232,7 +233,7 @@ impl<'a> Running<'a> {
             self.check_room()?;
         }
         let finished = Instant::now();
-        let quiet = self.job.quiet.max(self.program.holds.mul_f64(1.1) + Duration::from_millis(50));
+        let quiet = stillness(self.program, self.job);
         let members = self.process.members();
         let mut stillness = Stillness::new(idle, self.look(&members)?);
         while !self.is_stopped() {
@@ -279,7 +280,7 @@ impl<'a> Running<'a> {
         let Some(status) = status else { return Ok(()) };
         let background = if status.success() { " (a program must stay in the foreground)" } else { "" };
         Err(self.failed(format!(
-            "ended {when}, with {}{background}; {}",
+            "it ended {when}, with {}{background}; {}",
             describe(status),
             self.output.last_words()
         )))
@@ -291,132 +292,8 @@ impl<'a> Running<'a> {
             return Ok(());
         }
         Err(self.failed(format!(
-            "wrote {written} bytes, more than the {} that the trial's frames could take; it was ended",
+            "it wrote {written} bytes, more than the {} that the trial's frames could take; it was ended",
             self.room
         )))
-    }
-}
-
-/// A program that has ended, and where it left its traces.
-struct Outcome<'a> {
-    program: &'a Program,
-    job: &'a Job<'a>,
-    scratch: &'a Scratch,
-    output: &'a Output,
-}
-
-impl Outcome<'_> {
-    fn failed(&self, reason: String) -> MeasureError {
-        MeasureError::Program { program: self.program.name.clone(), reason }
-    }
-
-    fn received(self, file: &Path, ended: &Ended, window: Window) -> Result<Received> {
-        let name = &self.program.name;
-        let mut notes = window.notes;
-        if ended.unheeded.len() > 1 {
-            return Err(self.failed(format!(
-                "did not stop: {} and {} did not end it, so it was killed; {}",
-                ended.unheeded[0],
-                ended.unheeded[1],
-                self.output.last_words()
-            )));
-        }
-        if let Some(signal) = ended.unheeded.first() {
-            notes.push(format!(
-                "{name} did not stop at {signal} within {:?}, only at SIGTERM",
-                self.program.patience
-            ));
-        }
-        if !ended.is_usual() {
-            notes.push(format!("{name} ended with {} when it was stopped", describe(ended.status)));
-        }
-        if ended.left > 0 {
-            notes.push(format!("{name} left processes behind ({}), which were killed", ended.left));
-        }
-        let report = Report::read(self.program, &self.output.text());
-        let (arrivals, record, running, taken_on_trust) = match self.program.writes_file() {
-            true => {
-                let (verifier, summary) = self.verify(file)?;
-                notes.extend(self.set_against(&report, &summary));
-                (verifier.arrivals(), verifier.into_record(), self.running(Some(&summary)), None)
-            }
-            false => (
-                self.believe(&report)?,
-                None,
-                self.running(None),
-                Some("it only counts frames: they are as it says, and what they contained is unknown".into()),
-            ),
-        };
-        let lacks = report.lacks(self.program);
-        if !lacks.is_empty() {
-            notes.push(format!(
-                "{name} did not report \"{}\"; {}",
-                lacks.join("\", \""),
-                self.output.last_words()
-            ));
-        }
-        notes.extend(self.program.unheeded(self.job.capture));
-        Ok(Received {
-            arrivals,
-            counters: report.counters(self.program),
-            batches: 0,
-            waits: WaitCounts::default(),
-            cpu_ns: window.cpu_ns,
-            kernel: window.kernel,
-            switches: Some(window.switches),
-            drain: window.drain,
-            engine: String::new(),
-            running,
-            taken_on_trust,
-            record,
-            filtered: false,
-            notes,
-        })
-    }
-
-    /// Looks at every frame in its file.
-    fn verify(&self, file: &Path) -> Result<(Verifier, Summary)> {
-        // libpcap puts a tag that the kernel took out back into the frame; other programs may leave it out.
-        let mut verifier = Verifier::recording(self.job.recogniser.clone(), self.job.flows, false);
-        let summary = capture_file::read(file, |frame| verifier.note(frame)).map_err(|reason| {
-            self.failed(format!("its capture file {reason}; {}", self.output.last_words()))
-        })?;
-        Ok((verifier, summary))
-    }
-
-    /// Takes the program's word.
-    fn believe(&self, report: &Report) -> Result<Arrivals> {
-        let captured = report.captured().ok_or_else(|| {
-            self.failed(format!("did not report how many frames it captured; {}", self.output.last_words()))
-        })?;
-        Ok(Arrivals { read: captured, delivered: captured, ..Arrivals::default() })
-    }
-
-    /// What it says against what its file has.
-    fn set_against(&self, report: &Report, summary: &Summary) -> Vec<String> {
-        let name = &self.program.name;
-        let mut notes = Vec::new();
-        if summary.ends_early {
-            notes.push(format!("the last record of {name}'s file is not whole"));
-        }
-        if let Some(captured) = report.captured().filter(|captured| *captured != summary.frames) {
-            notes.push(format!("{name} says {captured} captured, its file has {} frames", summary.frames));
-        }
-        notes
-    }
-
-    /// The command as it ran, without names that only the trial had.
-    fn running(&self, summary: Option<&Summary>) -> String {
-        let values =
-            Values::new(self.job.interface, self.job.capture, Path::new("{directory}"), Path::new("{file}"));
-        let further = if self.job.capture.promiscuous { &[][..] } else { &self.program.not_promiscuous };
-        let words: Vec<_> =
-            self.program.command.iter().chain(further).map(|word| values.fill(word)).collect();
-        let file = summary.map_or(String::new(), |summary| {
-            let where_to = if self.scratch.is_on_disk { "on disk" } else { "in memory" };
-            format!("; {} file {where_to}, every frame verified afterwards", summary.format)
-        });
-        let remark = self.program.remark.map_or(String::new(), |remark| format!("; {remark}"));
-        format!("{}{file}{remark}", words.join(" "))
     }
 }

@@ -1,7 +1,10 @@
-//! Programs of other people that this process starts and has to end again: setsid(2), prctl(2), kill(2).
+//! Programs of other people that this process starts and has to end again: faccessat(2), setsid(2), prctl(2), kill(2).
 
+use std::ffi::CString;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 use std::str::FromStr;
 
@@ -108,6 +111,19 @@ impl fmt::Display for Signal {
     }
 }
 
+/// Whether this process may execute the file at `path`, by its effective user and what the file system allows.
+///
+/// # Errors
+/// `EACCES` where it may not, `ENOENT` where there is no such file, and the others of faccessat(2).
+pub fn may_execute(path: &Path) -> Result<()> {
+    let attempt = || format!("faccessat({}, X_OK)", path.display());
+    let text = CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| SysError::argument(attempt(), "a path has no octet 0 in it"))?;
+    // SAFETY: faccessat(2) reads the string, which ends with a 0 and outlives the call, and changes nothing.
+    let code = unsafe { libc::faccessat(libc::AT_FDCWD, text.as_ptr(), libc::X_OK, libc::AT_EACCESS) };
+    check(code, attempt).map(drop)
+}
+
 /// Has `command` start its program as the leader of a session and process group of its own, so that no signal of the
 /// user's terminal reaches it, and has the kernel kill the program when the *thread* that starts it ends, however that
 /// happens (PR_SET_PDEATHSIG of prctl(2)). So that thread has to outlive the program.
@@ -189,6 +205,15 @@ mod tests {
         for text in ["", "int", "9", "SIGSTOP", "SIG"] {
             assert!(text.parse::<Signal>().unwrap_err().contains("TERM"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_executed_is_told_from_one_that_may() {
+        may_execute("/bin/sh".as_ref()).unwrap();
+        let errno = |path: &str| may_execute(path.as_ref()).unwrap_err().errno();
+        assert_eq!(errno("/proc/version"), Some(libc::EACCES));
+        assert_eq!(errno("/no/such"), Some(libc::ENOENT));
+        assert_eq!(errno("a\0b"), None);
     }
 
     #[test]

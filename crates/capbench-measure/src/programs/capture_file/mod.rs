@@ -49,7 +49,10 @@ fn read_from(mut input: impl Read, each: impl FnMut(&Frame<'_>)) -> Result<Summa
         pcapng::SECTION => ("pcapng", pcapng::read(input, &mut visit)?),
         _ => match pcap::Format::of(magic) {
             Some(format) => ("pcap", pcap::read(input, format, &mut visit)?),
-            None => return Err(format!("is neither pcap nor pcapng: it begins with {magic:02x?}")),
+            None => {
+                let octets: Vec<_> = magic.iter().map(|octet| format!("{octet:02x}")).collect();
+                return Err(format!("is neither pcap nor pcapng: it begins with {}", octets.join(" ")));
+            }
         },
     };
     Ok(Summary { format, frames: visit.frames, ends_early })
@@ -246,7 +249,7 @@ mod tests {
             (&b""[..], "is empty"),
             (
                 b"text that is no capture file at all",
-                "is neither pcap nor pcapng: it begins with [74, 65, 78, 74]",
+                "is neither pcap nor pcapng: it begins with 74 65 78 74",
             ),
             (&other_link, "link type 113, not Ethernet"),
             (&too_long, "is damaged after 0 frames: a record of 2130706436 octets"),
