@@ -389,6 +389,7 @@ fn reports(trials: &[TrialResult], findings: &mut Vec<Finding>) {
         });
         let sent: u64 = group.iter().map(|trial| trial.sent).sum();
         findings.push(Finding {
+            scene: None,
             text: format!("{method} reports {}{found}; {sent} were sent.", said.join(", ")),
             trials: numbers(&group),
         });
