@@ -316,8 +316,10 @@ fn root_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back() {
     let mut laboratory = laboratory(scripts(&[("forgets", &script, counts)]));
     let trial = run(&mut laboratory, "cmd:forgets").unwrap();
     assert_eq!(trial.delivered, 100, "{trial:#?}");
-    let hint = format!("forgets: the last {} or more frames sent are not in its file", trial.sent - 100);
-    let told = trial.noise.iter().find(|note| note.starts_with(&hint));
-    assert!(told.is_some_and(|note| note.contains("needs \"holds\" in its definition")), "{:?}", trial.noise);
+    // How many depends on whether the host lost some of those before.
+    let told = trial.noise.iter().any(|note| {
+        note.starts_with("forgets: the last ") && note.contains("needs \"holds\" in its definition")
+    });
+    assert!(told, "{:?}", trial.noise);
     assert_nothing_left();
 }
