@@ -4,8 +4,8 @@
 //!
 //! | word | place |
 //! |---|---|
-//! | [`SPARE`] | here, unused: a list of its queue, or on its way there |
-//! | [`LENT`] | with the kernel: in a fill ring, being filled, in a receive, transmit or completion ring |
+//! | `SPARE` | here, unused: a list of its queue, or on its way there |
+//! | `LENT` | with the kernel: in a fill ring, being filled, in a receive, transmit or completion ring |
 //! | 1 and more | in use here, by so many |
 //!
 //! Only a chunk that is lent is taken from the kernel, whatever its descriptors say, and whoever ends the last use makes it
