@@ -53,7 +53,7 @@ fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
     let spaces = Namespaces::new();
     let mut tcpdump = Running::start(
         Some(&spaces.right),
-        program("tcpdump").args(["-B", "64", "-i", "right", "-w", "/dev/null"]),
+        program("tcpdump").args(["-B", "64", "-Z", "root", "-i", "right", "-w", "/dev/null"]),
     );
     tcpdump.wait_for("listening on right");
     tcpdump.signal("STOP");
