@@ -7,7 +7,7 @@
 //! | [`subject`], [`programs`] | what is under test: a capture method, or another program |
 //! | [`receiver`], [`sequence`], [`work`] | the application of a trial: verifies every frame and does its work |
 //! | [`mod@mark`] | a trial's frames, for methods that count them in the kernel |
-//! | [`ledger`], [`loss_shape`] | where each frame went, and when and how many at a time were lost |
+//! | [`ledger`], [`evidence`], [`loss_shape`] | where each frame went, from which counters, and when and how many at a time were lost |
 //! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
 //! | [`accounts`] | CPU time and kernel counters |
 //! | [`mod@bench`] | the plan of the main job |
@@ -23,6 +23,7 @@ pub mod bench;
 pub mod drivers;
 pub mod environment;
 mod error;
+pub mod evidence;
 pub mod findings;
 pub mod laboratory;
 pub mod ledger;

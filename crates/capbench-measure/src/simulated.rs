@@ -9,8 +9,8 @@ use capbench_traffic::sizes::Sizes;
 use capbench_traffic::units::FrameSize;
 
 use crate::error::{MeasureError, Result};
+use crate::evidence::Evidence;
 use crate::laboratory::{Laboratory, Setup};
-use crate::ledger::Evidence;
 use crate::placement::PlacementChoice;
 use crate::trial::{
     Arrivals, CpuAccount, Cpus, Load, Measured, Phase, Profile, SizeLabel, Trial, TrialResult,

@@ -9,7 +9,8 @@ use capbench_traffic::report::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::ledger::{Entry, Evidence, Ledger, Place};
+use crate::evidence::Evidence;
+use crate::ledger::{Entry, Ledger, Place};
 use crate::loss_shape::LossShape;
 
 /// The intended load of a trial.

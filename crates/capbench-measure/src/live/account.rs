@@ -15,7 +15,7 @@ use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot, kernel_cpu_bounds}
 use crate::bed::{Bed, Placement, Side};
 use crate::drivers::NicSnapshot;
 use crate::error::Result;
-use crate::ledger::Evidence;
+use crate::evidence::Evidence;
 use crate::links::{Link, LinkStats, XdpAttachment};
 use crate::receiver::Received;
 use crate::tracer::losses::TracedLosses;

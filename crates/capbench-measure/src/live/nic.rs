@@ -8,7 +8,8 @@ use capbench_capture::{Counters, LossPlace};
 use crate::bed::Side;
 use crate::drivers::{CounterDelta, Meaning, NicLoss, NicSnapshot, by_place, nic_losses, raw, table};
 use crate::error::Result;
-use crate::ledger::{Counted, NicEvidence, Place};
+use crate::evidence::{Counted, NicEvidence};
+use crate::ledger::Place;
 use crate::links::LinkStats;
 
 /// The counters of a side's driver now; to be read before its link statistics, which many drivers bring up to date by it.
