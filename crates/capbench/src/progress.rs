@@ -1,4 +1,4 @@
-//! Shows on standard error how a bench goes, and saves every trial as it ends.
+//! Shows on standard error how a run goes, and saves every trial as it ends.
 
 use std::time::Duration;
 
@@ -13,47 +13,58 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::exit::Failure;
 use crate::stop::Stop;
 
-/// The observer of a bench.
-pub struct Recorder<'r> {
+/// The observer of a run.
+pub struct Recorder {
     /// Where results go.
-    pub directory: &'r RunDirectory,
+    pub directory: RunDirectory,
     /// Results so far.
     pub results: Results,
     /// Why set-ups could not be measured, and of which method.
     pub failures: Vec<(MethodSpec, Failure)>,
-    bar: ProgressBar,
+    bar: Bar,
     stop: Stop,
 }
 
-impl<'r> Recorder<'r> {
+/// A bar that leaves the terminal clean on every way out.
+struct Bar(ProgressBar);
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Recorder {
     /// A recorder for about so many trials.
-    pub fn new(directory: &'r RunDirectory, results: Results, trials: usize, stop: Stop) -> Self {
+    pub fn new(directory: RunDirectory, results: Results, trials: usize, stop: Stop) -> Self {
         // Drawn on a terminal only; indicatif hides itself otherwise and heeds NO_COLOR.
         let bar = ProgressBar::new(trials as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self { directory, results, failures: Vec::new(), bar, stop }
+        Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop }
     }
 
     /// Takes the bar away.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
+    #[must_use]
+    pub fn finish(self) -> Self {
+        self.bar.0.finish_and_clear();
+        self
     }
 }
 
-impl Observer for Recorder<'_> {
+impl Observer for Recorder {
     fn starts(&mut self, what: &str) {
-        self.bar.set_message(what.to_string());
+        self.bar.0.set_message(what.to_string());
     }
 
     fn ends(&mut self, result: &TrialResult) -> capbench_measure::Result<()> {
         self.results.trials.push(result.clone());
         // A lowered common load needs more trials than planned.
-        let length = self.bar.length().unwrap_or(0).max(self.results.trials.len() as u64);
-        self.bar.set_length(length);
-        self.bar.inc(1);
+        let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
+        self.bar.0.set_length(length);
+        self.bar.0.inc(1);
         self.directory.save(&self.results)
     }
 
@@ -67,8 +78,10 @@ impl Observer for Recorder<'_> {
             reason: format!("at {load}: {why}"),
         });
         let method = &setup.method;
-        self.bar.suspend(|| eprintln!("capbench: not measured: {method}, {size} B, {place}, {load}: {why}"));
-        self.bar.inc(1);
+        self.bar
+            .0
+            .suspend(|| eprintln!("capbench: not measured: {method}, {size} B, {place}, {load}: {why}"));
+        self.bar.0.inc(1);
     }
 
     fn stopping(&self) -> bool {

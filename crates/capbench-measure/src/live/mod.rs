@@ -15,6 +15,7 @@ use capbench_capture::{CaptureError, Interface};
 use capbench_traffic::layout::FrameLayout;
 use capbench_traffic::plan::FramePlan;
 use capbench_traffic::stamp::TrialId;
+use capbench_traffic::transmit;
 use capbench_traffic::units::Mtu;
 
 use crate::accounts::irqtime::IrqAccounting;
@@ -221,6 +222,11 @@ impl Laboratory for LiveLaboratory {
             }
             Subject::Program(program) => side.run(|| program.supported())?.map_err(unsupported)?,
         }
+        let transmit = transmit::method(&setup.transmit)?;
+        bed.transmit_side().run(transmit.supported)?.map_err(|reason| MeasureError::Unsupported {
+            what: format!("transmit method {}", transmit.name),
+            reason,
+        })?;
         self.tracing.watch(&bed)?;
         let mtu = bed.transmit_side().mtu().min(bed.receive_side().mtu());
         let plan = Arc::new(FramePlan::new(setup.layout, setup.sizes.clone(), Mtu(mtu))?);

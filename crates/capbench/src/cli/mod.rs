@@ -4,6 +4,7 @@ pub mod bench;
 pub mod capture;
 pub mod count;
 pub mod methods;
+pub mod scene;
 pub mod send;
 pub mod traffic;
 pub mod why;

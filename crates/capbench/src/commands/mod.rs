@@ -1,7 +1,10 @@
-//! One file per command.
+//! One file per command, and what commands that run trials share: [`scene`], what is measured, and [`measuring`], the
+//! run around it.
 
 pub mod bench;
 pub mod count;
+mod measuring;
 pub mod methods;
+mod scene;
 pub mod send;
 pub mod why;

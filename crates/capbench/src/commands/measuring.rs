@@ -1,0 +1,240 @@
+//! A run that measures, around whatever trials its command makes: what can run here, where results go, what is saved
+//! after every trial, and how it ends.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use capbench_capture::MethodSpec;
+use capbench_measure::MeasureError;
+use capbench_measure::bed::prepare_process;
+use capbench_measure::environment::Environment;
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::live::{LiveLaboratory, Path};
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
+use capbench_measure::trial::Verdict;
+
+use super::scene::Scene;
+use crate::cli::scene::RunFlags;
+use crate::exit::{Exit, Failure, UNSUPPORTED, Unsupported};
+use crate::progress::Recorder;
+use crate::stop::Stop;
+
+/// The host made ready: a path whose methods and placements are known to work on it.
+pub struct Ready {
+    /// Where trials run.
+    pub laboratory: LiveLaboratory,
+    /// The methods that a placement does not have.
+    pub left_out: Vec<(PlacementChoice, MethodSpec)>,
+    environment: Environment,
+    not_measured: Vec<NotMeasured>,
+    stop: Stop,
+}
+
+/// A run whose trials are saved as they end.
+pub struct Run {
+    /// Where trials run.
+    pub laboratory: LiveLaboratory,
+    /// Follows the trials.
+    pub recorder: Recorder,
+    stop: Stop,
+}
+
+impl Ready {
+    /// Prepares every set-up of the scene once without sending a frame. Methods and placements that cannot be had here
+    /// are taken out with their reason; mistakes end the command before anything is saved.
+    ///
+    /// # Errors
+    /// Mistakes that only the host could show, and when nothing of the scene can be had.
+    pub fn find(scene: &mut Scene, flags: &RunFlags) -> Result<Self> {
+        if matches!(scene.path, Path::Virtual { .. }) {
+            // Before any thread exists: an ordinary user's process enters a user namespace here.
+            prepare_process()?;
+        }
+        let stop = Stop::install()?;
+        let environment = Environment::read()?;
+        let mut laboratory = LiveLaboratory::new(scene.path.clone(), environment.irq_accounting, stop.flag())
+            .with_programs(scene.programs.clone());
+        if flags.trace {
+            laboratory = laboratory.with_tracer();
+        }
+        let (not_measured, left_out) = preflight(scene, &mut laboratory)?;
+        Ok(Self { laboratory, left_out, environment, not_measured, stop })
+    }
+
+    /// Begins to save: the directory is made, and holds a results file from now on.
+    ///
+    /// # Errors
+    /// When the directory cannot be made or written.
+    pub fn begin(
+        self,
+        command: &str,
+        flags: &RunFlags,
+        statements: Vec<String>,
+        trials: usize,
+    ) -> Result<Run> {
+        let (directory, started) = directory(command, flags)?;
+        let results = Results {
+            schema_version: SCHEMA_VERSION,
+            command: std::env::args().collect(),
+            started_unix_s: started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+            complete: false,
+            environment: self.environment,
+            statements,
+            trials: Vec::new(),
+            not_measured: self.not_measured,
+            findings: Vec::new(),
+        };
+        directory.save(&results)?;
+        let recorder = Recorder::new(directory, results, trials, self.stop.clone());
+        Ok(Run { laboratory: self.laboratory, recorder, stop: self.stop })
+    }
+}
+
+impl Run {
+    /// Saves what the run found, whether it went through or was stopped.
+    ///
+    /// # Errors
+    /// When it cannot be saved, and when nothing at all could be measured.
+    pub fn end(self, stopped: bool, conclude: impl FnOnce(&mut Results)) -> Result<Ended> {
+        let Recorder { directory, mut results, failures, .. } = self.recorder.finish();
+        if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !stopped) {
+            return Err(failure.clone().into());
+        }
+        results.complete = !stopped;
+        results.statements.extend(self.laboratory.statements());
+        conclude(&mut results);
+        directory.save(&results)?;
+        let stopped = stopped.then(|| self.stop.signal());
+        Ok(Ended { results, directory, failures, stopped })
+    }
+}
+
+/// A run that is over and saved.
+pub struct Ended {
+    /// What it measured.
+    pub results: Results,
+    directory: RunDirectory,
+    failures: Vec<(MethodSpec, Failure)>,
+    stopped: Option<u8>,
+}
+
+impl Ended {
+    /// The last lines of every report.
+    pub fn footer(&self) -> String {
+        let incomplete = if self.results.complete {
+            ""
+        } else {
+            "\nNot complete: the trials above are those that were finished.\n"
+        };
+        format!("{incomplete}\nSaved in {}: results.json, trials.csv\n", self.directory.path().display())
+    }
+
+    /// Stopped; or partly done when a method that was named could not be measured; or inconclusive when no trial says
+    /// anything about a method. What is missing of a set of methods is no failure: it is listed.
+    pub fn exit(&self, scene: &Scene) -> Exit {
+        if let Some(signal) = self.stopped {
+            return Exit::Stopped(signal);
+        }
+        let failed = self.failures.iter().find(|(method, _)| scene.is_named(&method.to_string()));
+        if let Some((_, failure)) = failed {
+            return Exit::Partly(failure.code());
+        }
+        if self.results.not_measured.iter().any(|missing| scene.is_named(&missing.method)) {
+            return Exit::Partly(UNSUPPORTED);
+        }
+        let says = |verdict| matches!(verdict, Verdict::Lossless | Verdict::Lossy);
+        let useful = self.results.trials.iter().any(|trial| says(trial.verdict));
+        if useful { Exit::Done } else { Exit::Inconclusive }
+    }
+}
+
+type LeftOut = Vec<(PlacementChoice, MethodSpec)>;
+
+fn preflight(scene: &mut Scene, laboratory: &mut LiveLaboratory) -> Result<(Vec<NotMeasured>, LeftOut)> {
+    let mut not_measured = Vec::new();
+    let mut placements = Vec::new();
+    let mut all_left_out = Vec::new();
+    for &placement in &scene.placements {
+        let mut offered = true;
+        let mut left_out = Vec::new();
+        for method in &scene.methods {
+            let mut checks = scene
+                .sizes
+                .iter()
+                .map(|size| Setup { method: method.clone(), placement, ..size.clone() })
+                .map(|setup| laboratory.prepare(&setup).map(drop));
+            match checks.find_map(capbench_measure::Result::err) {
+                None => {}
+                Some(MeasureError::Unsupported { what, reason }) if what == method.to_string() => {
+                    left_out.push((method.clone(), reason));
+                }
+                Some(MeasureError::Unsupported { what, reason }) => {
+                    not_measured.push(NotMeasured {
+                        method: "every method".into(),
+                        placement: Some(placement.to_string()),
+                        frame_size: None,
+                        reason: format!("{what}: {reason}"),
+                    });
+                    offered = false;
+                    break;
+                }
+                Some(error) => return Err(error.into()),
+            }
+        }
+        if !offered {
+            continue;
+        }
+        if left_out.len() < scene.methods.len() {
+            placements.push(placement);
+        }
+        for (method, reason) in left_out {
+            not_measured.push(NotMeasured {
+                method: method.to_string(),
+                placement: Some(placement.to_string()),
+                frame_size: None,
+                reason,
+            });
+            all_left_out.push((placement, method));
+        }
+    }
+    let not_measured = once_for_all_placements(not_measured, scene.placements.len());
+    scene.placements = placements;
+    if scene.placements.is_empty() {
+        let reasons: Vec<_> =
+            not_measured.iter().map(|missing| format!("{}: {}", missing.method, missing.reason)).collect();
+        return Err(Unsupported(reasons.join("; ")).into());
+    }
+    for missing in &not_measured {
+        let placement =
+            missing.placement.as_ref().map_or(String::new(), |name| format!(", placement {name}"));
+        eprintln!("capbench: not measured: {}{placement}: {}", missing.method, missing.reason);
+    }
+    Ok((not_measured, all_left_out))
+}
+
+/// What is missing for one reason in every placement, said once.
+fn once_for_all_placements(list: Vec<NotMeasured>, placements: usize) -> Vec<NotMeasured> {
+    let mut merged: Vec<NotMeasured> = Vec::new();
+    for missing in &list {
+        let same = |other: &&NotMeasured| other.method == missing.method && other.reason == missing.reason;
+        let placement = missing.placement.clone().filter(|_| list.iter().filter(same).count() < placements);
+        let missing = NotMeasured { placement, ..missing.clone() };
+        if !merged.contains(&missing) {
+            merged.push(missing);
+        }
+    }
+    merged
+}
+
+fn directory(command: &str, flags: &RunFlags) -> Result<(RunDirectory, SystemTime)> {
+    let now = SystemTime::now();
+    let path = flags.out.clone().unwrap_or_else(|| {
+        let time = humantime::format_rfc3339_seconds(now).to_string().replace([':', '-'], "");
+        PathBuf::from("capbench-results").join(format!("{command}-{time}"))
+    });
+    let directory =
+        RunDirectory::create(&path).context("cannot save results; name another directory with --out")?;
+    Ok((directory, now))
+}

@@ -1,0 +1,190 @@
+//! What the flags of a command that runs trials ask for, understood without a look at the host.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use capbench_capture::{Direction, MethodSpec};
+use capbench_measure::bed::Placement;
+use capbench_measure::laboratory::Setup;
+use capbench_measure::live::Path;
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::programs::Programs;
+use capbench_measure::subject;
+use capbench_measure::trial::SizeLabel;
+use capbench_sys::host::CpuId;
+use capbench_traffic::{FramePlan, FrameSize, Mtu, Recogniser, Sizes, TrialId};
+
+use crate::cli::scene::SceneFlags;
+use crate::exit::Usage;
+use crate::summary;
+
+/// Methods, frame sizes and placements, and the path that they are measured on.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// Methods, each once, in the order of the command line.
+    pub methods: Vec<MethodSpec>,
+    /// The methods as the user named them: what is missing of a set is no failure.
+    named: Vec<String>,
+    /// A set-up for each frame size, without method and placement.
+    pub sizes: Vec<Setup>,
+    /// Placements.
+    pub placements: Vec<PlacementChoice>,
+    /// Where trials run.
+    pub path: Path,
+    /// Programs that can be methods.
+    pub programs: Programs,
+}
+
+/// What a command takes where no flag says otherwise.
+#[derive(Clone, Copy, Debug)]
+pub struct Defaults {
+    /// Names of methods and sets of methods.
+    pub methods: &'static [&'static str],
+    /// Frame sizes with FCS.
+    pub sizes: &'static [u32],
+    /// Placements.
+    pub placements: &'static [PlacementChoice],
+    /// How long nothing may come any more before a trial that misses frames is over.
+    pub quiet: Duration,
+}
+
+impl Scene {
+    /// Understands the flags.
+    ///
+    /// # Errors
+    /// When they name what does not exist or contradict each other.
+    pub fn new(flags: &SceneFlags, defaults: Defaults) -> Result<Self> {
+        let programs = Programs::with_file(flags.programs.as_deref())?;
+        let named = match &flags.method[..] {
+            [] => defaults.methods.iter().map(ToString::to_string).collect(),
+            given => given.to_vec(),
+        };
+        let methods = methods(&named, &programs)?;
+        flags.capture.check_heeded(&methods, &programs)?;
+        let sizes = match &flags.size[..] {
+            [] => defaults
+                .sizes
+                .iter()
+                .map(|&octets| FrameSize::new(octets).map(Sizes::Fixed))
+                .collect::<Result<_, _>>()?,
+            given => given.to_vec(),
+        };
+        Ok(Self {
+            sizes: setups(flags, sizes, defaults.quiet)?,
+            placements: placements(flags, defaults.placements)?,
+            path: path(flags),
+            methods,
+            named,
+            programs,
+        })
+    }
+
+    /// Whether the user named this method, rather than a set that it is in.
+    pub fn is_named(&self, method: &str) -> bool {
+        self.named.iter().any(|named| named == method)
+    }
+
+    /// What a plan says about it, a line each.
+    pub fn describe(&self) -> String {
+        let list = |names: Vec<String>| names.join(", ");
+        let mut text = String::new();
+        let methods = list(self.methods.iter().map(ToString::to_string).collect());
+        summary::wrapped(&mut text, "methods     ", "            ", &methods);
+        let path = match &self.path {
+            Path::Virtual { mtu, .. } => format!("a veth pair of its own, MTU {}", mtu.0),
+            Path::Interfaces { transmit, receive, .. } => format!("{transmit} to {receive}"),
+        };
+        text.push_str(&format!(
+            "frame sizes {}\nplacements  {}\n",
+            list(self.sizes.iter().map(|setup| setup.label.to_string()).collect()),
+            list(self.placements.iter().map(ToString::to_string).collect()),
+        ));
+        if let Some(first) = self.sizes.first() {
+            text.push_str(&format!("work        {}\ntransmit    {}\n", first.work, first.transmit));
+        }
+        text.push_str(&format!("path        {path}\n"));
+        text
+    }
+}
+
+/// The methods that a list names, each once, sets spelt out.
+fn methods(list: &[String], programs: &Programs) -> Result<Vec<MethodSpec>> {
+    let mut methods: Vec<MethodSpec> = Vec::new();
+    for name in list {
+        let names = match name.as_str() {
+            "default" => subject::default_methods(),
+            "all" => subject::all_methods(programs),
+            _ => vec![name.clone()],
+        };
+        for name in names {
+            let spec: MethodSpec = name.parse().map_err(Usage)?;
+            subject::find(&spec, programs)?;
+            if !methods.contains(&spec) {
+                methods.push(spec);
+            }
+        }
+    }
+    Ok(methods)
+}
+
+/// A set-up for each size. Found out before anything is made: whether headers and stamp fit into the frame, the frame
+/// into the MTU, and the stamp into what is captured.
+fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<Setup>> {
+    let layout = flags.layout.layout()?;
+    let capture = flags.capture.options();
+    if capture.direction == Direction::Out {
+        return Err(
+            Usage("--direction out: nothing is sent on the interface that is captured on".into()).into()
+        );
+    }
+    let snap = capture.snap_length;
+    Recogniser::new(TrialId(0), &layout, snap.cuts().then(|| snap.octets()))?;
+    // The MTU of real interfaces is asked for later.
+    let mtu = if flags.tx.is_some() { Mtu(u32::from(u16::MAX)) } else { Mtu(flags.mtu) };
+    sizes
+        .into_iter()
+        .map(|sizes| {
+            FramePlan::new(layout, sizes.clone(), mtu)?;
+            Ok(Setup {
+                method: MethodSpec::plain(""),
+                label: label(&sizes),
+                sizes,
+                layout,
+                placement: PlacementChoice::Same,
+                work: flags.work,
+                capture: capture.clone(),
+                transmit: flags.transmit.clone(),
+                quiet: flags.quiet.unwrap_or(quiet),
+            })
+        })
+        .collect()
+}
+
+fn label(sizes: &Sizes) -> SizeLabel {
+    match sizes {
+        Sizes::Fixed(size) => SizeLabel::Octets(size.octets()),
+        mixed => SizeLabel::Named(mixed.to_string()),
+    }
+}
+
+fn placements(flags: &SceneFlags, default: &[PlacementChoice]) -> Result<Vec<PlacementChoice>> {
+    if let (Some(generator), Some(kernel), Some(application)) =
+        (flags.gen_cpu, flags.kernel_cpu, flags.app_cpu)
+    {
+        let [generator, kernel, application] = [generator, kernel, application].map(CpuId::new);
+        Placement::custom(generator, kernel, application)?;
+        return Ok(vec![PlacementChoice::Custom { generator, kernel, application }]);
+    }
+    Ok(if flags.placement.is_empty() { default.to_vec() } else { flags.placement.clone() })
+}
+
+fn path(flags: &SceneFlags) -> Path {
+    match (&flags.tx, &flags.rx) {
+        (Some(transmit), Some(receive)) => Path::Interfaces {
+            transmit: transmit.clone(),
+            receive: receive.clone(),
+            isolated: flags.isolated,
+        },
+        _ => Path::Virtual { mtu: Mtu(flags.mtu), receive_by: flags.receive_by },
+    }
+}
