@@ -17,6 +17,7 @@ pub mod nfb;
 pub mod packet;
 pub mod pcap;
 pub mod pf_ring;
+mod socket_option;
 pub mod szedata2;
 pub mod xdp;
 

@@ -11,6 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use crate::error::check;
 use crate::host::InterfaceIndex;
 use crate::packet::PacketSocket;
+use crate::socket_option;
 use crate::{Result, SysError};
 
 /// The sockets of a device, one for each receive queue.
@@ -48,8 +49,8 @@ impl XdpSocket {
     /// # Errors
     /// The kernel's reason.
     pub fn statistics(&self) -> Result<XdpStatistics> {
-        let value: libc::xdp_statistics =
-            get(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS, "XDP_STATISTICS")?;
+        let (value, _): (libc::xdp_statistics, usize) =
+            socket_option::get(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS, "XDP_STATISTICS")?;
         Ok(XdpStatistics {
             dropped: value.rx_dropped,
             ring_full: value.rx_ring_full,
@@ -62,7 +63,8 @@ impl XdpSocket {
     /// # Errors
     /// The kernel's reason.
     pub fn zero_copy(&self) -> Result<bool> {
-        let value: libc::xdp_options = get(&self.fd, libc::SOL_XDP, libc::XDP_OPTIONS, "XDP_OPTIONS")?;
+        let (value, _): (libc::xdp_options, usize) =
+            socket_option::get(&self.fd, libc::SOL_XDP, libc::XDP_OPTIONS, "XDP_OPTIONS")?;
         Ok(value.flags & libc::XDP_OPTIONS_ZEROCOPY != 0)
     }
 }
@@ -86,11 +88,13 @@ impl Before {
         let group = (std::process::id() ^ interface.number()) & 0xffff;
         let mut found = Vec::new();
         for (fd, _) in self.new_ones()? {
-            let domain: libc::c_int = get(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN")?;
+            let (domain, _): (i32, usize) =
+                socket_option::get(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN")?;
             if domain != libc::AF_PACKET || bound_to(&fd)? != interface.as_int() {
                 continue;
             }
-            let fanout: u32 = get(&fd, libc::SOL_PACKET, libc::PACKET_FANOUT, "PACKET_FANOUT")?;
+            let (fanout, _): (u32, usize) =
+                socket_option::get(&fd, libc::SOL_PACKET, libc::PACKET_FANOUT, "PACKET_FANOUT")?;
             if fanout != 0 && fanout & 0xffff == group {
                 found.push(PacketSocket::adopt(fd));
             }
@@ -104,7 +108,8 @@ impl Before {
     pub(super) fn xdp_sockets(&self) -> Result<Vec<XdpSocket>> {
         let mut found = Vec::new();
         for (fd, inode) in self.new_ones()? {
-            let domain: libc::c_int = get(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN")?;
+            let (domain, _): (i32, usize) =
+                socket_option::get(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN")?;
             if domain == libc::AF_XDP {
                 found.push(XdpSocket { fd, inode });
             }
@@ -179,18 +184,6 @@ fn bound_to(fd: &OwnedFd) -> Result<i32> {
     let code = unsafe { libc::getsockname(fd.as_raw_fd(), (&raw mut address).cast(), &raw mut length) };
     check(code, || "getsockname of a packet socket".into())?;
     Ok(address.sll_ifindex)
-}
-
-/// Reads an option of plain integers.
-fn get<T: Copy>(fd: &OwnedFd, level: libc::c_int, option: libc::c_int, name: &str) -> Result<T> {
-    // SAFETY: T is an integer or a structure of integers here, for which all zeroes is a valid value.
-    let mut value: T = unsafe { zeroed() };
-    let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: value and length are live and writable, and the length is the value's size.
-    let code =
-        unsafe { libc::getsockopt(fd.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut length) };
-    check(code, || format!("getsockopt({name})"))?;
-    Ok(value)
 }
 
 #[cfg(test)]

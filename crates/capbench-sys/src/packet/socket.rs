@@ -14,6 +14,7 @@ use super::mapping::Mapping;
 use super::transmit_ring::{Prefix, TransmitRing};
 use crate::error::{Result, SysError, check};
 use crate::host::interface::InterfaceIndex;
+use crate::socket_option::{self, Buffer};
 
 /// One classic BPF instruction (`struct sock_filter` of `linux/filter.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +109,13 @@ impl PacketSocket {
     /// # Errors
     /// `EINVAL` when the kernel does not know the version; `EBUSY` when a ring exists.
     pub fn set_version(&self, version: Version) -> Result<()> {
-        self.set(libc::SOL_PACKET, libc::PACKET_VERSION, &(version as i32), "PACKET_VERSION")
+        socket_option::set(
+            &self.fd,
+            libc::SOL_PACKET,
+            libc::PACKET_VERSION,
+            &(version as i32),
+            "PACKET_VERSION",
+        )
     }
 
     /// Allocates and maps a receive ring of slots (`PACKET_VERSION`, `PACKET_RX_RING`). The ring is the only way to its
@@ -145,7 +152,7 @@ impl PacketSocket {
             tp_frame_size: geometry.frame_size(),
             tp_frame_nr: geometry.frames(),
         };
-        self.set(libc::SOL_PACKET, option, &request, name)?;
+        socket_option::set(&self.fd, libc::SOL_PACKET, option, &request, name)?;
         Mapping::of_socket(self.as_fd(), geometry.bytes() as usize)
     }
 
@@ -166,7 +173,7 @@ impl PacketSocket {
             tp_sizeof_priv: 0,
             tp_feature_req_word: libc::TP_FT_REQ_FILL_RXHASH,
         };
-        self.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &request, "PACKET_RX_RING")?;
+        socket_option::set(&self.fd, libc::SOL_PACKET, libc::PACKET_RX_RING, &request, "PACKET_RX_RING")?;
         BlockRing::new(Mapping::of_socket(self.as_fd(), geometry.bytes() as usize)?, geometry)
     }
 
@@ -180,7 +187,16 @@ impl PacketSocket {
         let mut code: Vec<libc::sock_filter> =
             filter.iter().map(|i| libc::sock_filter { code: i.code, jt: i.jt, jf: i.jf, k: i.k }).collect();
         let program = libc::sock_fprog { len: length, filter: code.as_mut_ptr() };
-        self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program, "SO_ATTACH_FILTER")
+        // SAFETY: the kernel copies the instructions during the call; `code` outlives it and has `length` of them.
+        unsafe {
+            socket_option::set_with_addresses(
+                &self.fd,
+                libc::SOL_SOCKET,
+                libc::SO_ATTACH_FILTER,
+                &program,
+                "SO_ATTACH_FILTER",
+            )
+        }
     }
 
     /// Puts the interface into promiscuous mode for the life of this socket (`PACKET_MR_PROMISC`). The kernel counts
@@ -195,7 +211,13 @@ impl PacketSocket {
             mr_alen: 0,
             mr_address: [0; 8],
         };
-        self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request, "PACKET_ADD_MEMBERSHIP(PROMISC)")
+        socket_option::set(
+            &self.fd,
+            libc::SOL_PACKET,
+            libc::PACKET_ADD_MEMBERSHIP,
+            &request,
+            "PACKET_ADD_MEMBERSHIP(PROMISC)",
+        )
     }
 
     /// Leaves out frames that this host sends (`PACKET_IGNORE_OUTGOING`, Linux 4.20).
@@ -203,7 +225,13 @@ impl PacketSocket {
     /// # Errors
     /// `ENOPROTOOPT` on older kernels.
     pub fn ignore_outgoing(&self) -> Result<()> {
-        self.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1i32, "PACKET_IGNORE_OUTGOING")
+        socket_option::set(
+            &self.fd,
+            libc::SOL_PACKET,
+            libc::PACKET_IGNORE_OUTGOING,
+            &1i32,
+            "PACKET_IGNORE_OUTGOING",
+        )
     }
 
     /// Asks for VLAN tag and original length beside each received frame (`PACKET_AUXDATA`).
@@ -211,7 +239,7 @@ impl PacketSocket {
     /// # Errors
     /// The kernel's reason.
     pub fn set_auxiliary_data(&self) -> Result<()> {
-        self.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &1i32, "PACKET_AUXDATA")
+        socket_option::set(&self.fd, libc::SOL_PACKET, libc::PACKET_AUXDATA, &1i32, "PACKET_AUXDATA")
     }
 
     /// Asks for a nanosecond time stamp beside each received frame (`SO_TIMESTAMPNS`, socket(7)).
@@ -219,7 +247,7 @@ impl PacketSocket {
     /// # Errors
     /// The kernel's reason.
     pub fn set_timestamps(&self) -> Result<()> {
-        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32, "SO_TIMESTAMPNS")
+        socket_option::set(&self.fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32, "SO_TIMESTAMPNS")
     }
 
     /// Limits how long a blocking receive waits (`SO_RCVTIMEO`, socket(7)).
@@ -231,7 +259,7 @@ impl PacketSocket {
             tv_sec: timeout.as_secs() as libc::time_t,
             tv_usec: libc::suseconds_t::from(timeout.subsec_micros()),
         };
-        self.set(libc::SOL_SOCKET, libc::SO_RCVTIMEO, &value, "SO_RCVTIMEO")
+        socket_option::set(&self.fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &value, "SO_RCVTIMEO")
     }
 
     /// Asks for a receive buffer and returns what the kernel granted, in bytes of its own accounting (it doubles the
@@ -240,7 +268,7 @@ impl PacketSocket {
     /// # Errors
     /// The kernel's reason.
     pub fn set_receive_buffer(&self, bytes: u32) -> Result<u32> {
-        self.set_buffer(bytes, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF")
+        socket_option::set_buffer(&self.fd, Buffer::Receive, bytes)
     }
 
     /// Asks for a send buffer; as [`PacketSocket::set_receive_buffer`] with `net.core.wmem_max`.
@@ -248,18 +276,7 @@ impl PacketSocket {
     /// # Errors
     /// The kernel's reason.
     pub fn set_send_buffer(&self, bytes: u32) -> Result<u32> {
-        self.set_buffer(bytes, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF")
-    }
-
-    fn set_buffer(&self, bytes: u32, force: libc::c_int, plain: libc::c_int, name: &str) -> Result<u32> {
-        let value = i32::try_from(bytes).map_err(|_| {
-            SysError::argument(name, format!("{bytes} bytes: at most {} are possible", i32::MAX))
-        })?;
-        if self.set(libc::SOL_SOCKET, force, &value, name).is_err() {
-            self.set(libc::SOL_SOCKET, plain, &value, name)?;
-        }
-        let granted: i32 = self.get(libc::SOL_SOCKET, plain, name)?.0;
-        Ok(granted.unsigned_abs())
+        socket_option::set_buffer(&self.fd, Buffer::Send, bytes)
     }
 
     /// Hands frames straight to the driver, past the queueing discipline (`PACKET_QDISC_BYPASS`).
@@ -267,7 +284,13 @@ impl PacketSocket {
     /// # Errors
     /// The kernel's reason.
     pub fn set_qdisc_bypass(&self, on: bool) -> Result<()> {
-        self.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &i32::from(on), "PACKET_QDISC_BYPASS")
+        socket_option::set(
+            &self.fd,
+            libc::SOL_PACKET,
+            libc::PACKET_QDISC_BYPASS,
+            &i32::from(on),
+            "PACKET_QDISC_BYPASS",
+        )
     }
 
     /// Puts a `struct virtio_net_hdr` in front of each frame (`PACKET_VNET_HDR`); before any ring exists.
@@ -275,7 +298,13 @@ impl PacketSocket {
     /// # Errors
     /// `EBUSY` when a ring exists.
     fn set_vnet_header(&self, on: bool) -> Result<()> {
-        self.set(libc::SOL_PACKET, libc::PACKET_VNET_HDR, &i32::from(on), "PACKET_VNET_HDR")
+        socket_option::set(
+            &self.fd,
+            libc::SOL_PACKET,
+            libc::PACKET_VNET_HDR,
+            &i32::from(on),
+            "PACKET_VNET_HDR",
+        )
     }
 
     /// Passes over malformed frames of a transmit ring instead of stopping at them (`PACKET_LOSS`).
@@ -283,7 +312,7 @@ impl PacketSocket {
     /// # Errors
     /// `EBUSY` when a ring exists.
     pub fn set_loss(&self, on: bool) -> Result<()> {
-        self.set(libc::SOL_PACKET, libc::PACKET_LOSS, &i32::from(on), "PACKET_LOSS")
+        socket_option::set(&self.fd, libc::SOL_PACKET, libc::PACKET_LOSS, &i32::from(on), "PACKET_LOSS")
     }
 
     /// Binds to an interface. From here on frames arrive.
@@ -308,7 +337,7 @@ impl PacketSocket {
             )
         };
         check(code, || format!("bind of a packet socket to interface {interface}"))?;
-        self.pending_error()
+        socket_option::pending_error(&self.fd, "packet socket")
     }
 
     /// Reads *and resets* the socket's counters (`PACKET_STATISTICS`).
@@ -317,7 +346,7 @@ impl PacketSocket {
     /// The kernel's reason.
     pub fn take_statistics(&self) -> Result<PacketStatistics> {
         let (value, length): (libc::tpacket_stats_v3, usize) =
-            self.get(libc::SOL_PACKET, libc::PACKET_STATISTICS, "PACKET_STATISTICS")?;
+            socket_option::get(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, "PACKET_STATISTICS")?;
         let freezes = (length == size_of::<libc::tpacket_stats_v3>()).then_some(value.tp_freeze_q_cnt);
         Ok(PacketStatistics { packets: value.tp_packets, drops: value.tp_drops, freezes })
     }
@@ -337,45 +366,8 @@ impl PacketSocket {
         }
         check(code, || "poll of a packet socket".into())?;
         if entry.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0 {
-            self.pending_error()?;
+            socket_option::pending_error(&self.fd, "packet socket")?;
         }
         Ok(if entry.revents & libc::POLLIN != 0 { Readiness::Ready } else { Readiness::Nothing })
-    }
-
-    /// Fails with the error that the socket has pending, if any (`SO_ERROR`), which clears it.
-    fn pending_error(&self) -> Result<()> {
-        let (code, _): (i32, usize) = self.get(libc::SOL_SOCKET, libc::SO_ERROR, "SO_ERROR")?;
-        if code == 0 {
-            return Ok(());
-        }
-        Err(SysError::Call { what: "packet socket".into(), source: std::io::Error::from_raw_os_error(code) })
-    }
-
-    fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T, name: &str) -> Result<()> {
-        // SAFETY: the pointer and the length describe one live value, which setsockopt(2) only reads. Pointers inside
-        // it (`sock_fprog`) are kept alive by the caller.
-        let code = unsafe {
-            libc::setsockopt(
-                self.fd.as_raw_fd(),
-                level,
-                option,
-                std::ptr::from_ref(value).cast(),
-                size_of::<T>() as libc::socklen_t,
-            )
-        };
-        check(code, || format!("setsockopt({name})")).map(drop)
-    }
-
-    /// Reads an option of plain integers, and how many bytes of it the kernel filled.
-    fn get<T: Copy>(&self, level: libc::c_int, option: libc::c_int, name: &str) -> Result<(T, usize)> {
-        // SAFETY: T is `i32` or `tpacket_stats_v3` here, for which all zeroes is a valid value.
-        let mut value: T = unsafe { zeroed() };
-        let mut length = size_of::<T>() as libc::socklen_t;
-        // SAFETY: value and length are live and writable, and the length is the value's size.
-        let code = unsafe {
-            libc::getsockopt(self.fd.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut length)
-        };
-        check(code, || format!("getsockopt({name})"))?;
-        Ok((value, length as usize))
     }
 }

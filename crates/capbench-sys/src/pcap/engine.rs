@@ -4,7 +4,9 @@ use std::os::fd::RawFd;
 use std::path::Path;
 
 use super::ring;
+use crate::error::Result;
 use crate::packet::Version;
+use crate::socket_option;
 
 /// What captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,9 +77,14 @@ pub(super) fn find(own: Option<RawFd>, selectable: Option<RawFd>, before: &[RawF
 fn of(fd: RawFd) -> Engine {
     let target = std::fs::read_link(format!("/proc/self/fd/{fd}"));
     let target = target.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
-    match ring::option(fd, libc::SOL_SOCKET, libc::SO_DOMAIN) {
+    // What has no such option is of another kind.
+    let option = |level, option, name: &str| {
+        let found: Result<(i32, usize)> = socket_option::get(&fd, level, option, name);
+        found.ok().map(|(value, _)| value)
+    };
+    match option(libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN") {
         Some(libc::AF_PACKET) => {
-            let version = match ring::option(fd, libc::SOL_PACKET, libc::PACKET_VERSION) {
+            let version = match option(libc::SOL_PACKET, libc::PACKET_VERSION, "PACKET_VERSION") {
                 Some(0) => Some(Version::V1),
                 Some(1) => Some(Version::V2),
                 Some(2) => Some(Version::V3),

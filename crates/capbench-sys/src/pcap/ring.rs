@@ -1,18 +1,9 @@
 //! The ring of a packet socket that somebody else has made: whether this process has it mapped, how large it is, and
 //! what the kernel says of its blocks (sock_diag(7), `linux/packet_diag.h`). None of it needs a privilege.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use super::engine::{Blocks, Ring};
-
-/// An option of a descriptor that is an integer; `None` for descriptors that have no such option.
-pub(super) fn option(fd: RawFd, level: i32, name: i32) -> Option<i32> {
-    let mut value: i32 = 0;
-    let mut length = size_of::<i32>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to `value`, which lives until the call returns.
-    let code = unsafe { libc::getsockopt(fd, level, name, (&raw mut value).cast(), &raw mut length) };
-    (code == 0).then_some(value)
-}
 
 /// The ring behind a descriptor that /proc shows as `socket:[inode]`.
 pub(super) fn of(target: &str) -> Option<Ring> {

@@ -3,7 +3,7 @@
 //! Everything that makes rings or registers memory stays inside this crate: [`super::receive`] and [`super::transmit`]
 //! put the parts together so that each chunk has one owner.
 
-use std::mem::{offset_of, size_of, zeroed};
+use std::mem::{offset_of, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use super::umem::Umem;
 use crate::error::{Result, SysError, check};
 use crate::host::interface::InterfaceIndex;
 use crate::packet::mapping::Mapping;
+use crate::socket_option::{self, Buffer};
 
 /// `XDP_MAX_TX_SKB_BUDGET` of `linux/if_xdp.h` (Linux 6.17); the libc crate does not have it.
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
@@ -85,7 +86,17 @@ impl XdpSocket {
     /// # Errors
     /// `ENOBUFS` when that is more than the limit on locked memory (RLIMIT_MEMLOCK) and CAP_IPC_LOCK is missing.
     pub(super) fn register(&self, umem: &Umem) -> Result<()> {
-        self.set(libc::SOL_XDP, libc::XDP_UMEM_REG, &umem.registration(), "XDP_UMEM_REG")
+        // SAFETY: the kernel pins the pages that the registration names and so has them until the socket is closed. They
+        // are a mapping that holds chunks and nothing else (`Umem::of_pages`), each of which has one owner at a time.
+        unsafe {
+            socket_option::set_with_addresses(
+                &self.fd,
+                libc::SOL_XDP,
+                libc::XDP_UMEM_REG,
+                &umem.registration(),
+                "XDP_UMEM_REG",
+            )
+        }
     }
 
     /// Makes and maps the fill ring (`XDP_UMEM_FILL_RING`). A socket has one, which this returns: a second call fails.
@@ -132,7 +143,13 @@ impl XdpSocket {
         page: libc::off_t,
         what: &str,
     ) -> Result<(Mapping, Offsets)> {
-        self.set(libc::SOL_XDP, option, &entries, &format!("AF_XDP {what} of {entries} entries"))?;
+        socket_option::set(
+            &self.fd,
+            libc::SOL_XDP,
+            option,
+            &entries,
+            &format!("AF_XDP {what} of {entries} entries"),
+        )?;
         let offsets = self.offsets(which)?;
         let length = offsets.entries + entries as usize * size_of::<T>();
         let map = Mapping::of_socket_at(self.as_fd(), length, page, &format!("an AF_XDP {what}"))?;
@@ -143,7 +160,7 @@ impl XdpSocket {
     /// stands. Kernels before 5.4 give a shorter structure, without the flags.
     fn offsets(&self, which: usize) -> Result<Offsets> {
         let (all, length): (libc::xdp_mmap_offsets, usize) =
-            self.get(libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, "XDP_MMAP_OFFSETS")?;
+            socket_option::get(&self.fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, "XDP_MMAP_OFFSETS")?;
         // SAFETY: both structures are integers only, of which any bits are valid, and the shorter one fits inside.
         let words: [u64; size_of::<libc::xdp_mmap_offsets>() / 8] = unsafe { std::mem::transmute(all) };
         let ring = which / size_of::<libc::xdp_ring_offset>();
@@ -222,7 +239,12 @@ impl XdpSocket {
     /// # Errors
     /// The kernel's reason.
     pub fn zero_copy(&self) -> Result<Option<bool>> {
-        match self.get::<libc::xdp_options>(libc::SOL_XDP, libc::XDP_OPTIONS, "XDP_OPTIONS") {
+        match socket_option::get::<libc::xdp_options>(
+            &self.fd,
+            libc::SOL_XDP,
+            libc::XDP_OPTIONS,
+            "XDP_OPTIONS",
+        ) {
             Ok((options, _)) => Ok(Some(options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0)),
             Err(error) if error.errno() == Some(libc::EOPNOTSUPP) => Ok(None),
             Err(error) => Err(error),
@@ -235,7 +257,7 @@ impl XdpSocket {
     /// The kernel's reason.
     pub fn statistics(&self) -> Result<XdpStatistics> {
         let (value, length): (libc::xdp_statistics, usize) =
-            self.get(libc::SOL_XDP, libc::XDP_STATISTICS, "XDP_STATISTICS")?;
+            socket_option::get(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS, "XDP_STATISTICS")?;
         Ok(XdpStatistics::of(&value, length))
     }
 
@@ -276,7 +298,8 @@ impl XdpSocket {
     /// Frames that one [`Self::drive_transmit`] sends at most in copy mode (`XDP_MAX_TX_SKB_BUDGET`, Linux 6.17); 32 else.
     /// Whether the kernel knows the option.
     pub(super) fn set_transmit_budget(&self, frames: u32) -> bool {
-        self.set(libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &frames, "XDP_MAX_TX_SKB_BUDGET").is_ok()
+        socket_option::set(&self.fd, libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &frames, "XDP_MAX_TX_SKB_BUDGET")
+            .is_ok()
     }
 
     /// Asks for a send buffer and returns what the kernel granted, as [`crate::packet::PacketSocket::set_send_buffer`].
@@ -284,50 +307,12 @@ impl XdpSocket {
     /// # Errors
     /// The kernel's reason.
     pub(super) fn set_send_buffer(&self, bytes: u32) -> Result<u32> {
-        let value = i32::try_from(bytes)
-            .map_err(|_| SysError::argument("SO_SNDBUF", format!("{bytes} bytes: too many")))?;
-        if self.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &value, "SO_SNDBUF").is_err() {
-            self.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &value, "SO_SNDBUF")?;
-        }
-        let granted: i32 = self.get(libc::SOL_SOCKET, libc::SO_SNDBUF, "SO_SNDBUF")?.0;
-        Ok(granted.unsigned_abs())
+        socket_option::set_buffer(&self.fd, Buffer::Send, bytes)
     }
 
     /// Fails with the error that the socket has pending, if any (`SO_ERROR`), which clears it.
     pub(super) fn pending_error(&self) -> Result<()> {
-        let (code, _): (i32, usize) = self.get(libc::SOL_SOCKET, libc::SO_ERROR, "SO_ERROR")?;
-        if code == 0 {
-            return Ok(());
-        }
-        Err(SysError::Call { what: "AF_XDP socket".into(), source: std::io::Error::from_raw_os_error(code) })
-    }
-
-    fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T, name: &str) -> Result<()> {
-        // SAFETY: the pointer and the length describe one live value, which setsockopt(2) only reads. The memory that
-        // `xdp_umem_reg` names is kept mapped by the owner of the socket.
-        let code = unsafe {
-            libc::setsockopt(
-                self.fd.as_raw_fd(),
-                level,
-                option,
-                std::ptr::from_ref(value).cast(),
-                size_of::<T>() as libc::socklen_t,
-            )
-        };
-        check(code, || format!("setsockopt({name})")).map(drop)
-    }
-
-    /// Reads an option of plain integers, and how many bytes of it the kernel filled.
-    fn get<T: Copy>(&self, level: libc::c_int, option: libc::c_int, name: &str) -> Result<(T, usize)> {
-        // SAFETY: T is made of integers only, for which all zeroes is a valid value.
-        let mut value: T = unsafe { zeroed() };
-        let mut length = size_of::<T>() as libc::socklen_t;
-        // SAFETY: value and length are live and writable, and the length is the value's size.
-        let code = unsafe {
-            libc::getsockopt(self.fd.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut length)
-        };
-        check(code, || format!("getsockopt({name})"))?;
-        Ok((value, length as usize))
+        socket_option::pending_error(&self.fd, "AF_XDP socket")
     }
 }
 

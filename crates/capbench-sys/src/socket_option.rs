@@ -1,0 +1,188 @@
+//! Socket options: the one place that calls getsockopt(2) and setsockopt(2).
+
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::AsRawFd;
+
+use crate::error::{Result, SysError, check};
+
+/// Values of socket options that are plain integers.
+///
+/// # Safety
+/// Every bit pattern must be a valid value, all zeroes among them, so that the kernel may fill any part of it; and
+/// nothing in it may be an address, which the kernel would follow.
+pub(crate) unsafe trait PlainValue: Copy {}
+
+/// Says of structures of integers that they are plain.
+macro_rules! plain_values {
+    ($($of_integers:ty),+ $(,)?) => {
+        // SAFETY: integers, and structures and arrays of nothing but integers, none of which is an address.
+        $(unsafe impl PlainValue for $of_integers {})+
+    };
+}
+
+plain_values!(
+    i32,
+    u32,
+    libc::timeval,
+    libc::packet_mreq,
+    libc::tpacket_req,
+    libc::tpacket_req3,
+    libc::tpacket_stats_v3,
+    libc::xdp_mmap_offsets,
+    libc::xdp_options,
+    libc::xdp_statistics,
+);
+
+/// Sets an option.
+///
+/// # Errors
+/// The kernel's reason.
+pub(crate) fn set<T: PlainValue>(
+    socket: &impl AsRawFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: &T,
+    name: &str,
+) -> Result<()> {
+    // SAFETY: a plain value has no addresses.
+    unsafe { set_with_addresses(socket, level, option, value, name) }
+}
+
+/// Sets an option whose value has addresses in it.
+///
+/// # Safety
+/// Whatever the kernel reads or writes at these addresses must stay valid for as long as this option lets it.
+///
+/// # Errors
+/// The kernel's reason.
+pub(crate) unsafe fn set_with_addresses<T>(
+    socket: &impl AsRawFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: &T,
+    name: &str,
+) -> Result<()> {
+    // SAFETY: pointer and length describe one live value, which setsockopt(2) only reads; the caller answers for the
+    // addresses in it. A number that is no socket is refused.
+    let code = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            std::ptr::from_ref(value).cast(),
+            size_of::<T>() as libc::socklen_t,
+        )
+    };
+    check(code, || format!("setsockopt({name})")).map(drop)
+}
+
+/// Reads an option, and how many bytes of it the kernel filled: older kernels know shorter structures. The rest is 0.
+///
+/// # Errors
+/// The kernel's reason.
+pub(crate) fn get<T: PlainValue>(
+    socket: &impl AsRawFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    name: &str,
+) -> Result<(T, usize)> {
+    // SAFETY: all zeroes is a valid plain value.
+    let mut value: T = unsafe { zeroed() };
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: value and length are live and writable, and the kernel writes at most `length` bytes, the value's size,
+    // which leave a plain value valid. A number that is no socket is refused.
+    let code = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut length)
+    };
+    check(code, || format!("getsockopt({name})"))?;
+    Ok((value, length as usize))
+}
+
+/// Fails with the error that a socket has pending, if any (`SO_ERROR`), which clears it. `what` names the socket.
+///
+/// # Errors
+/// The pending error.
+pub(crate) fn pending_error(socket: &impl AsRawFd, what: &str) -> Result<()> {
+    let (code, _): (i32, usize) = get(socket, libc::SOL_SOCKET, libc::SO_ERROR, "SO_ERROR")?;
+    if code == 0 {
+        return Ok(());
+    }
+    Err(SysError::Call { what: what.into(), source: io::Error::from_raw_os_error(code) })
+}
+
+/// One of a socket's two buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Buffer {
+    /// `SO_RCVBUF`.
+    Receive,
+    /// `SO_SNDBUF`.
+    Send,
+}
+
+/// Asks for a buffer and returns what the kernel granted, in bytes of its own accounting: it doubles the request for its
+/// overhead. Beyond `net.core.rmem_max` or `wmem_max` only CAP_NET_ADMIN gets more (socket(7)).
+///
+/// # Errors
+/// The kernel's reason, or more bytes than the call can express.
+pub(crate) fn set_buffer(socket: &impl AsRawFd, buffer: Buffer, bytes: u32) -> Result<u32> {
+    let (forced, plain, name) = match buffer {
+        Buffer::Receive => (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"),
+        Buffer::Send => (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"),
+    };
+    let value = i32::try_from(bytes)
+        .map_err(|_| SysError::argument(name, format!("{bytes} bytes: at most {} are possible", i32::MAX)))?;
+    if set(socket, libc::SOL_SOCKET, forced, &value, name).is_err() {
+        set(socket, libc::SOL_SOCKET, plain, &value, name)?;
+    }
+    let (granted, _): (i32, usize) = get(socket, libc::SOL_SOCKET, plain, name)?;
+    Ok(granted.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_granted_twice_what_was_asked_for() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for buffer in [Buffer::Receive, Buffer::Send] {
+            assert_eq!(set_buffer(&socket, buffer, 16_384).unwrap(), 32_768);
+            let refused = set_buffer(&socket, buffer, u32::MAX).unwrap_err().to_string();
+            assert!(refused.contains("at most 2147483647"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn the_kernel_says_how_much_of_a_value_it_filled() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        // SO_TYPE is four bytes, whatever room there is.
+        let (all, length): (libc::tpacket_stats_v3, usize) =
+            get(&socket, libc::SOL_SOCKET, libc::SO_TYPE, "SO_TYPE").unwrap();
+        assert_eq!((all.tp_packets, all.tp_drops, length), (libc::SOCK_DGRAM as u32, 0, 4));
+    }
+
+    #[test]
+    fn what_is_no_socket_is_refused_by_name() {
+        let none: libc::c_int = -1;
+        let refused = pending_error(&none, "a socket").unwrap_err();
+        assert_eq!(refused.errno(), Some(libc::EBADF));
+        assert!(refused.to_string().starts_with("getsockopt(SO_ERROR)"));
+    }
+
+    #[test]
+    fn a_pending_error_is_told_once() {
+        let none = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(none.local_addr().unwrap()).unwrap();
+        drop(none);
+        // Loopback delivers the answer, that nobody listens, before send returns.
+        socket.send(&[0]).unwrap();
+        let pending = pending_error(&socket, "a socket").unwrap_err();
+        assert_eq!(pending.errno(), Some(libc::ECONNREFUSED));
+        assert!(pending.to_string().starts_with("a socket: "));
+        pending_error(&socket, "a socket").unwrap();
+    }
+}
