@@ -345,7 +345,8 @@ fn numbers(trials: &[&TrialResult]) -> Vec<u32> {
     trials.iter().map(|trial| trial.number).collect()
 }
 
-fn percent(share: f64) -> String {
+/// A share in percent, in as many digits as it takes to tell it from nothing.
+pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         share if share >= 10.0 => format!("{share:.0} %"),
         share if share >= 0.1 => format!("{share:.1} %"),

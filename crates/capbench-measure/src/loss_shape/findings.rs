@@ -1,7 +1,7 @@
 //! What the shape of loss shows, in sentences.
 
 use super::LossShape;
-use crate::findings::Finding;
+use crate::findings::{Finding, percent};
 use crate::trial::{TrialResult, Verdict};
 
 /// The worst 100 ms, and the worst flow, are worth a sentence when they lost so many times the mean share.
@@ -101,14 +101,6 @@ fn agreement(trials: &[TrialResult], findings: &mut Vec<Finding>) {
         ),
         trials: agreeing.into_iter().map(|(number, _)| number).collect(),
     });
-}
-
-fn percent(share: f64) -> String {
-    match share * 100.0 {
-        share if share >= 10.0 => format!("{share:.0} %"),
-        share if share >= 0.1 => format!("{share:.1} %"),
-        share => format!("{share:.4} %"),
-    }
 }
 
 #[cfg(test)]
