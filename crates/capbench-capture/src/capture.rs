@@ -144,3 +144,11 @@ pub struct Running {
     /// Whether a socket filter runs in front of the method.
     pub filtered: bool,
 }
+
+impl Running {
+    /// Several things that it got less of, as one [`Self::shortfall`].
+    pub(crate) fn shortfall_of(several: impl IntoIterator<Item = String>) -> Option<String> {
+        let several: Vec<_> = several.into_iter().collect();
+        (!several.is_empty()).then(|| several.join("; "))
+    }
+}

@@ -34,11 +34,13 @@ pub(super) const SOCKET_SETTINGS: [SettingInfo; 2] = [
 ];
 
 /// How an AF_PACKET method polls: in user space, and whether the kernel is asked to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Polling {
     /// How long to look for frames in user space.
     pub(super) spin: Duration,
     busy_poll: Option<BusyPoll>,
+    /// What the capture had less of when it was opened, once that was looked at.
+    at_open: Option<Option<String>>,
 }
 
 impl Polling {
@@ -54,7 +56,8 @@ impl Polling {
             budget: BUSY_POLL_BUDGET,
             prefer: true,
         });
-        Ok(Self { spin: time("spin", Duration::from_millis(1))?.unwrap_or(options.spin), busy_poll })
+        let spin = time("spin", Duration::from_millis(1))?.unwrap_or(options.spin);
+        Ok(Self { spin, busy_poll, at_open: None })
     }
 
     /// The same, set on a socket.
@@ -72,18 +75,23 @@ impl Polling {
     }
 
     /// Finds out whether the kernel busy-polls. It can only for sockets that remember a NAPI context, which shows after
-    /// the first frames.
-    pub(super) fn verify(&self, socket: &PacketSocket, running: &mut Running) {
-        if self.busy_poll.is_none() {
-            return;
+    /// the first frames, and is said beside what the capture had less of when it was opened.
+    pub(super) fn verify(&mut self, socket: &PacketSocket, running: &mut Running) {
+        if self.busy_poll.is_some() {
+            self.note(incoming_napi(socket), running);
         }
-        running.shortfall = match incoming_napi(socket) {
-            Ok(Some(_)) => return,
+    }
+
+    fn note(&mut self, napi: capbench_sys::Result<Option<u32>>, running: &mut Running) {
+        let at_open = self.at_open.get_or_insert_with(|| running.shortfall.take());
+        let found = match napi {
+            Ok(Some(_)) => None,
             Ok(None) => {
                 Some("it was not busy-polled: this kernel keeps no NAPI context for packet sockets".into())
             }
             Err(error) => Some(format!("whether it was busy-polled is unknown: {error}")),
         };
+        running.shortfall = Running::shortfall_of(at_open.clone().into_iter().chain(found));
     }
 }
 
@@ -156,4 +164,40 @@ pub(super) fn probe(version: Option<Version>) -> std::result::Result<(), String>
     };
     let socket = PacketSocket::open().map_err(reason)?;
     version.map_or(Ok(()), |version| socket.set_version(version)).map_err(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn running(shortfall: Option<&str>) -> Running {
+        Running {
+            method: "recv",
+            engine: String::new(),
+            geometry: String::new(),
+            time_source: "none",
+            vlan_metadata: false,
+            shortfall: shortfall.map(String::from),
+            filtered: false,
+        }
+    }
+
+    #[test]
+    fn what_polling_lacks_stands_beside_what_opening_lacked_and_goes_when_it_is_there() {
+        for at_open in [None, Some("its receive buffer is small")] {
+            let mut polling = Polling { spin: Duration::ZERO, busy_poll: None, at_open: None };
+            let mut running = running(at_open);
+            for _ in 0..2 {
+                polling.note(Ok(None), &mut running);
+                let said = running.shortfall.clone().unwrap();
+                assert_eq!(said.matches("it was not busy-polled").count(), 1, "{said}");
+                assert!(said.starts_with(at_open.unwrap_or("it was")), "{said}");
+            }
+            polling.note(Err(SysError::argument("getsockopt", "no")), &mut running);
+            let said = running.shortfall.clone().unwrap();
+            assert!(said.contains("is unknown") && !said.contains("it was not"), "{said}");
+            polling.note(Ok(Some(8)), &mut running);
+            assert_eq!(running.shortfall.as_deref(), at_open);
+        }
+    }
 }

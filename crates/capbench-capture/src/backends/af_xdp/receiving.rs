@@ -129,7 +129,7 @@ impl AfXdp {
             shortfalls.extend(polling.shortfall());
         }
         shortfalls.extend(self.passing.as_ref().and_then(Passing::shortfall));
-        self.running.shortfall = (!shortfalls.is_empty()).then(|| shortfalls.join("; "));
+        self.running.shortfall = Running::shortfall_of(shortfalls);
     }
 }
 

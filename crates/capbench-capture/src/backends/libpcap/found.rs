@@ -59,7 +59,7 @@ pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Run
             (false, false) => "what that engine stamps, from libpcap in microseconds",
         },
         vlan_metadata: false,
-        shortfall: (!shortfalls.is_empty()).then(|| shortfalls.join("; ")),
+        shortfall: Running::shortfall_of(shortfalls),
         filtered: false,
     }
 }
