@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use capbench_sys::host::offload::{self, Offload};
+use capbench_traffic::transmit;
 
 use crate::bed::Bed;
 use crate::error::Result;
 
 /// Whether the transmit method called so hands frames to the queue of a veth's NAPI context instead of its receive path.
 pub(super) fn is_queued(transmit: &str) -> bool {
-    transmit == "xdp-live"
+    transmit::method(transmit).is_ok_and(|method| method.needs_far_napi)
 }
 
 /// Frames of XDP programs reach a veth only while it uses NAPI: with a program of its own, or with generic receive

@@ -322,6 +322,9 @@ pub struct TransmitMethod {
     /// Whether this process and this kernel can do it, asked in the network namespace that is to send; a line that says
     /// why not. Sends nothing. What depends on the interface shows when it is opened.
     pub supported: fn() -> std::result::Result<(), String>,
+    /// Whether its frames go to the queue of the far end's NAPI context instead of its receive path. A veth has one only
+    /// with an XDP program or with generic receive offload (`veth_xdp_xmit` of drivers/net/veth.c).
+    pub needs_far_napi: bool,
 }
 
 /// Whether a packet socket can be had.
@@ -347,30 +350,35 @@ pub const METHODS: &[TransmitMethod] = &[
         summary: "AF_PACKET transmit ring (PACKET_TX_RING, TPACKET_V2), small frames copied, large ones attached",
         open: PacketTx::open,
         supported: packet_sockets,
+        needs_far_napi: false,
     },
     TransmitMethod {
         name: "af-xdp-tx",
         summary: "AF_XDP transmit ring in copy mode: frames of up to 4100 octets, no BPF program needed",
         open: AfXdpTx::open,
         supported: AfXdpTx::supported,
+        needs_far_napi: false,
     },
     TransmitMethod {
         name: "sendmmsg",
         summary: "AF_PACKET socket, sendmmsg(2): many frames a call",
         open: Sendmmsg::open,
         supported: packet_sockets,
+        needs_far_napi: false,
     },
     TransmitMethod {
         name: "sendto",
         summary: "AF_PACKET socket, send(2): one frame a call",
         open: Sendto::open,
         supported: packet_sockets,
+        needs_far_napi: false,
     },
     TransmitMethod {
         name: "xdp-live",
         summary: "BPF_PROG_RUN: frames made by an XDP program in the kernel, no socket buffers; root only",
         open: xdp_live::open,
         supported: xdp_live::supported,
+        needs_far_napi: true,
     },
 ];
 
