@@ -92,9 +92,6 @@ pub struct LiveLaboratory {
 
 impl LiveLaboratory {
     /// A laboratory whose trials end early when `stop` becomes true.
-    ///
-    /// # Errors
-    /// When the kernel's way of accounting cannot be found out.
     pub fn new(path: Path, irq: IrqAccounting, stop: Arc<AtomicBool>) -> Self {
         let base = (std::process::id() as u16).wrapping_mul(0x9e37);
         Self {
