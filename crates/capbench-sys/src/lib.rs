@@ -10,6 +10,7 @@ pub mod busy_poll;
 #[cfg(feature = "dpdk")]
 pub mod dpdk;
 mod error;
+mod fetch;
 pub mod host;
 pub mod library;
 mod library_call;
@@ -22,3 +23,4 @@ pub mod szedata2;
 pub mod xdp;
 
 pub use error::{Result, SysError};
+pub use fetch::Fetch;

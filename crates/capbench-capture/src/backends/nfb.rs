@@ -5,7 +5,7 @@ use std::time::Duration;
 use capbench_sys::nfb::{BURST, Burst, Card, Nfb};
 use capbench_sys::packet::Frame;
 
-use super::vendor::{self, LIBRARY, Reader, Source};
+use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::{Batch, Capture, Running};
 use crate::counters::{Counters, Loss, LossPlace};
 use crate::error::Result;
@@ -118,17 +118,6 @@ impl NfbCard {
                 filtered: false,
             },
         })
-    }
-}
-
-impl Source for Card {
-    #[inline]
-    fn fetch(&mut self) -> capbench_sys::Result<bool> {
-        Self::fetch(self)
-    }
-
-    fn fetch_within(&mut self, timeout: Duration) -> capbench_sys::Result<bool> {
-        Self::fetch_within(self, timeout)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 use capbench_sys::pf_ring::{PfRing, Reading, Ring, RingOptions, Way, can_lend};
 
-use super::vendor::{self, LIBRARY, Reader, Source};
+use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::{Batch, Capture, Running};
 use crate::counters::{Counters, Loss, LossPlace};
 use crate::error::{CaptureError, Result};
@@ -148,17 +148,6 @@ impl PfRingSocket {
             },
             reader: Reader::new(ring, METHOD.name, device, options),
         })
-    }
-}
-
-impl Source for Ring {
-    #[inline]
-    fn fetch(&mut self) -> capbench_sys::Result<bool> {
-        Self::fetch(self)
-    }
-
-    fn fetch_within(&mut self, timeout: Duration) -> capbench_sys::Result<bool> {
-        Self::fetch_within(self, timeout)
     }
 }
 

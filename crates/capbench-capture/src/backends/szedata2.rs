@@ -5,7 +5,7 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 use capbench_sys::szedata2::{Card, Sze2};
 
-use super::vendor::{self, LIBRARY, Reader, Source};
+use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::{Batch, Capture, Running};
 use crate::counters::{Counters, Loss, LossPlace};
 use crate::error::Result;
@@ -78,17 +78,6 @@ impl Szedata2 {
                 filtered: false,
             },
         })
-    }
-}
-
-impl Source for Card {
-    #[inline]
-    fn fetch(&mut self) -> capbench_sys::Result<bool> {
-        Self::fetch(self)
-    }
-
-    fn fetch_within(&mut self, timeout: Duration) -> capbench_sys::Result<bool> {
-        Self::fetch_within(self, timeout)
     }
 }
 

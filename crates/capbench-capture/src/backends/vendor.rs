@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use capbench_sys::SysError;
 use capbench_sys::packet::Frame;
+use capbench_sys::{Fetch, SysError};
 
 use crate::error::{CaptureError, Result};
 use crate::methods::SettingInfo;
@@ -71,16 +71,7 @@ pub(super) fn only_received(method: &'static str, options: &CaptureOptions) -> R
     }
 }
 
-/// What a library has opened.
-pub(super) trait Source {
-    /// Lets go of what is at hand and takes what comes next; whether there is any. Does not wait.
-    fn fetch(&mut self) -> capbench_sys::Result<bool>;
-
-    /// The same, waiting at most about `timeout`.
-    fn fetch_within(&mut self, timeout: Duration) -> capbench_sys::Result<bool>;
-}
-
-/// Reads from a [`Source`]: at once, then spinning, then waiting.
+/// Reads from what a library has opened: at once, then spinning, then waiting.
 #[derive(Debug)]
 pub(super) struct Reader<S> {
     pub(super) source: S,
@@ -89,7 +80,7 @@ pub(super) struct Reader<S> {
     device: String,
 }
 
-impl<S: Source> Reader<S> {
+impl<S: Fetch> Reader<S> {
     pub(super) fn new(source: S, method: &'static str, device: &str, options: &CaptureOptions) -> Self {
         Self { source, waiter: Waiter::new(options.spin), method, device: device.into() }
     }

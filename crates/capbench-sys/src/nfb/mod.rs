@@ -20,6 +20,7 @@ use controller::Controller;
 pub use controller::QueueCounts;
 
 use crate::error::{Result, SysError};
+use crate::fetch::Fetch;
 use crate::library::Library;
 use crate::library_call::{broken, by_code, by_errno, c_string, forget_errno, milliseconds};
 
@@ -178,66 +179,6 @@ impl Card {
         self.can_poll
     }
 
-    /// Puts the burst that is out, if one is, and takes the next, from each queue in turn; whether there is one. Does not
-    /// wait.
-    ///
-    /// # Errors
-    /// [`SysError::Library`] where the library gives what it cannot have.
-    #[inline]
-    pub fn fetch(&mut self) -> Result<bool> {
-        self.put();
-        let queues = self.queues.len();
-        for step in 0..queues {
-            let queue = (self.turn + step) % queues;
-            // SAFETY: an open, started queue, and room for as many packets as are said.
-            let count = unsafe {
-                (self.api.functions.ndp_rx_burst_get)(
-                    self.queues[queue].handle.as_ptr(),
-                    self.packets.as_mut_ptr(),
-                    BURST as c_uint,
-                )
-            } as usize;
-            if count == 0 {
-                continue;
-            }
-            self.turn = (queue + 1) % queues;
-            self.held = Some(Held { queue, count });
-            let is_whole = |packet: &NdpPacket| !packet.data.is_null();
-            if !self.packets.get(..count).is_some_and(|packets| packets.iter().all(is_whole)) {
-                self.put();
-                return Err(self.misread(count));
-            }
-            return Ok(true);
-        }
-        Ok(false)
-    }
-
-    /// Waits for a burst at most about `timeout` and takes it. Returns early, and without one, on a signal.
-    ///
-    /// # Errors
-    /// As [`Self::fetch`], and where the device reports an error.
-    pub fn fetch_within(&mut self, timeout: Duration) -> Result<bool> {
-        let start = Instant::now();
-        loop {
-            let left = timeout.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return Ok(false);
-            }
-            if self.can_poll {
-                match self.poll(left.min(LOOK_AGAIN)) {
-                    Some(code) if code == -libc::EINTR => return Ok(false),
-                    Some(code) if code < 0 => return Err(self.poll_failure(code)),
-                    _ => {}
-                }
-            } else {
-                std::thread::sleep(left.min(NAP));
-            }
-            if self.fetch()? {
-                return Ok(true);
-            }
-        }
-    }
-
     /// The burst that [`Self::fetch`] took.
     #[inline]
     pub fn burst(&mut self) -> Burst<'_> {
@@ -301,6 +242,60 @@ impl Card {
     #[cold]
     fn broken(&self, call: &str, reason: &str) -> SysError {
         broken(self.api.library.name(), &format!("{call}({})", self.path), reason)
+    }
+}
+
+impl Fetch for Card {
+    /// A burst, from each queue in turn; the one that is out is put first.
+    #[inline]
+    fn fetch(&mut self) -> Result<bool> {
+        self.put();
+        let queues = self.queues.len();
+        for step in 0..queues {
+            let queue = (self.turn + step) % queues;
+            // SAFETY: an open, started queue, and room for as many packets as are said.
+            let count = unsafe {
+                (self.api.functions.ndp_rx_burst_get)(
+                    self.queues[queue].handle.as_ptr(),
+                    self.packets.as_mut_ptr(),
+                    BURST as c_uint,
+                )
+            } as usize;
+            if count == 0 {
+                continue;
+            }
+            self.turn = (queue + 1) % queues;
+            self.held = Some(Held { queue, count });
+            let is_whole = |packet: &NdpPacket| !packet.data.is_null();
+            if !self.packets.get(..count).is_some_and(|packets| packets.iter().all(is_whole)) {
+                self.put();
+                return Err(self.misread(count));
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn fetch_within(&mut self, timeout: Duration) -> Result<bool> {
+        let start = Instant::now();
+        loop {
+            let left = timeout.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Ok(false);
+            }
+            if self.can_poll {
+                match self.poll(left.min(LOOK_AGAIN)) {
+                    Some(code) if code == -libc::EINTR => return Ok(false),
+                    Some(code) if code < 0 => return Err(self.poll_failure(code)),
+                    _ => {}
+                }
+            } else {
+                std::thread::sleep(left.min(NAP));
+            }
+            if self.fetch()? {
+                return Ok(true);
+            }
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::abi::{
 };
 use super::{PfRing, Reading, RingOptions, Version};
 use crate::error::{Result, SysError};
+use crate::fetch::Fetch;
 use crate::library_call::{broken, by_errno, c_string, forget_errno, milliseconds};
 use crate::packet::{Frame, PacketType};
 
@@ -121,47 +122,6 @@ impl Ring {
     /// The library's release.
     pub fn version(&self) -> Version {
         self.api.version
-    }
-
-    /// Lets go of the packets at hand and takes the next; whether there are any. Does not wait.
-    ///
-    /// # Errors
-    /// The library reports one, or gives what it cannot have.
-    #[inline]
-    pub fn fetch(&mut self) -> Result<bool> {
-        self.count = 0;
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
-        }
-        match self.reading {
-            Reading::Copied => self.copy(),
-            Reading::InPlace => self.point(),
-            Reading::Bursts(_) => self.burst(),
-        }
-    }
-
-    /// Waits for packets at most about `timeout` and takes them. Returns early, and without any, on a signal.
-    ///
-    /// # Errors
-    /// As [`Self::fetch`], and where waiting fails.
-    pub fn fetch_within(&mut self, timeout: Duration) -> Result<bool> {
-        self.count = 0;
-        forget_errno();
-        // SAFETY: an open handle.
-        let code = unsafe {
-            (self.api.functions.pfring_poll)(self.handle.as_ptr(), milliseconds(timeout) as c_uint)
-        };
-        if code < 0 {
-            let reason = io::Error::last_os_error();
-            return match reason.raw_os_error() {
-                Some(libc::EINTR) => Ok(false),
-                Some(errno) if code == -1 && errno != 0 => {
-                    Err(SysError::Call { what: format!("pfring_poll({})", self.device), source: reason })
-                }
-                _ => Err(self.failed("pfring_poll", code)),
-            };
-        }
-        self.fetch()
     }
 
     /// The packets at hand, until the next are taken.
@@ -335,6 +295,41 @@ impl Ring {
     #[cold]
     fn broken(&self, call: &str, reason: &str) -> SysError {
         broken(self.api.library.name(), &format!("{call}({})", self.device), reason)
+    }
+}
+
+impl Fetch for Ring {
+    #[inline]
+    fn fetch(&mut self) -> Result<bool> {
+        self.count = 0;
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        match self.reading {
+            Reading::Copied => self.copy(),
+            Reading::InPlace => self.point(),
+            Reading::Bursts(_) => self.burst(),
+        }
+    }
+
+    fn fetch_within(&mut self, timeout: Duration) -> Result<bool> {
+        self.count = 0;
+        forget_errno();
+        // SAFETY: an open handle.
+        let code = unsafe {
+            (self.api.functions.pfring_poll)(self.handle.as_ptr(), milliseconds(timeout) as c_uint)
+        };
+        if code < 0 {
+            let reason = io::Error::last_os_error();
+            return match reason.raw_os_error() {
+                Some(libc::EINTR) => Ok(false),
+                Some(errno) if code == -1 && errno != 0 => {
+                    Err(SysError::Call { what: format!("pfring_poll({})", self.device), source: reason })
+                }
+                _ => Err(self.failed("pfring_poll", code)),
+            };
+        }
+        self.fetch()
     }
 }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use abi::{ALL_INTERFACES, Functions, HEADER, POLL_RECEIVE, READ_TIMEOUT, Szedata};
 
 use crate::error::{Result, SysError};
+use crate::fetch::Fetch;
 use crate::library::Library;
 use crate::library_call::{broken, by_code, by_errno, c_string, forget_errno, milliseconds};
 use crate::packet::{Frame, PacketType};
@@ -106,12 +107,38 @@ impl Card {
         self.channels
     }
 
-    /// Lets go of the current packet and takes the next; whether there is one. Does not wait.
-    ///
-    /// # Errors
-    /// [`SysError::Library`] where the library gives less of a packet than the packet's own header says.
+    /// The current packet, until the next is taken.
     #[inline]
-    pub fn fetch(&mut self) -> Result<bool> {
+    pub fn frame(&self) -> Option<Frame<'_>> {
+        let Extent { data, length } = self.current?;
+        // SAFETY: `fetch` found these bytes inside the packet that the library gave. They stay as they are until its next
+        // call, which takes `&mut self`; the card does not write where the library has locked.
+        let data = unsafe { std::slice::from_raw_parts(data, length) };
+        Some(Frame {
+            data,
+            wire_length: length as u32,
+            time_ns: 0,
+            vlan: None,
+            packet_type: PacketType::Host,
+            hash: None,
+            status: 0,
+        })
+    }
+
+    #[cold]
+    fn short_read(&self, length: usize, wanted: usize) -> SysError {
+        self.broken("szedata_read_next", &format!("a packet of {length} octets says that it has {wanted}"))
+    }
+
+    #[cold]
+    fn broken(&self, call: &str, reason: &str) -> SysError {
+        broken(self.api.library.name(), &format!("{call}({})", self.node), reason)
+    }
+}
+
+impl Fetch for Card {
+    #[inline]
+    fn fetch(&mut self) -> Result<bool> {
         self.current = None;
         let functions = &self.api.functions;
         let mut length: c_uint = 0;
@@ -146,11 +173,7 @@ impl Card {
         Ok(true)
     }
 
-    /// Waits for a packet at most about `timeout` and takes it. Returns early, and without one, on a signal.
-    ///
-    /// # Errors
-    /// As [`Self::fetch`], and where the device reports an error.
-    pub fn fetch_within(&mut self, timeout: Duration) -> Result<bool> {
+    fn fetch_within(&mut self, timeout: Duration) -> Result<bool> {
         let mut events = POLL_RECEIVE;
         // SAFETY: an open handle and a valid place.
         let code = unsafe {
@@ -167,34 +190,6 @@ impl Card {
             }
             _ => self.fetch(),
         }
-    }
-
-    /// The current packet, until the next is taken.
-    #[inline]
-    pub fn frame(&self) -> Option<Frame<'_>> {
-        let Extent { data, length } = self.current?;
-        // SAFETY: `fetch` found these bytes inside the packet that the library gave. They stay as they are until its next
-        // call, which takes `&mut self`; the card does not write where the library has locked.
-        let data = unsafe { std::slice::from_raw_parts(data, length) };
-        Some(Frame {
-            data,
-            wire_length: length as u32,
-            time_ns: 0,
-            vlan: None,
-            packet_type: PacketType::Host,
-            hash: None,
-            status: 0,
-        })
-    }
-
-    #[cold]
-    fn short_read(&self, length: usize, wanted: usize) -> SysError {
-        self.broken("szedata_read_next", &format!("a packet of {length} octets says that it has {wanted}"))
-    }
-
-    #[cold]
-    fn broken(&self, call: &str, reason: &str) -> SysError {
-        broken(self.api.library.name(), &format!("{call}({})", self.node), reason)
     }
 }
 
