@@ -29,6 +29,31 @@ struct Row {
 
 const UNTRIED: Option<&str> = Some("untested: written after its documentation");
 
+/// What most rows have in common.
+const USUAL: Row = Row {
+    name: "",
+    summary: "",
+    command: &[],
+    not_promiscuous: &[],
+    says: None,
+    patience_s: 10,
+    holds_ms: 0,
+    version: ("--version", ""),
+    counts: &[],
+    source: "",
+    only_root: None,
+    untested: None,
+    remark: None,
+};
+
+/// tracestats of libtrace, over whichever input.
+const TRACESTATS: Row = Row {
+    version: ("-H", r"^libtrace \S+"),
+    counts: LIBTRACE_COUNTS,
+    source: "Debian has it in the package libtrace-tools",
+    ..USUAL
+};
+
 const ROWS: [Row; 7] = [
     // "received by filter" includes what was dropped (pcap_stats(3PCAP) on Linux: tp_packets). The user is kept (-Z): the
     // one that Debian's build changes to may not write to the trial's directory. libpcap's ring retires a block after
@@ -52,7 +77,6 @@ const ROWS: [Row; 7] = [
         ],
         not_promiscuous: &["-p"],
         says: Some("listening on"),
-        patience_s: 10,
         holds_ms: 1000,
         version: ("--version", r"(?m)^(?:tcpdump|libpcap) version .*$"),
         counts: &[
@@ -63,8 +87,7 @@ const ROWS: [Row; 7] = [
         ],
         source: "Debian has it in the package tcpdump",
         only_root: Some("tcpdump sets its user when it starts, which a user namespace refuses"),
-        untested: None,
-        remark: None,
+        ..USUAL
     },
     // The first number counts what dumpcap read, without the drops in brackets.
     Row {
@@ -83,8 +106,6 @@ const ROWS: [Row; 7] = [
             "{file}",
         ],
         not_promiscuous: &["-p"],
-        says: None,
-        patience_s: 10,
         holds_ms: 250,
         version: ("--version", r"^Dumpcap \(Wireshark\) \S+|libpcap\s+\d[0-9.]*"),
         counts: &[
@@ -97,39 +118,21 @@ const ROWS: [Row; 7] = [
             ("dropped: ps_ifdrop", Meaning::Other, r"/ps_ifdrop:(\d+)"),
         ],
         source: "Debian has it in the package wireshark-common",
-        only_root: None,
-        untested: None,
-        remark: None,
+        ..USUAL
     },
     Row {
         name: "tracestats-ring",
         summary: "tracestats of libtrace over ring: (PACKET_RX_RING V2), counts only",
         command: &["tracestats", "ring:{interface}"],
-        not_promiscuous: &[],
-        says: None,
-        patience_s: 10,
-        holds_ms: 0,
-        version: ("-H", r"^libtrace \S+"),
-        counts: LIBTRACE_COUNTS,
-        source: "Debian has it in the package libtrace-tools",
-        only_root: None,
-        untested: None,
         remark: Some("its ring cannot be set (libtrace 3.0.22: 256 frames at MTU 1500)"),
+        ..TRACESTATS
     },
     Row {
         name: "tracestats-int",
         summary: "tracestats of libtrace over int: (a packet socket), counts only",
         command: &["tracestats", "int:{interface}"],
-        not_promiscuous: &[],
-        says: None,
-        patience_s: 10,
-        holds_ms: 0,
-        version: ("-H", r"^libtrace \S+"),
-        counts: LIBTRACE_COUNTS,
-        source: "Debian has it in the package libtrace-tools",
-        only_root: None,
-        untested: None,
         remark: Some("its socket has the host's default buffer (net.core.rmem_default), which cannot be set"),
+        ..TRACESTATS
     },
     // -A and -Q: it would otherwise set the host's socket memory and interrupt affinities.
     Row {
@@ -148,8 +151,6 @@ const ROWS: [Row; 7] = [
             "--notouch-irq",
         ],
         not_promiscuous: &["--no-promisc"],
-        says: None,
-        patience_s: 10,
         holds_ms: 100,
         version: ("--version", r"^netsniff-ng [0-9.]+"),
         counts: &[
@@ -160,8 +161,7 @@ const ROWS: [Row; 7] = [
         ],
         source: "Debian has it in the package netsniff-ng",
         only_root: Some("netsniff-ng locks its memory, which a user namespace refuses"),
-        untested: None,
-        remark: None,
+        ..USUAL
     },
     // Releases up to 6 say "pkts" and "drop", later ones "packets" and "drops"; both add up tp_packets, which includes the
     // dropped ones. An empty file of rules in place of the host's.
@@ -178,7 +178,6 @@ const ROWS: [Row; 7] = [
             "--pidfile",
             "{directory}/suricata.pid",
         ],
-        not_promiscuous: &[],
         says: Some("(?i)engine started"),
         patience_s: 60,
         holds_ms: 100,
@@ -189,16 +188,15 @@ const ROWS: [Row; 7] = [
             ("invalid checksum", Meaning::Other, r"invalid chksum: (\d+)"),
         ],
         source: "Debian has it in the package suricata",
-        only_root: None,
         untested: UNTRIED,
         remark: Some("ring and threads are those of suricata.yaml"),
+        ..USUAL
     },
     // "received" counts what Zeek took from its packet source, without the dropped ones.
     Row {
         name: "zeek",
         summary: "Zeek with its default scripts, counts only",
         command: &["zeek", "-C", "-i", "{interface}", "Pcap::bufsize={ring_mib}", "Pcap::snaplen={snaplen}"],
-        not_promiscuous: &[],
         says: Some("listening on"),
         patience_s: 60,
         holds_ms: 100,
@@ -209,9 +207,8 @@ const ROWS: [Row; 7] = [
             ("not processed", Meaning::Other, r"(\d+) (?:\([^)]*\) )?not processed"),
         ],
         source: "the Zeek project has packages of it",
-        only_root: None,
         untested: UNTRIED,
-        remark: None,
+        ..USUAL
     },
 ];
 
