@@ -4,13 +4,12 @@
 
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
+mod wire;
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Write};
-use std::os::fd::AsFd;
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use capbench_capture::backends::af_xdp::AfXdp;
 use capbench_capture::backends::recv::Recv;
@@ -20,12 +19,10 @@ use capbench_capture::{
 };
 use capbench_sys::bpf::link_state;
 use capbench_sys::host::interface::index_of;
-use capbench_sys::packet::{PacketSocket, Protocol};
 use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake};
-use network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, eventually, in_turn, privileged, program};
+use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, eventually, in_turn, privileged, program};
+use wire::{OTHER_MAC, Wire, drain, now_ns, take};
 
-const ENOBUFS: i32 = 105;
-const OTHER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
 const MODES: [&str; 2] = ["af-xdp", "af-xdp+generic"];
 
 fn options() -> CaptureOptions {
@@ -46,62 +43,15 @@ fn is_attached(place: &Place) -> bool {
     place.inside(|| link_state(index_of("right").unwrap()).unwrap().attached.is_some())
 }
 
-/// What sends single frames. A frame that the receiver refuses is offered again.
-struct Wire(File);
-
-impl Wire {
-    fn new(place: &Place) -> Self {
-        place.inside(|| {
-            let socket = PacketSocket::open().unwrap();
-            socket.bind(index_of(place.interface).unwrap(), Protocol::Nothing).unwrap();
-            Self(socket.as_fd().try_clone_to_owned().unwrap().into())
-        })
-    }
-
-    fn send(&self, frame: &[u8]) {
-        while let Err(error) = (&self.0).write_all(frame) {
-            let again = error.raw_os_error() == Some(ENOBUFS) || error.kind() == ErrorKind::Interrupted;
-            assert!(again, "{error}");
-        }
-    }
-}
-
-/// A frame of so many octets that no protocol takes for its own, with its number and full of its last octet.
+/// A frame of so many octets with its number, and full of the number's last octet.
 fn frame(destination: [u8; 6], number: u32, octets: usize) -> Vec<u8> {
-    let mut frame = vec![number as u8; octets];
-    frame[..6].copy_from_slice(&destination);
-    frame[6..12].copy_from_slice(&LEFT_MAC);
-    frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+    let mut frame = wire::frame(destination, number as u8, octets);
     frame[14..18].copy_from_slice(&number.to_be_bytes());
     frame
 }
 
 fn number(data: &[u8]) -> u32 {
     u32::from_be_bytes(data[14..18].try_into().unwrap())
-}
-
-/// The next `count` frames.
-fn take(capture: &mut impl Capture, count: usize) -> Vec<(Vec<u8>, PacketType, u64)> {
-    let (start, mut seen) = (Instant::now(), Vec::new());
-    while seen.len() < count {
-        assert!(start.elapsed() < PATIENCE, "{} of {count} frames", seen.len());
-        if let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() {
-            seen.extend(batch.frames().map(|frame| {
-                assert_eq!((frame.data.len(), frame.vlan), (frame.wire_length as usize, None));
-                (frame.data.to_vec(), frame.packet_type, frame.time_ns)
-            }));
-        }
-    }
-    seen
-}
-
-/// Frames until none comes any more.
-fn drain(capture: &mut impl Capture) -> u64 {
-    let mut frames = 0;
-    while let Some(batch) = capture.next_batch(Duration::from_millis(50)).unwrap() {
-        frames += batch.frames().count() as u64;
-    }
-    frames
 }
 
 /// The counters once so many frames have come through the program.
@@ -131,7 +81,6 @@ fn with_each_mode(test: &str, work: impl Fn(&str, &Namespaces)) {
 fn root_frames_arrive_whole_in_order_and_nothing_stays_behind() {
     with_each_mode("root_frames_arrive_whole_in_order_and_nothing_stays_behind", |method, spaces| {
         let wire = Wire::new(&spaces.left);
-        let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
         let macs = [RIGHT_MAC, OTHER_MAC, [0xff; 6], [1, 0, 0x5e, 0, 0, 1]];
         let types = [PacketType::Host, PacketType::OtherHost, PacketType::Broadcast, PacketType::Multicast];
         let sent: Vec<_> =
@@ -152,18 +101,19 @@ fn root_frames_arrive_whole_in_order_and_nothing_stays_behind() {
             );
             assert!(running.time_source.contains("user space") && !running.vlan_metadata);
             assert!(is_attached(&spaces.right));
-            let before = now();
+            let before = now_ns();
             // In parts, which the ring takes however long this process sleeps.
             let mut seen = Vec::new();
             for part in sent.chunks(500) {
                 part.iter().for_each(|frame| wire.send(frame));
                 seen.extend(take(&mut capture, part.len()));
             }
-            for (at, ((data, packet_type, time), sent)) in seen.iter().zip(&sent).enumerate() {
-                assert_eq!((data, *packet_type), (sent, types[at % 4]), "{method} {at}");
-                assert!((before..=now()).contains(time));
+            for (at, (seen, sent)) in seen.iter().zip(&sent).enumerate() {
+                assert_eq!((&seen.data, seen.packet_type), (sent, types[at % 4]), "{method} {at}");
+                assert_eq!((seen.wire_length as usize, seen.vlan), (sent.len(), None), "{method} {at}");
+                assert!((before..=now_ns()).contains(&seen.time_ns));
             }
-            assert!(seen.windows(2).all(|pair| pair[0].2 <= pair[1].2));
+            assert!(seen.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns));
             let counters = counters_after(&mut capture, 2000);
             assert_eq!((counters.accepted, losses(&counters)), (Some(2000), [Some(0); 3]), "{counters:?}");
             assert_eq!(counters.raw("queue0.taken"), Some(2000));
@@ -256,7 +206,7 @@ fn root_frames_longer_than_a_buffer_are_counted_and_not_taken_for_starvation() {
                 wire.send(&frame(OTHER_MAC, number as u32, octets));
             }
             let seen = take(&mut capture, 2);
-            assert_eq!(seen.iter().map(|(data, ..)| data.len()).collect::<Vec<_>>(), [1792, 60]);
+            assert_eq!(seen.iter().map(|seen| seen.data.len()).collect::<Vec<_>>(), [1792, 60]);
             let counters = counters_after(&mut capture, 4);
             assert_eq!(
                 (counters.accepted, losses(&counters)),
@@ -266,7 +216,7 @@ fn root_frames_longer_than_a_buffer_are_counted_and_not_taken_for_starvation() {
             drop(capture);
             let mut capture = open_as(method, 3000, &options()).unwrap();
             wire.send(&frame(OTHER_MAC, 9, 3014));
-            assert_eq!(take(&mut capture, 1)[0].0, frame(OTHER_MAC, 9, 3014));
+            assert_eq!(take(&mut capture, 1)[0].data, frame(OTHER_MAC, 9, 3014));
         });
     });
 }
@@ -370,7 +320,7 @@ fn root_all_queues_are_one_source_and_each_keeps_its_order() {
             for n in 0..20 {
                 wires[(n % 2) as usize].send(&frame(OTHER_MAC, n, 60));
             }
-            let seen: Vec<_> = take(&mut capture, 10).iter().map(|(data, ..)| number(data)).collect();
+            let seen: Vec<_> = take(&mut capture, 10).iter().map(|seen| number(&seen.data)).collect();
             assert_eq!(seen, (0..20).filter(|n| n % 2 == 1).collect::<Vec<_>>(), "{method}");
             eventually("the others were passed", || {
                 losses(&capture.counters().unwrap()) == [Some(10), Some(0), Some(0)]
@@ -442,7 +392,7 @@ fn root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured() {
             for part in sent.chunks(20) {
                 part.iter().for_each(|frame| wire.send(frame));
                 let seen = take(&mut capture, part.len());
-                assert!(seen.iter().zip(part).all(|(seen, sent)| seen.0 == *sent), "{method}");
+                assert!(seen.iter().zip(part).all(|(seen, sent)| seen.data == *sent), "{method}");
             }
             assert_eq!(drain(&mut capture), 0, "{method}: what is passed on does not come back");
             let counters = capture.counters().unwrap();
@@ -450,7 +400,9 @@ fn root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured() {
             if reaches {
                 let seen = take(&mut stack, 100);
                 assert!(
-                    seen.iter().zip(&sent).all(|(seen, sent)| seen.0 == *sent && seen.1 == PacketType::Host)
+                    seen.iter()
+                        .zip(&sent)
+                        .all(|(seen, sent)| seen.data == *sent && seen.packet_type == PacketType::Host)
                 );
                 assert_eq!([counters.raw("passed_on"), counters.raw("pass_failed")], [Some(100), Some(0)]);
                 assert!(capture.running().engine.contains("passed on"), "{}", capture.running().engine);

@@ -3,42 +3,25 @@
 
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
+mod wire;
 
-use std::fs::File;
-use std::io::{ErrorKind, Write};
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, MethodSpec,
-    PacketType, Running, SnapLength, Visitor, VlanTag, open_with,
+    ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, MethodSpec, PacketType,
+    Running, SnapLength, Visitor, VlanTag, open_with,
 };
-use capbench_sys::host::interface::index_of;
-use capbench_sys::packet::{PacketSocket, Protocol};
-use network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, in_turn, privileged};
-
-/// A host that is not there.
-const OTHER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
-const ENOBUFS: i32 = 105;
-
-/// A frame that was captured, kept.
-#[derive(Clone, Debug, PartialEq)]
-struct Seen {
-    data: Vec<u8>,
-    wire_length: u32,
-    vlan: Option<VlanTag>,
-    packet_type: PacketType,
-    time_ns: u64,
-}
+use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, in_turn, privileged};
+use wire::{OTHER_MAC, Seen, Wire, drain, frame, now_ns, take};
 
 /// What the tests want of a capture, whatever its method.
 trait Probe {
     /// The next `count` frames.
     fn take(&mut self, count: usize) -> Vec<Seen>;
     /// Frames until none comes any more.
-    fn drain(&mut self) -> usize;
+    fn drain(&mut self) -> u64;
     /// The error that ends it.
     fn failure(&mut self) -> CaptureError;
     fn counters(&mut self) -> Counters;
@@ -47,29 +30,11 @@ trait Probe {
 
 impl<C: Capture> Probe for C {
     fn take(&mut self, count: usize) -> Vec<Seen> {
-        let (start, mut seen) = (Instant::now(), Vec::new());
-        while seen.len() < count {
-            assert!(start.elapsed() < PATIENCE, "{} of {count} frames: {seen:?}", seen.len());
-            if let Some(batch) = self.next_batch(Duration::from_millis(20)).unwrap() {
-                seen.extend(batch.frames().map(|frame| Seen {
-                    data: frame.data.to_vec(),
-                    wire_length: frame.wire_length,
-                    vlan: frame.vlan,
-                    packet_type: frame.packet_type,
-                    time_ns: frame.time_ns,
-                }));
-            }
-        }
-        seen
+        take(self, count)
     }
 
-    fn drain(&mut self) -> usize {
-        let mut frames = 0;
-        // Longer than a partly filled block waits.
-        while let Some(batch) = self.next_batch(Duration::from_millis(100)).unwrap() {
-            frames += batch.frames().count();
-        }
-        frames
+    fn drain(&mut self) -> u64 {
+        drain(self)
     }
 
     fn failure(&mut self) -> CaptureError {
@@ -118,51 +83,10 @@ fn options() -> CaptureOptions {
     CaptureOptions { ring: ByteCount(4 << 20), block: ByteCount(64 << 10), ..CaptureOptions::default() }
 }
 
-/// What sends single frames on an interface. On a veth pair a frame has arrived when the call returns, save for a
-/// kernel that is busy on that CPU.
-struct Wire(File);
-
-impl Wire {
-    fn new(place: &Place) -> Self {
-        Self::on(place, place.interface)
-    }
-
-    fn on(place: &Place, interface: &str) -> Self {
-        place.inside(|| {
-            let socket = PacketSocket::open().unwrap();
-            socket.bind(index_of(interface).unwrap(), Protocol::Nothing).unwrap();
-            Self(socket.as_fd().try_clone_to_owned().unwrap().into())
-        })
-    }
-
-    fn send(&self, frame: &[u8]) {
-        // A frame that the receiver's backlog refuses is offered again.
-        while let Err(error) = (&self.0).write_all(frame) {
-            assert!(
-                error.raw_os_error() == Some(ENOBUFS) || error.kind() == ErrorKind::Interrupted,
-                "{error}"
-            );
-        }
-    }
-}
-
-/// A frame of so many octets that no protocol takes for its own, full of its number.
-fn frame(destination: [u8; 6], number: u8, octets: usize) -> Vec<u8> {
-    let mut frame = vec![number; octets];
-    frame[..6].copy_from_slice(&destination);
-    frame[6..12].copy_from_slice(&LEFT_MAC);
-    frame[12..14].copy_from_slice(&[0x88, 0xb5]);
-    frame
-}
-
 /// The same with a tag (IEEE 802.1Q, 802.1ad).
 fn tagged(tpid: u16, tci: u16, number: u8, octets: usize) -> Vec<u8> {
     let plain = frame(OTHER_MAC, number, octets);
     [&plain[..12], &tpid.to_be_bytes(), &tci.to_be_bytes(), &plain[12..]].concat()
-}
-
-fn now_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64
 }
 
 /// The methods on packet sockets, which promise the same to the last counter.
@@ -372,7 +296,7 @@ fn root_what_a_full_ring_drops_is_counted_exactly() {
             let mut read = 0;
             for _ in 0..3 {
                 (0..FRAMES).for_each(|number| wire.send(&frame(OTHER_MAC, number as u8, 60)));
-                read += probe.drain() as u64;
+                read += probe.drain();
             }
             (read, probe.counters())
         });

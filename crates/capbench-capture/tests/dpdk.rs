@@ -4,36 +4,22 @@
 
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
+mod wire;
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
-use std::os::fd::AsFd;
+use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use capbench_capture::backends::dpdk::{Dpdk, METHOD};
 use capbench_capture::backends::packet_v2::PacketV2;
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Interface, LossPlace, MethodSpec, PacketType,
+    ByteCount, Capture, CaptureError, CaptureOptions, Interface, LossPlace, MethodSpec, PacketType,
     SnapLength, VlanTag,
 };
-use capbench_sys::host::interface::index_of;
-use capbench_sys::packet::{PacketSocket, Protocol};
-use network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, in_turn, privileged};
+use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, in_turn, privileged};
+use wire::{OTHER_MAC, Wire, drain, frame, now_ns, take};
 
 const DEVICES: [&str; 2] = ["dpdk", "dpdk:net_af_xdp"];
-const OTHER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
-const ENOBUFS: i32 = 105;
-
-/// A frame that was captured, kept.
-#[derive(Clone, Debug, PartialEq)]
-struct Seen {
-    data: Vec<u8>,
-    wire_length: u32,
-    vlan: Option<VlanTag>,
-    packet_type: PacketType,
-    time_ns: u64,
-}
 
 fn options() -> CaptureOptions {
     CaptureOptions { ring: ByteCount(4 << 20), block: ByteCount(64 << 10), ..CaptureOptions::default() }
@@ -54,71 +40,6 @@ fn capture<T: Send>(
     place.inside(|| {
         work(&mut open(method, place.interface, options).unwrap_or_else(|error| panic!("{error}")))
     })
-}
-
-/// The next `count` frames.
-fn take(capture: &mut impl Capture, count: usize) -> Vec<Seen> {
-    let (start, mut seen) = (Instant::now(), Vec::new());
-    while seen.len() < count {
-        assert!(start.elapsed() < PATIENCE, "{} of {count} frames", seen.len());
-        if let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() {
-            seen.extend(batch.frames().map(|frame| Seen {
-                data: frame.data.to_vec(),
-                wire_length: frame.wire_length,
-                vlan: frame.vlan,
-                packet_type: frame.packet_type,
-                time_ns: frame.time_ns,
-            }));
-        }
-    }
-    seen
-}
-
-/// Frames until none comes any more.
-fn drain(capture: &mut impl Capture) -> u64 {
-    let mut frames = 0;
-    while let Some(batch) = capture.next_batch(Duration::from_millis(100)).unwrap() {
-        frames += batch.frames().count() as u64;
-    }
-    frames
-}
-
-/// What sends single frames on an interface.
-struct Wire(File);
-
-impl Wire {
-    fn new(place: &Place) -> Self {
-        Self::on(place, place.interface)
-    }
-
-    fn on(place: &Place, interface: &str) -> Self {
-        place.inside(|| {
-            let socket = PacketSocket::open().unwrap();
-            socket.bind(index_of(interface).unwrap(), Protocol::Nothing).unwrap();
-            Self(socket.as_fd().try_clone_to_owned().unwrap().into())
-        })
-    }
-
-    fn send(&self, frame: &[u8]) {
-        // A frame that the receiver's backlog refuses is offered again.
-        while let Err(error) = (&self.0).write_all(frame) {
-            let again = error.raw_os_error() == Some(ENOBUFS) || error.kind() == ErrorKind::Interrupted;
-            assert!(again, "{error}");
-        }
-    }
-}
-
-/// A frame of so many octets that no protocol takes for its own, full of its number.
-fn frame(destination: [u8; 6], number: u8, octets: usize) -> Vec<u8> {
-    let mut frame = vec![number; octets];
-    frame[..6].copy_from_slice(&destination);
-    frame[6..12].copy_from_slice(&LEFT_MAC);
-    frame[12..14].copy_from_slice(&[0x88, 0xb5]);
-    frame
-}
-
-fn now_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64
 }
 
 /// Runs a test with each device that can be had here, on a pair of its own.

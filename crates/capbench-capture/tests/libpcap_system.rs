@@ -5,21 +5,18 @@
 mod network;
 #[path = "libpcap/stand_in.rs"]
 mod stand_in;
+mod wire;
 
-use std::fs::File;
-use std::io::{ErrorKind, Write};
-use std::os::fd::AsFd;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use capbench_capture::backends::libpcap::Libpcap;
 use capbench_capture::{
     Batch, ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, PacketType,
     SnapLength,
 };
-use capbench_sys::host::interface::index_of;
-use capbench_sys::packet::{PacketSocket, Protocol};
 use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, in_turn, privileged};
 use stand_in::StandIn;
+use wire::{Wire, frame, now_ns};
 
 const CALLS: [&str; 6] = [
     "libpcap",
@@ -29,7 +26,6 @@ const CALLS: [&str; 6] = [
     "libpcap+immediate",
     "libpcap+next-ex+immediate",
 ];
-const ENOBUFS: i32 = 105;
 
 /// A frame that was captured, kept.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,41 +67,6 @@ fn options() -> CaptureOptions {
     CaptureOptions { ring: ByteCount(4 << 20), ..CaptureOptions::default() }
 }
 
-/// What sends single frames on an interface.
-struct Wire(File);
-
-impl Wire {
-    fn new(place: &Place) -> Self {
-        place.inside(|| {
-            let socket = PacketSocket::open().unwrap();
-            socket.bind(index_of(place.interface).unwrap(), Protocol::Nothing).unwrap();
-            Self(socket.as_fd().try_clone_to_owned().unwrap().into())
-        })
-    }
-
-    fn send(&self, frame: &[u8]) {
-        // A frame that the receiver's backlog refuses is offered again.
-        while let Err(error) = (&self.0).write_all(frame) {
-            assert!(
-                error.raw_os_error() == Some(ENOBUFS) || error.kind() == ErrorKind::Interrupted,
-                "{error}"
-            );
-        }
-    }
-}
-
-/// A frame of so many octets that no protocol takes for its own, full of its number.
-fn frame(number: u8, octets: usize) -> Vec<u8> {
-    let mut frame = vec![number; octets];
-    frame[..6].copy_from_slice(&RIGHT_MAC);
-    frame[12..14].copy_from_slice(&[0x88, 0xb5]);
-    frame
-}
-
-fn now_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64
-}
-
 /// Runs a test with each call, on a pair of its own.
 fn with_each_call(test: &str, work: impl Fn(&'static str, &Namespaces) + Sync) {
     if !privileged(test) {
@@ -123,7 +84,7 @@ fn with_each_call(test: &str, work: impl Fn(&'static str, &Namespaces) + Sync) {
 fn root_libpcap_gives_frames_whole_in_order_and_with_their_time() {
     with_each_call("root_libpcap_gives_frames_whole_in_order_and_with_their_time", |call, spaces| {
         let wire = Wire::new(&spaces.left);
-        let sent: Vec<_> = (0..=200u8).map(|n| frame(n, 14 + usize::from(n) * 15 / 2)).collect();
+        let sent: Vec<_> = (0..=200u8).map(|n| frame(RIGHT_MAC, n, 14 + usize::from(n) * 15 / 2)).collect();
         let before = now_ns();
         // In immediate mode libpcap asks for slots of 64 KiB each where the interface has offloads (libpcap#576).
         let options = CaptureOptions { ring: ByteCount(16 << 20), ..options() };
@@ -157,7 +118,7 @@ fn root_libpcap_gives_frames_whole_in_order_and_with_their_time() {
 fn root_libpcap_puts_a_tag_back_into_the_frame() {
     with_each_call("root_libpcap_puts_a_tag_back_into_the_frame", |call, spaces| {
         let wire = Wire::new(&spaces.left);
-        let plain = frame(7, 100);
+        let plain = frame(RIGHT_MAC, 7, 100);
         let tagged = [&plain[..12], &[0x81, 0, 0xef, 0xff], &plain[12..]].concat();
         let mut capture = open(&spaces.right, call, &options()).unwrap();
         assert!(!capture.running().vlan_metadata);
@@ -176,11 +137,11 @@ fn root_libpcap_cuts_at_the_snap_length_and_the_length_stays() {
         let options = CaptureOptions { snap_length: SnapLength::new(96), ..options() };
         let mut capture = open(&spaces.right, call, &options).unwrap();
         let lengths = [60, 95, 96, 97, 1514];
-        (0u8..).zip(lengths).for_each(|(number, octets)| wire.send(&frame(number, octets)));
+        (0u8..).zip(lengths).for_each(|(number, octets)| wire.send(&frame(RIGHT_MAC, number, octets)));
         let all = take(&mut capture, lengths.len());
         for ((number, octets), seen) in (0u8..).zip(lengths).zip(&all) {
             assert_eq!(seen.wire_length as usize, octets, "{call}");
-            assert_eq!(seen.data, frame(number, octets)[..octets.min(96)], "{call}");
+            assert_eq!(seen.data, frame(RIGHT_MAC, number, octets)[..octets.min(96)], "{call}");
         }
     });
 }
@@ -197,8 +158,8 @@ fn root_libpcap_keeps_to_a_direction_and_counts_both() {
         for (direction, expected, accepted) in cases {
             let mut capture = open(&spaces.right, call, &CaptureOptions { direction, ..options() }).unwrap();
             for number in 0..3 {
-                coming.send(&frame(10 + number, 60));
-                going.send(&frame(20 + number, 60));
+                coming.send(&frame(RIGHT_MAC, 10 + number, 60));
+                going.send(&frame(RIGHT_MAC, 20 + number, 60));
             }
             let mut numbers: Vec<_> =
                 take(&mut capture, expected.len()).iter().map(|seen| seen.data[20]).collect();
@@ -222,7 +183,7 @@ fn root_what_a_full_ring_of_libpcap_drops_is_counted_exactly() {
         let mut capture = open(&spaces.right, call, &options).unwrap();
         let mut read = 0;
         for _ in 0..3 {
-            (0..FRAMES).for_each(|number| wire.send(&frame(number as u8, 60)));
+            (0..FRAMES).for_each(|number| wire.send(&frame(RIGHT_MAC, number as u8, 60)));
             read += drain(&mut capture);
         }
         let counters: Counters = capture.counters().unwrap();
@@ -248,7 +209,7 @@ fn root_libpcap_loses_nothing_to_the_end_of_a_wait() {
         std::thread::scope(|scope| {
             let sender = scope.spawn(|| {
                 for number in 0..20_000u32 {
-                    wire.send(&frame(number as u8, 60));
+                    wire.send(&frame(RIGHT_MAC, number as u8, 60));
                 }
             });
             while !sender.is_finished() {
@@ -267,14 +228,14 @@ fn root_batches_of_libpcap_hold_one_frame_until_the_next_call() {
     with_each_call("root_batches_of_libpcap_hold_one_frame_until_the_next_call", |call, spaces| {
         let wire = Wire::new(&spaces.left);
         let mut capture = open(&spaces.right, call, &options()).unwrap();
-        (0..20).for_each(|number| wire.send(&frame(number, 100)));
+        (0..20).for_each(|number| wire.send(&frame(RIGHT_MAC, number, 100)));
         let (start, mut number) = (Instant::now(), 0);
         while number < 20 {
             assert!(start.elapsed() < PATIENCE, "{call}");
             let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() else { continue };
             for _ in 0..2 {
                 let all: Vec<_> = batch.frames().map(|frame| frame.data.to_vec()).collect();
-                assert_eq!(all, [frame(number, 100)], "{call}");
+                assert_eq!(all, [frame(RIGHT_MAC, number, 100)], "{call}");
             }
             number += 1;
         }
@@ -291,8 +252,8 @@ fn root_an_interface_that_goes_away_is_libpcaps_error_and_one_that_goes_down_is_
         spaces.right.ip("link set dev right down");
         assert!(!capture.for_each(Duration::from_millis(20), |_| ()).unwrap(), "{call}");
         spaces.right.ip("link set dev right up");
-        wire.send(&frame(5, 60));
-        assert_eq!(take(&mut capture, 1)[0].data, frame(5, 60), "{call}");
+        wire.send(&frame(RIGHT_MAC, 5, 60));
+        assert_eq!(take(&mut capture, 1)[0].data, frame(RIGHT_MAC, 5, 60), "{call}");
         spaces.right.ip("link delete dev right");
         let start = Instant::now();
         let error = loop {
@@ -322,8 +283,8 @@ fn root_two_builds_of_libpcap_are_open_at_once() {
         let wire = Wire::new(&spaces.left);
         let mut system = open(&spaces.right, "libpcap", &options()).unwrap();
         let mut other = open(&spaces.right, &stand_in.spec().to_string(), &options()).unwrap();
-        wire.send(&frame(9, 60));
-        assert_eq!(take(&mut system, 1)[0].data, frame(9, 60));
+        wire.send(&frame(RIGHT_MAC, 9, 60));
+        assert_eq!(take(&mut system, 1)[0].data, frame(RIGHT_MAC, 9, 60));
         assert_eq!(stand_in::take(&mut other, 100).0.len(), 3);
         assert!(
             system.running().engine.contains("AF_PACKET") && !system.running().engine.contains("stand-in")

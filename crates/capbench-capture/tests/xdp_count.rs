@@ -3,10 +3,8 @@
 
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
+mod wire;
 
-use std::fs::File;
-use std::io::Write;
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use capbench_capture::backends::{recv::Recv, xdp_count::XdpCount};
@@ -15,8 +13,8 @@ use capbench_capture::{
     Tally, methods,
 };
 use capbench_sys::host::interface::index_of;
-use capbench_sys::packet::{PacketSocket, Protocol};
-use network::{LEFT_MAC, Namespaces, PATIENCE, Place, eventually, in_turn, privileged};
+use network::{Namespaces, PATIENCE, eventually, in_turn, privileged};
+use wire::{OTHER_MAC, Wire};
 
 const MODES: [&str; 2] = ["xdp-count", "xdp-count+generic"];
 const TRIAL: u16 = 0xbeef;
@@ -24,15 +22,9 @@ const TRIAL: u16 = 0xbeef;
 const STAMP_AT: u16 = 42;
 const OCTETS: usize = 60;
 
-/// A host that is not there.
-const OTHER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
-
 /// A frame of a trial, of a protocol that nobody speaks.
 fn frame(trial: u16, stream: u8, sequence: u64) -> Vec<u8> {
-    let mut frame = vec![0x55; OCTETS];
-    frame[..6].copy_from_slice(&OTHER_MAC);
-    frame[6..12].copy_from_slice(&LEFT_MAC);
-    frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+    let mut frame = wire::frame(OTHER_MAC, 0x55, OCTETS);
     let stamp = u64::from(trial) << 48 | u64::from(stream) << 40 | sequence;
     frame[usize::from(STAMP_AT)..][..8].copy_from_slice(&stamp.to_be_bytes());
     frame
@@ -45,23 +37,6 @@ fn options() -> CaptureOptions {
     let mask = |at: u16| MaskedOctet { at, mask: 0xff, value: known[usize::from(at)] };
     let mark = FrameMark { octets: octets.map(mask).collect(), stamp_at: STAMP_AT, trial: TRIAL };
     CaptureOptions { mark: Some(mark), ..CaptureOptions::default() }
-}
-
-/// What sends single frames on the left end.
-struct Wire(File);
-
-impl Wire {
-    fn new(place: &Place) -> Self {
-        place.inside(|| {
-            let socket = PacketSocket::open().unwrap();
-            socket.bind(index_of(place.interface).unwrap(), Protocol::Nothing).unwrap();
-            Self(socket.as_fd().try_clone_to_owned().unwrap().into())
-        })
-    }
-
-    fn send(&self, frame: &[u8]) {
-        (&self.0).write_all(frame).unwrap();
-    }
 }
 
 fn open(interface: &str, method: &str) -> Result<XdpCount, CaptureError> {
