@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_capture::{ByteCount, CaptureOptions, methods};
 use capbench_measure::MeasureError;
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::laboratory::{Laboratory, Setup};
@@ -57,6 +57,16 @@ fn setup(method: &str, placement: PlacementChoice) -> Setup {
     }
 }
 
+/// The methods that a bench runs when none is named, as far as they are built in and can run here.
+fn usual_methods() -> Vec<String> {
+    let can_run = |method: &String| {
+        let spec = method.parse().unwrap();
+        let supported = methods::find(&spec).map(|row| (row.supported)(&spec)).unwrap();
+        supported.inspect_err(|reason| eprintln!("{method} skipped: {reason}")).is_ok()
+    };
+    default_methods().into_iter().filter(can_run).collect()
+}
+
 fn run(laboratory: &mut LiveLaboratory, setup: &Setup, load: Load, duration: Duration) -> TrialResult {
     laboratory.prepare(setup).unwrap().run(load, duration).unwrap()
 }
@@ -88,7 +98,7 @@ fn root_at_maximum_load_nothing_is_unexplained() {
     let _turn = in_turn();
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
-        for method in default_methods() {
+        for method in usual_methods() {
             for transmit in ["packet-tx", "af-xdp-tx", "sendmmsg", "sendto"] {
                 let setup = Setup { transmit: transmit.into(), ..setup(&method, placement) };
                 let trial = run(&mut laboratory, &setup, Load::Maximum, Duration::from_millis(60));
@@ -141,7 +151,7 @@ fn root_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() {
     let _turn = in_turn();
     let mut laboratory = laboratory();
     let rate = Load::Rate(Pps::new(300_000.0).unwrap());
-    for method in default_methods() {
+    for method in usual_methods() {
         let capture =
             CaptureOptions { ring: ByteCount(256 << 10), block: ByteCount(64 << 10), ..Default::default() };
         let setup =
@@ -211,7 +221,7 @@ fn root_trials_back_to_back_never_see_each_others_frames() {
     let _turn = in_turn();
     let mut laboratory = laboratory();
     // An overload leaves as much as possible behind; what follows at a low load must not see any of it.
-    for method in default_methods() {
+    for method in usual_methods() {
         let overload = Setup { work: WorkModel::Nanoseconds(3000), ..setup(&method, PlacementChoice::Same) };
         let first = run(&mut laboratory, &overload, Load::Maximum, Duration::from_millis(100));
         let second = run(
@@ -307,7 +317,7 @@ fn root_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
     let stop = Arc::<AtomicBool>::default();
     let mut laboratory =
         laboratory_of(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }, Arc::clone(&stop));
-    for method in default_methods() {
+    for method in usual_methods() {
         for transmit in ["packet-tx", "af-xdp-tx", "sendmmsg", "sendto"] {
             let mut idle = Setup { transmit: transmit.into(), ..setup(&method, PlacementChoice::Same) };
             // A block is read to its end before anything else is looked at.
@@ -345,7 +355,7 @@ fn root_trials_run_between_interfaces_that_are_there() {
     place.inside(|| {
         for placement in [PlacementChoice::Same, PlacementChoice::Other] {
             let mut laboratory = laboratory(false);
-            for method in default_methods() {
+            for method in usual_methods() {
                 let rate = Load::Rate(Pps::new(20_000.0).unwrap());
                 let setup = setup(&method, placement);
                 let trial = run(&mut laboratory, &setup, rate, Duration::from_millis(50));
