@@ -12,7 +12,7 @@ use crate::table::Table;
 /// Columns that a line of text may fill.
 const COLUMNS: usize = 80;
 
-/// Of these, what a method's name may take beside the columns of numbers.
+/// Of these, what a method's name may take beside the columns of numbers, where they leave so much.
 const LABEL: usize = 13;
 
 /// The tables of all trials.
@@ -63,7 +63,8 @@ fn scene(text: &mut String, placement: &str, size: &SizeLabel, group: &[&TrialRe
     };
     let mut table =
         Table::new(&["  method", "offered", "delivered", "lost", "where", "app ns", "cpu ns", "cores"])
-            .with_labels_up_to(LABEL);
+            .with_labels_up_to(LABEL)
+            .within(COLUMNS);
     let mut methods = BTreeSet::new();
     for trial in group.iter().filter(|trial| trial.phase != Phase::CommonLoad) {
         if !methods.insert(trial.profile.method.as_str()) {
@@ -245,8 +246,71 @@ pub fn wrapped(text: &mut String, first: &str, next: &str, words: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{findings, thousands};
+    use std::time::Duration;
+
+    use super::{findings, tables, thousands};
+    use capbench_measure::evidence::Evidence;
     use capbench_measure::findings::Finding;
+    use capbench_measure::trial::{
+        Arrivals, CpuAccount, Cpus, Load, Measured, Phase, Profile, SizeLabel, TrialResult,
+    };
+
+    /// A trial of one second at maximum load.
+    fn trial(method: &str, sent: u64, delivered: u64, cpu: CpuAccount) -> TrialResult {
+        let profile = Profile {
+            method: method.into(),
+            frame_size: SizeLabel::Octets(64),
+            mean_frame_size: 64.0,
+            traffic: String::new(),
+            transmit: "packet-tx".into(),
+            placement: "same".into(),
+            cpus: Cpus { generator: 0, kernel: Some(1), application: 1 },
+            load_independent: true,
+            load_depends_because: None,
+            work: "none".into(),
+        };
+        let measured = Measured {
+            intended: sent,
+            evidence: Evidence {
+                sent,
+                delivered,
+                read: delivered,
+                transmit_drops: Some(sent - delivered),
+                ..Evidence::default()
+            },
+            arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
+            sending: Duration::from_secs(1),
+            cpu,
+            ..Measured::default()
+        };
+        measured.result(1, Phase::BestEffort, &profile, Load::Maximum, Duration::from_secs(1))
+    }
+
+    #[test]
+    fn tables_fit_80_columns() {
+        let slow = CpuAccount {
+            app_ns: Some(10_204 * 9_000),
+            app_charged_ns: Some(14_874 * 9_000),
+            total_ns: Some(19_999 * 10_000),
+            kernel_resolution_ns: Some(10_000_000),
+            split_is_sampled: true,
+            busy_cores: Some(1.27),
+            ..CpuAccount::default()
+        };
+        let busy = CpuAccount { busy_cores: Some(128.0), ..slow.clone() };
+        for (sent, cpu) in [(1_436_330, &slow), (14_436_330, &slow), (14_436_330, &busy)] {
+            let trials = [
+                trial("recv", 10_000, 9_000, cpu.clone()),
+                trial("cmd:tcpdump", sent, sent, CpuAccount::default()),
+                trial("packet-v3+napi-thread", sent, sent / 2, CpuAccount::default()),
+            ];
+            let printed = tables(&trials);
+            assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
+            for field in ["10204-14874", "~19999", "transmit", "packet-v3+napi-thread", "cmd:tcpdump"] {
+                assert!(printed.contains(field), "{field}: {printed}");
+            }
+        }
+    }
 
     #[test]
     fn thousands_are_apart() {
