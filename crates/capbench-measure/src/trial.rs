@@ -1,5 +1,7 @@
 //! A trial: one load for one duration. This is all that a search or a sweep knows of the network.
 
+mod result;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -10,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::evidence::Evidence;
-use crate::ledger::{Entry, Ledger, Place};
+use crate::ledger::Ledger;
 use crate::loss_shape::LossShape;
+pub use result::{CpuAccount, ProgramReport, TrialResult};
 
 /// The intended load of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,140 +153,6 @@ pub struct Arrivals {
     pub corrupt: u64,
 }
 
-/// What a program under test said about its trial, and the file that it is set against. Absent is what it does not say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProgramReport {
-    /// Frames that it says it captured.
-    pub captured: Option<u64>,
-    /// Frames that it says reached it, dropped ones included.
-    pub received: Option<u64>,
-    /// Frames that it says it had no room for.
-    pub dropped: Option<u64>,
-    /// Frames of any kind in its capture file; absent where it writes none.
-    pub in_file: Option<u64>,
-}
-
-/// CPU time of a trial. Absent where the platform cannot tell.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CpuAccount {
-    /// Application time per frame read, verification included; at least this where `split_is_sampled`.
-    pub app_ns_per_packet: Option<f64>,
-    /// Application time per frame read at most: it differs where `split_is_sampled`.
-    pub app_ns_per_packet_at_most: Option<f64>,
-    /// The kernel's receive work per frame that reached the capture point.
-    pub kernel_ns_per_packet: Option<f64>,
-    /// Application and kernel together per frame that reached the capture point: where the two share a CPU, that CPU's
-    /// busy time; else the sum of the two. Absent where other work ran on the CPU.
-    pub total_ns_per_packet: Option<f64>,
-    /// Whether application and kernel share a CPU whose kernel only samples, at the timer tick, which of the two runs:
-    /// their sum is certain then, and how it divides is not.
-    pub split_is_sampled: bool,
-    /// CPUs busy on the whole host while frames were sent, the generator's included.
-    pub busy_cores: Option<f64>,
-    /// The application thread's run time, softirq work that interrupted it taken out.
-    pub app_ns: Option<u64>,
-    /// The run time that the scheduler charged to it.
-    pub app_charged_ns: Option<u64>,
-    /// Application and kernel together.
-    pub total_ns: Option<u64>,
-    /// Softirq, interrupt and NAPI-thread time on the CPU that does the kernel's receive work.
-    pub kernel_ns: Option<u64>,
-    /// Steps in which `kernel_ns` grows.
-    pub kernel_resolution_ns: Option<u64>,
-    /// What verifying a frame costs on this CPU, measured before the run; part of `app_ns_per_packet`.
-    pub verify_ns_per_packet: f64,
-    /// Context switches of the application thread because it waited.
-    pub voluntary_switches: Option<u64>,
-    /// Context switches of the application thread because others ran.
-    pub involuntary_switches: Option<u64>,
-    /// System calls that could sleep until frames came.
-    pub waits: u64,
-    /// Those of them that ended without a frame.
-    pub empty_waits: u64,
-    /// Batches that the method gave.
-    pub batches: u64,
-    /// Frames per batch, mean.
-    pub frames_per_batch: Option<f64>,
-    /// Frames per voluntary context switch, mean: the batch per wake-up. Absent when it never slept.
-    pub frames_per_wakeup: Option<f64>,
-    /// Share of the host's CPU time that the hypervisor took away while frames were sent.
-    pub steal_ratio: Option<f64>,
-}
-
-/// One trial as it is stored: counts first, ratios computed from them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrialResult {
-    /// Running number within its run, from 1.
-    pub number: u32,
-    /// What the trial was part of.
-    pub phase: Phase,
-    /// The set-up.
-    #[serde(flatten)]
-    pub profile: Profile,
-    /// What did the work, found out: a library with its version, the mode of XDP, a program with its version.
-    #[serde(default)]
-    pub engine: String,
-    /// Sizes as they were granted, and where times come from.
-    pub running: String,
-    /// Why the trial's frames were not verified one by one; absent where they were.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub taken_on_trust: Option<String>,
-    /// What the program under test said that it counted; absent for methods of capbench.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub report: Option<ProgramReport>,
-    /// What the generator turned out to be.
-    pub generator: String,
-    /// Intended load in frames per second; absent at maximum load.
-    pub intended_pps: Option<f64>,
-    /// Intended length of the sending phase in seconds.
-    pub duration_s: f64,
-    /// Length of the sending phase as it was.
-    pub sending_s: f64,
-    /// Seconds from the end of sending until the application had read everything or nothing came any more.
-    pub drain_s: f64,
-    /// Frames meant to be sent.
-    pub intended: u64,
-    /// Frames handed to the kernel.
-    pub sent: u64,
-    /// Frames that reached the application intact, counted once each.
-    pub delivered: u64,
-    /// Repetitions.
-    pub duplicates: u64,
-    /// Frames that came after a later one.
-    pub reordered: u64,
-    /// Frames that are not of this trial.
-    pub foreign: u64,
-    /// Frames cut short.
-    pub truncated: u64,
-    /// Frames damaged.
-    pub corrupt: u64,
-    /// Offered load: sent frames by the length of the sending phase.
-    pub offered_pps: f64,
-    /// Offered load times the share delivered.
-    pub delivered_pps: f64,
-    /// 1 - delivered / intended: what was not sent counts as lost.
-    pub loss_ratio: f64,
-    /// Where frames were lost.
-    pub ledger: Vec<Entry>,
-    /// Sent frames that no place explains.
-    pub unexplained: i64,
-    /// When frames were lost and how many at a time; absent where they were not looked at one by one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss_shape: Option<LossShape>,
-    /// How it ended.
-    pub verdict: Verdict,
-    /// CPU time.
-    pub cpu: CpuAccount,
-    /// Lateness of the generator; absent at maximum load, which has no plan.
-    pub lateness: Option<LatenessSummary>,
-    /// Share of the kernel's receive work that was found on the CPU chosen for it.
-    pub kernel_work_share: Option<f64>,
-    /// Why the trial's numbers are to be taken with care; empty when nothing was noticed.
-    pub noise: Vec<String>,
-    /// The counters' differences over the trial, by name.
-    pub counters: BTreeMap<String, u64>,
-}
-
 /// What one trial measured, before anything is computed from it.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
@@ -400,40 +269,6 @@ fn judge(intended: u64, evidence: &Evidence, ledger: &Ledger, load: Load) -> Ver
         Verdict::GeneratorLimited
     } else {
         Verdict::Lossless
-    }
-}
-
-impl TrialResult {
-    /// Places that lost sent frames, most first.
-    pub fn losses(&self) -> Vec<(Place, u64)> {
-        Ledger { entries: self.ledger.clone(), unexplained: self.unexplained }.losses()
-    }
-
-    /// Whether the method got the intended load, to a twentieth, and delivered all of it: a cost per packet is not told by
-    /// less.
-    pub fn held_load(&self) -> bool {
-        let unsent = self.intended.saturating_sub(self.sent);
-        match self.verdict {
-            Verdict::Lossless => true,
-            Verdict::GeneratorLimited => unsent * 20 <= self.intended,
-            Verdict::Lossy | Verdict::Invalid => false,
-        }
-    }
-
-    /// How far the CPU time per packet can be off because its clocks tick, in nanoseconds.
-    pub fn cpu_uncertainty_ns(&self) -> f64 {
-        let ticks = 2.0 * self.cpu.kernel_resolution_ns.unwrap_or(0) as f64;
-        ticks / self.delivered.max(1) as f64
-    }
-
-    /// Frames sent and not delivered.
-    pub fn lost(&self) -> u64 {
-        self.sent.saturating_sub(self.delivered)
-    }
-
-    /// Share of the sent frames that was lost: what reports print beside the offered load.
-    pub fn sent_loss_ratio(&self) -> f64 {
-        if self.sent == 0 { 0.0 } else { self.lost() as f64 / self.sent as f64 }
     }
 }
 
