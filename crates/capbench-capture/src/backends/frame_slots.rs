@@ -1,40 +1,50 @@
 //! What `packet-v1` and `packet-v2` share: a ring of slots, each holding one frame.
 
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use capbench_sys::packet::{Frame, FrameBatch, FrameGeometry, FrameRing, FrameVersion, PacketSocket};
 
 use super::socket_setup::{Context, Polling, bind, unbound};
-use crate::capture::{Batch, LossMark, Running};
+use crate::capture::{Batch, Capture, LossMark, Running};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
 use crate::options::{ByteCount, CaptureOptions, Interface};
 use crate::spec::MethodSpec;
-use crate::wait::Waiter;
+use crate::wait::{WaitCounts, Waiter};
 
 /// Slots taken at once. They go back together, so a batch must be small beside the ring.
 const BATCH: u32 = 64;
 
+/// What one version of the ring is.
+pub trait Slotted: 'static {
+    /// The method's name.
+    const NAME: &'static str;
+    /// The version of its headers.
+    const VERSION: FrameVersion;
+}
+
+/// A receive ring of slots.
 #[derive(Debug)]
-pub(super) struct FrameSlots {
+pub struct FrameSlots<V> {
     socket: PacketSocket,
     ring: FrameRing,
     batch: u32,
     statistics: Accumulator,
-    pub(super) waiter: Waiter,
+    waiter: Waiter,
     polling: Polling,
     context: Context,
-    pub(super) running: Running,
+    running: Running,
+    version: PhantomData<V>,
 }
 
-impl FrameSlots {
-    pub(super) fn open(
-        method: &'static str,
-        version: FrameVersion,
-        spec: &MethodSpec,
-        interface: &Interface,
-        options: &CaptureOptions,
-    ) -> Result<Self> {
+impl<V: Slotted> FrameSlots<V> {
+    /// Opens it in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// Missing privilege, no such interface, or an option that cannot be.
+    pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+        let (method, version) = (V::NAME, V::VERSION);
         let context = Context::new(method, interface);
         let fail = |source| context.fail(source);
         let geometry = geometry(interface, options)?;
@@ -70,11 +80,16 @@ impl FrameSlots {
                 filtered,
             },
             context,
+            version: PhantomData,
         })
     }
+}
+
+impl<V: Slotted> Capture for FrameSlots<V> {
+    type Batch<'a> = Slots<'a>;
 
     #[inline]
-    pub(super) fn next(&mut self, timeout: Duration) -> Result<Option<Slots<'_>>> {
+    fn next_batch(&mut self, timeout: Duration) -> Result<Option<Slots<'_>>> {
         let Self { socket, ring, waiter, context, .. } = self;
         if !ring.is_ready()
             && !waiter.wait(socket, timeout, || ring.is_ready()).map_err(|e| context.fail(e))?
@@ -84,9 +99,17 @@ impl FrameSlots {
         Ok(self.ring.take(self.batch).map(Slots))
     }
 
-    pub(super) fn counters(&mut self) -> Result<Counters> {
+    fn counters(&mut self) -> Result<Counters> {
         self.polling.verify(&self.socket, &mut self.running);
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
+    }
+
+    fn waits(&self) -> WaitCounts {
+        self.waiter.counts
+    }
+
+    fn running(&self) -> &Running {
+        &self.running
     }
 }
 

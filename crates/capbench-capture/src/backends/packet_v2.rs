@@ -1,18 +1,10 @@
 //! `packet-v2`: TPACKET_V2, a ring of equal slots, one frame each.
 
-use std::time::Duration;
-
 use capbench_sys::packet::{FrameVersion, Version};
 
-use super::frame_slots::{self, FrameSlots, Slots};
+use super::frame_slots::{self, FrameSlots, Slotted};
 use super::socket_setup::{SOCKET_SETTINGS, probe};
-use crate::capture::{Capture, Running};
-use crate::counters::Counters;
-use crate::error::Result;
 use crate::methods::{CapturePoint, Method};
-use crate::options::{CaptureOptions, Interface};
-use crate::spec::MethodSpec;
-use crate::wait::WaitCounts;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -31,38 +23,13 @@ pub static METHOD: Method = Method {
 };
 
 /// A TPACKET_V2 receive ring.
+pub type PacketV2 = FrameSlots<V2>;
+
+/// The version of its headers.
 #[derive(Debug)]
-pub struct PacketV2 {
-    inner: FrameSlots,
-}
+pub enum V2 {}
 
-impl PacketV2 {
-    /// Opens it in the calling thread's namespace.
-    ///
-    /// # Errors
-    /// Missing privilege, no such interface, or an option that cannot be.
-    pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
-        FrameSlots::open(METHOD.name, FrameVersion::V2, spec, interface, options).map(|inner| Self { inner })
-    }
-}
-
-impl Capture for PacketV2 {
-    type Batch<'a> = Slots<'a>;
-
-    #[inline]
-    fn next_batch(&mut self, timeout: Duration) -> Result<Option<Slots<'_>>> {
-        self.inner.next(timeout)
-    }
-
-    fn counters(&mut self) -> Result<Counters> {
-        self.inner.counters()
-    }
-
-    fn waits(&self) -> WaitCounts {
-        self.inner.waiter.counts
-    }
-
-    fn running(&self) -> &Running {
-        &self.inner.running
-    }
+impl Slotted for V2 {
+    const NAME: &'static str = METHOD.name;
+    const VERSION: FrameVersion = FrameVersion::V2;
 }

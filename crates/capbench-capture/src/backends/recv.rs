@@ -1,5 +1,6 @@
 //! `recv`: one recvmsg(2) per frame, the oldest way. What libpcap did before rings.
 
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use capbench_sys::packet::{Frame, PacketSocket, ReceiveVector};
@@ -33,40 +34,24 @@ pub static METHOD: Method = Method {
 /// neighbouring buffers out of the same cache sets.
 const LARGEST: usize = 65_536 + 192;
 
-/// A packet socket read by receive calls.
+/// A packet socket read by receive calls of one frame each.
+pub type Recv = SocketReader<OneByOne>;
+
+/// How it receives.
 #[derive(Debug)]
-pub struct Recv {
-    inner: SocketReader,
-}
+pub enum OneByOne {}
 
-impl Recv {
-    /// Opens it in the calling thread's namespace.
-    ///
-    /// # Errors
-    /// Missing privilege, no such interface, or an option that cannot be.
-    pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
-        SocketReader::open(METHOD.name, 1, spec, interface, options).map(|inner| Self { inner })
-    }
-}
-
-impl Capture for Recv {
-    type Batch<'a> = Received<'a>;
+impl ReceiveCall for OneByOne {
+    const NAME: &'static str = METHOD.name;
+    const FRAMES: usize = 1;
 
     #[inline]
-    fn next_batch(&mut self, timeout: Duration) -> Result<Option<Received<'_>>> {
-        self.inner.next(timeout, |vector, socket, dont_wait| vector.receive_one(socket, dont_wait))
-    }
-
-    fn counters(&mut self) -> Result<Counters> {
-        self.inner.counters()
-    }
-
-    fn waits(&self) -> WaitCounts {
-        self.inner.waiter.counts
-    }
-
-    fn running(&self) -> &Running {
-        &self.inner.running
+    fn receive(
+        vector: &mut ReceiveVector,
+        socket: &PacketSocket,
+        dont_wait: bool,
+    ) -> capbench_sys::Result<bool> {
+        vector.receive_one(socket, dont_wait)
     }
 }
 
@@ -99,27 +84,45 @@ fn buffer(options: &CaptureOptions) -> Result<u32> {
     }
 }
 
-/// What `recv` and `recvmmsg` share: a socket, its buffers and how to wait.
+/// In what `recv` and `recvmmsg` differ.
+pub trait ReceiveCall: 'static {
+    /// The method's name.
+    const NAME: &'static str;
+    /// Frames that a call receives at most.
+    const FRAMES: usize;
+
+    /// Makes the call; whether frames came.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    fn receive(
+        vector: &mut ReceiveVector,
+        socket: &PacketSocket,
+        dont_wait: bool,
+    ) -> capbench_sys::Result<bool>;
+}
+
+/// A packet socket, its buffers and how to wait.
 #[derive(Debug)]
-pub(super) struct SocketReader {
+pub struct SocketReader<C> {
     socket: PacketSocket,
     vector: ReceiveVector,
     statistics: Accumulator,
-    pub(super) waiter: Waiter,
+    waiter: Waiter,
     timeout: Duration,
     polling: Polling,
     context: Context,
-    pub(super) running: Running,
+    running: Running,
+    call: PhantomData<C>,
 }
 
-impl SocketReader {
-    pub(super) fn open(
-        method: &'static str,
-        frames: usize,
-        spec: &MethodSpec,
-        interface: &Interface,
-        options: &CaptureOptions,
-    ) -> Result<Self> {
+impl<C: ReceiveCall> SocketReader<C> {
+    /// Opens it in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// Missing privilege, no such interface, or an option that cannot be.
+    pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+        let (method, frames) = (C::NAME, C::FRAMES);
         let context = Context::new(method, interface);
         let fail = |source| context.fail(source);
         let ring = options.checked_ring()?;
@@ -157,20 +160,20 @@ impl SocketReader {
                 filtered,
             },
             context,
+            call: PhantomData,
         })
     }
+}
 
-    /// Receives by `receive(vector, socket, dont_wait)`, which says whether frames came.
+impl<C: ReceiveCall> Capture for SocketReader<C> {
+    type Batch<'a> = Received<'a>;
+
     #[inline]
-    pub(super) fn next(
-        &mut self,
-        timeout: Duration,
-        receive: impl Fn(&mut ReceiveVector, &PacketSocket, bool) -> capbench_sys::Result<bool>,
-    ) -> Result<Option<Received<'_>>> {
+    fn next_batch(&mut self, timeout: Duration) -> Result<Option<Received<'_>>> {
         let Self { socket, vector, waiter, context, .. } = self;
         let mut failure = None;
         let spun = waiter.spin(|| {
-            receive(vector, socket, true).unwrap_or_else(|error| {
+            C::receive(vector, socket, true).unwrap_or_else(|error| {
                 failure = Some(error);
                 true
             })
@@ -188,15 +191,23 @@ impl SocketReader {
             self.timeout = timeout;
         }
         waiter.counts.waits += 1;
-        if receive(vector, socket, false).map_err(|error| context.fail(error))? {
+        if C::receive(vector, socket, false).map_err(|error| context.fail(error))? {
             return Ok(Some(Received(&self.vector)));
         }
         waiter.counts.empty += 1;
         Ok(None)
     }
 
-    pub(super) fn counters(&mut self) -> Result<Counters> {
+    fn counters(&mut self) -> Result<Counters> {
         self.polling.verify(&self.socket, &mut self.running);
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
+    }
+
+    fn waits(&self) -> WaitCounts {
+        self.waiter.counts
+    }
+
+    fn running(&self) -> &Running {
+        &self.running
     }
 }
