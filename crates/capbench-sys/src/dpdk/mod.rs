@@ -26,4 +26,4 @@ pub use burst::Burst;
 pub use device::{Device, interface_argument};
 pub use eal::Eal;
 pub use port::{Port, Wanted};
-pub use sockets::{DriverSockets, XdpSocket, XdpStatistics};
+pub use sockets::{DriverSockets, DriverXdpSocket};

@@ -12,6 +12,7 @@ use crate::error::check;
 use crate::host::InterfaceIndex;
 use crate::packet::PacketSocket;
 use crate::socket_option;
+use crate::xdp::XdpSocket;
 use crate::{Result, SysError};
 
 /// The sockets of a device, one for each receive queue.
@@ -20,52 +21,22 @@ pub enum DriverSockets {
     /// Packet sockets of `net_af_packet`.
     Packet(Vec<PacketSocket>),
     /// AF_XDP sockets of `net_af_xdp`.
-    Xdp(Vec<XdpSocket>),
+    Xdp(Vec<DriverXdpSocket>),
     /// It has none, or they were not found.
     None,
 }
 
-/// An AF_XDP socket of a driver.
+/// An AF_XDP socket of a driver, to ask what it counted.
 #[derive(Debug)]
-pub struct XdpSocket {
-    fd: OwnedFd,
+pub struct DriverXdpSocket {
+    socket: XdpSocket,
     inode: u64,
 }
 
-/// `XDP_STATISTICS`, cumulative since the socket was made (linux/if_xdp.h, Documentation/networking/af_xdp.rst).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct XdpStatistics {
-    /// Frames without a buffer to go to, or larger than one (`rx_dropped`).
-    pub dropped: u64,
-    /// Frames for which the receive ring had no room (`rx_ring_full`, Linux 5.9).
-    pub ring_full: u64,
-    /// How often the kernel found the fill ring empty (`rx_fill_ring_empty_descs`, Linux 5.9).
-    pub fill_ring_empty: u64,
-}
-
-impl XdpSocket {
-    /// Its counters.
-    ///
-    /// # Errors
-    /// The kernel's reason.
-    pub fn statistics(&self) -> Result<XdpStatistics> {
-        let (value, _): (libc::xdp_statistics, usize) =
-            socket_option::get(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS, "XDP_STATISTICS")?;
-        Ok(XdpStatistics {
-            dropped: value.rx_dropped,
-            ring_full: value.rx_ring_full,
-            fill_ring_empty: value.rx_fill_ring_empty_descs,
-        })
-    }
-
-    /// Whether the NIC's driver writes frames into the buffers itself (`XDP_OPTIONS`).
-    ///
-    /// # Errors
-    /// The kernel's reason.
-    pub fn zero_copy(&self) -> Result<bool> {
-        let (value, _): (libc::xdp_options, usize) =
-            socket_option::get(&self.fd, libc::SOL_XDP, libc::XDP_OPTIONS, "XDP_OPTIONS")?;
-        Ok(value.flags & libc::XDP_OPTIONS_ZEROCOPY != 0)
+impl DriverXdpSocket {
+    /// The socket itself.
+    pub fn socket(&self) -> &XdpSocket {
+        &self.socket
     }
 }
 
@@ -105,13 +76,13 @@ impl Before {
     /// AF_XDP sockets made since then. Nothing tells whose they are: while a device is opened, no other thread of the
     /// process may open one. Captures are opened one after the other; two at once would leave more sockets than the
     /// device has queues, which the caller takes for none.
-    pub(super) fn xdp_sockets(&self) -> Result<Vec<XdpSocket>> {
+    pub(super) fn xdp_sockets(&self) -> Result<Vec<DriverXdpSocket>> {
         let mut found = Vec::new();
         for (fd, inode) in self.new_ones()? {
             let (domain, _): (i32, usize) =
                 socket_option::get(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN")?;
             if domain == libc::AF_XDP {
-                found.push(XdpSocket { fd, inode });
+                found.push(DriverXdpSocket { socket: XdpSocket::adopt(fd), inode });
             }
         }
         Ok(found)

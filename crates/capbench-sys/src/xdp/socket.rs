@@ -81,6 +81,12 @@ impl XdpSocket {
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
+    /// The socket behind a descriptor, which is one of AF_XDP, with whatever it was set to.
+    #[cfg(feature = "dpdk")]
+    pub(crate) fn adopt(fd: OwnedFd) -> Self {
+        Self { fd }
+    }
+
     /// Registers memory (`XDP_UMEM_REG`). The kernel pins its pages.
     ///
     /// # Errors
@@ -317,6 +323,30 @@ impl XdpSocket {
 }
 
 impl XdpStatistics {
+    /// What no socket counted: the sum of none.
+    pub const OF_NONE: Self = Self {
+        rx_dropped: 0,
+        rx_invalid_descs: 0,
+        tx_invalid_descs: 0,
+        rx_ring_full: Some(0),
+        rx_fill_ring_empty_descs: Some(0),
+        tx_ring_empty_descs: Some(0),
+    };
+
+    /// The sum of the counters of two sockets; absent where one cannot tell.
+    #[must_use]
+    pub fn plus(self, more: Self) -> Self {
+        let both = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
+        Self {
+            rx_dropped: self.rx_dropped + more.rx_dropped,
+            rx_invalid_descs: self.rx_invalid_descs + more.rx_invalid_descs,
+            tx_invalid_descs: self.tx_invalid_descs + more.tx_invalid_descs,
+            rx_ring_full: both(self.rx_ring_full, more.rx_ring_full),
+            rx_fill_ring_empty_descs: both(self.rx_fill_ring_empty_descs, more.rx_fill_ring_empty_descs),
+            tx_ring_empty_descs: both(self.tx_ring_empty_descs, more.tx_ring_empty_descs),
+        }
+    }
+
     /// What the kernel filled `length` bytes of; before Linux 5.9 these were the first three counters.
     fn of(value: &libc::xdp_statistics, length: usize) -> Self {
         let told = |field: usize, count: u64| (length >= field + size_of::<u64>()).then_some(count);
@@ -360,5 +390,12 @@ mod tests {
             (old.rx_ring_full, old.rx_fill_ring_empty_descs, old.tx_ring_empty_descs),
             (None, None, None)
         );
+    }
+
+    #[test]
+    fn a_sum_is_absent_where_a_part_is() {
+        let one = XdpStatistics { rx_dropped: 3, rx_ring_full: Some(2), ..XdpStatistics::default() };
+        let sum = XdpStatistics::OF_NONE.plus(one).plus(one);
+        assert_eq!((sum.rx_dropped, sum.rx_ring_full, sum.rx_fill_ring_empty_descs), (6, Some(4), None));
     }
 }

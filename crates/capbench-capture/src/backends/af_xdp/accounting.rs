@@ -22,19 +22,6 @@ pub(super) struct Counted {
     pub(super) copies: bool,
 }
 
-/// The sum of the counters of several sockets; absent where one cannot tell.
-pub(super) fn plus(sum: XdpStatistics, more: XdpStatistics) -> XdpStatistics {
-    let both = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
-    XdpStatistics {
-        rx_dropped: sum.rx_dropped + more.rx_dropped,
-        rx_invalid_descs: sum.rx_invalid_descs + more.rx_invalid_descs,
-        tx_invalid_descs: sum.tx_invalid_descs + more.tx_invalid_descs,
-        rx_ring_full: both(sum.rx_ring_full, more.rx_ring_full),
-        rx_fill_ring_empty_descs: both(sum.rx_fill_ring_empty_descs, more.rx_fill_ring_empty_descs),
-        tx_ring_empty_descs: both(sum.tx_ring_empty_descs, more.tx_ring_empty_descs),
-    }
-}
-
 impl Counted {
     /// Each loss at its place, once.
     pub(super) fn counters(&self) -> Counters {
@@ -175,6 +162,5 @@ mod tests {
                 ("rx_fill_ring_empty_descs", 30)
             ]
         );
-        assert_eq!(plus(XdpStatistics::default(), XdpStatistics::default()).rx_ring_full, None);
     }
 }

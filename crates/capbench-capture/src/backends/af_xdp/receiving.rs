@@ -11,7 +11,7 @@ use capbench_sys::xdp::{
 };
 
 use super::METHOD;
-use super::accounting::{Counted, plus};
+use super::accounting::Counted;
 use super::passing::Passing;
 use super::plan::{Plan, Sizes};
 use super::polling::Polling;
@@ -164,13 +164,8 @@ impl Capture for AfXdp {
     fn counters(&mut self) -> Result<Counters> {
         self.update_running();
         let (redirected, passed) = self.redirected_and_passed()?;
-        let none = XdpStatistics {
-            rx_ring_full: Some(0),
-            rx_fill_ring_empty_descs: Some(0),
-            tx_ring_empty_descs: Some(0),
-            ..XdpStatistics::default()
-        };
-        let sockets = self.receiver.statistics().try_fold(none, |sum, more| Ok(plus(sum, more?)));
+        let sockets =
+            self.receiver.statistics().try_fold(XdpStatistics::OF_NONE, |sum, more| Ok(sum.plus(more?)));
         let sockets = sockets.map_err(|error| self.context.fail(error))?;
         let mut counters = Counted { redirected, passed, sockets, copies: self.copies }.counters();
         for (queue, taken) in self.queues.iter().zip(self.receiver.taken()) {

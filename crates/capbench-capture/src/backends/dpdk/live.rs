@@ -10,9 +10,10 @@
 use std::time::{Duration, Instant};
 
 use capbench_sys::SysError;
-use capbench_sys::dpdk::{Burst, Device, DriverSockets, Port, Wanted, XdpStatistics, eal};
+use capbench_sys::dpdk::{Burst, Device, DriverSockets, Port, Wanted, eal};
 use capbench_sys::host::interface as interfaces;
 use capbench_sys::packet::{Frame, PacketSocket};
+use capbench_sys::xdp::XdpStatistics;
 
 use super::super::socket_setup::Context;
 use super::losses::{of_hardware, of_xdp};
@@ -146,14 +147,11 @@ impl Capture for Dpdk {
                 counters
             }
             DriverSockets::Xdp(sockets) if !sockets.is_empty() => {
-                let mut sum = XdpStatistics::default();
+                let mut sum = XdpStatistics::OF_NONE;
                 for socket in sockets {
-                    let one = socket.statistics().map_err(fail)?;
-                    sum.dropped += one.dropped;
-                    sum.ring_full += one.ring_full;
-                    sum.fill_ring_empty += one.fill_ring_empty;
+                    sum = sum.plus(socket.socket().statistics().map_err(fail)?);
                 }
-                of_xdp(sum)
+                of_xdp(&sum)
             }
             _ if self.below.is_none() => of_hardware(&port),
             _ => Counters::default(),
@@ -182,9 +180,13 @@ fn running(
         DriverSockets::Xdp(sockets) if !sockets.is_empty() => {
             let zero_copy = sockets
                 .iter()
-                .map(|socket| socket.zero_copy())
-                .collect::<std::result::Result<Vec<_>, _>>()?;
-            if zero_copy.iter().all(|zero_copy| *zero_copy) { " in zero-copy mode" } else { " in copy mode" }
+                .map(|socket| socket.socket().zero_copy())
+                .collect::<std::result::Result<Option<Vec<_>>, _>>()?;
+            match zero_copy.map(|each| each.into_iter().all(|zero_copy| zero_copy)) {
+                Some(true) => " in zero-copy mode",
+                Some(false) => " in copy mode",
+                None => " in a mode that this kernel does not tell",
+            }
         }
         _ => "",
     };

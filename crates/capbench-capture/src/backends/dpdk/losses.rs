@@ -1,27 +1,44 @@
 //! What DPDK's devices say of frames that were lost.
 
-use capbench_sys::dpdk::XdpStatistics;
+use capbench_sys::xdp::XdpStatistics;
 
 use crate::counters::{Counters, Loss, LossPlace};
 
-/// What AF_XDP's socket counted. How many frames reached it is not among that: those that wait in its ring are not.
-pub(super) fn of_xdp(sum: XdpStatistics) -> Counters {
-    let loss = |place, count, source: &'static str| Loss { place, count: Some(count), source: source.into() };
-    Counters {
-        accepted: None,
-        losses: vec![
+/// What AF_XDP's sockets counted. How many frames reached them is not among that: those that wait in a ring are not.
+pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {
+    let loss = |place, count, source: &'static str| Loss { place, count, source: source.into() };
+    let losses = match sum.rx_ring_full {
+        Some(full) => vec![
             loss(
                 LossPlace::FillRing,
-                sum.dropped,
+                Some(sum.rx_dropped),
                 "XDP_STATISTICS: rx_dropped (no buffer, or a frame larger than one)",
             ),
-            loss(LossPlace::Ring, sum.ring_full, "XDP_STATISTICS: rx_ring_full"),
+            loss(LossPlace::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
         ],
-        raw: vec![
-            ("rx_dropped".into(), sum.dropped),
-            ("rx_ring_full".into(), sum.ring_full),
-            ("rx_fill_ring_empty_descs".into(), sum.fill_ring_empty),
+        // Their sum is known, so it is booked at the one place.
+        None => vec![
+            loss(
+                LossPlace::FillRing,
+                None,
+                "unknown: before Linux 5.9 rx_dropped counts them with those of the full receive ring",
+            ),
+            loss(
+                LossPlace::Ring,
+                Some(sum.rx_dropped),
+                "XDP_STATISTICS: rx_dropped, before Linux 5.9 for want of a buffer, too",
+            ),
         ],
+    };
+    let raw = [
+        ("rx_dropped", Some(sum.rx_dropped)),
+        ("rx_ring_full", sum.rx_ring_full),
+        ("rx_fill_ring_empty_descs", sum.rx_fill_ring_empty_descs),
+    ];
+    Counters {
+        accepted: None,
+        losses,
+        raw: raw.into_iter().filter_map(|(name, count)| Some((name.to_string(), count?))).collect(),
     }
 }
 
@@ -38,5 +55,23 @@ pub(super) fn of_hardware(port: &[(String, u64)]) -> Counters {
             source: "rte_eth_stats: imissed + ierrors".into(),
         }],
         raw: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_older_kernel_does_not_count_is_unknown_and_not_none() {
+        let told = XdpStatistics { rx_dropped: 5, rx_ring_full: Some(2), ..XdpStatistics::OF_NONE };
+        let new = of_xdp(&told);
+        assert_eq!(
+            [LossPlace::FillRing, LossPlace::Ring].map(|place| new.lost_at(place)),
+            [Some(5), Some(2)]
+        );
+        let old = of_xdp(&XdpStatistics { rx_dropped: 7, ..XdpStatistics::default() });
+        assert_eq!([LossPlace::FillRing, LossPlace::Ring].map(|place| old.lost_at(place)), [None, Some(7)]);
+        assert_eq!((old.raw("rx_dropped"), old.raw("rx_ring_full")), (Some(7), None));
     }
 }
