@@ -4,7 +4,7 @@
 mod compile_bpf;
 
 fn main() {
-    compile_bpf::compile_bpf("src/why");
+    compile_bpf::compile_bpf("src/why/sockets");
     compile_bpf::compile_bpf("src/tracer");
     // Faults for tests.
     compile_bpf::compile_bpf("tests/bpf");

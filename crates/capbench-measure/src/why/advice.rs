@@ -4,9 +4,8 @@ use serde::Serialize;
 
 use super::Look;
 use super::places::Place;
-use super::processes::Process;
 use super::room::Room;
-use super::sockets::{Method, Socket};
+use super::sockets::{Method, Process, Socket};
 
 /// A place that loses frames, why it most likely does, and what to change.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -4,16 +4,13 @@
 //! | file | what |
 //! |---|---|
 //! | [`places`] | what the kernel counts along the receive path |
-//! | [`sockets`] | the sockets that capture, from `records` (BPF) or `diag` (netlink) with `processes` |
+//! | [`sockets`] | the sockets that capture, here and elsewhere on the host |
 //! | `advice`, `room` | the likely cause, what to change; how long a buffer lasts |
 //! | `fidelity` | when what is captured is not what was on the wire |
 
 mod advice;
-mod diag;
 mod fidelity;
 pub mod places;
-mod processes;
-mod records;
 mod room;
 pub mod sockets;
 
@@ -31,8 +28,7 @@ use crate::links::{Link, LinkStats, Links};
 use crate::{MeasureError, Result};
 pub use advice::Advice;
 pub use places::{Lost, Place};
-pub use processes::Process;
-pub use sockets::{Fanout, Method, Ring, Socket, Sockets};
+pub use sockets::{Fanout, Method, Process, Ring, Scope, Socket, Sockets};
 
 /// Version of [`Look`] as JSON.
 const SCHEMA_VERSION: u32 = 1;
@@ -119,7 +115,7 @@ impl Watch {
     /// # Errors
     /// [`MeasureError::NoInterface`] where there is none of that name.
     pub fn new(interface: &str) -> Result<Self> {
-        Self::with_types(interface, Path::new(records::KERNEL_TYPES))
+        Self::with_types(interface, Path::new(sockets::records::KERNEL_TYPES))
     }
 
     fn with_types(interface: &str, types: &Path) -> Result<Self> {
@@ -204,13 +200,7 @@ fn compare(before: &Moment, after: &Moment, time: Duration) -> Look {
     // Counters that went back: the driver was reset. What it has counted since is all that is known.
     let stats = after.stats.since(&before.stats).unwrap_or(after.stats);
     let softnet = after.softnet.since(&before.softnet);
-    let mut sockets = after.sockets.clone();
-    for socket in &mut sockets.here {
-        // A socket that is new counts from 0.
-        if let Some(old) = before.sockets.here.iter().find(|old| old.inode == socket.inode) {
-            *socket = socket.since(old);
-        }
-    }
+    let sockets = after.sockets.since(&before.sockets);
     let seconds = (after.at - before.at).as_secs_f64().max(1e-3);
     let mut look = Look {
         schema_version: SCHEMA_VERSION,

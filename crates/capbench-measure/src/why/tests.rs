@@ -36,8 +36,11 @@ fn socket(method: Method, process: Process, dropped: u64) -> Socket {
     Socket {
         inode: 7,
         processes: vec![process],
+        namespace: 1,
         method,
+        interface: Some("eth0".into()),
         every_interface: false,
+        receives: true,
         ring: (method != Method::Recv).then_some(ring),
         receive_buffer: Some(212_992),
         queue: (method == Method::AfXdp).then_some(0),

@@ -25,6 +25,10 @@ const OWN_NETWORK: &str = "/proc/thread-self/ns/net";
 /// user interface since Linux 6.18 as USER_NS_INIT_INO in linux/nsfs.h).
 const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
 
+/// The inode of the initial PID namespace on every Linux since 3.8 (PROC_PID_INIT_INO; PID_NS_INIT_INO of linux/nsfs.h
+/// since Linux 6.18).
+const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
+
 impl NetNamespace {
     /// The namespace that the calling thread is in.
     pub fn current() -> Result<Self> {
@@ -109,10 +113,17 @@ pub fn enter_user_namespace() -> Result<()> {
 
 /// Whether the calling thread is in the host's initial user namespace, where capabilities reach the whole host.
 pub fn in_initial_user_namespace() -> Result<bool> {
-    const FILE: &str = "/proc/thread-self/ns/user";
-    let data =
-        std::fs::metadata(FILE).map_err(|source| SysError::Call { what: format!("stat({FILE})"), source })?;
-    Ok(data.ino() == INITIAL_USER_NAMESPACE)
+    Ok(inode("/proc/thread-self/ns/user")? == INITIAL_USER_NAMESPACE)
+}
+
+/// Whether the process is in the host's initial PID namespace, where every process of the host has a number.
+pub fn in_initial_pid_namespace() -> Result<bool> {
+    Ok(inode("/proc/self/ns/pid")? == INITIAL_PID_NAMESPACE)
+}
+
+fn inode(file: &str) -> Result<u64> {
+    let failed = |source| SysError::Call { what: format!("stat({file})"), source };
+    std::fs::metadata(file).map(|data| data.ino()).map_err(failed)
 }
 
 fn unshare(flags: libc::c_int, what: &str) -> Result<()> {

@@ -102,9 +102,6 @@ fn as_text(look: &Look) -> String {
         }
         let _ = write!(text, "{sockets}");
     }
-    if let Some(others) = look.sockets.elsewhere.filter(|others| *others > 0) {
-        let _ = writeln!(text, "and {others} on other interfaces, in other namespaces, or that only send");
-    }
     text.push('\n');
     for socket in look.sockets.here.iter().filter(|socket| socket.at_least) {
         let words = format!(

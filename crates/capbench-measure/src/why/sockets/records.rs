@@ -4,22 +4,27 @@
 use std::path::Path;
 
 /// Where the kernel describes its own structures (BTF).
-pub(super) const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
+pub(in crate::why) const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Declares the numbers of a record once, in the order of the C structure.
+/// Octets of an interface's name, the 0 at its end included (IFNAMSIZ).
+const NAME_OCTETS: usize = 16;
+
+/// Declares the members of a record once, in the order of the C structure.
 macro_rules! record {
-    (u64: $($wide:ident),+; u32: $($narrow:ident),+ $(,)?) => {
+    (u64: $($wide:ident),+; name: $($name:ident),+; u32: $($narrow:ident),+ $(,)?) => {
         /// One open file that is such a socket: `struct record` of the program.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub(super) struct Record {
             $(pub(super) $wide: u64,)+
+            $(pub(super) $name: [u8; NAME_OCTETS],)+
             $(pub(super) $narrow: u32,)+
         }
 
         impl Record {
             /// Octets of the C structure, padding at its end included.
             const OCTETS: usize =
-                (8 * [$(stringify!($wide)),+].len() + 4 * [$(stringify!($narrow)),+].len()).next_multiple_of(8);
+                (8 * [$(stringify!($wide)),+].len() + NAME_OCTETS * [$(stringify!($name)),+].len()
+                    + 4 * [$(stringify!($narrow)),+].len()).next_multiple_of(8);
 
             fn parse(octets: &[u8]) -> Option<Self> {
                 let mut rest = octets;
@@ -30,6 +35,7 @@ macro_rules! record {
                 };
                 Some(Self {
                     $($wide: u64::from_ne_bytes(take(8)?.try_into().ok()?),)+
+                    $($name: take(NAME_OCTETS)?.try_into().ok()?,)+
                     $($narrow: u32::from_ne_bytes(take(4)?.try_into().ok()?),)+
                 })
             }
@@ -39,9 +45,18 @@ macro_rules! record {
 
 record! {
     u64: inode, packets, dropped, full, starved;
+    name: name;
     u32: process, space, interface, family, readable, protocol, version, receive_buffer, filtered, ignores_outgoing,
         blocks, block_pages, frames, frame_octets, reserve, freezes, fanout_members, fanout_id, fanout_type, has_ring,
         queue, zero_copy,
+}
+
+impl Record {
+    /// The interface that it is bound to, by name.
+    pub(super) fn interface_name(&self) -> Option<String> {
+        let name = self.name.split(|octet| *octet == 0).next().filter(|name| !name.is_empty())?;
+        Some(String::from_utf8_lossy(name).into_owned())
+    }
 }
 
 /// Reads what the program wrote; a record that is cut off ends it.
@@ -111,17 +126,19 @@ mod tests {
 
     #[test]
     fn records_are_in_the_programs_order() {
-        assert_eq!(Record::OCTETS, 5 * 8 + 22 * 4);
+        assert_eq!(Record::OCTETS, 5 * 8 + 16 + 22 * 4);
         let mut written = Vec::new();
         for number in 1..=5_u64 {
             written.extend(number.to_ne_bytes());
         }
+        written.extend(*b"eth0\0\0\0\0\0\0\0\0\0\0\0\0");
         for number in 6..=27_u32 {
             written.extend(number.to_ne_bytes());
         }
         let found = parse(&written);
         assert_eq!((found.len(), found[0].inode, found[0].starved), (1, 1, 5));
         assert_eq!((found[0].process, found[0].zero_copy), (6, 27));
+        assert_eq!(found[0].interface_name().as_deref(), Some("eth0"));
         written.push(0);
         assert_eq!(parse(&written).len(), 1);
         assert!(parse(&written[1..100]).is_empty());

@@ -1,0 +1,125 @@
+//! Every socket of the host that captures: whose it is, how it captures, what it counted. A BPF program tells where the
+//! kernel and the privilege allow it, else netlink and `/proc`, with what is then unknown.
+//!
+//! | file | what |
+//! |---|---|
+//! | `socket` | what is told of one |
+//! | `packet_sockets.bpf.c`, `record.h`, `kernel.h` | reads the sockets of all processes where the kernel keeps them |
+//! | `records`, `from_records` | loads that program; what it wrote |
+//! | `diag`, `from_diag` | the packet sockets of this network namespace, by netlink |
+//! | `processes`, `kinds` | who has them open; names of what the kernel numbers |
+
+mod diag;
+mod from_diag;
+mod from_records;
+mod kinds;
+mod processes;
+pub(super) mod records;
+mod socket;
+
+use capbench_sys::host::{InterfaceIndex, namespace};
+use serde::Serialize;
+
+use diag::Seen;
+pub use processes::Process;
+use records::Reader;
+pub use socket::{Fanout, Method, Ring, Socket};
+
+/// What is known of the sockets at one moment, or what they counted in an interval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Sockets {
+    /// Those that receive on the interface, and those that receive on all interfaces of its namespace.
+    pub here: Vec<Socket>,
+    /// The others: on other interfaces, in other network namespaces, or that only send.
+    pub elsewhere: Vec<Socket>,
+    /// How far one could see.
+    pub scope: Scope,
+    /// What cannot be told, and why; absent where everything is read.
+    pub unknown: Option<String>,
+}
+
+/// Whose sockets can be seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// Those of every process of the host, in whatever namespace.
+    #[default]
+    Host,
+    /// Those of the processes of this PID namespace, in whatever network namespace, and packet sockets of this network
+    /// namespace.
+    PidNamespace,
+    /// Packet sockets of this network namespace.
+    NetNamespace,
+}
+
+/// What "here" is.
+#[derive(Debug, Clone, Copy)]
+struct Where {
+    /// Inode of the network namespace.
+    space: u64,
+    interface: InterfaceIndex,
+    /// How far the program sees.
+    scope: Scope,
+}
+
+impl Sockets {
+    /// What they counted since `before`.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        Self {
+            here: socket::since(&self.here, &before.here),
+            elsewhere: socket::since(&self.elsewhere, &before.elsewhere),
+            ..self.clone()
+        }
+    }
+
+    /// Adds one of this namespace that is bound to the interface of this number, 0: to all.
+    fn add(&mut self, socket: Socket, interface: u32, here: Where) {
+        let on_it = interface == 0 || interface == here.interface.number();
+        let list = if on_it && socket.receives { &mut self.here } else { &mut self.elsewhere };
+        list.push(socket);
+    }
+}
+
+/// Where sockets are read from.
+#[derive(Debug)]
+pub(super) struct Source {
+    reader: std::result::Result<Reader, String>,
+    here: Where,
+}
+
+impl Source {
+    /// Sockets on `interface` of the calling thread's network namespace, whose inode is `space`.
+    pub(super) fn new(types: &std::path::Path, space: u64, interface: InterfaceIndex) -> Self {
+        let scope = match namespace::in_initial_pid_namespace() {
+            Ok(true) => Scope::Host,
+            _ => Scope::PidNamespace,
+        };
+        Self { reader: Reader::new(types), here: Where { space, interface, scope } }
+    }
+
+    /// The sockets now.
+    pub(super) fn read(&self) -> Sockets {
+        // It shows filters, which the program does not follow.
+        let seen = diag::read();
+        let records = match &self.reader {
+            Ok(reader) => reader.read(),
+            Err(reason) => Err(reason.clone()),
+        };
+        let records = match records {
+            Ok(records) => records,
+            Err(reason) => return from_diag::without_records(&reason, seen, self.here),
+        };
+        let seen = seen.unwrap_or_default();
+        let is_stray = |seen: &Seen| !records.iter().any(|record| record.inode == seen.inode);
+        let mut strays: Vec<_> = seen.iter().filter(|seen| is_stray(seen)).cloned().collect();
+        if !strays.is_empty() {
+            // One that was closed between the two readings is none.
+            let still = diag::read().unwrap_or_default();
+            strays.retain(|stray| still.iter().any(|seen| seen.inode == stray.inode));
+        }
+        from_records::from_records(&records, &seen, &strays, self.here)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+use super::from_diag::without_records;
+use super::from_records::from_records;
+use super::records::Record;
+use super::*;
+
+fn here() -> Where {
+    Where { space: 1, interface: InterfaceIndex::new(4).unwrap(), scope: Scope::Host }
+}
+
+fn of(records: &[Record]) -> Sockets {
+    from_records(records, &[], &[], here())
+}
+
+fn ring(inode: u64, process: u32) -> Record {
+    Record {
+        inode,
+        process,
+        space: 1,
+        interface: 4,
+        family: 17,
+        readable: 1,
+        protocol: 3,
+        version: 2,
+        has_ring: 1,
+        blocks: 8,
+        block_pages: 64,
+        frames: 1,
+        frame_octets: 65_536,
+        packets: 10,
+        dropped: 7,
+        freezes: 2,
+        ..Record::default()
+    }
+}
+
+#[test]
+fn a_socket_of_two_processes_is_one_and_others_are_told_apart() {
+    let elsewhere = Record { space: 2, ..ring(9, 1) };
+    let sends = Record { protocol: 0, ..ring(8, 1) };
+    let records = [ring(5, 1), ring(5, 2), ring(5, 2), elsewhere, elsewhere, sends];
+    let found = of(&records);
+    assert_eq!((found.here.len(), found.unknown), (1, None));
+    let others: Vec<_> = found.elsewhere.iter().map(|socket| (socket.inode, socket.namespace)).collect();
+    assert_eq!((others, found.elsewhere[1].receives), (vec![(9, 2), (8, 1)], false));
+    let socket = &found.here[0];
+    assert_eq!((socket.processes.len(), socket.method), (2, Method::PacketV3));
+    assert_eq!((socket.accepted, socket.dropped, socket.freezes), (Some(10), Some(7), Some(2)));
+    assert_eq!(
+        socket.ring.unwrap(),
+        Ring { blocks: 8, block_octets: 262_144, slots: 32, slot_octets: 65_536 }
+    );
+    assert_eq!(socket.outgoing, Some(true));
+}
+
+#[test]
+fn counters_that_the_owner_read_tell_the_least() {
+    let at = |packets, dropped| {
+        let record = Record { packets, dropped, ..ring(5, 1) };
+        of(&[record])
+    };
+    let since = |now: Sockets, then: Sockets| now.since(&then).here.remove(0);
+    let delta = since(at(30, 9), at(10, 7));
+    assert_eq!((delta.accepted, delta.dropped, delta.at_least), (Some(20), Some(2), false));
+    let delta = since(at(3, 9), at(10, 7));
+    assert_eq!((delta.accepted, delta.dropped, delta.at_least), (Some(3), Some(9), true));
+    let elsewhere = |dropped| of(&[Record { space: 2, dropped, ..ring(9, 1) }]);
+    assert_eq!(elsewhere(9).since(&elsewhere(7)).elsewhere[0].dropped, Some(2));
+    assert_eq!(since(at(30, 9), Sockets::default()).dropped, Some(9), "a new one counts from 0");
+}
+
+#[test]
+fn without_the_program_the_drops_of_a_ring_are_unknown_and_those_of_a_queue_are_not() {
+    let queue = Seen { inode: 5, protocol: 3, interface: 4, drops: Some(6), ..Seen::default() };
+    let ring = Seen { inode: 6, ring: Some([4096, 2, 2048, 4]), version: 1, ..queue.clone() };
+    let found = without_records("needs root", Ok(vec![queue, ring]), here());
+    assert_eq!((found.here[0].dropped, found.here[1].dropped), (Some(6), None));
+    assert_eq!(found.here[1].cut_to, Some(2048 - 66));
+    assert!(found.unknown.unwrap().contains("needs root") && found.scope == Scope::NetNamespace);
+    let none = without_records("needs root", Err(std::io::Error::other("no such thing")), here());
+    assert!(none.here.is_empty() && none.unknown.unwrap().contains("no such thing"));
+}
+
+#[test]
+fn a_kind_of_socket_that_the_kernel_does_not_describe_is_said() {
+    let record = Record { readable: 0, family: 44, ..ring(5, 1) };
+    let found = of(&[record]);
+    assert!(found.here.is_empty() && found.unknown.unwrap().contains("without BTF"));
+}
+
+#[test]
+fn a_socket_that_no_visible_process_has_open_is_listed_and_said_to_be_one() {
+    let stray =
+        Seen { inode: 6, protocol: 3, interface: 4, ring: Some([4096, 2, 2048, 4]), ..Seen::default() };
+    let found = from_records(&[ring(5, 1)], &[], &[stray], here());
+    assert_eq!((found.here.len(), found.here[1].processes.len(), found.here[1].dropped), (2, 0, None));
+    assert!(found.unknown.unwrap().contains("no process that can be seen"));
+}
+
+#[test]
+fn in_a_container_it_is_said_that_the_hosts_sockets_are_missing() {
+    let contained = Where { scope: Scope::PidNamespace, ..here() };
+    let found = from_records(&[ring(5, 1)], &[], &[], contained);
+    assert!(found.unknown.unwrap().contains("run it on the host"));
+    assert_eq!(found.scope, Scope::PidNamespace);
+}
