@@ -22,7 +22,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use crate::{MeasureError, Result};
 use exchange::Exchange;
-pub use message::{DefaultRoute, Link, XdpAttachment};
+pub use message::{DefaultRoute, Link, Tie, XdpAttachment};
 pub use stats::LinkStats;
 
 /// A connection to the kernel about the interfaces of one network namespace.
@@ -120,6 +120,17 @@ impl Links {
         self.link(message, &format!("number {index}"))
     }
 
+    /// The interface that another one is tied to, with its counters as they are now, in whatever namespace it is.
+    ///
+    /// # Errors
+    /// As [`Links::by_name`], and without CAP_NET_ADMIN over another namespace.
+    pub fn tied(&self, tie: Tie) -> Result<Link> {
+        let mut message = LinkMessage::default();
+        message.header.index = tie.index.number();
+        message.attributes.extend(tie.namespace.map(LinkAttribute::IfNetnsId));
+        self.link(message, &format!("number {}", tie.index))
+    }
+
     /// Every IPv4 and IPv6 address of the interface `index`.
     pub fn addresses(&self, index: InterfaceIndex) -> Result<Vec<IpAddr>> {
         let request = RouteNetlinkMessage::GetAddress(Default::default());
@@ -192,7 +203,7 @@ mod tests {
         let links = Links::of_current_namespace().unwrap();
         let lo = links.by_name("lo").unwrap();
         assert_eq!(lo.name, "lo");
-        assert!(lo.mtu > 0 && !lo.broadcast);
+        assert!(lo.mtu > 0 && !lo.broadcast && lo.loopback);
         assert_eq!(links.by_index(lo.index).unwrap().name, "lo");
         links.default_routes().unwrap();
         links.addresses(lo.index).unwrap();

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use capbench_sys::host::{CpuId, NetNamespace};
 
 use crate::Result;
-use crate::links::{Link, Links};
+use crate::links::{Link, Links, Tie};
 pub use kernel_work::{KernelWork, KernelWorkReport};
 pub use placement::Placement;
 pub use privilege::{Privilege, prepare_process};
@@ -119,7 +119,8 @@ impl Drop for Bed {
 /// Whether two interfaces are the ends of one veth pair.
 fn is_pair(one: &Link, other: &Link) -> bool {
     let is_veth = |link: &Link| link.kind.as_deref() == Some("veth");
-    is_veth(one) && is_veth(other) && one.tied_to == Some(other.index) && other.tied_to == Some(one.index)
+    let is_tied = |link: &Link, to: &Link| link.tied_to == Some(Tie { index: to.index, namespace: None });
+    is_veth(one) && is_veth(other) && is_tied(one, other) && is_tied(other, one)
 }
 
 /// Writes a CPU as its number.

@@ -32,6 +32,7 @@ const IFLA_LINK: u16 = 5;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_STATS64: u16 = 23;
+const IFLA_PROMISCUITY: u16 = 30;
 const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_XDP: u16 = 43;
 const IFLA_XDP_ATTACHED: u16 = 2;
@@ -43,6 +44,7 @@ const IFA_LOCAL: u16 = 2;
 // linux/if.h
 const IFF_UP: u32 = 1 << 0;
 const IFF_BROADCAST: u32 = 1 << 1;
+const IFF_LOOPBACK: u32 = 1 << 3;
 const IFF_NOARP: u32 = 1 << 7;
 const IFF_PROMISC: u32 = 1 << 8;
 const IFF_LOWER_UP: u32 = 1 << 16;
@@ -66,16 +68,29 @@ pub struct Link {
     pub no_arp: bool,
     /// Set promiscuous by the administrator (IFF_PROMISC); a socket's promiscuous mode does not show here.
     pub promiscuous: bool,
+    /// It leads back to the same namespace (IFF_LOOPBACK).
+    pub loopback: bool,
     /// A broadcast medium such as Ethernet (IFF_BROADCAST).
     pub broadcast: bool,
     /// Its kind as the kernel names it, `veth` for example; `None` for network cards.
     pub kind: Option<String>,
-    /// The interface that it is tied to: the peer of a veth, if that is in the same namespace.
-    pub tied_to: Option<InterfaceIndex>,
+    /// Uses of promiscuous mode, those of sockets among them (IFLA_PROMISCUITY); `None` where the kernel does not tell.
+    pub promiscuity: Option<u32>,
+    /// The interface that it is tied to: the peer of a veth.
+    pub tied_to: Option<Tie>,
     /// Whether a BPF program sits at the driver; `None` where the kernel does not tell.
     pub xdp: Option<XdpAttachment>,
     /// Its counters; `None` where the kernel sent none.
     pub stats: Option<LinkStats>,
+}
+
+/// The other end of an interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tie {
+    /// Its number within its network namespace.
+    pub index: InterfaceIndex,
+    /// That namespace, as the interface's own one numbers it (ip-netns(8), "nsid"); `None` where it is the same.
+    pub namespace: Option<i32>,
 }
 
 /// How an XDP program is attached (XDP_ATTACHED_* of linux/if_link.h).
@@ -118,17 +133,23 @@ pub(super) fn link(answer: &Answer) -> Option<Link> {
         carrier: flags & IFF_LOWER_UP != 0,
         no_arp: flags & IFF_NOARP != 0,
         promiscuous: flags & IFF_PROMISC != 0,
+        loopback: flags & IFF_LOOPBACK != 0,
         broadcast: flags & IFF_BROADCAST != 0,
         kind: attribute(attributes, IFLA_LINKINFO)
             .and_then(|info| attribute(info, IFLA_INFO_KIND))
             .map(|kind| String::from_utf8_lossy(kind).trim_end_matches('\0').to_owned()),
+        promiscuity: attribute(attributes, IFLA_PROMISCUITY).and_then(|count| u32_at(count, 0)),
         tied_to: attribute(attributes, IFLA_LINK)
-            .filter(|_| attribute(attributes, IFLA_LINK_NETNSID).is_none())
             .and_then(|index| u32_at(index, 0))
-            .and_then(InterfaceIndex::new),
+            .and_then(InterfaceIndex::new)
+            .map(|index| Tie { index, namespace: netns_id(attributes) }),
         xdp: attribute(attributes, IFLA_XDP).and_then(xdp),
         stats: attribute(attributes, IFLA_STATS64).and_then(LinkStats::parse),
     })
+}
+
+fn netns_id(attributes: &[u8]) -> Option<i32> {
+    attribute(attributes, IFLA_LINK_NETNSID).and_then(|id| u32_at(id, 0)).map(|id| id as i32)
 }
 
 /// The address that `answer` describes, where it is one of the interface `index`.
@@ -226,6 +247,9 @@ mod tests {
             nla(IFLA_IFNAME, b"veth0\0"),
             nla(IFLA_MTU, &1500u32.to_ne_bytes()),
             nla(IFLA_ADDRESS, &[2, 0, 0, 0, 0, 1]),
+            nla(IFLA_PROMISCUITY, &1u32.to_ne_bytes()),
+            nla(IFLA_LINK, &7u32.to_ne_bytes()),
+            nla(IFLA_LINK_NETNSID, &2u32.to_ne_bytes()),
             // Nested attributes may carry NLA_F_NESTED.
             nla(IFLA_XDP | 0x8000, &nla(IFLA_XDP_ATTACHED, &[2])),
         ]);
@@ -233,6 +257,8 @@ mod tests {
         assert_eq!((link.index.number(), link.name.as_str(), link.mtu), (5, "veth0", 1500));
         assert_eq!(link.mac, Some([2, 0, 0, 0, 0, 1]));
         assert!(link.up && link.carrier && link.no_arp && !link.promiscuous);
+        let peer = Tie { index: InterfaceIndex::new(7).unwrap(), namespace: Some(2) };
+        assert_eq!((link.tied_to, link.promiscuity), (Some(peer), Some(1)));
         assert_eq!((link.xdp, link.stats), (Some(XdpAttachment::Generic), None));
     }
 

@@ -3,14 +3,18 @@
 use capbench_sys::host::offload::{self, Offload};
 
 use super::Look;
+use super::sockets::Method;
+use crate::links::Link;
 
 /// Offloads of an interface that change what a capture sees; `None` where it does not tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Offloads {
-    gro: Option<bool>,
+    pub(super) gro: Option<bool>,
     lro: Option<bool>,
     vlan: Option<bool>,
     checksum: Option<bool>,
+    tso: Option<bool>,
+    transmit_checksum: Option<bool>,
 }
 
 impl Offloads {
@@ -22,14 +26,17 @@ impl Offloads {
             lro: get(Offload::Lro),
             vlan: get(Offload::ReceiveVlan),
             checksum: get(Offload::ReceiveChecksum),
+            tso: get(Offload::Tso),
+            transmit_checksum: get(Offload::TransmitChecksum),
         }
     }
 }
 
 /// What there is to know, a sentence each.
-pub(super) fn notes(look: &Look, offloads: Offloads, mtu: u32, is_loopback: bool) -> Vec<String> {
+pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String> {
     let mut notes = Vec::new();
     let interface = &look.interface;
+    let (mtu, is_loopback) = (link.mtu, link.loopback);
     let on = |offload: Option<bool>| offload == Some(true);
     let mut note = |text: String| notes.push(text);
     if on(offloads.lro) {
@@ -67,10 +74,27 @@ pub(super) fn notes(look: &Look, offloads: Offloads, mtu: u32, is_loopback: bool
             "an XDP program is attached ({program}): AF_PACKET sockets see what it lets through, as it leaves it"
         ));
     }
-    for socket in &look.sockets.here {
+    let sockets = &look.sockets.here;
+    if look.promiscuous == Some(false) && !is_loopback && !sockets.is_empty() {
+        note(format!("{interface} is not promiscuous: a NIC leaves out frames that are addressed to others"));
+    }
+    let bound = |queue: u32| sockets.iter().any(|socket| socket.queue == Some(queue));
+    let unbound = (0..look.receive_queues.unwrap_or(0)).filter(|queue| !bound(*queue)).count();
+    if unbound > 0 && sockets.iter().any(|socket| socket.method == Method::AfXdp) {
+        note(format!(
+            "{unbound} of {} receive queues have no AF_XDP socket: their frames go past those that there are",
+            look.receive_queues.unwrap_or(0)
+        ));
+    }
+    let sent = match (on(offloads.tso), on(offloads.transmit_checksum)) {
+        (true, _) => ", before it cuts them to frames (TSO) and fills in checksums",
+        (false, true) => ", before it fills in checksums",
+        (false, false) => "",
+    };
+    for socket in sockets {
         let who = format!("{} of {}", socket.what(), socket.owner());
         if socket.outgoing == Some(true) && !is_loopback {
-            note(format!("{who} takes both directions: copies of what this host sends, too"));
+            note(format!("{who} takes both directions: copies of what this host sends, too{sent}"));
         }
         // An Ethernet frame has 14 octets of header and, at most, 4 of tag.
         if let Some(octets) = socket.cut_to.filter(|octets| *octets < mtu + 18) {

@@ -5,25 +5,25 @@
 //! |---|---|
 //! | [`places`] | what the kernel counts along the receive path |
 //! | [`sockets`] | the sockets that capture, here and elsewhere on the host |
-//! | `advice`, `room` | the likely cause, what to change; how long a buffer lasts |
+//! | `advice` | the likely cause, and what to change |
 //! | `fidelity` | when what is captured is not what was on the wire |
 
 mod advice;
 mod fidelity;
 pub mod places;
-mod room;
 pub mod sockets;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use capbench_sys::bpf::{AttachedMode, link_state};
 use capbench_sys::host::ring_sizes::{self, RingSizes};
-use capbench_sys::host::{InterfaceIndex, NetNamespace};
+use capbench_sys::host::{InterfaceIndex, NetNamespace, queues};
 use serde::Serialize;
 
-use crate::accounts::softnet::SoftnetSnapshot;
-use crate::drivers::NicSnapshot;
+use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot};
+use crate::drivers::{self, NicSnapshot};
 use crate::links::{Link, LinkStats, Links};
 use crate::{MeasureError, Result};
 pub use advice::Advice;
@@ -31,7 +31,7 @@ pub use places::{Lost, Place};
 pub use sockets::{Fanout, Method, Process, Ring, Scope, Socket, Sockets};
 
 /// Version of [`Look`] as JSON.
-const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 2;
 
 /// What was seen in an interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,6 +40,8 @@ pub struct Look {
     pub schema_version: u32,
     /// The interface.
     pub interface: String,
+    /// Its network namespace, by its inode (namespaces(7)).
+    pub namespace: u64,
     /// End of the interval, in seconds since the watch began.
     pub time_s: f64,
     /// Length of the interval.
@@ -54,12 +56,21 @@ pub struct Look {
     pub received_per_s: f64,
     /// Their octets.
     pub octets: u64,
-    /// Times that the receive softirq of any CPU ran out of budget with work left.
-    pub time_squeeze: u64,
+    /// What the receive path of each CPU that took packets did, for all interfaces of the host.
+    pub softnet: Vec<SoftnetDelta>,
     /// `net.core.netdev_max_backlog`; absent where the namespace does not show it.
     pub max_backlog: Option<u64>,
+    /// Its driver; absent where it has none.
+    pub driver: Option<String>,
+    /// The driver's counters that moved, by the driver's own names; none is added up here, and at most 200 of unknown
+    /// meaning are shown.
+    pub driver_counters: BTreeMap<String, u64>,
     /// The receive rings of the NIC; absent where the driver does not tell.
     pub nic_ring: Option<NicRing>,
+    /// Its receive queues; absent where that is not told.
+    pub receive_queues: Option<u32>,
+    /// Whether it takes frames that are addressed to others; absent where that is not told.
+    pub promiscuous: Option<bool>,
     /// The XDP program on it.
     pub xdp: Option<String>,
     /// What each place lost, in the order of the path.
@@ -87,15 +98,18 @@ pub struct NicRing {
 #[derive(Debug, Clone)]
 struct Moment {
     at: Instant,
+    namespace: u64,
     link: Link,
     stats: LinkStats,
     nic: NicSnapshot,
     rings: Option<RingSizes>,
     softnet: SoftnetSnapshot,
-    xdp: Option<String>,
+    xdp: Option<places::Program>,
     max_backlog: Option<u64>,
     offloads: fidelity::Offloads,
-    sockets: Sockets,
+    queues: Option<u32>,
+    /// Of a veth, what its peer could not hand over; absent within where the peer cannot be read.
+    peer: Option<Option<u64>>,
 }
 
 /// Looks at one interface of a network namespace again and again.
@@ -107,6 +121,24 @@ pub struct Watch {
     source: sockets::Source,
     first: Moment,
     last: Moment,
+    tally: sockets::Tally,
+    /// What sockets counted in all looks.
+    total: Option<Sockets>,
+    /// When sockets are due to be read between looks.
+    next_reading: Instant,
+}
+
+/// Between two readings of the sockets at least.
+const READING: Duration = Duration::from_millis(100);
+
+/// How many times as long as reading the sockets takes nothing is done: so much less than one CPU is used.
+const REST: u32 = 30;
+
+impl Look {
+    /// Times that the receive softirq of any CPU ran out of budget with work left.
+    pub fn time_squeezes(&self) -> u64 {
+        self.softnet.iter().map(|cpu| cpu.time_squeeze).sum()
+    }
 }
 
 impl Watch {
@@ -122,9 +154,11 @@ impl Watch {
         let links = Links::of_current_namespace()?;
         let link = links.by_name(interface)?;
         let source = sockets::Source::new(types, NetNamespace::current()?.inode(), link.index);
-        let first = read(&links, link.index, interface, &source)?;
+        let first = read(&links, link.index, interface)?;
         let last = first.clone();
-        Ok(Self { links, index: link.index, name: interface.into(), source, first, last })
+        let tally = sockets::Tally::new(source.read());
+        let (index, name, next_reading) = (link.index, interface.into(), Instant::now() + READING);
+        Ok(Self { links, index, name, source, first, last, tally, total: None, next_reading })
     }
 
     /// How long it has been watched.
@@ -132,17 +166,33 @@ impl Watch {
         self.first.at.elapsed()
     }
 
+    /// To be called often between looks: reads the sockets where that is due. The more often, the less is lost to their
+    /// owners' own readings, which reset what they count.
+    pub fn attend(&mut self) {
+        let begin = Instant::now();
+        if begin >= self.next_reading {
+            self.tally.add(self.source.read());
+            self.next_reading = Instant::now() + READING.max(REST * begin.elapsed());
+        }
+    }
+
     /// What was seen since the last look.
     ///
     /// # Errors
     /// Where the interface has gone.
     pub fn look(&mut self) -> Result<Look> {
-        let now = match read(&self.links, self.index, &self.name, &self.source) {
+        let now = match read(&self.links, self.index, &self.name) {
             Ok(now) => now,
             Err(error) => return Err(self.gone().unwrap_or(error)),
         };
+        self.tally.add(self.source.read());
+        let sockets = self.tally.take();
+        match &mut self.total {
+            Some(total) => total.absorb(&sockets),
+            total => *total = Some(sockets.clone()),
+        }
         let before = std::mem::replace(&mut self.last, now);
-        Ok(compare(&before, &self.last, self.last.at - self.first.at))
+        Ok(compare(&before, &self.last, sockets, self.last.at - self.first.at))
     }
 
     /// That the interface has gone, where it has.
@@ -159,11 +209,12 @@ impl Watch {
 
     /// What was seen from the beginning to the last look.
     pub fn overall(&self) -> Look {
-        compare(&self.first, &self.last, self.last.at - self.first.at)
+        let sockets = self.total.clone().unwrap_or_default();
+        compare(&self.first, &self.last, sockets, self.last.at - self.first.at)
     }
 }
 
-fn read(links: &Links, index: InterfaceIndex, name: &str, source: &sockets::Source) -> Result<Moment> {
+fn read(links: &Links, index: InterfaceIndex, name: &str) -> Result<Moment> {
     // Reading a driver's counters brings the link statistics up to date with many drivers.
     let nic = NicSnapshot::take(name)?;
     let link = links.by_index(index)?;
@@ -179,11 +230,17 @@ fn read(links: &Links, index: InterfaceIndex, name: &str, source: &sockets::Sour
             AttachedMode::Hardware => "in the hardware",
             AttachedMode::Several => "in several places",
         };
-        format!("{attached}, {by}")
+        let is_in_driver = attached.mode == AttachedMode::Driver;
+        places::Program { words: format!("{attached}, {by}"), is_in_driver }
+    });
+    let peer = link.kind.as_deref().filter(|kind| *kind == "veth").and(link.tied_to).map(|tie| {
+        let peer = links.tied(tie).ok()?;
+        peer.stats.map(|stats| stats.tx_dropped)
     });
     let backlog = std::fs::read_to_string("/proc/sys/net/core/netdev_max_backlog").ok();
     Ok(Moment {
         at: Instant::now(),
+        namespace: NetNamespace::current()?.inode(),
         stats,
         nic,
         rings: ring_sizes::read(&link.name).ok().flatten(),
@@ -191,20 +248,29 @@ fn read(links: &Links, index: InterfaceIndex, name: &str, source: &sockets::Sour
         xdp,
         max_backlog: backlog.and_then(|text| text.trim().parse().ok()),
         offloads: fidelity::Offloads::read(&link.name),
-        sockets: source.read(),
+        queues: queues::receive_queues(&link.name).ok(),
+        peer,
         link,
     })
 }
 
-fn compare(before: &Moment, after: &Moment, time: Duration) -> Look {
+fn compare(before: &Moment, after: &Moment, sockets: Sockets, time: Duration) -> Look {
     // Counters that went back: the driver was reset. What it has counted since is all that is known.
     let stats = after.stats.since(&before.stats).unwrap_or(after.stats);
     let softnet = after.softnet.since(&before.softnet);
-    let sockets = after.sockets.since(&before.sockets);
+    let nic = after.nic.since(&before.nic);
+    let in_driver = after.xdp.as_ref().is_some_and(|xdp| xdp.is_in_driver);
+    // GRO is not enough: frames of a peer that can segment go past NAPI, to a backlog that counts what it refuses here.
+    let polled = nic.iter().any(|delta| delta.name.ends_with("_xdp_packets") && delta.count > 0);
+    let queue = after.peer.map(|now| places::Queue {
+        refused: now.zip(before.peer.flatten()).map(|(now, then)| now.saturating_sub(then)),
+        is_used: in_driver || after.offloads.gro == Some(true) && (polled || stats.rx_dropped == 0),
+    });
     let seconds = (after.at - before.at).as_secs_f64().max(1e-3);
     let mut look = Look {
         schema_version: SCHEMA_VERSION,
         interface: after.link.name.clone(),
+        namespace: after.namespace,
         time_s: time.as_secs_f64(),
         seconds,
         up: after.link.up,
@@ -212,32 +278,32 @@ fn compare(before: &Moment, after: &Moment, time: Duration) -> Look {
         received: stats.rx_packets,
         received_per_s: stats.rx_packets as f64 / seconds,
         octets: stats.rx_bytes,
-        time_squeeze: softnet.iter().map(|cpu| cpu.time_squeeze).sum(),
         max_backlog: after.max_backlog,
-        xdp: after.xdp.clone(),
+        xdp: after.xdp.as_ref().map(|xdp| xdp.words.clone()),
         lost: places::losses(
             places::Counted {
                 link: &stats,
                 driver: after.nic.driver(),
-                nic: &after.nic.since(&before.nic),
+                nic: &nic,
                 softnet: &softnet,
                 sockets: &sockets,
+                queue: queue.as_ref(),
             },
-            after.xdp.as_deref(),
+            after.xdp.as_ref(),
             seconds,
         ),
+        driver: after.nic.driver_name().map(Into::into),
+        driver_counters: drivers::raw(after.nic.driver(), &nic),
+        receive_queues: after.queues,
+        promiscuous: after.link.promiscuity.map(|uses| uses > 0),
         nic_ring: after.rings.map(|rings| NicRing { descriptors: rings.receive, most: rings.most_receive }),
         sockets,
+        softnet: softnet.into_iter().filter(|cpu| cpu.processed + cpu.dropped > 0).collect(),
         notes: Vec::new(),
         advice: Vec::new(),
         verdict: String::new(),
     };
-    look.notes = fidelity::notes(
-        &look,
-        after.offloads,
-        after.link.mtu,
-        !after.link.broadcast && after.link.name == "lo",
-    );
+    look.notes = fidelity::notes(&look, after.offloads, &after.link);
     look.advice = advice::advise(&look);
     look.verdict = advice::verdict(&look);
     look

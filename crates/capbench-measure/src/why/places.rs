@@ -13,6 +13,8 @@ use crate::links::LinkStats;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
+    /// The queue in front of a veth whose frames go through NAPI.
+    LinkQueue,
     /// Damaged on the link.
     Link,
     /// The NIC had nowhere to put them.
@@ -35,6 +37,7 @@ impl Place {
     /// Its name in tables.
     pub fn word(self) -> &'static str {
         match self {
+            Self::LinkQueue => "veth queue",
             Self::Link => "link",
             Self::Nic => "NIC",
             Self::Driver => "driver",
@@ -60,6 +63,15 @@ pub struct Lost {
     pub source: String,
 }
 
+/// An XDP program on the interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Program {
+    /// Which, and who runs it.
+    pub(super) words: String,
+    /// Whether the driver alone runs it: only then its counters know what the program drops.
+    pub(super) is_in_driver: bool,
+}
+
 /// The counters of an interval.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted<'c> {
@@ -68,16 +80,39 @@ pub(super) struct Counted<'c> {
     pub(super) nic: &'c [CounterDelta],
     pub(super) softnet: &'c [SoftnetDelta],
     pub(super) sockets: &'c Sockets,
+    pub(super) queue: Option<&'c Queue>,
+}
+
+/// The queue of a veth, which its peer fills and counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Queue {
+    /// Frames that the peer could not hand over (its tx_dropped); absent where the peer cannot be read.
+    pub(super) refused: Option<u64>,
+    /// Whether frames go through the queue at all: GRO is on, or an XDP program is in the driver. Without it they go
+    /// straight to a CPU's backlog, whose losses the peer counts, too.
+    pub(super) is_used: bool,
+}
+
+impl Queue {
+    fn lost(&self) -> Lost {
+        let (frames, source) = match (self.is_used, self.refused) {
+            (false, _) => (Some(0), "frames go through no queue, straight to the backlog"),
+            (true, Some(refused)) => (Some(refused), "link statistics tx_dropped of its peer"),
+            (true, None) => (None, "tx_dropped of its peer, which needs CAP_NET_ADMIN there"),
+        };
+        Lost { place: Place::LinkQueue, frames, per_s: None, source: source.into() }
+    }
 }
 
 /// What each place lost, each loss booked once. `xdp` is the program on the interface.
-pub(super) fn losses(counted: Counted<'_>, xdp: Option<&str>, seconds: f64) -> Vec<Lost> {
-    let Counted { link, softnet, sockets, .. } = counted;
+pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) -> Vec<Lost> {
+    let Counted { link, softnet, sockets, queue, .. } = counted;
     let lost = |place, frames, source: &str| Lost { place, frames, per_s: None, source: source.into() };
     // A frame that the backlog refuses counts in rx_dropped, too (net/core/dev.c, enqueue_to_backlog).
     let refused: u64 = softnet.iter().map(|cpu| cpu.dropped).sum();
     let ours = refused.min(link.rx_dropped);
-    let (mut all, booked) = of_card(counted, ours, xdp);
+    let (of_card, booked) = of_card(counted, ours, xdp);
+    let mut all: Vec<_> = queue.map(Queue::lost).into_iter().chain(of_card).collect();
     let cpus: Vec<_> =
         softnet.iter().filter(|cpu| cpu.dropped > 0).map(|cpu| cpu.cpu.number().to_string()).collect();
     let mut source = String::from("dropped of /proc/net/softnet_stat");
@@ -104,7 +139,7 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&str>, seconds: f64) -> V
 
 /// Link, NIC, driver and XDP program, by the driver's counters as far as their meaning is known. `backlog` frames of
 /// rx_dropped are not theirs. The number is how many frames they account for that may stand in rx_dropped, too.
-fn of_card(counted: Counted<'_>, backlog: u64, xdp: Option<&str>) -> (Vec<Lost>, u64) {
+fn of_card(counted: Counted<'_>, backlog: u64, xdp: Option<&Program>) -> (Vec<Lost>, u64) {
     use Meaning::{Checksum, Framing, Length};
     let link = LinkStats { rx_dropped: counted.link.rx_dropped - backlog, ..*counted.link };
     let mut found = nic_losses(counted.driver, Some(&link), counted.nic);
@@ -141,7 +176,7 @@ fn of_card(counted: Counted<'_>, backlog: u64, xdp: Option<&str>) -> (Vec<Lost>,
             format!("{}{most}", loss.source)
         });
         let mut source = says.collect::<Vec<_>>().join(", ");
-        let is_counted = !its.is_empty();
+        let is_counted = !its.is_empty() && (place != Place::Xdp || xdp.is_some_and(|xdp| xdp.is_in_driver));
         match (place, xdp) {
             (Place::Nic, _) if !is_counted => {
                 source = counted
@@ -151,9 +186,9 @@ fn of_card(counted: Counted<'_>, backlog: u64, xdp: Option<&str>) -> (Vec<Lost>,
                     .into();
             }
             (Place::Xdp, None) => continue,
-            (Place::Xdp, Some(program)) if is_counted => source = format!("{program}; {source}"),
+            (Place::Xdp, Some(program)) if is_counted => source = format!("{}; {source}", program.words),
             (Place::Xdp, Some(program)) => {
-                source = format!("{program}; the driver does not count what it drops")
+                source = format!("{}; the driver does not count what it drops", program.words)
             }
             _ if !is_counted => continue,
             _ => {}
@@ -185,8 +220,12 @@ mod tests {
         all.iter().find(|lost| lost.place == place).unwrap()
     }
 
+    fn program(is_in_driver: bool) -> Program {
+        Program { words: "program 7".into(), is_in_driver }
+    }
+
     fn counted<'c>(link: &'c LinkStats, softnet: &'c [SoftnetDelta], sockets: &'c Sockets) -> Counted<'c> {
-        Counted { link, driver: None, nic: &[], softnet, sockets }
+        Counted { link, driver: None, nic: &[], softnet, sockets, queue: None }
     }
 
     #[test]
@@ -205,11 +244,27 @@ mod tests {
     }
 
     #[test]
+    fn the_queue_of_a_veth_is_counted_by_its_peer() {
+        let (link, sockets) = (LinkStats { rx_dropped: 9, ..LinkStats::default() }, Sockets::default());
+        let of = |refused, is_used| {
+            let queue = Queue { refused, is_used };
+            let softnet = [cpu(0, 9)];
+            let all =
+                losses(Counted { queue: Some(&queue), ..counted(&link, &softnet, &sockets) }, None, 1.0);
+            assert_eq!(at(&all, Place::Backlog).frames, Some(9));
+            all.into_iter().find(|lost| lost.place == Place::LinkQueue).unwrap()
+        };
+        assert_eq!(of(Some(20), true).frames, Some(20));
+        assert_eq!(of(Some(9), false).frames, Some(0), "the peer counts what the backlog refused");
+        assert!(of(None, true).frames.is_none() && of(None, true).source.contains("CAP_NET_ADMIN"));
+    }
+
+    #[test]
     fn a_frame_that_two_counters_of_a_nic_count_is_one() {
         let link =
             LinkStats { rx_missed_errors: 5, rx_fifo_errors: 5, rx_crc_errors: 1, ..LinkStats::default() };
         let sockets = Sockets::default();
-        let all = losses(counted(&link, &[], &sockets), Some("program 7"), 2.0);
+        let all = losses(counted(&link, &[], &sockets), Some(&program(true)), 2.0);
         assert_eq!((at(&all, Place::Nic).frames, at(&all, Place::Nic).per_s), (Some(5), Some(2.5)));
         assert_eq!((at(&all, Place::Link).frames, at(&all, Place::Xdp).frames), (Some(1), None));
         assert_eq!(at(&all, Place::Socket).frames, Some(0));
@@ -225,7 +280,9 @@ mod tests {
         // veth adds the latter to rx_dropped.
         let (link, sockets) = (LinkStats { rx_dropped: 5, ..LinkStats::default() }, Sockets::default());
         let veth = Counted { driver: known("veth"), nic: &nic, ..counted(&link, &[], &sockets) };
-        let all = losses(veth, Some("program 7"), 1.0);
+        let generic = losses(veth, Some(&program(false)), 1.0);
+        assert_eq!(at(&generic, Place::Xdp).frames, None, "the driver knows nothing of a generic program");
+        let all = losses(veth, Some(&program(true)), 1.0);
         assert_eq!((at(&all, Place::Xdp).frames, at(&all, Place::Driver).frames), (Some(9), Some(3)));
         assert_eq!(at(&all, Place::Stack).frames, Some(2));
         assert!(at(&all, Place::Xdp).source.contains("rx_queue_{n}_xdp_drops"), "{all:?}");

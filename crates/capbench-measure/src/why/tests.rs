@@ -1,6 +1,18 @@
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::*;
+
+const PLACES: [Place; 8] = [
+    Place::LinkQueue,
+    Place::Link,
+    Place::Nic,
+    Place::Driver,
+    Place::Xdp,
+    Place::Backlog,
+    Place::Stack,
+    Place::NoHandler,
+];
 
 /// A second in which an interface received 100,000 frames of 64 octets.
 fn quiet() -> Look {
@@ -8,6 +20,7 @@ fn quiet() -> Look {
     Look {
         schema_version: SCHEMA_VERSION,
         interface: "eth0".into(),
+        namespace: 1,
         time_s: 1.0,
         seconds: 1.0,
         up: true,
@@ -15,11 +28,15 @@ fn quiet() -> Look {
         received: 100_000,
         received_per_s: 100_000.0,
         octets: 6_400_000,
-        time_squeeze: 0,
+        softnet: Vec::new(),
+        driver: Some("igb".into()),
+        driver_counters: BTreeMap::new(),
+        receive_queues: Some(1),
+        promiscuous: Some(true),
         max_backlog: Some(1000),
         nic_ring: Some(NicRing { descriptors: 512, most: 4096 }),
         xdp: None,
-        lost: [Place::Link, Place::Nic, Place::Backlog, Place::Stack, Place::NoHandler].map(none).into(),
+        lost: PLACES.map(none).into(),
         sockets: Sockets::default(),
         notes: Vec::new(),
         advice: Vec::new(),
@@ -56,6 +73,7 @@ fn socket(method: Method, process: Process, dropped: u64) -> Socket {
         fill_empty: None,
         freezes: None,
         at_least: false,
+        closed: false,
     }
 }
 
@@ -67,6 +85,18 @@ fn said(mut look: Look) -> String {
         text += &format!("why: {}: {}\nchange: {}\n", advice.who, advice.cause, advice.change);
     }
     text
+}
+
+/// CPU 1, which ran out of budget, and the flow limit of whose backlog refused some.
+fn squeezed(flow_limit: u64) -> SoftnetDelta {
+    SoftnetDelta {
+        cpu: capbench_sys::host::CpuId::new(1),
+        processed: 100_000,
+        dropped: 1234,
+        time_squeeze: 5,
+        received_rps: None,
+        flow_limit: Some(flow_limit),
+    }
 }
 
 fn with_socket(socket: Socket) -> Look {
@@ -113,14 +143,14 @@ fn sockets_that_lose() {
 #[test]
 fn places_that_lose() {
     let mut texts = Vec::new();
-    for at in 0..5 {
+    for at in 0..PLACES.len() {
         let mut look = quiet();
         look.lost[at].frames = Some(1234);
-        look.time_squeeze = 5;
+        look.softnet = vec![squeezed(at as u64)];
         texts.push(said(look));
     }
     let mut look = with_socket(socket(Method::PacketV3, reader('T', 0.0), 10));
-    look.lost[1].frames = Some(1234);
+    look.lost[2].frames = Some(1234);
     texts.push(said(look));
     insta::assert_snapshot!(texts.join("\n"));
 }
@@ -129,7 +159,7 @@ fn places_that_lose() {
 fn a_kernel_without_types_says_what_is_unknown() {
     let mut watch = Watch::with_types("lo", Path::new("/nonexistent/btf")).unwrap();
     let look = watch.look().unwrap();
-    let unknown = look.sockets.unknown.unwrap();
+    let unknown = look.sockets.unknown.clone().unwrap();
     assert!(unknown.contains("CONFIG_DEBUG_INFO_BTF") && unknown.contains("AF_XDP"), "{unknown}");
     let of_sockets = look.lost.iter().find(|lost| lost.place == Place::Socket).unwrap();
     assert_eq!(of_sockets.frames, None);

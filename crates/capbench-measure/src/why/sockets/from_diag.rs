@@ -65,5 +65,6 @@ pub(super) fn shown(seen: &Seen, owners: Option<&Vec<u32>>, space: u64) -> Socke
         fill_empty: None,
         freezes: None,
         at_least: false,
+        closed: false,
     }
 }

@@ -101,6 +101,7 @@ fn packet(record: &Record, seen: Option<&Seen>) -> Socket {
         fill_empty: None,
         freezes: (method == Method::PacketV3).then_some(record.freezes.into()),
         at_least: false,
+        closed: false,
     }
 }
 
@@ -143,5 +144,6 @@ fn xdp(record: &Record) -> Socket {
         fill_empty: Some(record.starved),
         freezes: None,
         at_least: false,
+        closed: false,
     }
 }

@@ -7,6 +7,7 @@
 //! | `packet_sockets.bpf.c`, `record.h`, `kernel.h` | reads the sockets of all processes where the kernel keeps them |
 //! | `records`, `from_records` | loads that program; what it wrote |
 //! | `diag`, `from_diag` | the packet sockets of this network namespace, by netlink |
+//! | `tally` | adds up what they count, across readings of their owners |
 //! | `processes`, `kinds` | who has them open; names of what the kernel numbers |
 
 mod diag;
@@ -16,6 +17,7 @@ mod kinds;
 mod processes;
 pub(super) mod records;
 mod socket;
+mod tally;
 
 use capbench_sys::host::{InterfaceIndex, namespace};
 use serde::Serialize;
@@ -24,6 +26,7 @@ use diag::Seen;
 pub use processes::Process;
 use records::Reader;
 pub use socket::{Fanout, Method, Ring, Socket};
+pub(super) use tally::Tally;
 
 /// What is known of the sockets at one moment, or what they counted in an interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -64,12 +67,17 @@ struct Where {
 
 impl Sockets {
     /// What they counted since `before`.
-    pub(super) fn since(&self, before: &Self) -> Self {
+    fn since(&self, before: &Self) -> Self {
         Self {
-            here: socket::since(&self.here, &before.here),
-            elsewhere: socket::since(&self.elsewhere, &before.elsewhere),
+            here: socket::since(&self.here, before),
+            elsewhere: socket::since(&self.elsewhere, before),
             ..self.clone()
         }
+    }
+
+    /// The socket with this number, in either list.
+    fn by_inode(&self, inode: u64) -> Option<&Socket> {
+        self.here.iter().chain(&self.elsewhere).find(|socket| socket.inode == inode)
     }
 
     /// Adds one of this namespace that is bound to the interface of this number, 0: to all.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::Sockets;
 use super::processes::Process;
 
 /// How a socket takes frames over.
@@ -105,6 +106,8 @@ pub struct Socket {
     pub freezes: Option<u64>,
     /// Whether the owner read, and so reset, the counters meanwhile: then they tell the least.
     pub at_least: bool,
+    /// Whether it was closed in the interval.
+    pub closed: bool,
 }
 
 impl Socket {
@@ -155,8 +158,13 @@ impl Socket {
     }
 }
 
-/// What each of these counted since `before`; one that is new counts from 0.
-pub(super) fn since(now: &[Socket], before: &[Socket]) -> Vec<Socket> {
-    let then = |socket: &Socket| before.iter().find(|old| old.inode == socket.inode);
-    now.iter().map(|socket| then(socket).map_or_else(|| socket.clone(), |old| socket.since(old))).collect()
+/// What each of these counted since `before`. One that is new counts from 0; how much of its process's CPU time came
+/// since is not known.
+pub(super) fn since(now: &[Socket], before: &Sockets) -> Vec<Socket> {
+    let new = |socket: &Socket| {
+        let without_time = |process: &Process| Process { cpu_s: None, ..process.clone() };
+        Socket { processes: socket.processes.iter().map(without_time).collect(), ..socket.clone() }
+    };
+    let then = |socket: &Socket| before.by_inode(socket.inode);
+    now.iter().map(|socket| then(socket).map_or_else(|| new(socket), |old| socket.since(old))).collect()
 }

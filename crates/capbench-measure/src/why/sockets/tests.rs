@@ -2,6 +2,7 @@ use super::from_diag::without_records;
 use super::from_records::from_records;
 use super::records::Record;
 use super::*;
+use proptest::prelude::*;
 
 fn here() -> Where {
     Where { space: 1, interface: InterfaceIndex::new(4).unwrap(), scope: Scope::Host }
@@ -102,4 +103,55 @@ fn in_a_container_it_is_said_that_the_hosts_sockets_are_missing() {
     let found = from_records(&[ring(5, 1)], &[], &[], contained);
     assert!(found.unknown.unwrap().contains("run it on the host"));
     assert_eq!(found.scope, Scope::PidNamespace);
+}
+
+/// What happens to a socket between two readings: frames are lost, then perhaps its owner reads its counters, which resets
+/// them, and then more are lost.
+fn happenings() -> impl Strategy<Value = Vec<(u64, bool, u64)>> {
+    prop::collection::vec((0..1000_u64, prop::bool::weighted(0.3), 0..1000_u64), 1..30)
+}
+
+proptest! {
+    #[test]
+    fn a_tally_never_says_more_than_was_lost_and_all_of_it_where_nobody_resets(happenings in happenings(), every in 1..5_usize) {
+        let at = |dropped| of(&[Record { dropped, ..ring(5, 1) }]);
+        let mut tally = Tally::new(at(0));
+        let (mut counter, mut lost, mut told) = (0, 0, None::<Sockets>);
+        let was_reset = happenings.iter().any(|(_, resets, _)| *resets);
+        for (number, (before, resets, after)) in happenings.iter().enumerate() {
+            counter = if *resets { *after } else { counter + before + after };
+            lost += before + after;
+            tally.add(at(counter));
+            if number % every == 0 || number + 1 == happenings.len() {
+                let came = tally.take();
+                match &mut told {
+                    Some(told) => told.absorb(&came),
+                    told => *told = Some(came),
+                }
+            }
+        }
+        let told = told.unwrap().here.remove(0).dropped.unwrap();
+        prop_assert!(told <= lost && (was_reset || told == lost), "{told} of {lost}");
+    }
+}
+
+#[test]
+fn a_socket_that_closed_stays_in_the_sum() {
+    let mut tally = Tally::new(of(&[ring(5, 1)]));
+    tally.add(of(&[Record { dropped: 9, ..ring(5, 1) }, ring(6, 1)]));
+    tally.add(of(&[ring(6, 1)]));
+    let seen = tally.take();
+    let all: Vec<_> = seen.here.iter().map(|socket| (socket.inode, socket.dropped, socket.closed)).collect();
+    assert_eq!(all, [(6, Some(7), false), (5, Some(2), true)]);
+    assert_eq!(tally.take().here.len(), 1, "the next interval has what is open");
+}
+
+#[test]
+fn a_socket_that_is_bound_anew_is_listed_once() {
+    let unbound = Record { interface: 9, ..ring(5, 1) };
+    let mut tally = Tally::new(of(&[unbound]));
+    tally.add(of(&[Record { dropped: 8, ..unbound }]));
+    tally.add(of(&[Record { dropped: 9, ..ring(5, 1) }]));
+    let seen = tally.take();
+    assert_eq!((seen.here.len(), seen.elsewhere.len(), seen.here[0].dropped), (1, 0, Some(2)));
 }

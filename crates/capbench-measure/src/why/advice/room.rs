@@ -1,7 +1,7 @@
 //! How long the buffer of a socket lasts at the rate that is offered to it.
 
-use super::Look;
-use super::sockets::{Method, Socket};
+use super::super::Look;
+use super::super::sockets::{Method, Socket};
 
 /// How long a reader should be able to be away, in seconds: longer than a scheduler keeps one waiting.
 const ENOUGH_S: f64 = 0.1;

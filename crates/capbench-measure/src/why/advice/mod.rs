@@ -1,0 +1,82 @@
+//! What to change: a pure function of what was seen.
+
+mod of_place;
+mod of_socket;
+mod room;
+
+use serde::Serialize;
+
+use super::Look;
+use super::places::Place;
+use of_place::of_place;
+use of_socket::of_socket;
+
+/// A place that loses frames, why it most likely does, and what to change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Advice {
+    /// Where.
+    pub place: Place,
+    /// Frames that it lost in the interval.
+    pub lost: u64,
+    /// The place in words, with whose it is.
+    pub who: String,
+    /// The likely cause.
+    pub cause: String,
+    /// What to change.
+    pub change: String,
+}
+
+/// What to say of every place that lost, most first.
+pub(super) fn advise(look: &Look) -> Vec<Advice> {
+    let mut all: Vec<_> = look.sockets.here.iter().filter_map(|socket| of_socket(look, socket)).collect();
+    for lost in &look.lost {
+        let Some(frames) = lost.frames.filter(|frames| *frames > 0) else { continue };
+        if let Some((cause, change)) = of_place(look, lost.place) {
+            let who = format!("{} ({})", lost.place.word(), lost.source);
+            all.push(Advice { place: lost.place, lost: frames, who, cause, change });
+        }
+    }
+    all.sort_by_key(|advice| std::cmp::Reverse(advice.lost));
+    all
+}
+
+/// One sentence: whether something is lost now, and where most.
+pub(super) fn verdict(look: &Look) -> String {
+    let rate = |count: u64| rounded(count as f64 / look.seconds);
+    let interface = &look.interface;
+    if let Some(first) = look.advice.first() {
+        let more = match look.advice.len() - 1 {
+            0 => String::new(),
+            others => format!("; {others} other place{} too", if others == 1 { " loses" } else { "s lose" }),
+        };
+        return format!(
+            "{} loses {} packets/s ({} in {:.1} s){more}",
+            first.who,
+            rate(first.lost),
+            first.lost,
+            look.seconds
+        );
+    }
+    let known = if look.sockets.unknown.is_some() || look.lost.iter().any(|lost| lost.frames.is_none()) {
+        ", as far as can be told"
+    } else {
+        ""
+    };
+    let earlier = match look.sockets.here.iter().filter(|socket| socket.dropped_in_all > Some(0)).count() {
+        0 => "",
+        _ => "; what sockets lost earlier is in their list",
+    };
+    if !look.up {
+        return format!("{interface} is down: nothing arrives; `ip link set {interface} up` sets it up");
+    }
+    if look.received == 0 {
+        let carrier = if look.carrier { "" } else { " (it has no carrier)" };
+        return format!("nothing arrives on {interface}{carrier} and nothing is lost{known}{earlier}");
+    }
+    format!("nothing is lost{known}: {} packets/s arrive on {interface}{earlier}", rate(look.received))
+}
+
+/// A rate without digits that mean nothing.
+fn rounded(rate: f64) -> String {
+    if rate > 0.0 && rate < 10.0 { format!("{rate:.1}") } else { format!("{rate:.0}") }
+}

@@ -1,0 +1,72 @@
+//! `why` at an XDP program that drops.
+
+#![cfg(feature = "bpf")]
+
+#[path = "../../capbench/tests/support/network.rs"]
+mod network;
+
+use capbench_measure::why::{Look, Place as At, Watch};
+use capbench_sys::bpf::XdpMode;
+use capbench_sys::bpf::object::{Loaded, ObjectFile, Opened};
+use capbench_sys::host::interface;
+use network::{Place, in_turn, privileged, program};
+
+const FRAMES: u64 = 500;
+
+fn drop_all() -> Loaded {
+    static DROP: &ObjectFile<[u8]> =
+        &ObjectFile(*include_bytes!(concat!(env!("OUT_DIR"), "/drop_all.bpf.o")));
+    Opened::read("drop_all", &DROP.0).unwrap().load().unwrap()
+}
+
+/// Sends frames from `left`, which arrive at `right`.
+fn send(place: &Place) {
+    let config = "{ eth(da=02:00:00:00:00:02, sa=02:00:00:00:00:01, proto=0x0800), fill(0, 50) }";
+    let file = std::env::temp_dir().join(format!("capbench-why-{}.cfg", std::process::id()));
+    std::fs::write(&file, config).unwrap();
+    let mut trafgen = program("trafgen");
+    trafgen.args(["--dev", "left", "--num", &FRAMES.to_string(), "--cpus", "1", "--qdisc-path", "--in"]);
+    let output = place.output(trafgen.arg(&file));
+    let _ = std::fs::remove_file(&file);
+    assert!(output.status.success(), "{}", network::lossy(&output.stderr));
+}
+
+/// What is seen at `right` while frames come that a program in this mode drops.
+fn look(mode: XdpMode) -> Look {
+    let _turn = in_turn();
+    let place = Place::with_pair();
+    let (program, mut watch) = place.inside(|| {
+        let link = drop_all().attach(interface::index_of("right").unwrap(), mode).unwrap();
+        (link, Watch::new("right").unwrap())
+    });
+    send(&place);
+    let look = place.inside(|| watch.look()).unwrap();
+    drop(program);
+    look
+}
+
+#[test]
+fn root_frames_that_an_xdp_program_drops_are_its_own() {
+    if !privileged("root_frames_that_an_xdp_program_drops_are_its_own") {
+        return;
+    }
+    let look = look(XdpMode::Driver);
+    let first = &look.advice[0];
+    assert_eq!((first.place, first.lost, look.advice.len()), (At::Xdp, FRAMES, 1), "{look:#?}");
+    assert!(
+        first.who.contains("drop_all") && first.change.contains("ip link set right xdp off"),
+        "{first:?}"
+    );
+    assert!(look.notes.iter().any(|note| note.contains("an XDP program is attached")), "{look:#?}");
+}
+
+#[test]
+fn root_what_a_program_of_the_stack_drops_is_not_claimed_to_be_known() {
+    if !privileged("root_what_a_program_of_the_stack_drops_is_not_claimed_to_be_known") {
+        return;
+    }
+    let look = look(XdpMode::Generic);
+    let xdp = look.lost.iter().find(|lost| lost.place == At::Xdp).unwrap();
+    assert!(xdp.source.contains("drop_all") && xdp.source.contains("generic"), "{look:#?}");
+    assert!(xdp.frames.is_none() && look.verdict.contains("as far as can be told"), "{look:#?}");
+}
