@@ -10,7 +10,7 @@ use capbench_measure::trial::{Phase, SizeLabel, TrialResult, Verdict};
 use crate::table::Table;
 
 /// Columns that a line of text may fill.
-const COLUMNS: usize = 80;
+pub const COLUMNS: usize = 80;
 
 /// Of these, what a method's name may take beside the columns of numbers, where they leave so much.
 const LABEL: usize = 13;

@@ -1,0 +1,216 @@
+//! A look as text: one line of it, or all in 80 columns.
+
+use std::fmt::Write;
+
+use capbench_measure::why::{Look, Socket};
+
+use crate::summary::{COLUMNS, thousands, wrapped};
+
+/// Counters of a driver that are shown; all are in the JSON.
+const MOST_COUNTERS: usize = 12;
+
+/// A look in one line, for logs.
+pub fn line(look: &Look) -> String {
+    format!("{:8.3} s  {:>11} packets/s  {}\n", look.time_s, thousands(look.received_per_s), look.verdict)
+}
+
+/// A look with everything: what loses and why, then every place, every socket and what else there is to know.
+pub fn whole(look: &Look) -> String {
+    let mut text = String::new();
+    head(&mut text, look);
+    text.push('\n');
+    wrapped(&mut text, "", "", &look.verdict);
+    for advice in &look.advice {
+        wrapped(&mut text, "  why:    ", "          ", &format!("{}: {}", advice.who, advice.cause));
+        wrapped(&mut text, "  change: ", "          ", &advice.change);
+    }
+    text.push('\n');
+    places(&mut text, look);
+    sockets(&mut text, look);
+    notes(&mut text, look);
+    text
+}
+
+fn head(text: &mut String, look: &Look) {
+    let mut words = format!(
+        "{} over {:.1} s: {} packets/s, {:.1} Mbit/s",
+        look.interface,
+        look.seconds,
+        thousands(look.received_per_s),
+        look.octets as f64 * 8e-6 / look.seconds
+    );
+    if let Some(driver) = &look.driver {
+        let _ = write!(words, "; driver {driver}");
+    }
+    if let Some(queues) = look.receive_queues {
+        let _ = write!(words, ", {queues} receive queue{}", if queues == 1 { "" } else { "s" });
+    }
+    wrapped(text, "", "  ", &words);
+}
+
+fn places(text: &mut String, look: &Look) {
+    let _ = writeln!(text, "places:\n  {:<13} {:>10} {:>10}  counter", "", "lost", "lost/s");
+    for lost in &look.lost {
+        let count = |number: Option<String>| number.unwrap_or_else(|| "unknown".into());
+        let first = format!(
+            "  {:<13} {:>10} {:>10}  ",
+            lost.place.word(),
+            count(lost.frames.map(|frames| frames.to_string())),
+            count(lost.per_s.map(thousands)),
+        );
+        wrapped(text, &first, &" ".repeat(first.chars().count()), &lost.source);
+    }
+    let softirq = look.softnet.iter().map(|cpu| {
+        let squeezed = match cpu.time_squeeze {
+            0 => String::new(),
+            times => format!(" (out of budget {times} times)"),
+        };
+        format!("CPU {} {}/s{squeezed}", cpu.cpu.number(), thousands(cpu.processed as f64 / look.seconds))
+    });
+    let softirq: Vec<_> = softirq.collect();
+    if !softirq.is_empty() {
+        let words = format!("packets in softirq, of the whole host: {}", softirq.join(", "));
+        wrapped(text, "  ", "    ", &words);
+    }
+    let counters = look.driver_counters.iter().map(|(name, count)| format!("{name} {count}"));
+    let mut shown: Vec<_> = counters.take(MOST_COUNTERS).collect();
+    if look.driver_counters.len() > MOST_COUNTERS {
+        shown.push(format!("{} more (--json)", look.driver_counters.len() - MOST_COUNTERS));
+    }
+    if !shown.is_empty() {
+        wrapped(text, "  ", "    ", &format!("driver counters that moved: {}", shown.join(", ")));
+    }
+}
+
+fn sockets(text: &mut String, look: &Look) {
+    let lists = [
+        ("sockets that capture here:", &look.sockets.here),
+        ("other capture sockets:", &look.sockets.elsewhere),
+    ];
+    if look.sockets.here.is_empty() {
+        text.push_str("\nno socket that captures here is known\n");
+    }
+    for (heading, list) in lists {
+        if list.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n{heading}");
+        cells(text, "", ["state", "CPU %", "taken/s", "lost/s", "lost", "in all"].map(Into::into));
+        // Sockets of one kind, those of a fanout group for example, are described once.
+        let mut described = String::new();
+        for socket in list {
+            let what = description(socket, look);
+            if what != described {
+                wrapped(text, "  ", "    ", &what);
+                described = what;
+            }
+            row(text, socket, look.seconds);
+        }
+    }
+}
+
+/// What kind of socket it is, and where.
+fn description(socket: &Socket, look: &Look) -> String {
+    let mut what = format!("{}, {}", socket.what(), buffer(socket));
+    if let Some(fanout) = &socket.fanout {
+        let _ = write!(what, ", fanout {} {}", fanout.id, fanout.kind);
+        if let Some(members) = fanout.members {
+            let _ = write!(what, " of {members}");
+        }
+    }
+    let flags = [
+        (socket.filter == Some(true), "filtered"),
+        (socket.zero_copy == Some(true), "zero-copy"),
+        (!socket.receives, "only sends"),
+        (socket.every_interface && socket.receives, "every interface"),
+    ];
+    for (_, words) in flags.iter().filter(|(is_set, _)| *is_set) {
+        let _ = write!(what, ", {words}");
+    }
+    if let Some(interface) = socket.interface.as_ref().filter(|_| !look.sockets.here.contains(socket)) {
+        let _ = write!(what, ", on {interface}");
+    }
+    if socket.namespace != look.namespace {
+        let _ = write!(what, ", in network namespace {}", socket.namespace);
+    }
+    what
+}
+
+/// A line about one socket, and its process above it where that is long.
+fn row(text: &mut String, socket: &Socket, seconds: f64) {
+    let count = |number: Option<u64>| number.map_or("unknown".into(), |number| number.to_string());
+    let rate =
+        |number: Option<u64>| number.map_or("unknown".into(), |number| thousands(number as f64 / seconds));
+    let process = socket.processes.first();
+    let more = match socket.processes.len() {
+        0 | 1 => String::new(),
+        several => format!(" +{}", several - 1),
+    };
+    let state = match (socket.closed, process.and_then(|process| process.state)) {
+        (true, _) => "closed".into(),
+        (false, state) => state.map_or("-".into(), String::from),
+    };
+    let cpu = process.and_then(|process| process.cpu_s);
+    let values = [
+        state,
+        cpu.map_or("-".into(), |cpu_s| format!("{:.0}", 100.0 * cpu_s / seconds)),
+        // AF_XDP does not count them.
+        socket.accepted.map_or("-".into(), |_| rate(socket.accepted)),
+        rate(socket.dropped),
+        format!("{}{}", if socket.at_least { "≥" } else { "" }, count(socket.dropped)),
+        count(socket.dropped_in_all),
+    ];
+    cells(text, &format!("{}{more}", socket.owner()), values);
+}
+
+/// Columns of the list of sockets.
+fn cells(text: &mut String, process: &str, values: [String; 6]) {
+    const WIDTHS: [usize; 6] = [6, 5, 10, 10, 10, 10];
+    let room = COLUMNS - WIDTHS.iter().map(|width| width + 1).sum::<usize>() - 4;
+    let label = if process.chars().count() > room {
+        let _ = writeln!(text, "    {process}");
+        ""
+    } else {
+        process
+    };
+    let mut line = format!("    {label:<room$}");
+    for (value, width) in values.iter().zip(WIDTHS) {
+        let _ = write!(line, " {value:>width$}");
+    }
+    let _ = writeln!(text, "{line}");
+}
+
+fn notes(text: &mut String, look: &Look) {
+    let all = look.sockets.here.iter().chain(&look.sockets.elsewhere);
+    let reset = all.filter(|socket| socket.at_least).map(|socket| {
+        format!("{} read its counters meanwhile, which resets them: it lost at least so many", socket.owner())
+    });
+    let notes: Vec<_> =
+        reset.chain(look.sockets.unknown.iter().cloned()).chain(look.notes.iter().cloned()).collect();
+    if !notes.is_empty() {
+        text.push_str("\nto know:\n");
+    }
+    for note in notes {
+        wrapped(text, "  - ", "    ", &note);
+    }
+}
+
+/// A ring as blocks × octets, a queue as its octets.
+fn buffer(socket: &Socket) -> String {
+    match (socket.ring, socket.receive_buffer) {
+        (Some(ring), _) => format!("{} × {}", ring.blocks, octets(ring.block_octets)),
+        (None, Some(room)) => octets(room.into()),
+        (None, None) => "buffer unknown".into(),
+    }
+}
+
+fn octets(count: u64) -> String {
+    match count {
+        0..1024 => format!("{count} B"),
+        1024..1_048_576 => format!("{} KiB", count / 1024),
+        _ => format!("{} MiB", count >> 20),
+    }
+}
+
+#[cfg(test)]
+mod tests;
