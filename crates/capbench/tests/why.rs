@@ -3,34 +3,8 @@
 mod support;
 
 use serde_json::Value;
+use support::why::{look, number_before, send, socket_of};
 use support::{Namespaces, Place, Running, Scratch, capbench, in_turn, privileged, program, run};
-
-/// A look at the right end.
-fn look(spaces: &Namespaces) -> Value {
-    run(Some(&spaces.right), capbench().args(["why", "-i", "right", "--once", "--for", "100ms", "--json"]))
-        .success()
-        .json()
-}
-
-/// The socket of a process, in a look.
-fn socket_of(look: &Value, pid: u32) -> &Value {
-    let sockets = look["sockets"]["here"].as_array().unwrap();
-    let is_its =
-        |socket: &&Value| socket["processes"].as_array().unwrap().iter().any(|process| process["pid"] == pid);
-    sockets.iter().find(is_its).unwrap_or_else(|| panic!("no socket of {pid}: {look:#}"))
-}
-
-fn send(spaces: &Namespaces, arguments: &str) {
-    let mut command = capbench();
-    command.args(["send", "-i", "left", "--json"]).args(arguments.split_whitespace());
-    run(Some(&spaces.left), &mut command).success();
-}
-
-/// The number in front of some words.
-fn number_before(text: &str, words: &str) -> u64 {
-    let line = text.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{words}: {text}"));
-    line.split_whitespace().next().unwrap().parse().unwrap()
-}
 
 /// What `ss -0` says that sockets of the namespace dropped: the `d` of their memory.
 fn dropped_by_ss(place: &Place) -> Option<u64> {
@@ -42,6 +16,47 @@ fn dropped_by_ss(place: &Place) -> Option<u64> {
     let text = support::lossy(&output.stdout);
     let drops = text.split(",d").skip(1).filter_map(|rest| rest.split(')').next()?.parse::<u64>().ok());
     Some(drops.sum())
+}
+
+/// What a tool that watches `skb:kfree_skb` sees of the drops at the interface of a place, as dropwatch does.
+#[cfg(feature = "bpf")]
+struct Traced(capbench_measure::tracer::Tracer);
+
+#[cfg(feature = "bpf")]
+impl Traced {
+    fn start(place: &Place) -> Self {
+        use capbench_measure::tracer::{Scope, Tracer};
+        use capbench_sys::host::{NetNamespace, interface};
+        let scope = place.inside(|| Scope {
+            interface: interface::index_of(place.interface).unwrap(),
+            namespace: NetNamespace::current().unwrap().inode(),
+        });
+        Self(Tracer::start(&[scope]).unwrap())
+    }
+
+    /// Events by the kernel's reason, where that depends on the ring: the stack's own copies are dropped, each one,
+    /// because they are for another host, captured or not.
+    fn count(self) -> Option<u64> {
+        let all = &self.0.snapshot().unwrap()[0].drops;
+        println!("skb:kfree_skb: {all:?}");
+        let of_ring = all.iter().filter(|(kind, _)| !kind.to_string().contains("OTHERHOST"));
+        Some(of_ring.map(|(_, count)| count).sum())
+    }
+}
+
+#[cfg(not(feature = "bpf"))]
+struct Traced;
+
+#[cfg(not(feature = "bpf"))]
+impl Traced {
+    fn start(_: &Place) -> Self {
+        eprintln!("built without the feature bpf: what a tracer of drops shows is not compared");
+        Self
+    }
+
+    fn count(self) -> Option<u64> {
+        None
+    }
 }
 
 #[test]
@@ -60,7 +75,9 @@ fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
 
     let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right"]));
     why.wait_for("nothing arrives on right");
+    let traced = Traced::start(&spaces.right);
     send(&spaces, "--rate 50000 -c 50000");
+    let traced = traced.count();
     why.wait_for(&format!("TPACKET_V3 ring of tcpdump {} loses", tcpdump.pid()));
     why.signal("INT");
     let watched = why.end().success().out;
@@ -71,8 +88,8 @@ fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
         "{watched}"
     );
 
-    let seen = look(&spaces);
-    let socket = socket_of(&seen, tcpdump.pid());
+    let seen = look(&spaces.right);
+    let socket = socket_of(&seen, "here", tcpdump.pid());
     let told = socket["dropped_in_all"].as_u64().unwrap();
     assert_eq!((&socket["method"], &socket["dropped"]), (&"packet-v3".into(), &0.into()), "{seen:#}");
     let by_ss = dropped_by_ss(&spaces.right);
@@ -80,10 +97,12 @@ fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
     tcpdump.signal("CONT");
     tcpdump.signal("INT");
     let report = tcpdump.end().errors;
-    println!("why: {told}; ss: {by_ss:?}; tcpdump: {report}");
+    println!("why: {told}; ss: {by_ss:?}; skb:kfree_skb: {traced:?}; tcpdump: {report}");
     assert_eq!(number_before(&report, "packets received by filter"), 50_000, "{report}");
     assert_eq!(told, number_before(&report, "packets dropped by kernel"), "{report}");
     assert!(told > 0 && by_ss.is_none_or(|dropped| dropped == 0), "{by_ss:?}: {report}");
+    // The frame that finds the ring full first is freed as a drop, all others are consumed.
+    assert!(traced.is_none_or(|events| events <= 1), "{traced:?}");
 }
 
 #[test]
@@ -105,10 +124,10 @@ fn root_why_reads_the_drops_of_every_method_and_leaves_them_to_their_owner() {
         why.signal("INT");
         let watched = why.end().success().out;
         assert!(!watched.contains("stack, driver (rx_dropped)"), "booked at its socket alone: {watched}");
-        let (first, again) = (look(&spaces), look(&spaces));
-        let told = |look: &Value| socket_of(look, count.pid())["dropped_in_all"].as_u64().unwrap();
+        let (first, again) = (look(&spaces.right), look(&spaces.right));
+        let told = |look: &Value| socket_of(look, "here", count.pid())["dropped_in_all"].as_u64().unwrap();
         let (told, unchanged) = (told(&first), told(&again));
-        assert_eq!(socket_of(&first, count.pid())["processes"][0]["state"], "T", "{first:#}");
+        assert_eq!(socket_of(&first, "here", count.pid())["processes"][0]["state"], "T", "{first:#}");
         count.signal("CONT");
         count.signal("INT");
         let report = count.end().success().out;
@@ -171,7 +190,7 @@ fn root_why_is_json_line_by_line_and_ends_in_time() {
     let lines: Vec<Value> =
         ended.success().out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2);
-    assert!(lines.iter().all(|line| line["schema_version"] == 1 && line["interface"] == "right"));
+    assert!(lines.iter().all(|line| line["schema_version"] == 2 && line["interface"] == "right"));
     let total: f64 = lines.iter().map(|line| line["seconds"].as_f64().unwrap()).sum();
     assert!((total - lines[1]["time_s"].as_f64().unwrap()).abs() < 1e-6, "{lines:#?}");
 }

@@ -5,7 +5,10 @@
 pub mod network;
 pub mod process;
 pub mod scratch;
+pub mod setting;
+pub mod why;
 
 pub use network::{Namespaces, PATIENCE, Place, eventually, in_turn, lossy, privileged, program};
 pub use process::{Ended, Running, capbench, run, signal};
 pub use scratch::{NOBODY, Scratch};
+pub use setting::Setting;

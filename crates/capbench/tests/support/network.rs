@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_sys::host::capability::{self, Capability};
-use capbench_sys::host::{NetNamespace, namespace};
+use capbench_sys::host::{NetNamespace, SysfsView, namespace};
 
 /// How long anything may take that happens at once on an idle host.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -23,18 +23,23 @@ pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const RIGHT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// The programs that tests start, with the package that has each.
-const PROGRAMS: [(&str, &str); 11] = [
+const PROGRAMS: [(&str, &str); 16] = [
+    ("chrt", "util-linux"),
     ("dumpcap", "wireshark-common"),
+    ("ethtool", "ethtool"),
     ("ip", "iproute2"),
     ("netsniff-ng", "netsniff-ng"),
     ("prlimit", "util-linux"),
+    ("script", "bsdutils"),
     ("setpriv", "util-linux"),
     ("sh", "dash"),
+    ("taskset", "util-linux"),
     ("tc", "iproute2"),
     ("tcpdump", "tcpdump"),
     ("tcpreplay", "tcpreplay"),
     ("tracestats", "libtrace-tools"),
     ("trafgen", "netsniff-ng"),
+    ("unshare", "util-linux"),
 ];
 
 /// A program that capbench's authors did not write.
@@ -197,6 +202,28 @@ impl Place {
     /// Frames that the interface has sent.
     pub fn sent(&self) -> u64 {
         self.counter(9)
+    }
+
+    /// Frames that the interface counts as dropped on receipt.
+    pub fn dropped(&self) -> u64 {
+        self.counter(3)
+    }
+
+    /// Frames that the interface counts as dropped when sent.
+    pub fn dropped_on_transmit(&self) -> u64 {
+        self.counter(11)
+    }
+
+    /// Writes a setting of the interface, by its file below /sys/class/net.
+    pub fn set(&self, file: &str, value: &str) {
+        let path = format!("class/net/{}/{file}", self.interface);
+        self.inside(|| SysfsView::of_current_namespace()?.write(&path, value)).unwrap();
+    }
+
+    /// Runs a program inside the namespace, which has to succeed.
+    pub fn run(&self, name: &str, arguments: &str) {
+        let output = self.output(program(name).args(arguments.split(' ')));
+        assert!(output.status.success(), "{name} {arguments}: {}", lossy(&output.stderr));
     }
 
     /// A column of /proc/net/dev, which shows the namespace of the thread that opens it.
