@@ -112,6 +112,20 @@ pub enum MeasureError {
         /// What is wrong with it and where.
         reason: String,
     },
+    /// A search goal cannot be understood, or contradicts itself.
+    #[error("goal {goal}: {reason}")]
+    Goal {
+        /// Its name, as the user wrote it.
+        goal: String,
+        /// What is wrong with it, and what to give.
+        reason: String,
+    },
+    /// Goals and limits of a search do not go together.
+    #[error("search: {reason}")]
+    Search {
+        /// What contradicts what, and what to change.
+        reason: String,
+    },
     /// This kernel or host cannot do what was asked.
     #[error("{what} cannot run here: {reason}")]
     Unsupported {

@@ -11,6 +11,7 @@
 //! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
 //! | [`accounts`] | CPU time and kernel counters |
 //! | [`mod@bench`] | the plan of the main job |
+//! | [`search`] | the highest load that is held, by goals of the standards or of one's own |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
 //! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
@@ -35,6 +36,7 @@ pub mod placement;
 pub mod programs;
 pub mod receiver;
 pub mod results;
+pub mod search;
 pub mod sequence;
 pub mod simulated;
 pub mod subject;

@@ -63,6 +63,10 @@ pub enum Phase {
     CommonLoad,
     /// A load that the user named.
     FixedLoad,
+    /// A search for the highest load that is held.
+    Search,
+    /// Finding out what the generator can do, before a search.
+    SelfTest,
 }
 
 /// A frame size, or the name of a mix of sizes.
@@ -193,6 +197,11 @@ pub struct Measured {
 /// Unsent frames worth at most this much time are a rounding of the clock, not a weak generator (CSIT).
 const TOLERATED: Duration = Duration::from_micros(10);
 
+/// So many frames of a load; none at maximum load, where nothing can be left unsent.
+fn tolerated_frames(intended_pps: Option<f64>) -> u64 {
+    intended_pps.map_or(0, |pps| (pps * TOLERATED.as_secs_f64()).ceil() as u64)
+}
+
 impl Measured {
     /// Books the ledger, computes ratios and judges. `number` and `phase` say which trial it was.
     pub fn result(
@@ -260,7 +269,7 @@ impl Measured {
 
 /// Negative loss means that something was counted twice or came from elsewhere; such a trial shows nothing.
 fn judge(intended: u64, evidence: &Evidence, ledger: &Ledger, load: Load) -> Verdict {
-    let tolerated = load.pps().map_or(0, |pps| (pps * TOLERATED.as_secs_f64()).ceil() as u64);
+    let tolerated = tolerated_frames(load.pps());
     if ledger.unexplained < 0 || evidence.delivered > evidence.sent || evidence.sent == 0 {
         Verdict::Invalid
     } else if evidence.delivered < evidence.sent {

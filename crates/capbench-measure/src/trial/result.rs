@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capbench_traffic::report::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
-use super::{Phase, Profile, Verdict};
+use super::{Phase, Profile, Verdict, tolerated_frames};
 use crate::ledger::{Entry, Ledger, Place};
 use crate::loss_shape::LossShape;
 
@@ -164,6 +164,12 @@ impl TrialResult {
     pub fn cpu_uncertainty_ns(&self) -> f64 {
         let ticks = 2.0 * self.cpu.kernel_resolution_ns.unwrap_or(0) as f64;
         ticks / self.delivered.max(1) as f64
+    }
+
+    /// Frames that the generator did not send, unless they are so few that the clock's rounding accounts for them.
+    pub fn shortfall(&self) -> u64 {
+        let unsent = self.intended.saturating_sub(self.sent);
+        if unsent > tolerated_frames(self.intended_pps) { unsent } else { 0 }
     }
 
     /// Frames sent and not delivered.

@@ -1,0 +1,94 @@
+//! When a load is held: the classification of RFC 9971, a pure function of its trials.
+
+use std::time::Duration;
+
+use super::database::Observation;
+use super::ratio::Ratio;
+
+/// What decides a load: the attributes of a goal, or of a coarser target on the way to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Criteria {
+    /// A trial that loses more is a high-loss trial.
+    pub loss_ratio: Ratio,
+    /// The share of the time that may be in high-loss trials.
+    pub exceed_ratio: Ratio,
+    /// Shorter trials are short trials: they count against a load, not for it.
+    pub full_length: Duration,
+    /// Trial time that decides at most.
+    pub duration_sum: Duration,
+}
+
+/// What trials say about a load (RFC 9971, load classification).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// It is held.
+    Lower,
+    /// It is not.
+    Upper,
+    /// More trials are needed.
+    Undecided,
+}
+
+/// Half a nanosecond: durations are whole nanoseconds, so differences below are rounding.
+const ROUNDING: f64 = 0.5;
+
+/// A duration in nanoseconds; exact up to 104 days.
+fn ns(duration: Duration) -> f64 {
+    duration.as_nanos() as f64
+}
+
+impl Criteria {
+    /// What these trials of one load say about it. Missing time is assumed once to be all good and once all bad; where
+    /// both come to the same, the load is decided.
+    pub fn classify<'t>(&self, trials: impl IntoIterator<Item = &'t Observation>) -> Class {
+        self.classify_by(trials, |trial| trial.loss_ratio)
+    }
+
+    /// The same by another loss than that of the trial.
+    pub(super) fn classify_by<'t>(
+        &self,
+        trials: impl IntoIterator<Item = &'t Observation>,
+        loss: impl Fn(&Observation) -> f64,
+    ) -> Class {
+        let (mut full_low, mut full_high, mut short_low, mut short_high) = (0.0, 0.0, 0.0, 0.0);
+        for trial in trials {
+            let sum = match (trial.duration >= self.full_length, loss(trial) > self.loss_ratio.get()) {
+                (true, false) => &mut full_low,
+                (true, true) => &mut full_high,
+                (false, false) => &mut short_low,
+                (false, true) => &mut short_high,
+            };
+            *sum += ns(trial.duration);
+        }
+        let exceed = self.exceed_ratio.get();
+        // Short low-loss trials excuse short high-loss ones in the share that is allowed, and do no more good.
+        let excess: f64 = short_high - short_low * exceed / (1.0 - exceed);
+        let high = full_high + excess.max(0.0);
+        let whole = (full_low + high).max(ns(self.duration_sum));
+        let limit = whole * exceed + ROUNDING;
+        match (high <= limit, whole - full_low <= limit) {
+            (true, true) => Class::Lower,
+            (false, false) => Class::Upper,
+            _ => Class::Undecided,
+        }
+    }
+
+    /// The loss ratio of the trial that the conditional throughput is computed from: the worst of the best full-length
+    /// trials that make up the share of the time which must not exceed the goal. 1 where there are too few.
+    pub fn quantile_loss<'t>(&self, trials: impl IntoIterator<Item = &'t Observation>) -> f64 {
+        let mut full: Vec<_> =
+            trials.into_iter().filter(|trial| trial.duration >= self.full_length).collect();
+        full.sort_by(|a, b| a.loss_ratio.total_cmp(&b.loss_ratio));
+        let measured: f64 = full.iter().map(|trial| ns(trial.duration)).sum();
+        let mut remaining = measured.max(ns(self.duration_sum)) * (1.0 - self.exceed_ratio.get());
+        let mut quantile = 0.0;
+        for (position, trial) in full.iter().enumerate() {
+            if position > 0 && remaining <= ROUNDING {
+                break;
+            }
+            quantile = trial.loss_ratio;
+            remaining -= ns(trial.duration);
+        }
+        if remaining > ROUNDING { 1.0 } else { quantile }
+    }
+}

@@ -1,0 +1,132 @@
+//! The loads that a multiple loss ratio search uses: a geometric series from the least load to the maximum, so that
+//! relative widths are differences of whole numbers.
+
+use capbench_traffic::rates::Pps;
+
+use super::ratio::Ratio;
+use crate::error::{MeasureError, Result};
+
+/// A load by its place in the series: 0 is the least.
+pub(super) type Step = i64;
+
+/// How close a width in whole steps comes to the width that was asked for. It is never above: then a regular result has
+/// the goal's width whatever is rounded.
+const CLOSE: std::ops::RangeInclusive<f64> = 0.99..=0.999_999;
+/// Series longer than this are not looked at. Widths above 100 steps are all close enough, so it is reached by widths below
+/// a millionth only.
+const LONGEST: Step = 100_000_000;
+/// Loads of the series, back from a rate, are off by less than this share of a step.
+const ROUNDING: f64 = 1e-6;
+
+/// The series.
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    least: Pps,
+    maximum: Pps,
+    /// Logarithm of the ratio of neighbours.
+    unit: f64,
+    top: Step,
+}
+
+fn logarithm(width: Ratio) -> f64 {
+    -(-width.get()).ln_1p()
+}
+
+impl Grid {
+    /// The shortest series in which every width is close to a whole number of steps.
+    pub(super) fn new(least: Pps, maximum: Pps, widths: &[Ratio]) -> Result<Self> {
+        let span = (maximum.get() / least.get()).ln();
+        let is_close = |top: Step, width: Ratio| {
+            let steps = logarithm(width) / (span / top as f64);
+            CLOSE.contains(&(steps.floor() / steps))
+        };
+        // Shorter series have a step wider than the narrowest width.
+        let narrowest = widths.iter().map(|&width| logarithm(width)).fold(f64::INFINITY, f64::min);
+        let first = if narrowest.is_finite() { (span / narrowest).floor().max(1.0) as Step } else { 1 };
+        let top = (first..LONGEST).find(|&top| widths.iter().all(|&width| is_close(top, width)));
+        let top = top.ok_or_else(|| MeasureError::Search {
+            reason: "the widths of the goals are too small to be searched together; give wider ones".into(),
+        })?;
+        Ok(Self { least, maximum, unit: span / top as f64, top })
+    }
+
+    /// The place of the maximum load.
+    pub(super) fn top(&self) -> Step {
+        self.top
+    }
+
+    /// A width in steps, at least 1.
+    pub(super) fn steps(&self, width: Ratio) -> Step {
+        (logarithm(width) / self.unit).floor() as Step
+    }
+
+    /// The load at a place.
+    pub(super) fn load(&self, step: Step) -> Pps {
+        match step {
+            0 => self.least,
+            step if step == self.top => self.maximum,
+            step => {
+                let load = self.least.get() * (step as f64 * self.unit).exp();
+                Pps::new(load).expect("a load between two loads")
+            }
+        }
+    }
+
+    /// The highest place of at most this rate, where there is one.
+    pub(super) fn at_most(&self, frames_per_second: f64) -> Step {
+        let step = ((frames_per_second.max(f64::MIN_POSITIVE) / self.least.get()).ln() / self.unit
+            + ROUNDING)
+            .floor();
+        (step as Step).clamp(0, self.top)
+    }
+
+    /// The lowest place of at least this rate, where there is one.
+    pub(super) fn at_least(&self, frames_per_second: f64) -> Step {
+        let step = ((frames_per_second.max(f64::MIN_POSITIVE) / self.least.get()).ln() / self.unit
+            - ROUNDING)
+            .ceil();
+        (step as Step).clamp(0, self.top)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_traffic::rates::Pps;
+    use proptest::prelude::*;
+
+    use super::{CLOSE, Grid};
+    use crate::search::ratio::Ratio;
+
+    fn grid(least: f64, maximum: f64, widths: &[f64]) -> Grid {
+        let widths: Vec<_> = widths.iter().map(|&width| Ratio::new(width).unwrap()).collect();
+        Grid::new(Pps::new(least).unwrap(), Pps::new(maximum).unwrap(), &widths).unwrap()
+    }
+
+    proptest! {
+        /// No width becomes wider by rounding, and every load finds its place again.
+        #[test]
+        fn widths_are_whole_steps_and_loads_have_places(
+            least in 1.0f64..1e5, factor in 1.001f64..1e5, widths in proptest::collection::vec(1e-4f64..0.3, 1..4),
+        ) {
+            let grid = grid(least, least * factor, &widths);
+            for &width in &widths {
+                let steps = grid.steps(Ratio::new(width).unwrap());
+                prop_assert!(steps >= 1);
+                let rounded = 1.0 - (-(steps as f64) * grid.unit).exp();
+                prop_assert!(rounded <= width && rounded >= width * (CLOSE.start() - 0.01), "{rounded} for {width}");
+            }
+            for step in [0, 1, grid.top() / 3, grid.top() - 1, grid.top()] {
+                let step = step.clamp(0, grid.top());
+                prop_assert_eq!(grid.at_most(grid.load(step).get()), step);
+                prop_assert_eq!(grid.at_least(grid.load(step).get()), step);
+            }
+        }
+    }
+
+    #[test]
+    fn the_series_of_the_reference_vector() {
+        let grid = grid(1000.0, 1_488_095.0, &[0.005]);
+        assert_eq!((grid.top(), grid.at_most(1e6)), (1458, 1378));
+        assert!((grid.load(1378).get() - 996_665.47).abs() < 0.01, "{}", grid.load(1378));
+    }
+}

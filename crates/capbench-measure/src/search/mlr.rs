@@ -1,0 +1,148 @@
+//! Multiple loss ratio search (RFC 9971): all its goals from one set of trials.
+//!
+//! It starts with a trial at maximum load: what is delivered there tells where to look. Then each goal has a selector that
+//! nominates its next trial, and the lowest load is run: a low load that turns out lossy spares higher ones.
+
+use std::time::Duration;
+
+use super::database::{Database, Observation};
+use super::goal::Goal;
+use super::grid::{Grid, Step};
+use super::ratio::Ratio;
+use super::request::{Request, Strategist};
+use super::selector::{Candidate, Interval, Selector, Target, targets};
+
+/// The search of all goals of this strategy.
+#[derive(Debug)]
+pub(super) struct Mlr {
+    grid: Grid,
+    stage: Stage,
+    chains: Vec<Vec<Target>>,
+    start: Start,
+    selectors: Vec<Selector>,
+    /// How precise the search is at present.
+    global_width: Step,
+}
+
+/// How the first trials are made.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    /// The smallest loss ratio of all goals.
+    loss_ratio: Ratio,
+    /// The longest of the coarsest targets' trials.
+    duration: Duration,
+    /// The widest of the coarsest targets.
+    width: Step,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// A trial at maximum load.
+    AtMaximum,
+    /// A trial at the rate that was delivered there.
+    AtDelivered(Step),
+    /// A trial on the other side of what is sought, so that there is an interval.
+    Beside { delivered: Step, beside: Step },
+    /// What the selectors nominate.
+    Selecting,
+}
+
+impl Mlr {
+    /// A search for these goals, of which there is at least one, on this grid.
+    pub(super) fn new(goals: &[Goal], grid: Grid) -> Self {
+        let chains: Vec<_> = goals.iter().map(|goal| targets(goal, &grid)).collect();
+        let coarsest = || chains.iter().filter_map(|chain| chain.first());
+        let start = Start {
+            loss_ratio: goals
+                .iter()
+                .map(|goal| goal.loss_ratio)
+                .reduce(|a, b| if b < a { b } else { a })
+                .unwrap_or_default(),
+            duration: coarsest().map(|target| target.duration).max().unwrap_or_default(),
+            width: coarsest().map(|target| target.width).max().unwrap_or(1),
+        };
+        Self {
+            grid,
+            stage: Stage::AtMaximum,
+            chains,
+            start,
+            selectors: Vec::new(),
+            global_width: start.width,
+        }
+    }
+
+    /// The rate that a trial would have delivered at its goal's loss, frames per second.
+    fn delivered(&self, trial: &Observation) -> f64 {
+        trial.forwarding_rate() / (1.0 - self.start.loss_ratio.get())
+    }
+
+    fn select(&mut self, initial: Interval) {
+        if let (Some(low), Some(high)) = (initial.lower, initial.upper) {
+            self.global_width = high - low;
+        }
+        self.selectors = self.chains.drain(..).map(|chain| Selector::new(chain, initial)).collect();
+        self.stage = Stage::Selecting;
+    }
+
+    /// The candidates' winner: the lowest load, then the longest trial, then the widest, then the earlier goal.
+    fn winner(&mut self, seen: &Database) -> Option<Candidate> {
+        let mut best: Option<(usize, Candidate)> = None;
+        for (goal, selector) in self.selectors.iter_mut().enumerate() {
+            let Some(candidate) = selector.nominate(&self.grid, seen, self.global_width) else { continue };
+            let order = |candidate: &Candidate| (-candidate.step, candidate.duration, candidate.width);
+            if best.is_none_or(|(_, leading)| order(&candidate) > order(&leading)) {
+                best = Some((goal, candidate));
+            }
+        }
+        let (goal, candidate) = best?;
+        self.selectors[goal].won(candidate);
+        self.global_width = candidate.width;
+        Some(candidate)
+    }
+}
+
+impl Strategist for Mlr {
+    fn next(&mut self, seen: &Database) -> Option<Request> {
+        let (step, duration) = match self.stage {
+            Stage::AtMaximum => (self.grid.top(), self.start.duration),
+            Stage::AtDelivered(step) => (step, self.start.duration),
+            Stage::Beside { beside, .. } => (beside, self.start.duration),
+            Stage::Selecting => self.winner(seen).map(|candidate| (candidate.step, candidate.duration))?,
+        };
+        Some(Request { load: self.grid.load(step), duration })
+    }
+
+    fn learn(&mut self, trial: &Observation) {
+        let (top, width) = (self.grid.top(), self.start.width);
+        let delivered = self.delivered(trial);
+        match self.stage {
+            Stage::AtMaximum if delivered >= self.grid.load(top).get() => {
+                self.select(Interval { lower: Some(top), upper: None });
+            }
+            Stage::AtMaximum => {
+                let step = self.grid.at_most(delivered).min(top - width).max(0);
+                self.stage = Stage::AtDelivered(step);
+            }
+            Stage::AtDelivered(step) => {
+                let beside = match trial.loss_ratio > self.start.loss_ratio.get() {
+                    true => self.grid.at_most(delivered).min(step - width).max(0),
+                    false => step + width,
+                };
+                match beside {
+                    // Nothing lies below the least load; and the maximum load has had its trial.
+                    same if same == step => self.select(Interval { lower: None, upper: Some(step) }),
+                    beside if beside >= top => self.select(Interval { lower: Some(step), upper: Some(top) }),
+                    beside => self.stage = Stage::Beside { delivered: step, beside },
+                }
+            }
+            Stage::Beside { delivered, beside } => {
+                self.select(Interval {
+                    lower: Some(delivered.min(beside)),
+                    upper: Some(delivered.max(beside)),
+                });
+            }
+            Stage::Selecting => {}
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! How users write goals: names of presets, `NAME:KEY=VALUE,...`, or a TOML file with tables `[goals.NAME]`. The two forms
+//! have the same keys.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use super::goal::{Goal, Strategy, Width};
+use super::presets;
+use super::ratio::Ratio;
+use crate::error::{MeasureError, Result};
+
+/// Widths are relative unless the text ends so.
+const OF_MAXIMUM: &str = "max";
+/// Where a goal of one's own does not say.
+const EXCEED_RATIO: Ratio = Ratio::fixed(0.5);
+const WIDTH: Width = Width::Relative(Ratio::fixed(0.005));
+
+/// The goals that a text names: presets with commas between, or one goal in the form `NAME:KEY=VALUE,...`.
+///
+/// Keys: `from` (a preset of one goal, whose attributes are the defaults), `loss`, `duration`, `sum`, `exceed`, `width`
+/// (`0.5%` of the upper bound, `0.1%max` of the maximum load), `initial`, `targets`, `strategy` (`mlr` or `binary`).
+/// `loss` and `duration` are needed where there is no `from`.
+///
+/// # Errors
+/// [`MeasureError::Goal`] with what cannot be understood or contradicts itself.
+pub fn parse(text: &str) -> Result<Vec<Goal>> {
+    let Some((name, settings)) = text.split_once(':') else {
+        let goals: Result<Vec<_>> = text.split(',').map(|name| preset(name.trim())).collect();
+        return Ok(goals?.into_iter().flatten().collect());
+    };
+    let pairs: std::result::Result<Vec<_>, String> = settings
+        .split(',')
+        .map(|pair| {
+            let (key, value) = pair.split_once('=').ok_or_else(|| format!("\"{pair}\" is not KEY=VALUE"))?;
+            Ok((key.trim().to_string(), value.trim().to_string()))
+        })
+        .collect();
+    let goal = pairs.and_then(|pairs| goal(name.trim(), &pairs));
+    Ok(vec![checked(name.trim(), goal)?])
+}
+
+/// The goals of a TOML file, in the order of their names.
+///
+/// # Errors
+/// A file that cannot be read, is no TOML, or defines no valid goal.
+pub fn read(path: &Path) -> Result<Vec<Goal>> {
+    let text = std::fs::read_to_string(path).map_err(|source| MeasureError::reading(path, source))?;
+    parse_toml(&text).map_err(|error| match error {
+        Unread::Goal(error) => error,
+        Unread::File(reason) => MeasureError::Definition { path: path.into(), reason },
+    })
+}
+
+enum Unread {
+    File(String),
+    Goal(MeasureError),
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    goals: BTreeMap<String, BTreeMap<String, toml::Value>>,
+}
+
+fn parse_toml(text: &str) -> std::result::Result<Vec<Goal>, Unread> {
+    let file: File = toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+        // The library shows the place in further lines.
+        Unread::File(format!("line {line}: {}", error.message().lines().collect::<Vec<_>>().join(" ")))
+    })?;
+    if file.goals.is_empty() {
+        return Err(Unread::File("it defines no goal; write [goals.NAME]".into()));
+    }
+    file.goals
+        .into_iter()
+        .map(|(name, table)| {
+            let pairs: std::result::Result<Vec<_>, String> = table.into_iter().map(text_of).collect();
+            checked(&name, pairs.and_then(|pairs| goal(&name, &pairs))).map_err(Unread::Goal)
+        })
+        .collect()
+}
+
+/// A value as it would stand in the other form.
+fn text_of((key, value): (String, toml::Value)) -> std::result::Result<(String, String), String> {
+    let text = match value {
+        toml::Value::String(text) => text,
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Float(number) => number.to_string(),
+        other => return Err(format!("{key}: a {} is neither a text nor a number", other.type_str())),
+    };
+    Ok((key, text))
+}
+
+fn preset(name: &str) -> Result<Vec<Goal>> {
+    presets::goals(name).ok_or_else(|| MeasureError::Goal {
+        goal: name.into(),
+        reason: format!(
+            "there is no such preset; there are {}; a goal of your own is NAME:loss=0.1%,duration=1s,sum=21s",
+            presets::names()
+        ),
+    })
+}
+
+fn checked(name: &str, goal: std::result::Result<Goal, String>) -> Result<Goal> {
+    let goal = goal.map_err(|reason| MeasureError::Goal { goal: name.into(), reason })?;
+    goal.validate()?;
+    Ok(goal)
+}
+
+/// What a user said about a goal so far.
+#[derive(Default)]
+struct Said {
+    from: Option<Goal>,
+    loss: Option<Ratio>,
+    exceed: Option<Ratio>,
+    width: Option<Width>,
+    duration: Option<Duration>,
+    sum: Option<Duration>,
+    initial: Option<Duration>,
+    targets: Option<u32>,
+    strategy: Option<Strategy>,
+}
+
+/// A row of the table of keys: its name, and how its value is taken.
+type Key = (&'static str, fn(&mut Said, &str) -> std::result::Result<(), String>);
+
+const KEYS: [Key; 9] = [
+    ("from", |said, text| put(&mut said.from, base(text))),
+    ("loss", |said, text| put(&mut said.loss, text.parse())),
+    ("duration", |said, text| put(&mut said.duration, duration(text))),
+    ("sum", |said, text| put(&mut said.sum, duration(text))),
+    ("exceed", |said, text| put(&mut said.exceed, text.parse())),
+    ("width", |said, text| put(&mut said.width, width(text))),
+    ("initial", |said, text| put(&mut said.initial, duration(text))),
+    ("targets", |said, text| {
+        put(&mut said.targets, text.parse().map_err(|_| format!("\"{text}\" is no whole number")))
+    }),
+    ("strategy", |said, text| put(&mut said.strategy, strategy(text))),
+];
+
+fn put<T>(place: &mut Option<T>, value: std::result::Result<T, String>) -> std::result::Result<(), String> {
+    match place.replace(value?) {
+        None => Ok(()),
+        Some(_) => Err("it is given twice".into()),
+    }
+}
+
+fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Result<Goal, String> {
+    let mut said = Said::default();
+    for (key, value) in pairs {
+        let (_, take) = KEYS.iter().find(|(name, _)| name == key).ok_or_else(|| {
+            let known: Vec<_> = KEYS.iter().map(|(name, _)| *name).collect();
+            format!("there is no key \"{key}\"; there are {}", known.join(", "))
+        })?;
+        take(&mut said, value).map_err(|reason| format!("{key}: {reason}"))?;
+    }
+    let from = said.from.as_ref();
+    let needed = |key: &str| format!("{key} is missing; give it, or from=PRESET");
+    let final_duration =
+        said.duration.or(from.map(|goal| goal.final_duration)).ok_or_else(|| needed("duration"))?;
+    // A preset's sum and first trials fit its own duration; beside another one they are made to fit.
+    let sum = from.map_or(final_duration, |goal| goal.duration_sum.max(final_duration));
+    let initial = from.map_or(presets::INITIAL, |goal| goal.initial_duration).min(final_duration);
+    Ok(Goal {
+        name: name.into(),
+        strategy: said.strategy.or(from.map(|goal| goal.strategy)).unwrap_or(Strategy::Mlr),
+        loss_ratio: said.loss.or(from.map(|goal| goal.loss_ratio)).ok_or_else(|| needed("loss"))?,
+        exceed_ratio: said.exceed.or(from.map(|goal| goal.exceed_ratio)).unwrap_or(EXCEED_RATIO),
+        width: said.width.or(from.map(|goal| goal.width)).unwrap_or(WIDTH),
+        final_duration,
+        duration_sum: said.sum.unwrap_or(sum),
+        initial_duration: said.initial.unwrap_or(initial),
+        preceding_targets: said
+            .targets
+            .or(from.map(|goal| goal.preceding_targets))
+            .unwrap_or(presets::PRECEDING_TARGETS),
+    })
+}
+
+fn base(text: &str) -> std::result::Result<Goal, String> {
+    let mut goals = presets::goals(text)
+        .ok_or_else(|| format!("there is no preset \"{text}\"; there are {}", presets::names()))?;
+    match goals.len() {
+        1 => Ok(goals.remove(0)),
+        several => Err(format!("preset \"{text}\" has {several} goals; name one that has one")),
+    }
+}
+
+fn duration(text: &str) -> std::result::Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|_| format!("\"{text}\" is no duration; 500ms, 1s and 1min are"))
+}
+
+fn width(text: &str) -> std::result::Result<Width, String> {
+    Ok(match text.strip_suffix(OF_MAXIMUM) {
+        Some(share) => Width::OfMaximum(share.parse()?),
+        None => Width::Relative(text.parse()?),
+    })
+}
+
+fn strategy(text: &str) -> std::result::Result<Strategy, String> {
+    let all = [Strategy::Mlr, Strategy::Binary];
+    let found = all.into_iter().find(|strategy| strategy.to_string() == text);
+    found.ok_or_else(|| format!("\"{text}\" is no strategy; mlr and binary are"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Unread, parse, parse_toml};
+    use crate::search::goal::{Strategy, Width};
+    use crate::search::presets;
+    use crate::search::ratio::Ratio;
+
+    fn ratio(value: f64) -> Ratio {
+        Ratio::new(value).unwrap()
+    }
+
+    #[test]
+    fn presets_come_in_lists() {
+        let names: Vec<_> = parse("ndr, pdr,quick").unwrap().into_iter().map(|goal| goal.name).collect();
+        assert_eq!(names, ["ndr", "pdr", "quick-ndr", "quick-pdr"]);
+    }
+
+    #[test]
+    fn a_goal_of_ones_own_has_every_attribute() {
+        let goals = parse("mine:loss=0.5%,duration=1s,sum=21s,exceed=0.5,width=0.5%").unwrap();
+        let pdr = presets::goals("pdr").unwrap().remove(0);
+        assert_eq!(goals, [crate::search::goal::Goal { name: "mine".into(), ..pdr }]);
+        let goal = &parse("b:loss=0,duration=10s,strategy=binary,width=0.1%max").unwrap()[0];
+        assert_eq!((goal.strategy, goal.width), (Strategy::Binary, Width::OfMaximum(ratio(0.001))));
+        assert_eq!((goal.duration_sum, goal.exceed_ratio), (Duration::from_secs(10), ratio(0.5)));
+    }
+
+    #[test]
+    fn a_preset_gives_the_defaults() {
+        let goal = &parse("coarse:from=rfc2544,width=2%,duration=90s").unwrap()[0];
+        assert_eq!((goal.strategy, goal.duration_sum), (Strategy::Binary, Duration::from_secs(90)));
+        assert_eq!(goal.width, Width::Relative(ratio(0.02)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_the_key() {
+        for (text, expected) in [
+            ("nrd", "there is no such preset; there are rfc2544,"),
+            ("", "there is no such preset"),
+            ("x:loss=0", "duration is missing"),
+            ("x:duration=1s", "loss is missing"),
+            ("x:from=ndr,speed=1", "there is no key \"speed\"; there are from, loss,"),
+            ("x:from=ndr,loss", "\"loss\" is not KEY=VALUE"),
+            ("x:from=ndr,loss=0,loss=0", "loss: it is given twice"),
+            ("x:from=ndr,loss=100%", "loss: 1 is no ratio from 0 to below 1"),
+            ("x:from=ndr,width=0", "width=0 is never reached"),
+            ("x:from=ndr,duration=fast", "duration: \"fast\" is no duration"),
+            ("x:from=quick,loss=0", "has 2 goals"),
+            ("x:from=ndr,strategy=guess", "strategy: \"guess\" is no strategy"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_file_defines_goals_in_the_same_keys() {
+        let text = "[goals.a]\nfrom = \"ndr\"\nexceed = 0.2\n[goals.b]\nloss = \"1%\"\nwidth = \"1%\"\nduration = \"2s\"\ntargets = 1";
+        let Ok(goals) = parse_toml(text) else { panic!("two goals") };
+        assert_eq!((goals[0].exceed_ratio, goals[1].preceding_targets), (ratio(0.2), 1));
+        let said = |text| match parse_toml(text) {
+            Err(Unread::Goal(error)) => error.to_string(),
+            Err(Unread::File(reason)) => reason,
+            Ok(goals) => panic!("{goals:?}"),
+        };
+        assert!(said("[goals.a]\nloss = 2").contains("loss: 2 is no ratio"));
+        assert!(said("[goals.a]\nfrom = true").contains("from: a boolean is neither"));
+        assert!(said("[goals.a]\nloss = ").starts_with("line 2: "));
+        assert!(said("[goal.a]\nloss = 0").contains("line 1: "));
+    }
+
+    #[test]
+    fn the_example_file_is_understood() {
+        let Ok(goals) = parse_toml(include_str!("../../../../examples/goals.toml")) else { panic!("goals") };
+        let names: Vec<_> = goals.iter().map(|goal| goal.name.as_str()).collect();
+        assert_eq!(names, ["five-minutes", "ndr-fine", "plain"]);
+        assert_eq!(goals[0].duration_sum, Duration::from_secs(300));
+    }
+}

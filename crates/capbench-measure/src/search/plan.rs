@@ -1,0 +1,161 @@
+//! What a search is to do.
+
+use std::time::Duration;
+
+use capbench_traffic::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+use super::binary::Binary;
+use super::goal::{Goal, Strategy};
+use super::grid::Grid;
+use super::maximum::MaximumLoad;
+use super::mlr::Mlr;
+use super::request::Strategist;
+use super::{estimate, seconds};
+use crate::error::{MeasureError, Result};
+
+/// Length of the trials that find out what the generator can do.
+pub const SELF_TEST: Duration = Duration::from_secs(1);
+/// The least load of a search, frames per second.
+pub const LEAST_LOAD: f64 = 1000.0;
+/// How often a trial whose account contradicts itself is run again.
+pub const RETRIES: u32 = 2;
+
+/// A search: its goals and its limits. Everything else about its trials is constant, and no part of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchPlan {
+    /// The goals, which share one set of trials.
+    pub goals: Vec<Goal>,
+    /// The least load that is looked at.
+    pub least_pps: Pps,
+    /// The highest load that is looked at; what the generator can do by its self-test where absent.
+    pub maximum_pps: Option<Pps>,
+    /// What the link can carry at most, where it has a speed.
+    pub line_rate_pps: Option<Pps>,
+    /// Length of the self-test's trials.
+    #[serde(rename = "self_test_s", with = "seconds")]
+    pub self_test: Duration,
+    /// Trial time that may be used, drains included.
+    #[serde(rename = "time_allowed_s", with = "seconds::optional")]
+    pub time_allowed: Option<Duration>,
+    /// How often a trial whose account contradicts itself is run again.
+    pub retries: u32,
+    /// Frames that the traffic sends at once; 1 where it is evenly spaced.
+    pub burst_frames: u32,
+}
+
+impl SearchPlan {
+    /// A search for these goals with limits as they are where nothing else is asked for.
+    pub fn new(goals: Vec<Goal>) -> Self {
+        Self {
+            goals,
+            least_pps: Pps::new(LEAST_LOAD).expect("a legal rate"),
+            maximum_pps: None,
+            line_rate_pps: None,
+            self_test: SELF_TEST,
+            time_allowed: None,
+            retries: RETRIES,
+            burst_frames: 1,
+        }
+    }
+
+    /// Whether it can be run as it is. What is doubtful but can be run comes back as warnings.
+    ///
+    /// # Errors
+    /// [`MeasureError::Goal`] and [`MeasureError::Search`] with what contradicts what, and when the time allowed cannot
+    /// suffice.
+    pub fn validate(&self) -> Result<Vec<String>> {
+        let refuse = |reason: String| Err(MeasureError::Search { reason });
+        if self.goals.is_empty() {
+            return refuse("there is no goal; give one, for example ndr".into());
+        }
+        for (position, goal) in self.goals.iter().enumerate() {
+            goal.validate()?;
+            if self.goals[..position].iter().any(|other| other.name == goal.name) {
+                return refuse(format!("two goals are called {}; give one of them another name", goal.name));
+            }
+            let frames = self.least_pps.get() * goal.shortest_trial().as_secs_f64();
+            if frames < f64::from(self.burst_frames.max(1)) {
+                return Err(MeasureError::Goal {
+                    goal: goal.name.clone(),
+                    reason: format!(
+                        "a trial of {:?} at the least load, {} packets/s, is {frames:.0} frames, which is shorter than a \
+                         burst of {}; give a longer duration, a higher least load or smaller bursts",
+                        goal.shortest_trial(),
+                        self.least_pps,
+                        self.burst_frames
+                    ),
+                });
+            }
+        }
+        if self.self_test.is_zero() {
+            return refuse("the self-test of the generator needs a duration above 0".into());
+        }
+        if let Some(maximum) = self.maximum_pps {
+            if maximum <= self.least_pps {
+                return refuse(format!(
+                    "the maximum load, {maximum} packets/s, is not above the least, {} packets/s",
+                    self.least_pps
+                ));
+            }
+            if let Some(line) = self.line_rate_pps.filter(|line| maximum > *line) {
+                return refuse(format!(
+                    "the maximum load, {maximum} packets/s, is above the line rate, {line:.0} packets/s"
+                ));
+            }
+        }
+        let mut warnings = self.doubts();
+        warnings.extend(estimate::enough_time(self)?);
+        Ok(warnings)
+    }
+
+    /// What can be run and is worth a word.
+    fn doubts(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let mlr = || self.goals.iter().filter(|goal| goal.strategy == Strategy::Mlr);
+        let most_loss = mlr().map(|goal| goal.loss_ratio).reduce(|a, b| if b > a { b } else { a });
+        for goal in mlr() {
+            if let Some(loss) = most_loss.filter(|loss| goal.width.ratio() < *loss) {
+                warnings.push(format!(
+                    "goal {}: its width {} is below the loss ratio {loss} of another goal, which RFC 9971 advises against",
+                    goal.name, goal.width
+                ));
+            }
+        }
+        if mlr().any(|goal| Some(goal.final_duration) != mlr().next().map(|first| first.final_duration)) {
+            warnings.push(
+                "goals have different trial durations: they share fewer trials than they could (RFC 9971)"
+                    .into(),
+            );
+        }
+        for goal in self.goals.iter().filter(|goal| goal.final_duration < Duration::from_secs(60)) {
+            warnings.push(format!(
+                "goal {}: trials of {:?}; RFC 2544 section 24 asks for 60 s at least",
+                goal.name, goal.final_duration
+            ));
+        }
+        warnings
+    }
+
+    /// What will choose the trials: the goals of the multiple loss ratio search together, every other one by itself. The
+    /// short trials come first: what they show is there for the others.
+    pub(super) fn strategists(&self, maximum: Pps) -> Result<Vec<Box<dyn Strategist>>> {
+        let (mlr, others): (Vec<Goal>, Vec<Goal>) =
+            self.goals.iter().cloned().partition(|goal| goal.strategy == Strategy::Mlr);
+        let mut strategists: Vec<Box<dyn Strategist>> = Vec::new();
+        if !mlr.is_empty() {
+            let widths: Vec<_> = mlr.iter().map(|goal| goal.width.ratio()).collect();
+            let grid = Grid::new(self.least_pps, maximum, &widths)?;
+            strategists.push(Box::new(Mlr::new(&mlr, grid)));
+        }
+        for goal in others {
+            strategists.push(Box::new(Binary::new(goal, self.least_pps, maximum)));
+        }
+        Ok(strategists)
+    }
+
+    /// The maximum load where no self-test is needed for it.
+    pub(super) fn given_maximum(&self) -> Option<MaximumLoad> {
+        self.maximum_pps.map(MaximumLoad::given)
+    }
+}

@@ -1,0 +1,269 @@
+//! Which load one goal wants next, in a multiple loss ratio search.
+
+use std::time::Duration;
+
+use super::criteria::Criteria;
+use super::database::Database;
+use super::goal::Goal;
+use super::grid::{Grid, Step};
+
+/// A goal, or a coarser goal on the way to it: wider, from less trial time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    /// What decides a load.
+    pub(super) criteria: Criteria,
+    /// Length of its trials.
+    pub(super) duration: Duration,
+    /// Its width.
+    pub(super) width: Step,
+}
+
+/// The targets of a goal, the coarsest first, the goal itself last.
+pub(super) fn targets(goal: &Goal, grid: &Grid) -> Vec<Target> {
+    let preceding = goal.preceding_targets;
+    let whole = goal.duration_sum.as_secs_f64();
+    let factor = (goal.initial_duration.as_secs_f64() / whole).powf(1.0 / f64::from(preceding.max(1)));
+    (0..=preceding)
+        .rev()
+        .map(|coarser| {
+            let sum = match coarser {
+                0 => goal.duration_sum,
+                last if last == preceding => goal.initial_duration,
+                between => Duration::from_secs_f64(whole * factor.powi(between as i32)),
+            };
+            let duration = goal.final_duration.min(sum);
+            let criteria = Criteria { full_length: duration, duration_sum: sum, ..goal.criteria() };
+            Target { criteria, duration, width: grid.steps(goal.width.ratio()) << coarser }
+        })
+        .collect()
+}
+
+/// An interval of which one or both ends may be unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Interval {
+    pub(super) lower: Option<Step>,
+    pub(super) upper: Option<Step>,
+}
+
+impl Interval {
+    /// Its width, where both ends are known.
+    fn span(self) -> Option<Step> {
+        Some(self.upper? - self.lower?)
+    }
+}
+
+/// A trial that a selector nominates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) step: Step,
+    pub(super) duration: Duration,
+    /// How precise the load is meant to be.
+    pub(super) width: Step,
+    /// Whether it goes out from a bound in search of the other one.
+    expands: bool,
+}
+
+/// Leads one goal from target to target.
+#[derive(Debug)]
+pub(super) struct Selector {
+    targets: Vec<Target>,
+    current: usize,
+    /// Where the last target ended; the current one starts from it.
+    initial: Interval,
+    /// How far the next step out of a bound goes at least.
+    next_width: Step,
+    /// The trial that was run last for this goal. Its load is stayed with until it is decided.
+    pending: Option<Candidate>,
+}
+
+impl Selector {
+    pub(super) fn new(targets: Vec<Target>, initial: Interval) -> Self {
+        let mut selector = Self { targets, current: 0, initial, next_width: 0, pending: None };
+        selector.enter(0, initial);
+        selector
+    }
+
+    fn enter(&mut self, target: usize, initial: Interval) {
+        self.current = target;
+        self.initial = initial;
+        self.pending = None;
+        self.next_width = 2 * self.targets[target].width.max(initial.span().unwrap_or(0));
+    }
+
+    /// What it wants next; nothing when its goal is reached, or cannot be.
+    pub(super) fn nominate(&mut self, grid: &Grid, seen: &Database, global_width: Step) -> Option<Candidate> {
+        loop {
+            let target = self.targets[self.current];
+            let bounds = seen.bounds(&target.criteria);
+            let found = Interval {
+                lower: bounds.lower.map(|load| grid.at_most(load.get())),
+                upper: bounds.upper.map(|load| grid.at_least(load.get())),
+            };
+            let room = Room { found, width: target.width, top: grid.top() };
+            if let Some(candidate) = self.choose(room, global_width) {
+                return Some(candidate);
+            }
+            if self.current + 1 == self.targets.len() {
+                return None;
+            }
+            self.enter(self.current + 1, found);
+        }
+    }
+
+    fn choose(&mut self, room: Room, global_width: Step) -> Option<Candidate> {
+        if let Some(pending) = self.pending.take() {
+            if room.is_worth(pending.step) {
+                self.pending = Some(pending);
+                return Some(pending);
+            }
+            let missed = room.found.lower.is_none() || room.found.upper.is_none();
+            if pending.expands && missed {
+                self.next_width = pending.width.saturating_mul(Goal::EXPANSION);
+            }
+        }
+        let inside = |step| self.candidate(step, room.width, false);
+        let out = self.next_width.max(global_width);
+        let within = || {
+            let halves = self.initial.span().filter(|&span| room.width < span && span <= 2 * room.width);
+            let middle = halves
+                .and(self.initial.lower)
+                .zip(self.initial.upper)
+                .map(|(low, high)| middle(low, high, room.width));
+            [middle, self.initial.lower, self.initial.upper]
+                .into_iter()
+                .flatten()
+                .find(|&step| room.is_worth(step))
+        };
+        if let Some(step) = within() {
+            return Some(inside(step));
+        }
+        match (room.found.lower, room.found.upper) {
+            (None, Some(upper)) => Some(self.candidate(room.limit(upper - out)?, out, true)),
+            (Some(lower), None) => Some(self.candidate(room.limit(lower + out)?, out, true)),
+            (Some(lower), Some(upper)) if room.is_wide() => {
+                // The interval that the search started from is the better guess where it is near: one step out of the
+                // bound on its side, if that is nearer than the middle.
+                let middle = middle(lower, upper, room.width);
+                let is_below = self.initial.lower.is_some_and(|initial| initial >= upper);
+                let is_above = self.initial.upper.is_some_and(|initial| initial <= lower);
+                let step = match (is_below, is_above) {
+                    (true, _) => middle.max(upper - out),
+                    (_, true) => middle.min(lower + out),
+                    _ => middle,
+                };
+                Some(inside(room.limit(step)?))
+            }
+            _ => None,
+        }
+    }
+
+    fn candidate(&self, step: Step, width: Step, expands: bool) -> Candidate {
+        Candidate { step, duration: self.targets[self.current].duration, width, expands }
+    }
+
+    /// Its candidate was the one that was measured.
+    pub(super) fn won(&mut self, candidate: Candidate) {
+        if !candidate.expands {
+            self.next_width = 2 * self.targets[self.current].width;
+        }
+        self.pending = Some(candidate);
+    }
+}
+
+/// Where loads can be nominated: between the bounds that were found, and within the search's own limits.
+#[derive(Clone, Copy)]
+struct Room {
+    found: Interval,
+    width: Step,
+    top: Step,
+}
+
+impl Room {
+    /// Whether the interval is wider than wanted, or open.
+    fn is_wide(self) -> bool {
+        self.found.span().is_none_or(|span| span > self.width)
+    }
+
+    /// Whether a trial at a load can bring the bounds closer. Loads outside of them are decided, or do not matter.
+    fn is_worth(self, step: Step) -> bool {
+        self.is_wide()
+            && self.found.lower.is_none_or(|lower| lower < step)
+            && self.found.upper.is_none_or(|upper| step < upper)
+    }
+
+    /// The load to nominate in the place of a wish: never closer than a width to a bound, since the interval between
+    /// the two would be narrower than anybody wants. A limit of the search itself is nominated rather than what is near it.
+    fn limit(self, wish: Step) -> Option<Step> {
+        let (low, high) = (self.found.lower.unwrap_or(0), self.found.upper.unwrap_or(self.top));
+        let (low_is_open, high_is_open) = (self.found.lower.is_none(), self.found.upper.is_none());
+        let is_narrow = high - low <= self.width;
+        if low_is_open && (is_narrow || wish - low < self.width) {
+            return (low < high || high_is_open).then_some(low);
+        }
+        if high_is_open && (is_narrow || high - wish < self.width) {
+            return (low < high).then_some(high);
+        }
+        if is_narrow {
+            return None;
+        }
+        if high - low < 2 * self.width {
+            return Some(middle(low, high, self.width));
+        }
+        Some(wish.clamp(low + self.width, high - self.width))
+    }
+}
+
+/// A load inside an interval wider than `width`, so that repeated halving comes out at the width exactly: the upper part is
+/// `width` times a power of two. It is the larger one: lower loads are the more likely to be held.
+fn middle(low: Step, high: Step, width: Step) -> Step {
+    let span = high - low;
+    let mut part = width.min(span - 1);
+    while 2 * part < span {
+        part *= 2;
+    }
+    high - part
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Interval, Room, middle};
+
+    proptest! {
+        /// Halving ends in as few steps as halving can, and never outside.
+        #[test]
+        fn repeated_halving_meets_the_width(low in 0i64..1000, span in 2i64..5000, width in 1i64..100, seed: u64) {
+            prop_assume!(span > width);
+            let (mut low, mut high, mut steps) = (low, low + span, 0);
+            while high - low > width {
+                let step = middle(low, high, width);
+                prop_assert!(low < step && step < high);
+                prop_assert!(step - low <= high - step, "{low} {step} {high}");
+                if seed >> (steps % 64) & 1 == 0 { low = step } else { high = step }
+                steps += 1;
+            }
+            let least = ((span as f64) / (width as f64)).log2().ceil() as u32;
+            prop_assert!(steps <= least, "{steps} steps for {span} in {width}");
+        }
+
+        /// Nothing is nominated that is decided already, or closer to a bound than a width.
+        #[test]
+        fn nominations_keep_a_width_from_bounds(
+            lower in proptest::option::of(0i64..500), gap in 1i64..500, has_upper: bool, width in 1i64..50, wish in -100i64..1200,
+        ) {
+            let top = 1100;
+            let upper = has_upper.then(|| lower.unwrap_or(0) + gap);
+            let room = Room { found: Interval { lower, upper }, width, top };
+            let Some(step) = room.limit(wish) else {
+                prop_assert!(lower.is_none() && upper == Some(0) || lower == Some(top) || room.found.span().is_some_and(|span| span <= width));
+                return Ok(());
+            };
+            prop_assert!((0..=top).contains(&step));
+            prop_assert!(lower.is_none_or(|lower| step > lower) && upper.is_none_or(|upper| step < upper));
+            if let (Some(low), Some(high)) = (lower, upper) {
+                prop_assert!(high - low < 2 * width || (step - low >= width && high - step >= width));
+            }
+        }
+    }
+}

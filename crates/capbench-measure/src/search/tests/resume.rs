@@ -1,0 +1,101 @@
+//! Searches that go on from the trials of an earlier run.
+
+use super::paths::{Path, Record, plan, run};
+use crate::search::{End, Finished, SearchPlan, Stored};
+use crate::trial::{Load, Profile, TrialResult};
+
+/// The trials as a results file gives them back.
+fn stored(trials: &[TrialResult]) -> Stored {
+    let text = serde_json::to_string(trials).unwrap();
+    let read: Vec<TrialResult> = serde_json::from_str(&text).unwrap();
+    Stored::new(&read, |_| true).unwrap()
+}
+
+fn interrupted(plan: &SearchPlan, path: &Path, after: usize) -> Finished {
+    let mut record = Record { stop_after: Some(after), ..Record::default() };
+    plan.run(&mut path.clone(), Stored::default(), &mut record).unwrap()
+}
+
+#[test]
+fn a_search_interrupted_anywhere_comes_to_the_same_result() {
+    let plan =
+        SearchPlan { maximum_pps: None, ..plan("ndr,pdr,strict-capture;b:from=rfc2544,duration=2s,sum=2s") };
+    for path in [
+        Path { generator: 1.4e6, ..Path::new(1e6) },
+        Path { generator: 1.1e6, noise: 0.01, bursts_per_s: 0.05, seed: 3, ..Path::new(5e5) },
+    ] {
+        let whole = run(&plan, &path);
+        assert_eq!(whole.outcome.ended, End::Complete);
+        for after in 0..whole.trials.len() {
+            let first = interrupted(&plan, &path, after);
+            assert_eq!((first.outcome.ended, first.trials.len()), (End::Stopped, after));
+            // The path goes on from where it was: what it does depends on what ran before.
+            let mut path = path.clone();
+            for trial in &first.trials {
+                let load = trial.intended_pps;
+                path.counts(load, std::time::Duration::from_secs_f64(trial.duration_s));
+            }
+            let mut record = Record::default();
+            let second = plan.run(&mut path, stored(&first.trials), &mut record).unwrap();
+            assert_eq!(second.outcome.goals, whole.outcome.goals, "interrupted after {after}");
+            assert_eq!(second.outcome.trials, whole.outcome.trials);
+            assert_eq!(record.saved.len(), whole.trials.len() - after, "only new trials are run");
+        }
+    }
+}
+
+#[test]
+fn what_was_spent_before_counts_against_the_time_allowed() {
+    let path = Path::new(1e6);
+    let plan = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(30)), ..plan("ndr,pdr") };
+    let first = interrupted(&plan, &path, 20);
+    let mut record = Record::default();
+    let second = plan.run(&mut path.clone(), stored(&first.trials), &mut record).unwrap();
+    assert_eq!((second.outcome.ended.clone(), record.saved.len()), (End::TimeUp, 10));
+    let more = SearchPlan { time_allowed: None, ..plan };
+    let third = more.run(&mut path.clone(), stored(&second.trials), &mut record).unwrap();
+    assert_eq!((third.outcome.ended, third.trials.len()), (End::Complete, 35));
+    let mut numbers = third.outcome.trials.clone();
+    numbers.dedup();
+    assert_eq!(numbers, (1..=35).collect::<Vec<_>>(), "every trial has its own number");
+}
+
+#[test]
+fn another_goal_uses_the_trials_that_it_can() {
+    let path = Path::new(1e6);
+    let ndr = run(&plan("ndr"), &path);
+    let mut record = Record::default();
+    let both = plan("ndr,pdr").run(&mut path.clone(), stored(&ndr.trials), &mut record).unwrap();
+    assert_eq!((both.trials.len(), record.saved.len()), (35, 35 - ndr.trials.len()));
+    // Another width means other loads: then they are of no use, and that is said.
+    let other = plan("c:from=ndr,width=3%").run(&mut path.clone(), stored(&ndr.trials), &mut record).unwrap();
+    assert!(
+        other.outcome.warnings.iter().any(|text| text.contains("are of no use")),
+        "{:?}",
+        other.outcome.warnings
+    );
+}
+
+#[test]
+fn trials_of_another_set_up_are_refused() {
+    let path = Path::new(1e6);
+    let first = interrupted(&plan("ndr"), &path, 5);
+    let mut other = first.trials.clone();
+    other[2].profile.work = "touch".into();
+    assert!(Stored::new(&other, |_| true).unwrap_err().contains("trial 3 is of another set-up"));
+    let touching = |profile: &Profile| profile.work == "touch";
+    let stored = Stored::new(&other, touching).unwrap();
+    assert_eq!(stored.left(), 1);
+    let refused = plan("ndr").run(&mut path.clone(), stored, &mut Record::default()).unwrap();
+    assert!(matches!(refused.outcome.ended, End::Failed { reason } if reason.contains("work touch")));
+}
+
+#[test]
+fn trials_that_are_of_no_search_are_left_out() {
+    let path = Path::new(1e6);
+    let mut trials = interrupted(&plan("ndr"), &path, 5).trials;
+    trials[0].phase = crate::trial::Phase::BestEffort;
+    let stored = Stored::new(&trials, |_| true).unwrap();
+    assert_eq!((stored.left(), stored.numbered_to()), (4, 5));
+    assert!(Load::Maximum.pps().is_none());
+}
