@@ -11,6 +11,7 @@ use crate::error::{MeasureError, Result};
 use crate::findings::Finding;
 use crate::ledger::Place;
 use crate::loss_shape::LossShape;
+use crate::search::SearchOutcome;
 use crate::trial::{SizeLabel, TrialResult};
 
 /// Version of the layout of `results.json`; raised when a reader of older files would misunderstand newer ones.
@@ -36,6 +37,9 @@ pub struct Results {
     /// What was asked for and could not be measured.
     #[serde(default)]
     pub not_measured: Vec<NotMeasured>,
+    /// What searches have shown; their trials stand with the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<SearchOutcome>,
     /// What follows from them.
     pub findings: Vec<Finding>,
 }

@@ -84,6 +84,7 @@ impl Ready {
             statements,
             trials: Vec::new(),
             not_measured: self.not_measured,
+            searches: Vec::new(),
             findings: Vec::new(),
         };
         directory.save(&results)?;
