@@ -88,6 +88,11 @@ impl Database {
         criteria.classify(self.at(load))
     }
 
+    /// Whether a load that is not held is too much for the path, and not only for the generator.
+    pub(super) fn is_limit_of_path(&self, load: Pps, criteria: &Criteria) -> bool {
+        criteria.classify_by(self.at(load), |trial| trial.path_loss_ratio) == Class::Upper
+    }
+
     /// The relevant bounds. A load that is held above one that is not (loss inversion) is passed over.
     pub fn bounds(&self, criteria: &Criteria) -> Bounds {
         let mut bounds = Bounds::default();

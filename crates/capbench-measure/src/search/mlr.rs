@@ -10,7 +10,7 @@ use super::goal::Goal;
 use super::grid::{Grid, Step};
 use super::ratio::Ratio;
 use super::request::{Request, Strategist};
-use super::selector::{Candidate, Interval, Selector, Target, targets};
+use super::selector::{Candidate, Interval, Selector, Target, middle, targets};
 
 /// The search of all goals of this strategy.
 #[derive(Debug)]
@@ -96,8 +96,7 @@ impl Mlr {
             }
         }
         let (goal, candidate) = best?;
-        self.selectors[goal].won(candidate);
-        self.global_width = candidate.width;
+        self.global_width = self.selectors[goal].won(candidate);
         Some(candidate)
     }
 }
@@ -124,17 +123,21 @@ impl Strategist for Mlr {
                 let step = self.grid.at_most(delivered).min(top - width).max(0);
                 self.stage = Stage::AtDelivered(step);
             }
-            Stage::AtDelivered(step) => {
-                let beside = match trial.loss_ratio > self.start.loss_ratio.get() {
-                    true => self.grid.at_most(delivered).min(step - width).max(0),
-                    false => step + width,
-                };
-                match beside {
-                    // Nothing lies below the least load; and the maximum load has had its trial.
-                    same if same == step => self.select(Interval { lower: None, upper: Some(step) }),
-                    beside if beside >= top => self.select(Interval { lower: Some(step), upper: Some(top) }),
-                    beside => self.stage = Stage::Beside { delivered: step, beside },
+            Stage::AtDelivered(step) if trial.loss_ratio > self.start.loss_ratio.get() => {
+                let below = self.grid.at_most(delivered).min(step - width).max(0);
+                match step {
+                    0 => self.select(Interval { lower: None, upper: Some(step) }),
+                    _ => self.stage = Stage::Beside { delivered: step, beside: below },
                 }
+            }
+            // The maximum load has had its trial.
+            Stage::AtDelivered(step) if top - step <= width => {
+                self.select(Interval { lower: Some(step), upper: Some(top) });
+            }
+            Stage::AtDelivered(step) => {
+                let has_room = top - step >= 2 * width;
+                let above = if has_room { step + width } else { middle(step, top, 1) };
+                self.stage = Stage::Beside { delivered: step, beside: above };
             }
             Stage::Beside { delivered, beside } => {
                 self.select(Interval {

@@ -12,7 +12,7 @@
 //! | `maximum` | what the generator can do |
 //! | `runner`, `stored` | trials that are run, or taken from an earlier run |
 //! | `conduct` | a search from its first trial to its outcome |
-//! | `outcome`, `numbers` | what is saved: a result for each goal, and the numbers that belong together |
+//! | `outcome`, `numbers`, `findings` | what is saved: a result for each goal, the numbers that belong together, sentences |
 //!
 //! Strategies choose trials and run none, so the same code serves the path, the replay of stored trials and the estimate.
 
@@ -21,6 +21,7 @@ mod conduct;
 pub mod criteria;
 pub mod database;
 mod estimate;
+mod findings;
 pub mod goal;
 mod grid;
 mod maximum;

@@ -7,7 +7,7 @@ use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::criteria::Criteria;
-use super::database::{Database, Observation};
+use super::database::{Bounds, Database, Observation};
 use super::goal::Goal;
 use super::presets;
 use super::ratio::Ratio;
@@ -32,6 +32,8 @@ pub struct Held {
     pub by: String,
     /// Offered load of the lower bound; absent where trials do not decide any.
     pub pps: Option<f64>,
+    /// Whether no higher load showed the path's limit: what is held is at least this, and no throughput.
+    pub at_least: bool,
     /// Seconds of trials at it.
     pub seconds: f64,
     /// Their numbers.
@@ -90,12 +92,13 @@ impl LossNumbers {
 }
 
 fn held(by: &str, criteria: &Criteria, seen: &Database) -> (Held, Option<Pps>) {
-    let lower = seen.bounds(criteria).lower;
+    let Bounds { lower, upper } = seen.bounds(criteria);
     let trials = lower.map_or(&[][..], |load| seen.at(load));
     let achieved = trials.iter().filter(|trial| trial.loss_ratio <= criteria.loss_ratio.get());
     let held = Held {
         by: by.into(),
         pps: achieved.map(|trial| trial.achieved.get()).reduce(f64::min),
+        at_least: !upper.is_some_and(|load| seen.is_limit_of_path(load, criteria)),
         seconds: trials.iter().map(|trial| trial.duration.as_secs_f64()).sum(),
         trials: trials.iter().map(|trial| trial.number).collect(),
     };

@@ -5,7 +5,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::criteria::Class;
 use super::database::{Database, Observation};
 use super::goal::Goal;
 use super::maximum::{MaximumLoad, MaximumSource};
@@ -132,9 +131,7 @@ impl GoalResult {
         let upper = bounds.upper.and_then(|load| Bound::new(seen.at(load), |trial| !is_low(trial)));
         let top = maximum.map_or(f64::INFINITY, |maximum| maximum.load_pps.get());
         let reason = match (bounds.lower, bounds.upper) {
-            (Some(_), Some(upper))
-                if criteria.classify_by(seen.at(upper), |trial| trial.path_loss_ratio) != Class::Upper =>
-            {
+            (Some(_), Some(upper)) if !seen.is_limit_of_path(upper, &criteria) => {
                 Some(Reason::GeneratorFellShort)
             }
             (Some(lower), Some(upper)) if goal.width.is_met(lower.get(), upper.get(), top) => None,

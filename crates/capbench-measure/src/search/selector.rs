@@ -116,12 +116,7 @@ impl Selector {
                 self.pending = Some(pending);
                 return Some(pending);
             }
-            let missed = room.found.lower.is_none() || room.found.upper.is_none();
-            if pending.expands && missed {
-                self.next_width = pending.width.saturating_mul(Goal::EXPANSION);
-            }
         }
-        let inside = |step| self.candidate(step, room.width, false);
         let out = self.next_width.max(global_width);
         let within = || {
             let halves = self.initial.span().filter(|&span| room.width < span && span <= 2 * room.width);
@@ -135,7 +130,7 @@ impl Selector {
                 .find(|&step| room.is_worth(step))
         };
         if let Some(step) = within() {
-            return Some(inside(step));
+            return Some(self.candidate(step, room.width, false));
         }
         match (room.found.lower, room.found.upper) {
             (None, Some(upper)) => Some(self.candidate(room.limit(upper - out)?, out, true)),
@@ -146,12 +141,14 @@ impl Selector {
                 let middle = middle(lower, upper, room.width);
                 let is_below = self.initial.lower.is_some_and(|initial| initial >= upper);
                 let is_above = self.initial.upper.is_some_and(|initial| initial <= lower);
-                let step = match (is_below, is_above) {
-                    (true, _) => middle.max(upper - out),
-                    (_, true) => middle.min(lower + out),
-                    _ => middle,
-                };
-                Some(inside(room.limit(step)?))
+                if is_below && upper - out > middle {
+                    return Some(self.candidate(room.limit(upper - out)?, out, true));
+                }
+                if is_above && lower + out < middle {
+                    return Some(self.candidate(room.limit(lower + out)?, out, true));
+                }
+                // As precise as the larger part: who bisects a wide interval goes on with that.
+                Some(self.candidate(room.limit(middle)?, upper - middle, false))
             }
             _ => None,
         }
@@ -161,12 +158,13 @@ impl Selector {
         Candidate { step, duration: self.targets[self.current].duration, width, expands }
     }
 
-    /// Its candidate was the one that was measured.
-    pub(super) fn won(&mut self, candidate: Candidate) {
-        if !candidate.expands {
-            self.next_width = 2 * self.targets[self.current].width;
-        }
+    /// Its candidate is the one that is measured. Gives the width of the search from now on: should a step out of a bound
+    /// have missed, the next one, of whatever goal, goes further.
+    pub(super) fn won(&mut self, candidate: Candidate) -> Step {
         self.pending = Some(candidate);
+        let factor = if candidate.expands { Goal::EXPANSION } else { 2 };
+        self.next_width = candidate.width.saturating_mul(factor);
+        if candidate.expands { self.next_width } else { candidate.width }
     }
 }
 
@@ -213,15 +211,16 @@ impl Room {
     }
 }
 
-/// A load inside an interval wider than `width`, so that repeated halving comes out at the width exactly: the upper part is
-/// `width` times a power of two. It is the larger one: lower loads are the more likely to be held.
-fn middle(low: Step, high: Step, width: Step) -> Step {
+/// A load inside an interval wider than `width`. One part is `width` times a power of two, the one nearest to the half, so
+/// that repeated halving needs no more steps than halving can, and mostly comes out at the width exactly. The lower part is
+/// the smaller one: lower loads are the more likely to be held.
+pub(super) fn middle(low: Step, high: Step, width: Step) -> Step {
     let span = high - low;
-    let mut part = width.min(span - 1);
-    while 2 * part < span {
+    let mut part = width;
+    while span > 3 * part {
         part *= 2;
     }
-    high - part
+    low + part.min(span - part)
 }
 
 #[cfg(test)]

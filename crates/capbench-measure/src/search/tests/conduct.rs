@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::paths::{Path, Record, bounds, plan, run};
+use crate::laboratory::Laboratory;
 use crate::search::{End, MaximumSource, Reason, SearchPlan, Status, Stored};
+use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
 use crate::trial::{Load, Phase, Trial, TrialResult};
 
 #[test]
@@ -266,4 +268,35 @@ fn the_estimate_is_what_a_quiet_path_costs() {
     assert_eq!(estimate.median.with(Duration::from_secs(1)), estimate.median.traffic * 2);
     let tested = SearchPlan { maximum_pps: None, ..plan("ndr,pdr") }.estimate().unwrap();
     assert_eq!(tested.at_maximum.trials, 13, "with the self-test");
+}
+
+#[test]
+fn what_was_found_is_said_with_its_trials() {
+    let plan = SearchPlan { maximum_pps: None, ..plan("ndr,pdr") };
+    let paths = [
+        Path { generator: 1.4e6, bursts_per_s: 0.1, seed: 7, ..Path::new(1e6) },
+        Path { generator: 1e5, ..Path::new(1e6) },
+        Path { generator: 1.4e6, ..Path::new(10.0) },
+    ];
+    let text: Vec<_> = paths
+        .iter()
+        .flat_map(|path| run(&plan, path).outcome.findings())
+        .map(|finding| format!("{} {:?}", finding.text, finding.trials))
+        .collect();
+    insta::assert_snapshot!(text.join("\n"));
+}
+
+#[test]
+fn the_simulated_laboratory_is_searched_like_any_other() {
+    let method = SimulatedMethod::new("packet-v3", 400_000.0).livelock(0.5);
+    let mut laboratory = SimulatedLaboratory::new(1e6, vec![method]);
+    let plan = SearchPlan { maximum_pps: None, ..plan("ndr,pdr,strict-capture") };
+    let mut trial = laboratory.prepare(&setup(64)).unwrap();
+    let finished = plan.run(&mut *trial, Stored::default(), &mut Record::default()).unwrap();
+    for goal in ["ndr", "strict-capture"] {
+        let (lower, upper) = bounds(&finished, goal);
+        assert!(lower.unwrap() < 400_001.0 && upper.unwrap() > 400_000.0, "{goal}");
+    }
+    assert!(finished.outcome.goals.iter().all(|goal| goal.status == Status::Regular));
+    assert!(finished.trials.iter().all(|trial| trial.unexplained == 0));
 }

@@ -20,6 +20,8 @@ pub(super) struct Path {
     pub generator: f64,
     /// Standard deviation of the capacity from trial to trial, as a share of it.
     pub noise: f64,
+    /// Frames of its capacity that each frame above it costs: receive livelock.
+    pub livelock: f64,
     /// Probability, each second, that it loses `burst` frames at any load.
     pub bursts_per_s: f64,
     pub burst: u64,
@@ -39,6 +41,7 @@ impl Path {
             capacity,
             generator: f64::INFINITY,
             noise: 0.0,
+            livelock: 0.0,
             bursts_per_s: 0.0,
             burst: 500,
             hole: None,
@@ -61,7 +64,8 @@ impl Path {
         let intended = (rate * seconds) as u64;
         let sent = intended.min((self.generator * seconds) as u64);
         let capacity = self.capacity * (1.0 + self.noise * random.normal());
-        let steady = sent.min((capacity * seconds).max(0.0) as u64);
+        let excess = (rate.min(self.generator) - capacity).max(0.0);
+        let steady = sent.min(((capacity - self.livelock * excess) * seconds).max(0.0) as u64);
         let in_hole = self.hole.is_some_and(|(from, to)| from <= rate && rate <= to);
         let steady = if in_hole { steady - steady / 20 } else { steady };
         let bursts = (0..seconds.ceil() as u64).filter(|_| random.share() < self.bursts_per_s).count() as u64;

@@ -90,13 +90,19 @@ impl Drop for Reference {
     }
 }
 
-/// Capacities over three decades; a third of the paths are quiet, a third vary, a third vary and lose bursts.
+/// Capacities over three decades. Of four paths one is quiet, one varies, one varies and loses bursts, and one delivers less
+/// the more is sent above its capacity.
 fn path(seed: u64) -> Path {
     let mut random = Random(seed);
     let capacity = 2000.0 * 1000f64.powf(random.share());
-    let noise = if seed.is_multiple_of(3) { 0.0 } else { 0.002 * random.share() };
-    let bursts_per_s = if seed % 3 == 2 { 0.1 * random.share() } else { 0.0 };
-    Path { capacity, noise, bursts_per_s, seed, burst: (capacity / 2000.0) as u64 + 1, ..Path::new(capacity) }
+    let quiet = Path { seed, burst: (capacity / 2000.0) as u64 + 1, ..Path::new(capacity) };
+    let noise = 0.002 * random.share();
+    match seed % 4 {
+        0 => quiet,
+        1 => Path { noise, ..quiet },
+        2 => Path { noise, bursts_per_s: 0.1 * random.share(), ..quiet },
+        _ => Path { livelock: 1.5 * random.share(), ..quiet },
+    }
 }
 
 #[test]
@@ -112,7 +118,7 @@ fn the_reference_library_reaches_the_same_bounds_with_no_fewer_trials() {
     let (mut ours, mut theirs) = (0, 0);
     let mut apart = Vec::new();
     println!(
-        "seed  noise %  bursts/s   capacity   goal  lower (ours)  lower (theirs)  apart %   trials (ours, theirs)"
+        "seed  noise %  bursts/s  livelock   capacity   goal  lower (ours)  lower (theirs)  apart %   trials (ours, theirs)"
     );
     for seed in 0..PATHS {
         let path = path(seed);
@@ -128,9 +134,10 @@ fn the_reference_library_reaches_the_same_bounds_with_no_fewer_trials() {
             };
             let distance = distance(own_bounds.0, other_bounds.0).max(distance(own_bounds.1, other_bounds.1));
             println!(
-                "{seed:>4}  {:>7.3}  {:>8.3}  {:>9.0}   {goal}   {:>12.0}  {:>14.0}  {:>7.3}   {}, {}",
+                "{seed:>4}  {:>7.3}  {:>8.3}  {:>8.2}  {:>9.0}   {goal}   {:>12.0}  {:>14.0}  {:>7.3}   {}, {}",
                 path.noise * 100.0,
                 path.bursts_per_s,
+                path.livelock,
                 path.capacity,
                 own_bounds.0.unwrap_or(f64::NAN),
                 other_bounds.0.unwrap_or(f64::NAN),

@@ -102,3 +102,12 @@ fn short_trials_first_spare_most_of_the_long_ones() {
     let mlr = run(&plan("b:from=rfc2544,strategy=mlr,initial=1s"), &Path::new(1e6));
     assert_eq!((mlr.trials.len(), hour(&mlr).round()), (7, 138.0));
 }
+
+#[test]
+fn a_method_that_livelocks_is_found_as_quickly() {
+    // At maximum load it delivers nothing, so the search begins at the least load and has ten octaves to go.
+    let finished = run(&plan("ndr,pdr"), &Path { livelock: 1.0, ..Path::new(5e5) });
+    let (lower, upper) = bounds(&finished, "ndr");
+    assert!(lower.unwrap() <= 5e5 && upper.unwrap() > 5e5);
+    assert_eq!(finished.trials.len(), 41);
+}
