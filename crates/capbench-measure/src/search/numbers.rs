@@ -98,7 +98,7 @@ fn held(by: &str, criteria: &Criteria, seen: &Database) -> (Held, Option<Pps>) {
     let held = Held {
         by: by.into(),
         pps: achieved.map(|trial| trial.achieved.get()).reduce(f64::min),
-        at_least: !upper.is_some_and(|load| seen.is_limit_of_path(load, criteria)),
+        at_least: lower.is_some() && !upper.is_some_and(|load| seen.is_limit_of_path(load, criteria)),
         seconds: trials.iter().map(|trial| trial.duration.as_secs_f64()).sum(),
         trials: trials.iter().map(|trial| trial.number).collect(),
     };
