@@ -111,11 +111,9 @@ impl Selector {
     }
 
     fn choose(&mut self, room: Room, global_width: Step) -> Option<Candidate> {
-        if let Some(pending) = self.pending.take() {
-            if room.is_worth(pending.step) {
-                self.pending = Some(pending);
-                return Some(pending);
-            }
+        if let Some(pending) = self.pending.take().filter(|pending| room.is_worth(pending.step)) {
+            self.pending = Some(pending);
+            return Some(pending);
         }
         let out = self.next_width.max(global_width);
         let within = || {
