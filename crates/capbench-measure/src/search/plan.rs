@@ -35,7 +35,7 @@ pub struct SearchPlan {
     /// Length of the self-test's trials.
     #[serde(rename = "self_test_s", with = "seconds")]
     pub self_test: Duration,
-    /// Trial time that may be used, drains included.
+    /// Time that trials may take, drains included. A trial is not begun when its sending alone would take more than is left.
     #[serde(rename = "time_allowed_s", with = "seconds::optional")]
     pub time_allowed: Option<Duration>,
     /// How often a trial whose account contradicts itself is run again.

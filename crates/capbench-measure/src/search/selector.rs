@@ -115,7 +115,7 @@ impl Selector {
             self.pending = Some(pending);
             return Some(pending);
         }
-        let out = self.next_width.max(global_width);
+        let out = self.next_width.max(global_width).min(room.top);
         let within = || {
             let halves = self.initial.span().filter(|&span| room.width < span && span <= 2 * room.width);
             let middle = halves
