@@ -4,6 +4,7 @@
 //! path, is decided here and nowhere else.
 
 use capbench_capture::{Counters, LossPlace};
+use capbench_sys::host::CpuId;
 
 use crate::ledger::{Entry, Ledger, Place};
 use crate::tracer::losses::{Losses, TracedLosses};
@@ -47,6 +48,8 @@ pub struct Evidence {
     pub nic: NicEvidence,
     /// `dropped` of /proc/net/softnet_stat over all CPUs: of the whole host.
     pub backlog_drops: Option<u64>,
+    /// The same by CPU, those without drops left out.
+    pub backlog_cpus: Vec<(CpuId, u64)>,
     /// `rx_dropped` of the receiving interface, which counts what a backlog refused, and more.
     pub receive_drops: Option<u64>,
     /// Whether sender and receiver are the two ends of a veth pair, whose `tx_dropped` includes what the receiver's
@@ -126,7 +129,7 @@ impl Evidence {
                     "unknown: rx_dropped also counts frames that were captured"
                 },
             ),
-            entry(Place::Backlog, backlog, backlog_source),
+            entry(Place::Backlog, backlog, &self.with_cpus(backlog_source)),
             own(Place::Xdp, LossPlace::Xdp, xdp.count, &xdp.source),
             self.stack_entry(),
             own(
@@ -178,11 +181,29 @@ impl Evidence {
     /// What the stack lost in front of the capture point.
     fn stack_entry(&self) -> Entry {
         let (count, source) = match (&self.traced, &self.untraced) {
-            (Some(traced), _) => (Some(traced.stack.total()), traced.stack_source()),
+            (Some(traced), _) => (Some(traced.stack.total()), self.traced_stack_source(traced)),
             (None, Some(reason)) => (None, format!("unknown: no tracer of drop reasons: {reason}")),
             (None, None) => (None, "unknown: needs a tracer of drop reasons".into()),
         };
         Entry { place: Place::Stack, count, source }
+    }
+
+    fn traced_stack_source(&self, traced: &TracedLosses) -> String {
+        let source = traced.stack_source();
+        match self.method.accepted.filter(|_| self.virtual_pair).map_or(0, |accepted| traced.unseen(accepted))
+        {
+            0 => source,
+            unseen => format!(
+                "{source}; of the frames that reached the capture point, {unseen} were dropped unseen"
+            ),
+        }
+    }
+
+    /// A source of the backlog's drops with the CPUs that dropped, of whose trial's frames or others'.
+    fn with_cpus(&self, source: &str) -> String {
+        let cpus: Vec<_> =
+            self.backlog_cpus.iter().map(|(cpu, count)| format!("{count} on CPU {cpu}")).collect();
+        if cpus.is_empty() { source.into() } else { format!("{source}; the host's: {}", cpus.join(", ")) }
     }
 
     /// On a veth pair one refused frame counts in `tx_dropped` of the sender and, if it was the backlog that refused

@@ -35,6 +35,7 @@ pub fn find(trials: &[TrialResult]) -> Vec<Finding> {
     dependence(trials, &mut findings);
     account(trials, &mut findings);
     loss_shape::findings::find(trials, &mut findings);
+    crate::tracer::findings::find(trials, &mut findings);
     trust(trials, &mut findings);
     reports(trials, &mut findings);
     noise(trials, &mut findings);

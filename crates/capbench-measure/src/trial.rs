@@ -226,6 +226,7 @@ impl Measured {
         cpu.app_ns_per_packet_at_most = per(cpu.app_charged_ns, arrivals.read);
         cpu.kernel_ns_per_packet = per(cpu.kernel_ns, reached);
         cpu.total_ns_per_packet = per(cpu.total_ns, reached);
+        cpu.tracer_ns_per_packet = per(cpu.tracer_ns, reached);
         cpu.frames_per_batch = (cpu.batches > 0).then(|| share(arrivals.read, cpu.batches));
         // Every wake-up is a context switch that the thread made because it waited.
         let woken = cpu.voluntary_switches.unwrap_or(0);

@@ -77,7 +77,12 @@ fn on_pair() -> LiveLaboratory {
     laboratory(pair())
 }
 
-fn run(mut laboratory: LiveLaboratory, transmit: &str) -> TrialResult {
+fn run(laboratory: LiveLaboratory, transmit: &str) -> TrialResult {
+    run_with(laboratory, transmit, || ())
+}
+
+/// The same with something that is there while the trial runs, and was not when the path was looked at.
+fn run_with<T>(mut laboratory: LiveLaboratory, transmit: &str, set_up: impl FnOnce() -> T) -> TrialResult {
     let setup = Setup {
         method: "packet-v2".parse().unwrap(),
         placement: PlacementChoice::Same,
@@ -87,7 +92,9 @@ fn run(mut laboratory: LiveLaboratory, transmit: &str) -> TrialResult {
         ..simulated::setup(64)
     };
     let rate = Load::Rate(Pps::new(20_000.0).unwrap());
-    laboratory.prepare(&setup).unwrap().run(rate, Duration::from_millis(100)).unwrap()
+    let mut trial = laboratory.prepare(&setup).unwrap();
+    let _there = set_up();
+    trial.run(rate, Duration::from_millis(100)).unwrap()
 }
 
 fn entry(trial: &TrialResult, place: Lost) -> &Entry {
@@ -188,6 +195,69 @@ fn drop_program() -> capbench_sys::bpf::object::Loaded {
     static DROP: &ObjectFile<[u8]> =
         &ObjectFile(*include_bytes!(concat!(env!("OUT_DIR"), "/drop_all.bpf.o")));
     Opened::read("drop_all", &DROP.0).unwrap().load().unwrap()
+}
+
+/// What an XDP program does that the kernel cannot obey.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum XdpFault {
+    Aborted,
+    NoVerdict,
+    RedirectToNoInterface,
+    RedirectToNoSocket,
+    RedirectToInterfaceThatIsDown,
+}
+
+impl XdpFault {
+    const ALL: [Self; 5] = [
+        Self::Aborted,
+        Self::NoVerdict,
+        Self::RedirectToNoInterface,
+        Self::RedirectToNoSocket,
+        Self::RedirectToInterfaceThatIsDown,
+    ];
+
+    fn program(self, down: u32) -> capbench_sys::bpf::object::Loaded {
+        use capbench_sys::bpf::object::{ObjectFile, Opened};
+        static FAULT: &ObjectFile<[u8]> =
+            &ObjectFile(*include_bytes!(concat!(env!("OUT_DIR"), "/xdp_fault.bpf.o")));
+        let mut opened = Opened::read("xdp_fault", &FAULT.0).unwrap();
+        // `chosen` of xdp_fault.bpf.c.
+        let chosen = [self as u32, 0x7fff_ffff].map(u32::to_ne_bytes);
+        opened.set_constants(chosen.as_flattened()).unwrap();
+        let loaded = opened.load().unwrap();
+        loaded.update_number("devices", 0, down).unwrap();
+        loaded
+    }
+}
+
+#[test]
+fn root_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
+    use capbench_sys::bpf::XdpMode;
+    if !privileged("root_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else") {
+        return;
+    }
+    let _turn = in_turn();
+    for mode in [XdpMode::Generic, XdpMode::Driver] {
+        for fault in XdpFault::ALL {
+            let place = Place::with_pair();
+            let add = ["link", "add", "name", "spare", "type", "veth", "peer", "name", "spare-end"];
+            let added = place.output(program("ip").args(add));
+            assert!(added.status.success(), "{}", network::lossy(&added.stderr));
+            let trial = place.inside(|| {
+                run_with(on_pair(), "packet-tx", || {
+                    let object = fault.program(interface::index_of("spare").unwrap().number());
+                    object.attach(interface::index_of("right").unwrap(), mode).unwrap()
+                })
+            });
+            let is_lost =
+                |entry: &&Entry| entry.place != Lost::Unsent && entry.count.is_some_and(|count| count > 0);
+            let booked: Vec<_> = trial.ledger.iter().filter(is_lost).collect();
+            let what = format!("{mode:?} {fault:?}: {booked:?} {:?}", trial.counters);
+            assert_eq!((trial.delivered, trial.unexplained), (0, 0), "{what}");
+            assert_eq!(entry(&trial, Lost::Xdp).count, Some(trial.sent), "{what}");
+            assert_eq!(booked.len(), 1, "{what}");
+        }
+    }
 }
 
 #[test]

@@ -158,6 +158,20 @@ impl KernelReceive {
         interrupts_ns + self.napi_threads_ns
     }
 
+    /// Where [`Self::total_ns`] comes from.
+    pub fn source(&self) -> String {
+        let interrupts = match self.traced {
+            Some(_) => {
+                "receive softirq, timed at its beginning and end (irq:softirq_entry, irq:softirq_exit)"
+            }
+            None => "soft and hard interrupts of the CPU, in ticks (/proc/stat)",
+        };
+        match self.napi_threads_ns {
+            0 => interrupts.into(),
+            _ => format!("{interrupts}; run time of NAPI threads (schedstat)"),
+        }
+    }
+
     /// Steps in which [`Self::total_ns`] grows. The run time of a thread is brought up to date at the timer tick at the
     /// latest.
     pub const fn total_resolution_ns(&self) -> u64 {

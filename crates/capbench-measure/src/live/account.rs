@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::evidence::Evidence;
 use crate::links::{Link, LinkStats, XdpAttachment};
 use crate::receiver::Received;
+use crate::tracer::cost::TracerCost;
 use crate::tracer::losses::TracedLosses;
 use crate::tracer::{InterfaceTrace, Tracer};
 use crate::trial::{CpuAccount, Measured};
@@ -73,6 +74,8 @@ pub(super) struct Account<'t> {
     pub(super) irq: IrqAccounting,
     /// Why there is no tracer, where there is none.
     pub(super) untraced: Option<&'t str>,
+    /// What the tracer was found to cost.
+    pub(super) tracer_cost: Option<TracerCost>,
     pub(super) before: Snapshot,
     /// When both sides were ready.
     pub(super) start: KernelWorkSnapshot,
@@ -88,7 +91,9 @@ impl Account<'_> {
         let transmit = link_delta(self.before.transmit.stats, self.after.transmit.stats);
         let receive = link_delta(self.before.receive.stats, self.after.receive.stats);
         let softnet = self.after.softnet.since(&self.before.softnet);
-        let backlog = softnet.iter().map(|cpu| cpu.dropped).sum();
+        let backlog_cpus: Vec<_> =
+            softnet.iter().filter(|cpu| cpu.dropped > 0).map(|cpu| (cpu.cpu, cpu.dropped)).collect();
+        let backlog = backlog_cpus.iter().map(|(_, dropped)| dropped).sum();
         let nic = NicReport::new(&self.before.receive_nic, self.after.receive_nic.clone(), receive, backlog);
         let (transmit_raw, transmit_notes) =
             nic::transmit(&self.before.transmit_nic, &self.after.transmit_nic);
@@ -106,7 +111,11 @@ impl Account<'_> {
         counters.extend(transmit_raw.map(|(name, count)| (format!("nic.transmit.{name}"), count)));
         Ok(Measured {
             intended: sent.intended,
-            evidence: self.evidence(sent, received, transmit, receive, backlog, &nic),
+            evidence: Evidence {
+                backlog_drops: Some(backlog),
+                backlog_cpus,
+                ..self.evidence(sent, received, transmit, receive, &nic)
+            },
             arrivals: received.arrivals,
             sending: sent.elapsed,
             drain: received.drain,
@@ -129,7 +138,6 @@ impl Account<'_> {
         received: &Received,
         transmit: Option<LinkStats>,
         receive: Option<LinkStats>,
-        backlog: u64,
         nic: &NicReport,
     ) -> Evidence {
         let seen = received.arrivals.read + received.counters.dropped().unwrap_or(0);
@@ -143,6 +151,7 @@ impl Account<'_> {
             method: &received.counters,
             foreign_program: native(&self.before.receive) && native(&self.after.receive),
             gone_between,
+            failed_redirects: self.traced().map_or(0, |traced| traced.failed_redirects),
         };
         Evidence {
             sent: sent.sent,
@@ -151,7 +160,6 @@ impl Account<'_> {
             transmit_drops: transmit.map(|stats| stats.tx_dropped + stats.tx_errors),
             link_drops: None,
             nic: nic.evidence(&circumstances),
-            backlog_drops: Some(backlog),
             receive_drops: receive.as_ref().map(|stats| stats.rx_dropped),
             virtual_pair: self.bed.is_virtual(),
             queued_at_peer: self.past_backlog || far_end::is_queued(self.transmit),
@@ -165,6 +173,7 @@ impl Account<'_> {
             delivered: received.arrivals.delivered,
             truncated: received.arrivals.truncated,
             corrupt: received.arrivals.corrupt,
+            ..Evidence::default()
         }
     }
 
@@ -174,6 +183,12 @@ impl Account<'_> {
         let window = |side: usize| Some(after.get(side)?.since(before.get(side)?));
         let is_generic = self.after.receive.xdp == Some(XdpAttachment::Generic);
         Some(TracedLosses::new(&window(0)?, &window(1)?, is_generic))
+    }
+
+    /// What the tracer's own programs took.
+    fn tracer_ns(&self, kernel: Option<&KernelReceive>) -> Option<u64> {
+        let (cost, softirqs) = (self.tracer_cost?, kernel?.traced?.runs);
+        Some(cost.of(self.traced()?.drops, softirqs))
     }
 
     fn cpus(&self) -> [CpuId; 3] {
@@ -256,11 +271,13 @@ impl Account<'_> {
             total_ns,
             split_is_sampled: !own.is_some_and(|time| time.exact),
             kernel_ns: kernel.as_ref().map(|kernel| kernel.total_ns()),
+            kernel_source: kernel.as_ref().map(KernelReceive::source).unwrap_or_default(),
             // What is certain of both together, where they share a CPU, comes in ticks, traced or not.
             kernel_resolution_ns: kernel.as_ref().map(|kernel| match is_shared {
                 true => kernel.resolution_ns,
                 false => kernel.total_resolution_ns(),
             }),
+            tracer_ns: self.tracer_ns(kernel.as_ref()),
             busy_cores: window.busy_cores(),
             verify_ns_per_packet: outcome.verify_ns,
             voluntary_switches: received.switches.and_then(|times| times.voluntary_switches),

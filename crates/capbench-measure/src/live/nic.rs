@@ -39,6 +39,8 @@ pub(super) struct Circumstances<'t> {
     pub(super) foreign_program: bool,
     /// Frames that left the sending driver and did not come out of the receiving one, where both counted truly.
     pub(super) gone_between: Option<u64>,
+    /// Redirects that failed on the receiving interface, by the tracer: some drivers count them among other drops.
+    pub(super) failed_redirects: u64,
 }
 
 /// What the two drivers' counts of frames differ by: lost on the link or in the receiving card, whether that tells or not.
@@ -72,7 +74,15 @@ impl NicReport {
         for loss in driver.iter_mut().filter(|loss| loss.part == table::REDIRECT) {
             loss.count = loss.count.saturating_sub(refused_by_method(circumstances.method));
         }
-        let xdp: Vec<_> = by_place(&self.losses, Place::Xdp).collect();
+        let mut xdp: Vec<_> = by_place(&self.losses, Place::Xdp).cloned().collect();
+        let is_redirect = |loss: &&mut NicLoss| circumstances.foreign_program && loss.part == table::REDIRECT;
+        for loss in driver.iter_mut().filter(is_redirect) {
+            let count = loss.count.min(circumstances.failed_redirects);
+            loss.count -= count;
+            let source = format!("{} as far as xdp:xdp_redirect_err confirms it", loss.source);
+            let redirect = NicLoss { meaning: Meaning::Xdp, count, source, ..loss.clone() };
+            xdp.extend((count > 0).then_some(redirect));
+        }
         let in_driver = driver.iter().fold(0u64, |all, loss| all.saturating_add(loss.count));
         let told = if tells_missed { counted(&link, circumstances.foreign) } else { self.blind() };
         NicEvidence {
@@ -80,7 +90,7 @@ impl NicReport {
             driver: (!driver.is_empty())
                 .then(|| counted(&driver.iter().collect::<Vec<_>>(), circumstances.foreign)),
             xdp: (circumstances.foreign_program && !xdp.is_empty())
-                .then(|| counted(&xdp, circumstances.foreign)),
+                .then(|| counted(&xdp.iter().collect::<Vec<_>>(), circumstances.foreign)),
         }
     }
 
@@ -199,7 +209,7 @@ mod tests {
     }
 
     fn circumstances(method: &Counters) -> Circumstances<'_> {
-        Circumstances { foreign: 0, method, foreign_program: false, gone_between: None }
+        Circumstances { foreign: 0, method, foreign_program: false, gone_between: None, failed_redirects: 0 }
     }
 
     #[test]
@@ -289,5 +299,22 @@ mod tests {
         assert_eq!(report(losses.clone()).evidence(&circumstances(&method)).xdp, None);
         let other = Circumstances { foreign_program: true, ..circumstances(&method) };
         assert_eq!(report(losses).evidence(&other).xdp.unwrap().count, Some(5));
+    }
+
+    #[test]
+    fn a_redirect_that_failed_is_lost_in_xdp_and_not_in_the_driver() {
+        let method = Counters::default();
+        let losses = || {
+            let driver = loss(Meaning::Driver, table::REDIRECT, 10, true);
+            report(vec![driver, loss(Meaning::Xdp, "", 5, true)])
+        };
+        let booked = |failed_redirects| {
+            let other = Circumstances { foreign_program: true, failed_redirects, ..circumstances(&method) };
+            let evidence = losses().evidence(&other);
+            (evidence.driver.unwrap().count, evidence.xdp.unwrap().count)
+        };
+        assert_eq!(booked(8), (Some(2), Some(13)));
+        assert_eq!(booked(12), (Some(0), Some(15)), "never more than the driver lost");
+        assert_eq!(booked(0), (Some(10), Some(5)), "without a tracer nobody can tell");
     }
 }

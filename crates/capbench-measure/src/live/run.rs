@@ -29,11 +29,15 @@ use crate::mark::mark;
 use crate::programs;
 use crate::receiver::{Application, Progress, verification_cost};
 use crate::subject::Subject;
+use crate::tracer::Tracer;
 use crate::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
 use crate::work::{LoopSpeed, Work, WorkModel};
 
 /// From the moment when both sides are ready to the first frame: the threads' way to their loops.
 const HEAD_START: Duration = Duration::from_millis(2);
+
+/// How long frames are sent to measure what the tracer costs.
+const TRACER_LOAD: Duration = Duration::from_millis(50);
 
 /// One set-up on the path.
 pub(super) struct LiveTrial<'l> {
@@ -58,11 +62,12 @@ type Thread<T> = JoinHandle<Result<Result<T>>>;
 impl Trial for LiveTrial<'_> {
     /// In the order of RFC 2544 section 23: snapshot, open, barrier, send on schedule, drain, read every counter once.
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
-        *self.trials += 1;
         let schedule = match load {
             Load::Rate(rate) => Schedule::Constant(rate),
             Load::Maximum => Schedule::Maximum,
         };
+        self.measure_tracer(&schedule)?;
+        *self.trials += 1;
         let napi = self.bed.polls_by_thread().then(|| self.bed.receive_side().name());
         let probe = KernelWorkProbe::new(self.placement.kernel, napi).traced_by(self.tracing.tracer());
         let _far_end = FarEnd::set_up(&self.bed, &self.setup.transmit)?;
@@ -102,6 +107,7 @@ impl Trial for LiveTrial<'_> {
             past_backlog: self.bed.polls_by_thread() || self.subject.takes_in_driver(),
             irq: self.irq,
             untraced: self.tracing.why_not(),
+            tracer_cost: tracer.and_then(Tracer::cost),
             before,
             start: start?,
             sending_over: sending_over?,
@@ -124,6 +130,16 @@ impl Trial for LiveTrial<'_> {
 }
 
 impl LiveTrial<'_> {
+    /// Before the first trial: what the tracer costs under its load, with nobody capturing. Its frames carry an id that no
+    /// later trial has.
+    fn measure_tracer(&self, schedule: &Schedule) -> Result<()> {
+        let Some(tracer) = self.tracing.tracer() else { return Ok(()) };
+        tracer.measure_cost(|| {
+            let _far_end = FarEnd::set_up(&self.bed, &self.setup.transmit)?;
+            self.start_sender(*schedule, TRACER_LOAD)?.send().map(drop)
+        })
+    }
+
     /// The id that this trial's frames carry. It differs from that of every other trial nearby, also of other runs.
     fn id(&self) -> TrialId {
         TrialId(self.base.0.wrapping_add(*self.trials as u16))

@@ -58,20 +58,33 @@ impl Tracing {
     pub(super) fn statement(&self) -> Option<String> {
         match self {
             Self::NotYet => None,
-            Self::Running(tracer) if tracer.gives_reasons() => Some(
-                "traced: drops with the kernel's reasons (skb:kfree_skb), XDP exceptions and failed redirects on the \
-                 trial's two interfaces; time in the receive softirq at its beginning and end"
-                    .into(),
-            ),
-            Self::Running(_) => Some(
-                "traced: drops by the kernel's functions, as it gives no reasons before Linux 5.17, XDP exceptions and \
-                 failed redirects on the trial's two interfaces; time in the receive softirq at its beginning and end"
-                    .into(),
-            ),
+            Self::Running(tracer) => {
+                let drops = match tracer.gives_reasons() {
+                    true => "drops with the kernel's reasons (skb:kfree_skb)",
+                    false => "drops by the kernel's functions, as it gives no reasons before Linux 5.17",
+                };
+                Some(format!(
+                    "traced: {drops}, XDP exceptions and failed redirects on the trial's two interfaces; time in the \
+                     receive softirq at its beginning and end; {}",
+                    cost(tracer)
+                ))
+            }
             Self::None(reason) => Some(format!(
                 "not traced: {reason}; so losses in the network stack are unknown, and the kernel's CPU time comes in \
                  ticks"
             )),
         }
+    }
+}
+
+/// The tracer's own cost in words.
+fn cost(tracer: &Tracer) -> String {
+    match (tracer.cost(), tracer.no_cost_because()) {
+        (Some(cost), _) => format!(
+            "the tracer itself takes {cost}, by the kernel's run-time statistics of BPF programs before the first \
+             trial, their reading of the clock included"
+        ),
+        (None, Some(reason)) => format!("what the tracer itself costs is unknown: {reason}"),
+        (None, None) => "what the tracer itself costs has not been measured".into(),
     }
 }

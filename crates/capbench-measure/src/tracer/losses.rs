@@ -44,8 +44,14 @@ pub struct TracedLosses {
     pub stack: Losses,
     /// Dropped on the receiving interface, nobody knows whether before or after the capture point.
     pub unplaced: Losses,
+    /// Dropped on the receiving interface after the capture point: no losses, but the end of each frame that reached it.
+    pub after: u64,
     /// XDP programs' exceptions and failed redirects on the receiving interface.
     pub xdp_failures: u64,
+    /// Those of them that were redirects.
+    pub failed_redirects: u64,
+    /// Frames dropped on both interfaces, for whatever reason: how often the program that counts them ran for the trial.
+    pub drops: u64,
     /// Events of the whole host that the tracer missed.
     pub missed: u64,
     /// Whether the receiving interface's program runs on socket buffers: whatever it drops is then seen.
@@ -59,6 +65,7 @@ impl TracedLosses {
     pub fn new(transmit: &InterfaceTrace, receive: &InterfaceTrace, xdp_is_generic: bool) -> Self {
         let mut losses = Self {
             xdp_failures: receive.xdp_exceptions + receive.xdp_redirect_errors,
+            failed_redirects: receive.xdp_redirect_errors,
             missed: receive.missed,
             xdp_is_generic,
             ..Self::default()
@@ -66,11 +73,16 @@ impl TracedLosses {
         for (side, trace, receives) in [("transmit", transmit, false), ("receive", receive, true)] {
             for (kind, count) in &trace.drops {
                 losses.counters.insert(format!("trace.{side}.drop.{kind}"), *count);
+                losses.drops += count;
                 let place = match (standing(kind), receives) {
                     (Standing::Transmit, false) => &mut losses.transmit,
                     (Standing::Xdp, true) => &mut losses.xdp,
                     (Standing::Stack, true) => &mut losses.stack,
                     (Standing::Unknown, true) => &mut losses.unplaced,
+                    (Standing::After, true) => {
+                        losses.after += count;
+                        continue;
+                    }
                     _ => continue,
                 };
                 place.add(kind.to_string(), *count);
@@ -113,6 +125,12 @@ impl TracedLosses {
             ),
             (_, _) => (None, "unknown: the verdicts of an XDP program".into()),
         }
+    }
+
+    /// How many of the frames that reached the capture point on a link of capbench's own the tracer has not seen end. There
+    /// the stack drops each of them behind it; where it took less than half to its end, the method keeps frames from it.
+    pub fn unseen(&self, accepted: u64) -> u64 {
+        if self.after < accepted / 2 { 0 } else { accepted.saturating_sub(self.after) }
     }
 
     /// Where the number of the frames lost in the stack comes from.

@@ -5,6 +5,7 @@
 //! | `running` | loads the programs and reads their counts (feature `bpf`) |
 //! | [`reasons`] | the kernel's names of drop reasons, and which of them are losses in front of the capture point |
 //! | [`losses`] | what the ledger takes from it |
+//! | [`cost`], [`findings`] | what the tracer itself costs, and how that is told |
 //! | `symbols` | names of kernel functions, for drops without a reason |
 //! | `drops.bpf.c` | `skb:kfree_skb`, `xdp:xdp_exception`, `xdp:xdp_redirect_err`, of the watched interfaces only |
 //! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, per CPU |
@@ -18,6 +19,8 @@ use capbench_sys::host::{CpuId, InterfaceIndex};
 
 #[cfg(not(feature = "bpf"))]
 mod absent;
+pub mod cost;
+pub mod findings;
 pub mod losses;
 pub mod reasons;
 #[cfg(feature = "bpf")]

@@ -75,7 +75,8 @@ const BY_FUNCTION: [(&str, Standing); 22] = [
     ("bpf_prog_run_generic_xdp", Standing::Xdp),
     ("generic_xdp_tx", Standing::Xdp),
     ("xdp_do_generic_redirect", Standing::Xdp),
-    ("veth_xdp_rcv", Standing::Xdp),
+    // veth_xdp_rcv_skb of drivers/net/veth.c: the driver counts it, too, as xdp_drops or drops.
+    ("veth_xdp_rcv", Standing::Counted),
     ("skb_vlan_untag", Standing::Stack),
     ("enqueue_to_backlog", Standing::Counted),
     ("netif_rx", Standing::Counted),

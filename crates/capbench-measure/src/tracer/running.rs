@@ -1,12 +1,16 @@
 //! The tracer, attached.
 
 use std::path::Path;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use capbench_sys::SysError;
 use capbench_sys::bpf::kernel_types::{KERNEL_TYPES, KernelTypes};
 use capbench_sys::bpf::object::{Loaded, Opened, Traces, object_file};
+use capbench_sys::bpf::statistics::RunTimeStatistics;
 use capbench_sys::host::{CpuId, clock};
 
+use super::cost::TracerCost;
 use super::reasons::ReasonNames;
 use super::symbols::Symbols;
 use super::{DropKind, InterfaceTrace, MOST_WATCHED, NetRxTime, Scope, Unavailable};
@@ -27,6 +31,8 @@ pub struct Tracer {
     softirq: Loaded,
     reasons: Option<ReasonNames>,
     symbols: Symbols,
+    /// Measured once, or why it could not be.
+    cost: OnceLock<std::result::Result<TracerCost, String>>,
 }
 
 impl Tracer {
@@ -71,7 +77,14 @@ impl Tracer {
         let softirq = Opened::read("softirq", object_file!("softirq"))?.load()?;
         set_watched(&drops, scopes)?;
         let traces = [drops.attach_traces()?, softirq.attach_traces()?];
-        Ok(Self { _traces: traces, drops, softirq, reasons, symbols: Symbols::default() })
+        Ok(Self {
+            _traces: traces,
+            drops,
+            softirq,
+            reasons,
+            symbols: Symbols::default(),
+            cost: OnceLock::new(),
+        })
     }
 
     /// Watches these interfaces, at most [`MOST_WATCHED`], instead of those before. Counts go on from where they were.
@@ -119,7 +132,7 @@ impl Tracer {
         let beyond = (DropKind { reason: None, function: None }, sum(MOST_REASONS + 2));
         let drops = (0..MOST_REASONS).map(named).chain([beyond]).filter(|(_, count)| *count > 0).collect();
         let (xdp_exceptions, xdp_redirect_errors) = (sum(MOST_REASONS), sum(MOST_REASONS + 1));
-        let missed = self.drops.passed_by();
+        let missed = self.drops.runs(None).passed_by;
         Ok(InterfaceTrace { drops, xdp_exceptions, xdp_redirect_errors, missed })
     }
 
@@ -132,6 +145,67 @@ impl Tracer {
             [0, 1, 2, 3, 4].map(|at| word(value, at));
         let running = if entered == 0 { 0 } else { clock::monotonic_ns().saturating_sub(entered) };
         Some(NetRxTime { total_ns: total_ns + running, in_processes_ns, in_napi_ns, runs })
+    }
+
+    /// Measures what the tracer costs while `load` brings events about. Done once; later calls do nothing.
+    ///
+    /// # Errors
+    /// Those of the load. Where the kernel does not measure, the cost stays unknown.
+    pub fn measure_cost(&self, load: impl FnOnce() -> Result<()>) -> Result<()> {
+        if self.cost.get().is_some() {
+            return Ok(());
+        }
+        let measured = match RunTimeStatistics::enable() {
+            Ok(statistics) => {
+                let begun = self.spent();
+                load()?;
+                self.until_quiet()?;
+                let [drops, softirqs] = self.spent();
+                drop(statistics);
+                let since = |now: (u64, u64), then: (u64, u64)| (now.0 - then.0, now.1 - then.1);
+                TracerCost::new(since(drops, begun[0]), since(softirqs, begun[1]))
+                    .ok_or_else(|| "too few frames were dropped to tell".to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        let _ = self.cost.set(measured);
+        Ok(())
+    }
+
+    /// What was found out about the tracer's own cost.
+    pub fn cost(&self) -> Option<TracerCost> {
+        self.cost.get()?.as_ref().ok().copied()
+    }
+
+    /// Why nothing was.
+    pub fn no_cost_because(&self) -> Option<&str> {
+        self.cost.get()?.as_ref().err().map(String::as_str)
+    }
+
+    /// Time in ns and number of events so far, of drops and of receive softirqs.
+    fn spent(&self) -> [(u64, u64); 2] {
+        let drops = self.drops.runs(Some("kfree_skb"));
+        let values = self.softirq.per_cpu("work", 0).unwrap_or_default();
+        // `runs` of `struct work` of softirq.bpf.c. Softirqs of other kinds are part of the time.
+        let softirqs = values.iter().map(|value| word(value, 2)).sum();
+        [(drops.ns, drops.count), (self.softirq.runs(None).ns, softirqs)]
+    }
+
+    /// Waits until nothing has been counted for a moment, so that what a load left in queues is no part of what comes next.
+    fn until_quiet(&self) -> Result<()> {
+        const MOMENT: Duration = Duration::from_millis(5);
+        const LONGEST: Duration = Duration::from_millis(200);
+        let start = Instant::now();
+        let mut seen = self.snapshot()?;
+        while start.elapsed() < LONGEST {
+            std::thread::sleep(MOMENT);
+            let now = self.snapshot()?;
+            if now == seen {
+                break;
+            }
+            seen = now;
+        }
+        Ok(())
     }
 
     /// Whether this kernel gives reasons for drops (Linux 5.17).

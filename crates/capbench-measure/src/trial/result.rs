@@ -37,6 +37,10 @@ pub struct CpuAccount {
     /// Whether application and kernel share a CPU whose kernel only samples, at the timer tick, which of the two runs:
     /// their sum is certain then, and how it divides is not.
     pub split_is_sampled: bool,
+    /// What the tracer's own programs took per frame that reached the capture point; part of the kernel's time, or of the
+    /// generator's where that does the kernel's work. Absent without a tracer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracer_ns_per_packet: Option<f64>,
     /// CPUs busy on the whole host while frames were sent, the generator's included.
     pub busy_cores: Option<f64>,
     /// The application thread's run time, softirq work that interrupted it taken out.
@@ -47,6 +51,12 @@ pub struct CpuAccount {
     pub total_ns: Option<u64>,
     /// Softirq, interrupt and NAPI-thread time on the CPU that does the kernel's receive work.
     pub kernel_ns: Option<u64>,
+    /// Where `kernel_ns` comes from: the receive softirq timed at its beginning and end, or ticks of /proc/stat.
+    #[serde(default)]
+    pub kernel_source: String,
+    /// What the tracer's own programs took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracer_ns: Option<u64>,
     /// Steps in which `kernel_ns` grows.
     pub kernel_resolution_ns: Option<u64>,
     /// What verifying a frame costs on this CPU, measured before the run; part of `app_ns_per_packet`.

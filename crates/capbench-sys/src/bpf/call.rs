@@ -11,9 +11,19 @@ const PROG_RUN: libc::c_int = 10;
 const PROG_GET_FD_BY_ID: libc::c_int = 13;
 const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
 const LINK_CREATE: libc::c_int = 28;
+const ENABLE_STATS: libc::c_int = 32;
+
+/// `BPF_STATS_RUN_TIME` of `enum bpf_stats_type`.
+const RUN_TIME: u32 = 0;
 
 /// `BPF_XDP` of `enum bpf_attach_type`.
 const ATTACH_XDP: u32 = 37;
+
+/// The part of the attributes that `BPF_ENABLE_STATS` reads.
+#[repr(C)]
+struct EnableStats {
+    kind: u32,
+}
 
 /// The part of the attributes that `BPF_LINK_CREATE` reads for an interface.
 #[repr(C)]
@@ -109,6 +119,16 @@ pub(super) fn create_xdp_link(
     call_for_descriptor(LINK_CREATE, &mut attributes, what)
 }
 
+/// Has the kernel measure the run time of every BPF program of the host, as long as the descriptor is open
+/// (`BPF_ENABLE_STATS`, Linux 5.8).
+///
+/// # Errors
+/// `EPERM` without CAP_SYS_ADMIN, `EINVAL` before Linux 5.8.
+pub(super) fn enable_run_time_statistics() -> Result<OwnedFd> {
+    let mut attributes = EnableStats { kind: RUN_TIME };
+    call_for_descriptor(ENABLE_STATS, &mut attributes, || "bpf(BPF_ENABLE_STATS)".into())
+}
+
 /// The name that the program with this number was loaded with.
 ///
 /// # Errors
@@ -198,6 +218,7 @@ mod tests {
 
     #[test]
     fn the_attributes_have_the_kernels_layout() {
+        assert_eq!(size_of::<EnableStats>(), 4);
         assert_eq!(size_of::<LinkCreate>(), 16);
         assert_eq!(size_of::<GetById>(), 12);
         assert_eq!(size_of::<GetInfo>(), 16);

@@ -6,6 +6,7 @@
 //! | [`attached`] | which program an interface has, and how it is attached |
 //! | [`live_frames`] | sends frames by a program |
 //! | `object` | loads programs by libbpf (feature `bpf`) |
+//! | `statistics` | how long programs run (feature `bpf`) |
 //! | `kernel_types` | the running kernel's own types: BTF (feature `bpf`) |
 //! | `call` | bpf(2) itself |
 //!
@@ -18,6 +19,8 @@ pub mod kernel_types;
 pub mod live_frames;
 #[cfg(feature = "bpf")]
 pub mod object;
+#[cfg(feature = "bpf")]
+pub mod statistics;
 pub mod xdp_link;
 
 pub use attached::{Attached, AttachedMode, LinkState, attached_to, link_state};

@@ -11,6 +11,7 @@ use std::sync::Once;
 
 use libbpf_rs::{Link, Map, MapCore, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, set_print};
 
+use super::statistics::Runs;
 use super::{XdpLink, XdpMode};
 use crate::SysError;
 use crate::host::InterfaceIndex;
@@ -133,15 +134,12 @@ impl Loaded {
         programs.map(attached).collect::<Result<_>>().map(|links| Traces { _links: links })
     }
 
-    /// How often the kernel passed a program by because it ran already on the same CPU, over all programs
-    /// (`recursion_misses`, Linux 5.12); 0 where the kernel does not tell.
-    pub fn passed_by(&self) -> u64 {
-        let misses = |program: libbpf_rs::Program<'_>| {
-            let path = format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd());
-            let text = std::fs::read_to_string(path).ok()?;
-            text.lines().find_map(|line| line.strip_prefix("recursion_misses:")?.trim().parse::<u64>().ok())
+    /// The runs of all programs of this name so far, or of all programs; 0 where the kernel does not tell.
+    pub fn runs(&self, program: Option<&str>) -> Runs {
+        let wanted = |found: &libbpf_rs::Program<'_>| {
+            found.autoload() && program.is_none_or(|name| found.name() == name)
         };
-        self.object.progs().filter_map(misses).sum()
+        self.object.progs().filter(wanted).filter_map(|found| Runs::of(found.as_fd())).sum()
     }
 
     /// A descriptor of the object's only program.
@@ -209,6 +207,15 @@ impl Loaded {
             what: format!("duplicating the descriptor of {name}"),
             source,
         })
+    }
+
+    /// Sets an entry of a map whose keys and values are numbers of 32 bits.
+    ///
+    /// # Errors
+    /// The object has no such map, or the kernel refuses the value.
+    pub fn update_number(&self, map: &str, key: u32, value: u32) -> Result<()> {
+        let done = self.map(map)?.update(&key.to_ne_bytes(), &value.to_ne_bytes(), libbpf_rs::MapFlags::ANY);
+        done.map_err(|error| failed(self.name, &format!("set {map}[{key}] of"), &error))
     }
 
     /// Puts a socket into a map of sockets, which takes descriptors for values.

@@ -1,0 +1,73 @@
+//! What the tracer itself costs the CPU that receives.
+//!
+//! The kernel measures the run time of BPF programs when it is asked to (`BPF_ENABLE_STATS`), and reads the clock twice for
+//! each run then. That would slow the trials down, so it is done once, on the run's own bed and under its own load, before
+//! its first trial. What a trial's tracing cost follows from how often the programs ran during it, which their own counts
+//! say. The time contains the readings of the clock, and leaves out the few instructions that lead from a tracepoint to a
+//! program. `tools/compare/tracer` measures the whole: throughput with and without the tracer, in turn.
+
+use std::fmt;
+
+/// Fewer runs than this say nothing about what one costs.
+const FEWEST_RUNS: u64 = 100;
+
+/// Time per event, as it was measured on this host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TracerCost {
+    /// ns for each frame that the kernel dropped (`skb:kfree_skb`).
+    pub drop_ns: f64,
+    /// Frames that it was measured with.
+    pub drops: u64,
+    /// ns for each run of the receive softirq, its beginning and its end together.
+    pub softirq_ns: f64,
+    /// Runs that it was measured with.
+    pub softirqs: u64,
+}
+
+impl TracerCost {
+    /// From times in ns and numbers of events; `None` where there were too few.
+    pub fn new(drops: (u64, u64), softirqs: (u64, u64)) -> Option<Self> {
+        let each = |(ns, events): (u64, u64)| (events >= FEWEST_RUNS).then(|| ns as f64 / events as f64);
+        // A NAPI thread polls outside the softirq: what never runs costs nothing.
+        let softirq_ns = if softirqs.1 == 0 { 0.0 } else { each(softirqs)? };
+        Some(Self { drop_ns: each(drops)?, drops: drops.1, softirq_ns, softirqs: softirqs.1 })
+    }
+
+    /// The time in ns that so many events took.
+    pub fn of(&self, drops: u64, softirqs: u64) -> u64 {
+        (drops as f64 * self.drop_ns + softirqs as f64 * self.softirq_ns).round() as u64
+    }
+}
+
+impl fmt::Display for TracerCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:.0} ns for each frame that the kernel drops ({} measured), {:.0} ns for each receive softirq ({} measured)",
+            self.drop_ns, self.drops, self.softirq_ns, self.softirqs
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TracerCost;
+
+    #[test]
+    fn a_trial_costs_what_its_events_cost() {
+        let cost = TracerCost::new((30_000, 1_000), (50_000, 500)).unwrap();
+        assert_eq!((cost.drop_ns, cost.softirq_ns), (30.0, 100.0));
+        assert_eq!(cost.of(2_000, 10), 61_000);
+        assert_eq!(
+            cost.to_string(),
+            "30 ns for each frame that the kernel drops (1000 measured), 100 ns for each receive softirq (500 measured)"
+        );
+    }
+
+    #[test]
+    fn too_few_events_tell_nothing() {
+        assert_eq!(TracerCost::new((3_000, 99), (50_000, 500)), None);
+        assert_eq!(TracerCost::new((30_000, 1_000), (500, 5)), None);
+        assert_eq!(TracerCost::new((30_000, 1_000), (0, 0)).unwrap().of(10, 0), 300, "a thread polls");
+    }
+}
