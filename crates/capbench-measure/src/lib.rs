@@ -7,7 +7,7 @@
 //! | [`subject`], [`programs`] | what is under test: a capture method, or another program |
 //! | [`receiver`], [`sequence`], [`work`] | the application of a trial: verifies every frame and does its work |
 //! | [`mod@mark`] | a trial's frames, for methods that count them in the kernel |
-//! | [`ledger`], [`evidence`], [`loss_shape`] | where each frame went, from which counters, and when and how many at a time were lost |
+//! | [`ledger`], [`places`], [`evidence`], [`loss_shape`] | where each frame went, the table of places, from which counters, and when and how many at a time were lost |
 //! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
 //! | [`accounts`] | CPU time and kernel counters |
 //! | [`mod@bench`] | the plan of the main job |
@@ -33,6 +33,7 @@ pub mod live;
 pub mod loss_shape;
 pub mod mark;
 pub mod placement;
+pub mod places;
 pub mod programs;
 pub mod receiver;
 pub mod results;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::environment::Environment;
 use crate::error::{MeasureError, Result};
 use crate::findings::Finding;
-use crate::ledger::Place;
 use crate::loss_shape::LossShape;
+use crate::places;
 use crate::search::SearchOutcome;
 use crate::trial::{SizeLabel, TrialResult};
 
@@ -113,26 +113,6 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     fs::rename(&part, path)
 }
 
-/// All places, in the order of the path, as columns of the table.
-const COLUMNS: [Place; 16] = [
-    Place::Unsent,
-    Place::Transmit,
-    Place::LinkQueue,
-    Place::Link,
-    Place::Driver,
-    Place::Backlog,
-    Place::Xdp,
-    Place::Stack,
-    Place::Filter,
-    Place::FillRing,
-    Place::Ring,
-    Place::MethodQueue,
-    Place::ApplicationQueue,
-    Place::Unread,
-    Place::Truncated,
-    Place::Corrupt,
-];
-
 /// One row a trial, names as in `results.json`, units in the names, unknown values empty.
 ///
 /// # Errors
@@ -184,7 +164,7 @@ pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
     ]
     .map(String::from)
     .to_vec();
-    head.extend(COLUMNS.map(|place| format!("lost_{}", name(place))));
+    head.extend(places::ALL.map(|place| format!("lost_{}", name(place))));
     table.write_record(&head)?;
     for trial in trials {
         table.write_record(row(trial))?;
@@ -252,7 +232,7 @@ fn row(trial: &TrialResult) -> Vec<String> {
         text(cpu.steal_ratio),
     ];
     let count = |place| trial.ledger.iter().find(|entry| entry.place == place).and_then(|entry| entry.count);
-    row.extend(COLUMNS.map(|place| text(count(place))));
+    row.extend(places::ALL.map(|place| text(count(place))));
     row
 }
 
@@ -260,7 +240,7 @@ fn row(trial: &TrialResult) -> Vec<String> {
 mod tests {
     use std::time::Duration;
 
-    use super::{COLUMNS, RunDirectory, trials_csv};
+    use super::{RunDirectory, places, trials_csv};
     use crate::trial::tests::{measured, profile};
     use crate::trial::{Load, Phase, TrialResult};
 
@@ -282,7 +262,7 @@ mod tests {
         let value = |name: &str| lines[1][lines[0].iter().position(|&head| head == name).unwrap()];
         assert_eq!((value("delivered"), value("lost_ring"), value("unexplained")), ("700", "300", "0"));
         assert_eq!((value("lost_stack"), value("intended_pps")), ("", ""));
-        assert_eq!(COLUMNS.len(), trial().ledger.len());
+        assert_eq!(places::ALL.len(), trial().ledger.len());
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn cost(tracer: &Tracer) -> String {
     match (tracer.cost(), tracer.no_cost_because()) {
         (Some(cost), _) => format!(
             "the tracer itself takes {cost}, by the kernel's run-time statistics of BPF programs before the first \
-             trial, their reading of the clock included"
+             trial"
         ),
         (None, Some(reason)) => format!("what the tracer itself costs is unknown: {reason}"),
         (None, None) => "what the tracer itself costs has not been measured".into(),

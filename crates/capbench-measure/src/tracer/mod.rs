@@ -8,6 +8,7 @@
 //! | [`cost`], [`findings`] | what the tracer itself costs, and how that is told |
 //! | `symbols` | names of kernel functions, for drops without a reason |
 //! | `drops.bpf.c` | `skb:kfree_skb`, `xdp:xdp_exception`, `xdp:xdp_redirect_err`, of the watched interfaces only |
+//! | `nothing.bpf.c` | nothing, to measure what measuring takes |
 //! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, per CPU |
 //!
 //! Interfaces are told by their number and the inode of their network namespace: what happens on any other is not

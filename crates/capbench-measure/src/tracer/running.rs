@@ -155,18 +155,29 @@ impl Tracer {
         if self.cost.get().is_some() {
             return Ok(());
         }
-        let measured = match RunTimeStatistics::enable() {
-            Ok(statistics) => {
+        let measuring = || {
+            let nothing = Opened::read("nothing", object_file!("nothing"))?.load()?;
+            let attached = nothing.attach_traces()?;
+            Ok((RunTimeStatistics::enable()?, nothing, attached))
+        };
+        let measured = match measuring() {
+            Ok((statistics, nothing, attached)) => {
                 let begun = self.spent();
                 load()?;
                 self.until_quiet()?;
                 let [drops, softirqs] = self.spent();
                 drop(statistics);
+                let nothing = nothing.runs(None);
+                drop(attached);
                 let since = |now: (u64, u64), then: (u64, u64)| (now.0 - then.0, now.1 - then.1);
-                TracerCost::new(since(drops, begun[0]), since(softirqs, begun[1]))
-                    .ok_or_else(|| "too few frames were dropped to tell".to_string())
+                TracerCost::new(
+                    since(drops, begun[0]),
+                    since(softirqs, begun[1]),
+                    (nothing.ns, nothing.count),
+                )
+                .ok_or_else(|| "too few frames were dropped to tell".to_string())
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(reason(&error)),
         };
         let _ = self.cost.set(measured);
         Ok(())
