@@ -63,7 +63,7 @@ impl Tracer {
     fn load(types: &Path, scopes: &[Scope]) -> std::result::Result<Self, SysError> {
         let types = KernelTypes::read(types)?;
         // The enumeration and the tracepoint's argument came together (Linux 5.17).
-        let reasons = types.enumeration("skb_drop_reason").map(ReasonNames::new);
+        let reasons = ReasonNames::find(|name| types.enumeration(name));
         let unspecified = reasons.as_ref().and_then(ReasonNames::unspecified).unwrap_or(u32::MAX);
         let mut drops = Opened::read("drops", object_file!("drops"))?;
         // `kernel` of drops.bpf.c.
