@@ -259,7 +259,7 @@ struct Refused {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counted, Evidence, NicEvidence};
+    use super::{Counted, CpuId, Evidence, NicEvidence, TracedLosses};
     use capbench_capture::{Counters, Loss, LossPlace};
     use proptest::prelude::*;
 
@@ -305,6 +305,30 @@ mod tests {
             Evidence { transmit_drops: Some(50), backlog_drops: Some(40), ..quiet(1000, 950) }.book();
         assert_eq!(ledger.unexplained, 0);
         assert_eq!(ledger.losses(), [(Place::Backlog, 40), (Place::Transmit, 10)]);
+    }
+
+    #[test]
+    fn the_backlogs_that_dropped_are_named_by_cpu() {
+        let backlog_cpus = vec![(CpuId::new(1), 38), (CpuId::new(3), 2)];
+        let evidence =
+            Evidence { transmit_drops: Some(40), backlog_drops: Some(40), backlog_cpus, ..quiet(1000, 960) };
+        let ledger = evidence.book();
+        let entry = ledger.entries.iter().find(|entry| entry.place == Place::Backlog).unwrap();
+        assert!(entry.source.ends_with("; the host's: 38 on CPU 1, 2 on CPU 3"), "{entry:?}");
+    }
+
+    #[test]
+    fn ends_of_frames_that_the_tracer_did_not_see_are_told() {
+        let source = |after| {
+            let traced = Some(TracedLosses { after, ..TracedLosses::default() });
+            let ledger = Evidence { traced, ..quiet(1000, 1000) }.book();
+            let entry = ledger.entries.into_iter().find(|entry| entry.place == Place::Stack).unwrap();
+            assert_eq!(entry.count, Some(0));
+            entry.source
+        };
+        assert!(source(993).ends_with("of the frames that reached the capture point, 7 were dropped unseen"));
+        assert!(!source(1000).contains("unseen"));
+        assert!(!source(0).contains("unseen"), "the method keeps frames from the stack");
     }
 
     #[test]

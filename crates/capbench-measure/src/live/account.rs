@@ -105,6 +105,7 @@ impl Account<'_> {
         noise.extend(nic.notes().into_iter().chain(transmit_notes));
         let cpu = self.cpu(&window, outcome, &mut noise)?;
         let mut counters = counters(transmit, receive, &softnet, sent, received);
+        counters.extend(kernel_counters(received.kernel.since(&self.start)?.as_ref()));
         counters.extend(self.traced().into_iter().flat_map(|traced| traced.counters));
         counters.extend(nic.raw().into_iter().map(|(name, count)| (format!("nic.{name}"), count)));
         let transmit_raw = transmit_raw.into_iter();
@@ -341,4 +342,25 @@ fn counters(
     }
     put("method.read".into(), Some(received.arrivals.read));
     counters
+}
+
+/// The accounts that the kernel's CPU time is made from.
+fn kernel_counters(kernel: Option<&KernelReceive>) -> BTreeMap<String, u64> {
+    let Some(kernel) = kernel else { return BTreeMap::new() };
+    let traced = kernel.traced.into_iter().flat_map(|net_rx| {
+        [
+            ("net_rx_ns", net_rx.total_ns),
+            ("net_rx_in_processes_ns", net_rx.in_processes_ns),
+            ("net_rx_runs", net_rx.runs),
+        ]
+    });
+    [
+        ("softirq_ns", kernel.softirq_ns),
+        ("irq_ns", kernel.irq_ns),
+        ("napi_threads_ns", kernel.napi_threads_ns),
+    ]
+    .into_iter()
+    .chain(traced)
+    .map(|(name, ns)| (format!("kernel.{name}"), ns))
+    .collect()
 }
