@@ -36,8 +36,10 @@ use crate::work::{LoopSpeed, Work, WorkModel};
 /// From the moment when both sides are ready to the first frame: the threads' way to their loops.
 const HEAD_START: Duration = Duration::from_millis(2);
 
-/// How long frames are sent to measure what the tracer costs.
+/// How long frames are sent to measure what the tracer costs, and how many at least where that does not take too long.
 const TRACER_LOAD: Duration = Duration::from_millis(50);
+const TRACER_FRAMES: f64 = 250.0;
+const LONGEST_TRACER_LOAD: Duration = Duration::from_secs(1);
 
 /// One set-up on the path.
 pub(super) struct LiveTrial<'l> {
@@ -66,7 +68,7 @@ impl Trial for LiveTrial<'_> {
             Load::Rate(rate) => Schedule::Constant(rate),
             Load::Maximum => Schedule::Maximum,
         };
-        self.measure_tracer(&schedule)?;
+        self.measure_tracer(load, &schedule)?;
         *self.trials += 1;
         let napi = self.bed.polls_by_thread().then(|| self.bed.receive_side().name());
         let probe = KernelWorkProbe::new(self.placement.kernel, napi).traced_by(self.tracing.tracer());
@@ -132,11 +134,13 @@ impl Trial for LiveTrial<'_> {
 impl LiveTrial<'_> {
     /// Before the first trial: what the tracer costs under its load, with nobody capturing. Its frames carry an id that no
     /// later trial has.
-    fn measure_tracer(&self, schedule: &Schedule) -> Result<()> {
+    fn measure_tracer(&self, load: Load, schedule: &Schedule) -> Result<()> {
         let Some(tracer) = self.tracing.tracer() else { return Ok(()) };
+        let enough = load.pps().map_or(TRACER_LOAD, |pps| Duration::from_secs_f64(TRACER_FRAMES / pps));
+        let duration = enough.clamp(TRACER_LOAD, LONGEST_TRACER_LOAD);
         tracer.measure_cost(|| {
             let _far_end = FarEnd::set_up(&self.bed, &self.setup.transmit)?;
-            self.start_sender(*schedule, TRACER_LOAD)?.send().map(drop)
+            self.start_sender(*schedule, duration)?.send().map(drop)
         })
     }
 
