@@ -332,6 +332,20 @@ fn root_without_the_tracer_places_are_unknown_and_it_is_said_why() {
 }
 
 #[test]
+fn root_without_the_kernels_types_places_are_unknown_and_it_is_said_why() {
+    if !privileged("root_without_the_kernels_types_places_are_unknown_and_it_is_said_why") {
+        return;
+    }
+    let _turn = in_turn();
+    let place = Place::with_pair();
+    let trial = place.inside(|| run(untraced(pair()).with_tracer_on(Path::new("/no/such/btf")), "packet-tx"));
+    let stack = entry(&trial, Lost::Stack);
+    assert_eq!((stack.count, trial.unexplained), (None, 0));
+    assert!(stack.source.contains("CONFIG_DEBUG_INFO_BTF"), "{stack:?}");
+    assert_eq!((trial.cpu.tracer_ns, trial.cpu.kernel_source.contains("/proc/stat")), (None, true));
+}
+
+#[test]
 fn a_kernel_that_does_not_describe_its_types_is_told_so() {
     let unavailable = Tracer::start_on(Path::new("/no/such/btf"), &[]).unwrap_err();
     assert!(unavailable.reason.contains("CONFIG_DEBUG_INFO_BTF"), "{unavailable}");

@@ -110,7 +110,13 @@ impl LiveLaboratory {
     /// The same with a tracer: the ledger knows more, and the kernel's CPU time does not come in ticks. It costs the
     /// kernel time per packet of its own.
     pub fn with_tracer(mut self) -> Self {
-        self.tracing = Tracing::NotYet;
+        self.tracing = Tracing::NotYet(None);
+        self
+    }
+
+    /// The same with the description of the kernel's types (BTF) in another file than the kernel's own.
+    pub fn with_tracer_on(mut self, types: &std::path::Path) -> Self {
+        self.tracing = Tracing::NotYet(Some(types.into()));
         self
     }
 

@@ -1,5 +1,6 @@
 //! The tracer of a laboratory: started once, before the first trial, and pointed at each bed in turn.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::bed::{Bed, Side};
@@ -9,8 +10,8 @@ use crate::tracer::{Scope, Tracer};
 /// Whether there is a tracer.
 #[derive(Clone, Debug)]
 pub(super) enum Tracing {
-    /// No bed has been prepared yet.
-    NotYet,
+    /// No bed has been prepared yet. The description of the kernel's types is this file, or the kernel's own.
+    NotYet(Option<PathBuf>),
     /// It runs.
     Running(Arc<Tracer>),
     /// There is none, for this reason.
@@ -27,8 +28,12 @@ impl Tracing {
         let scope = |side: &Side| Scope { interface: side.index(), namespace: side.namespace().inode() };
         let scopes = [bed.transmit_side(), bed.receive_side()].map(scope);
         match self {
-            Self::NotYet => {
-                *self = match Tracer::start(&scopes) {
+            Self::NotYet(types) => {
+                let started = match types {
+                    Some(types) => Tracer::start_on(types, &scopes),
+                    None => Tracer::start(&scopes),
+                };
+                *self = match started {
                     Ok(tracer) => Self::Running(Arc::new(tracer)),
                     Err(unavailable) => Self::none(&unavailable.reason),
                 };
@@ -42,7 +47,7 @@ impl Tracing {
     pub(super) fn tracer(&self) -> Option<&Arc<Tracer>> {
         match self {
             Self::Running(tracer) => Some(tracer),
-            Self::NotYet | Self::None(_) => None,
+            Self::NotYet(_) | Self::None(_) => None,
         }
     }
 
@@ -50,14 +55,14 @@ impl Tracing {
     pub(super) fn why_not(&self) -> Option<&str> {
         match self {
             Self::None(reason) => Some(reason),
-            Self::NotYet | Self::Running(_) => None,
+            Self::NotYet(_) | Self::Running(_) => None,
         }
     }
 
     /// What results have to say about it.
     pub(super) fn statement(&self) -> Option<String> {
         match self {
-            Self::NotYet => None,
+            Self::NotYet(_) => None,
             Self::Running(tracer) => {
                 let drops = match tracer.gives_reasons() {
                     true => "drops with the kernel's reasons (skb:kfree_skb)",
