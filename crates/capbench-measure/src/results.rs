@@ -83,6 +83,25 @@ impl RunDirectory {
         Ok(Self { path: path.into() })
     }
 
+    /// The directory of a run that is to be gone on with, and what it holds.
+    ///
+    /// # Errors
+    /// When there is no `results.json` of this version's layout in it.
+    pub fn resume(path: &Path) -> Result<(Self, Results)> {
+        let file = path.join("results.json");
+        let failed = |source| MeasureError::reading(&file, source);
+        let text = fs::read(&file).map_err(failed)?;
+        let results: Results = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
+        if results.schema_version != SCHEMA_VERSION {
+            let reason = format!(
+                "its schema_version is {}, and this version of capbench writes {SCHEMA_VERSION}",
+                results.schema_version
+            );
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidData, reason)));
+        }
+        Ok((Self { path: path.into() }, results))
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path

@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod exit;
 mod progress;
+mod searches;
 mod stop;
 mod summary;
 mod table;
@@ -23,6 +24,7 @@ fn main() -> std::process::ExitCode {
     };
     let done = match &cli.command {
         Command::Bench(flags) => commands::bench::run(flags),
+        Command::Search(flags) => commands::search::run(flags),
         Command::Send(flags) => commands::send::run(flags),
         Command::Count(flags) => commands::count::run(flags),
         Command::Why(flags) => commands::why::run(flags),

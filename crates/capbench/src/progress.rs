@@ -7,6 +7,7 @@ use capbench_measure::MeasureError;
 use capbench_measure::bench::Observer;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::results::{NotMeasured, Results, RunDirectory};
+use capbench_measure::search::{self, SearchOutcome};
 use capbench_measure::trial::{Load, TrialResult};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -21,6 +22,8 @@ pub struct Recorder {
     pub results: Results,
     /// Why set-ups could not be measured, and of which method.
     pub failures: Vec<(MethodSpec, Failure)>,
+    /// What the trials are of that come next, where their own words do not say it.
+    about: String,
     bar: Bar,
     stop: Stop,
 }
@@ -43,7 +46,51 @@ impl Recorder {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop }
+        Self { directory, results, failures: Vec::new(), about: String::new(), bar: Bar(bar), stop }
+    }
+
+    /// What the next trials are of.
+    pub fn about(&mut self, what: String) {
+        self.about = what;
+    }
+
+    /// A search is over, whatever ended it.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub fn searched(&mut self, outcome: SearchOutcome) -> capbench_measure::Result<()> {
+        self.results.searches.push(outcome);
+        self.directory.save(&self.results)
+    }
+
+    /// A trial began.
+    fn show(&self, what: String) {
+        self.bar.0.set_message(what);
+    }
+
+    /// A trial ended.
+    fn keep(&mut self, result: &TrialResult) -> capbench_measure::Result<()> {
+        self.results.trials.push(result.clone());
+        // How many trials a run needs depends on what they show.
+        let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
+        self.bar.0.set_length(length);
+        self.bar.0.inc(1);
+        self.directory.save(&self.results)
+    }
+
+    /// A set-up could not be measured.
+    pub fn leave_out(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
+        self.failures.push((setup.method.clone(), Failure::of(why)));
+        let (size, place) = (&setup.label, setup.placement);
+        self.results.not_measured.push(NotMeasured {
+            method: setup.method.to_string(),
+            placement: Some(place.to_string()),
+            frame_size: Some(size.clone()),
+            reason: format!("at {load}: {why}"),
+        });
+        let method = &setup.method;
+        self.bar.0.suspend(|| eprintln!("capbench: not measured: {method}, {size} B, {place}, {load}: {why}"));
+        self.bar.0.inc(1);
     }
 
     /// Takes the bar away.
@@ -56,32 +103,29 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn starts(&mut self, what: &str) {
-        self.bar.0.set_message(what.to_string());
+        self.show(what.to_string());
     }
 
     fn ends(&mut self, result: &TrialResult) -> capbench_measure::Result<()> {
-        self.results.trials.push(result.clone());
-        // A lowered common load needs more trials than planned.
-        let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
-        self.bar.0.set_length(length);
-        self.bar.0.inc(1);
-        self.directory.save(&self.results)
+        self.keep(result)
     }
 
     fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
-        self.failures.push((setup.method.clone(), Failure::of(why)));
-        let (size, place) = (&setup.label, setup.placement);
-        self.results.not_measured.push(NotMeasured {
-            method: setup.method.to_string(),
-            placement: Some(place.to_string()),
-            frame_size: Some(size.clone()),
-            reason: format!("at {load}: {why}"),
-        });
-        let method = &setup.method;
-        self.bar
-            .0
-            .suspend(|| eprintln!("capbench: not measured: {method}, {size} B, {place}, {load}: {why}"));
-        self.bar.0.inc(1);
+        self.leave_out(setup, load, why);
+    }
+
+    fn stopping(&self) -> bool {
+        self.stop.is_wanted()
+    }
+}
+
+impl search::Observer for Recorder {
+    fn starts(&mut self, load: Load, duration: Duration) {
+        self.show(format!("{}, {load} for {duration:?}", self.about));
+    }
+
+    fn ends(&mut self, result: &TrialResult) -> capbench_measure::Result<()> {
+        self.keep(result)
     }
 
     fn stopping(&self) -> bool {

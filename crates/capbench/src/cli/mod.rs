@@ -5,6 +5,7 @@ pub mod capture;
 pub mod count;
 pub mod methods;
 pub mod scene;
+pub mod search;
 pub mod send;
 pub mod traffic;
 pub mod why;
@@ -31,6 +32,8 @@ pub struct Cli {
 pub enum Command {
     /// Compare capture methods on this host: the main job, no flags needed.
     Bench(bench::BenchFlags),
+    /// Search the highest load that a method holds: RFC 2544, NDR, PDR (RFC 9971), or goals of your own.
+    Search(search::SearchFlags),
     /// Generate traffic: exact counts, exact stop, lateness against the plan.
     Send(send::SendFlags),
     /// Count what arrives: a line per second, totals at the end.

@@ -87,6 +87,31 @@ impl Ready {
             searches: Vec::new(),
             findings: Vec::new(),
         };
+        self.record(directory, results, trials)
+    }
+
+    /// Goes on with a run that was interrupted. What follows from its trials is found out anew at the end.
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
+    pub fn go_on(self, directory: RunDirectory, earlier: Results, trials: usize) -> Result<Run> {
+        let mut results = Results { searches: Vec::new(), findings: Vec::new(), ..earlier };
+        let now = humantime::format_rfc3339_seconds(SystemTime::now());
+        let (then, here) = (&results.environment.kernel, &self.environment.kernel);
+        let host = if then == here { String::new() } else { format!(", on kernel {here} now") };
+        results.statements.push(format!(
+            "interrupted after {} trials and gone on with at {now}{host}",
+            results.trials.len()
+        ));
+        for missing in &self.not_measured {
+            if !results.not_measured.contains(missing) {
+                results.not_measured.push(missing.clone());
+            }
+        }
+        self.record(directory, results, trials)
+    }
+
+    fn record(self, directory: RunDirectory, results: Results, trials: usize) -> Result<Run> {
         directory.save(&results)?;
         let recorder = Recorder::new(directory, results, trials, self.stop.clone());
         Ok(Run { laboratory: self.laboratory, recorder, stop: self.stop })
@@ -104,7 +129,11 @@ impl Run {
             return Err(failure.clone().into());
         }
         results.complete = !stopped;
-        results.statements.extend(self.laboratory.statements());
+        for statement in self.laboratory.statements() {
+            if !results.statements.contains(&statement) {
+                results.statements.push(statement);
+            }
+        }
         conclude(&mut results);
         directory.save(&results)?;
         let stopped = stopped.then(|| self.stop.signal());

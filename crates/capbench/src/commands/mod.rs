@@ -6,5 +6,6 @@ pub mod count;
 mod measuring;
 pub mod methods;
 mod scene;
+pub mod search;
 pub mod send;
 pub mod why;

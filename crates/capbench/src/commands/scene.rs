@@ -84,6 +84,17 @@ impl Scene {
         self.named.iter().any(|named| named == method)
     }
 
+    /// Every set-up: methods x frame sizes x placements.
+    pub fn setups(&self) -> impl Iterator<Item = Setup> {
+        self.placements.iter().flat_map(move |&placement| {
+            self.sizes.iter().flat_map(move |size| {
+                self.methods
+                    .iter()
+                    .map(move |method| Setup { method: method.clone(), placement, ..size.clone() })
+            })
+        })
+    }
+
     /// What a plan says about it, a line each.
     pub fn describe(&self) -> String {
         let list = |names: Vec<String>| names.join(", ");

@@ -1,0 +1,46 @@
+//! Flags of `capbench search`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use capbench_traffic::Pps;
+use clap::Args;
+
+use super::positive_duration;
+use super::scene::{SceneFlags, otherwise};
+
+/// What to search for.
+#[derive(Args, Clone, Debug)]
+#[command(
+    next_help_heading = "Search",
+    mut_arg("method", |arg| otherwise(arg, "packet-v3")),
+    mut_arg("size", |arg| otherwise(arg, "64")),
+    mut_arg("placement", |arg| otherwise(arg, "same")),
+    mut_arg("quiet", |arg| otherwise(arg, "500ms; RFC 2544 waits 2s")),
+)]
+pub struct SearchFlags {
+    /// A preset of --list-goals, several with commas, or a goal such as mine:loss=0.1%,duration=2s,sum=10s,width=1%;
+    /// may be given again; all goals share their trials [default: ndr,pdr]
+    #[arg(long, value_name = "GOALS")]
+    pub goal: Vec<String>,
+    /// File with further goals: tables [goals.NAME] with the same keys
+    #[arg(long, value_name = "FILE")]
+    pub goals: Option<PathBuf>,
+    /// List the goals that have a name, with their attributes, and stop
+    #[arg(long)]
+    pub list_goals: bool,
+    /// The least load that is looked at [default: 1000]
+    #[arg(long, value_name = "RATE")]
+    pub min_rate: Option<Pps>,
+    /// The highest load that is looked at [default: what the generator reaches in a test of itself]
+    #[arg(long, value_name = "RATE")]
+    pub max_rate: Option<Pps>,
+    /// Trial time that each search may use; what it has shown by then is its result
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub time: Option<Duration>,
+    /// Go on with the run of this directory that was interrupted; its own flags hold
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    pub resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub scene: SceneFlags,
+}

@@ -1,0 +1,124 @@
+//! What a search prints. A pure function of results.
+
+use std::fmt::Write;
+
+use capbench_measure::search::presets::Listed;
+use capbench_measure::search::{Bound, GoalResult, Held, LossNumbers, MaximumLoad, MaximumSource, SearchOutcome, Status};
+
+use crate::summary::{thousands, wrapped};
+use crate::table::Table;
+
+/// One search: its scene, its goals with their bounds, and the numbers that belong together.
+pub fn search(search: &SearchOutcome) -> String {
+    let mut text = String::new();
+    let known = |part: &Option<String>| part.clone().unwrap_or_else(|| "?".into());
+    let size = search.frame_size.as_ref().map_or("?".into(), ToString::to_string);
+    let title = format!(
+        "{}, {size}-byte frames, placement {}, work {}",
+        known(&search.method),
+        known(&search.placement),
+        known(&search.work)
+    );
+    wrapped(&mut text, "", "  ", &title);
+    if let Some(maximum) = &search.maximum {
+        wrapped(&mut text, "  ", "    ", &top(maximum));
+    }
+    let mut table = Table::new(&["  goal", "lower bound", "upper bound", "cond. throughput", "width", "result"]);
+    for result in &search.goals {
+        table.row(row(result));
+    }
+    let _ = write!(text, "{table}");
+    for result in &search.goals {
+        if let Some(reason) = &result.reason {
+            wrapped(&mut text, "  ", "    ", &format!("{}: {reason}", result.goal.name));
+        }
+    }
+    numbers(&mut text, &search.numbers);
+    let used = format!(
+        "{} trials, {:.0} s of traffic, {:.0} s in all",
+        search.trials.len(),
+        search.sending_s,
+        search.spent_s
+    );
+    wrapped(&mut text, "  ", "    ", &used);
+    for warning in &search.warnings {
+        wrapped(&mut text, "  note: ", "    ", warning);
+    }
+    text.push('\n');
+    text
+}
+
+fn top(maximum: &MaximumLoad) -> String {
+    let load = thousands(maximum.load_pps.get().floor());
+    let source = match maximum.source {
+        MaximumSource::Generator => "what the generator reaches",
+        MaximumSource::LineRate => "the line rate, which the generator reaches",
+        MaximumSource::Given => "as asked for",
+    };
+    match &maximum.self_test {
+        Some(test) => format!(
+            "maximum load {load} packets/s, {source} (self-test: {} unpaced, {} by plan)",
+            thousands(test.unpaced_pps),
+            thousands(test.paced_pps)
+        ),
+        None => format!("maximum load {load} packets/s, {source}"),
+    }
+}
+
+fn row(result: &GoalResult) -> Vec<String> {
+    let rate = |bound: &Option<Bound>, of: fn(&Bound) -> f64| {
+        bound.as_ref().map_or("-".into(), |bound| thousands(of(bound).floor()))
+    };
+    let status = match result.status {
+        Status::Regular => "regular",
+        Status::AtLeast => "at least",
+        Status::Irregular => "irregular",
+    };
+    vec![
+        format!("  {}", result.goal.name),
+        rate(&result.lower, |bound| bound.achieved_pps),
+        rate(&result.upper, |bound| bound.intended_pps),
+        result.conditional_throughput_pps.map_or("-".into(), |pps| thousands(pps.floor())),
+        result.relative_width.map_or("-".into(), |width| format!("{:.2} %", width * 100.0)),
+        status.into(),
+    ]
+}
+
+/// Strict, NDR and PDR are never shown without each other: any one of them misleads on a noisy host.
+fn numbers(text: &mut String, numbers: &LossNumbers) {
+    let held = |held: &Held| match held.pps {
+        Some(pps) => format!("{} ({:.0} s at it)", thousands(pps.floor()), held.seconds),
+        None => "not decided".into(),
+    };
+    let line = format!(
+        "strict lossless {}; NDR {}; PDR {} packets/s",
+        held(&numbers.strict_lossless),
+        held(&numbers.ndr),
+        held(&numbers.pdr)
+    );
+    wrapped(text, "  ", "    ", &line);
+    let Some(events) = &numbers.loss_events else { return };
+    let line = format!(
+        "loss events up to {} packets/s: {}{} in {:.0} s, {:.3} per second; {} of {} trials lost something",
+        thousands(events.up_to_pps.floor()),
+        if events.at_least { "at least " } else { "" },
+        events.events,
+        events.seconds,
+        events.per_second,
+        events.lossy_trials,
+        events.trials
+    );
+    wrapped(text, "  ", "    ", &line);
+}
+
+/// The goals that have a name.
+pub fn goals(list: &[Listed]) -> String {
+    let mut text = String::new();
+    for Listed { preset, source, goal } in list {
+        let name = if *preset == goal.name { preset.to_string() } else { format!("{preset} ({})", goal.name) };
+        wrapped(&mut text, "", "    ", &format!("{name}: {source}"));
+        wrapped(&mut text, "    ", "    ", &goal.to_string());
+    }
+    text
+}
+
