@@ -89,7 +89,9 @@ impl Recorder {
             reason: format!("at {load}: {why}"),
         });
         let method = &setup.method;
-        self.bar.0.suspend(|| eprintln!("capbench: not measured: {method}, {size} B, {place}, {load}: {why}"));
+        self.bar
+            .0
+            .suspend(|| eprintln!("capbench: not measured: {method}, {size} B, {place}, {load}: {why}"));
         self.bar.0.inc(1);
     }
 

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use capbench_measure::search::presets::Listed;
-use capbench_measure::search::{Bound, GoalResult, Held, LossNumbers, MaximumLoad, MaximumSource, SearchOutcome, Status};
+use capbench_measure::search::{
+    Bound, GoalResult, Held, LossNumbers, MaximumLoad, MaximumSource, SearchOutcome, Status,
+};
 
 use crate::summary::{thousands, wrapped};
 use crate::table::Table;
@@ -23,7 +25,8 @@ pub fn search(search: &SearchOutcome) -> String {
     if let Some(maximum) = &search.maximum {
         wrapped(&mut text, "  ", "    ", &top(maximum));
     }
-    let mut table = Table::new(&["  goal", "lower bound", "upper bound", "cond. throughput", "width", "result"]);
+    let mut table =
+        Table::new(&["  goal", "lower bound", "upper bound", "cond. throughput", "width", "result"]);
     for result in &search.goals {
         table.row(row(result));
     }
@@ -115,10 +118,10 @@ fn numbers(text: &mut String, numbers: &LossNumbers) {
 pub fn goals(list: &[Listed]) -> String {
     let mut text = String::new();
     for Listed { preset, source, goal } in list {
-        let name = if *preset == goal.name { preset.to_string() } else { format!("{preset} ({})", goal.name) };
+        let name =
+            if *preset == goal.name { preset.to_string() } else { format!("{preset} ({})", goal.name) };
         wrapped(&mut text, "", "    ", &format!("{name}: {source}"));
         wrapped(&mut text, "    ", "    ", &goal.to_string());
     }
     text
 }
-

@@ -87,7 +87,7 @@ impl Ready {
             searches: Vec::new(),
             findings: Vec::new(),
         };
-        self.record(directory, results, trials)
+        record(self.laboratory, self.stop, directory, results, trials)
     }
 
     /// Goes on with a run that was interrupted. What follows from its trials is found out anew at the end.
@@ -97,8 +97,11 @@ impl Ready {
     pub fn go_on(self, directory: RunDirectory, earlier: Results, trials: usize) -> Result<Run> {
         let mut results = Results { searches: Vec::new(), findings: Vec::new(), ..earlier };
         let now = humantime::format_rfc3339_seconds(SystemTime::now());
-        let (then, here) = (&results.environment.kernel, &self.environment.kernel);
-        let host = if then == here { String::new() } else { format!(", on kernel {here} now") };
+        let (then, here) = (&results.environment.kernel_release, &self.environment.kernel_release);
+        let host = match here {
+            Some(here) if then.as_ref() != Some(here) => format!(", on kernel {here} now"),
+            _ => String::new(),
+        };
         results.statements.push(format!(
             "interrupted after {} trials and gone on with at {now}{host}",
             results.trials.len()
@@ -108,14 +111,21 @@ impl Ready {
                 results.not_measured.push(missing.clone());
             }
         }
-        self.record(directory, results, trials)
+        record(self.laboratory, self.stop, directory, results, trials)
     }
+}
 
-    fn record(self, directory: RunDirectory, results: Results, trials: usize) -> Result<Run> {
-        directory.save(&results)?;
-        let recorder = Recorder::new(directory, results, trials, self.stop.clone());
-        Ok(Run { laboratory: self.laboratory, recorder, stop: self.stop })
-    }
+/// From here on whatever happens is saved.
+fn record(
+    laboratory: LiveLaboratory,
+    stop: Stop,
+    directory: RunDirectory,
+    results: Results,
+    trials: usize,
+) -> Result<Run> {
+    directory.save(&results)?;
+    let recorder = Recorder::new(directory, results, trials, stop.clone());
+    Ok(Run { laboratory, recorder, stop })
 }
 
 impl Run {

@@ -88,9 +88,11 @@ impl Scene {
     pub fn setups(&self) -> impl Iterator<Item = Setup> {
         self.placements.iter().flat_map(move |&placement| {
             self.sizes.iter().flat_map(move |size| {
-                self.methods
-                    .iter()
-                    .map(move |method| Setup { method: method.clone(), placement, ..size.clone() })
+                self.methods.iter().map(move |method| Setup {
+                    method: method.clone(),
+                    placement,
+                    ..size.clone()
+                })
             })
         })
     }

@@ -168,7 +168,8 @@ fn describe(scene: &Scene, plan: &SearchPlan, warnings: &[String]) -> Result<Str
     };
     let least = summary::thousands(plan.least_pps.get());
     text.push_str(&format!("loads       {least} packets/s to {maximum}\n"));
-    let Estimate { at_maximum, least, median, most } = plan.estimate().context("cannot estimate the search")?;
+    let Estimate { at_maximum, least, median, most } =
+        plan.estimate().context("cannot estimate the search")?;
     let words = |cost: Cost| {
         let whole = (cost.with(BETWEEN) * searches as u32).as_secs_f64();
         format!("{} trials, about {whole:.0} s", cost.trials as usize * searches)
