@@ -69,6 +69,13 @@ pub enum Phase {
     SelfTest,
 }
 
+impl Phase {
+    /// Whether loads are raised until something is lost.
+    pub fn looks_for_loss(self) -> bool {
+        matches!(self, Self::Search | Self::SelfTest)
+    }
+}
+
 /// A frame size, or the name of a mix of sizes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]

@@ -177,7 +177,9 @@ fn of_measure(error: &MeasureError) -> u8 {
         | MeasureError::InUse { .. }
         | MeasureError::NoInterface { .. }
         | MeasureError::UnknownProgram { .. }
-        | MeasureError::Definition { .. } => USAGE,
+        | MeasureError::Definition { .. }
+        | MeasureError::Goal { .. }
+        | MeasureError::Search { .. } => USAGE,
         MeasureError::Capture(error) => of_capture(error),
         MeasureError::Traffic(error) => of_traffic(error),
         _ => FAILED,

@@ -67,7 +67,7 @@ fn names_that_nothing_has_are_refused_with_those_that_there_are() {
 
 #[test]
 fn no_command_is_a_mistake_that_names_the_commands() {
-    refused(USAGE, "", &["subcommand", "bench, send, count, why, methods", "--help"]);
+    refused(USAGE, "", &["subcommand", "bench, search, send, count, why, methods", "--help"]);
 }
 
 #[test]
@@ -137,8 +137,22 @@ fn captures_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn goals_that_contradict_themselves_are_refused() {
+    refused(USAGE, "search --goal fastest", &["fastest", "ndr", "pdr"]);
+    refused(USAGE, "search --goal mine:loss=100%,duration=1s", &["mine", "loss", "100 %"]);
+    refused(USAGE, "search --goal mine:loss=0,duration=1s,width=0", &["mine", "width=0"]);
+    refused(USAGE, "search --goal mine:loss=1%,duration=1s,width=0.5%", &["mine", "width", "loss"]);
+    refused(USAGE, "search --goal mine:loss=0,duration=2s,sum=1s", &["mine", "sum"]);
+    refused(USAGE, "search --goal ndr --goal ndr", &["two goals", "ndr"]);
+    refused(USAGE, "search --min-rate 20k --max-rate 10k", &["maximum load", "least"]);
+    refused(USAGE, "search --goal rfc2544 --time 30s", &["30s", "cannot suffice", "trials"]);
+    refused(FAILED, "search --goals no-such-file.toml", &["no-such-file.toml"]);
+    refused(USAGE, "search --resume x --goal ndr", &["--resume"]);
+}
+
+#[test]
 fn help_of_everything() {
-    for command in ["", "bench", "send", "count", "why", "methods"] {
+    for command in ["", "bench", "search", "send", "count", "why", "methods"] {
         let name = format!("help {command}");
         insta::assert_snapshot!(name.trim().replace(' ', "_"), printed(&format!("{command} --help")));
     }
@@ -160,6 +174,8 @@ fn plans_are_printed_and_nothing_is_run() {
             "bench --dry-run --method recv,packet-v3 --size imix,64 --work ns:500 --rate 1.5Mpps --duration 2s"
         )
     );
+    insta::assert_snapshot!("plan_search", printed("search --dry-run --method packet-v2,packet-v3"));
+    insta::assert_snapshot!("list_of_goals", printed("search --list-goals"));
     insta::assert_snapshot!(
         "plan_send",
         printed("send -i lo --isolated --dry-run --rate 100k -c 500000 --ipv6 --tcp --vlan 7 --size 128")

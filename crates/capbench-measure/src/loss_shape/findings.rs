@@ -15,8 +15,11 @@ const WINDOWS: u64 = 5;
 pub(crate) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     for trial in trials.iter().filter(|trial| trial.verdict == Verdict::Lossy) {
         let Some(shape) = &trial.loss_shape else { continue };
-        let texts = [at_start(shape).or_else(|| in_bursts(shape)), in_flows(shape), contradiction(shape)];
-        for text in texts.into_iter().flatten() {
+        // Where loss is looked for, each loss is no news.
+        let course = [at_start(shape).or_else(|| in_bursts(shape)), in_flows(shape)];
+        let course = course.into_iter().filter(|_| !trial.phase.looks_for_loss());
+        let texts = course.chain([contradiction(shape)]);
+        for text in texts.flatten() {
             findings.push(Finding {
                 scene: None,
                 text: format!("Trial {} ({}): {text}", trial.number, trial.profile.method),

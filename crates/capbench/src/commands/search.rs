@@ -110,7 +110,10 @@ fn searched(
             break;
         }
     }
-    let ended = run.end(stopped, |results| results.findings = findings::find(&results.trials))?;
+    let ended = run.end(stopped, |results| {
+        let of_searches = results.searches.iter().flat_map(SearchOutcome::findings);
+        results.findings = of_searches.chain(findings::find(&results.trials)).collect();
+    })?;
     print(&report(&ended))?;
     let searches = &ended.results.searches;
     Ok(match ended.exit(scene) {
@@ -175,7 +178,8 @@ fn describe(scene: &Scene, plan: &SearchPlan, warnings: &[String]) -> Result<Str
         format!("{} trials, about {whole:.0} s", cost.trials as usize * searches)
     };
     text.push_str(&format!(
-        "searches    {searches}\ntime        {}; {} to {}; without noise\n            {} where the maximum load is held\n",
+        "searches    {searches}\ntime        {}; noise adds to it\n            {} where luck is best, {} where it is worst\n            \
+         {} where the maximum load is held\n",
         words(median),
         words(least),
         words(most),
@@ -203,9 +207,8 @@ fn report(ended: &Ended) -> String {
     }
     text.push_str(&summary::engines(&results.trials));
     text.push_str(&summary::not_measured(&results.not_measured));
-    if !results.findings.is_empty() {
-        text.push_str(&summary::findings(&results.findings));
-    }
+    // What follows from the searches stands above, in tables.
+    text.push_str(&summary::findings(&findings::find(&results.trials)));
     text.push_str(&ended.footer());
     text
 }

@@ -1,0 +1,105 @@
+//! A search by the command line: what it saves, and how one that was interrupted is gone on with.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use support::{Running, Scratch, capbench, eventually, in_turn, lossy, privileged, run};
+
+/// A search of less than two seconds of traffic.
+const SHORT: &str = "search --goal short:loss=0,duration=100ms,sum=200ms,width=20% --min-rate 5k --max-rate 40k \
+                     --quiet 60ms --work ns:100";
+
+fn results(folder: &Path) -> Option<Value> {
+    serde_json::from_slice(&fs::read(folder.join("results.json")).ok()?).ok()
+}
+
+fn trials(folder: &Path) -> usize {
+    results(folder).map_or(0, |results| results["trials"].as_array().unwrap().len())
+}
+
+#[test]
+fn root_a_search_that_was_stopped_is_gone_on_with() {
+    if !privileged("root_a_search_that_was_stopped_is_gone_on_with") {
+        return;
+    }
+    let _turn = in_turn();
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("run");
+    // A goal that takes many trials, so that the signal comes in their midst.
+    let mut command = capbench();
+    command.args(SHORT.replace("sum=200ms", "sum=3s").split_whitespace()).arg("--out").arg(&folder);
+    let running = Running::start(None, &mut command);
+    eventually("two trials are saved", || trials(&folder) >= 2);
+    running.signal("INT");
+    let ended = running.end();
+    assert_eq!(ended.code, Some(130), "{}", ended.errors);
+    let stopped = results(&folder).unwrap();
+    assert_eq!(stopped["complete"], false);
+    assert_eq!(stopped["searches"][0]["ended"]["how"], "stopped", "{}", ended.out);
+
+    let resume = || {
+        let mut command = capbench();
+        command.arg("search").arg("--resume").arg(&folder);
+        run(None, &mut command)
+    };
+    let ended = resume();
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    let whole = results(&folder).unwrap();
+    assert_eq!(whole["complete"], true);
+    let (before, after) = (&stopped["trials"], whole["trials"].as_array().unwrap());
+    let kept = before.as_array().unwrap();
+    assert!(after.len() > kept.len());
+    assert_eq!(&after[..kept.len()], &kept[..], "trials of the first run stand as they were");
+    let numbers: Vec<_> = after.iter().map(|trial| trial["number"].as_u64().unwrap()).collect();
+    assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "{numbers:?}");
+    assert_eq!(whole["searches"].as_array().unwrap().len(), 1);
+
+    let ended = resume();
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.errors.contains("nothing to go on with"), "{}", ended.errors);
+}
+
+#[test]
+fn root_a_search_accounts_for_every_packet_and_saves_its_bounds() {
+    if !privileged("root_a_search_accounts_for_every_packet_and_saves_its_bounds") {
+        return;
+    }
+    let _turn = in_turn();
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("run");
+    let mut command = capbench();
+    command.args(SHORT.split_whitespace()).args(["--method", "packet-v3,packet-v2", "--out"]).arg(&folder);
+    let ended = run(None, &mut command);
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    let results = results(&folder).unwrap();
+    for trial in results["trials"].as_array().unwrap() {
+        assert_eq!(trial["unexplained"], 0, "{trial}");
+        assert_eq!(trial["phase"], "search");
+    }
+    let searches = results["searches"].as_array().unwrap();
+    let methods: Vec<_> = searches.iter().map(|search| search["method"].as_str().unwrap()).collect();
+    assert_eq!(methods, ["packet-v3", "packet-v2"]);
+    for part in ["short", "strict lossless", "NDR", "PDR", "maximum load 40,000"] {
+        assert!(ended.out.contains(part), "{part} in {}", ended.out);
+    }
+    assert!(ended.out.lines().all(|line| line.chars().count() <= 80 || line.starts_with("Saved")));
+}
+
+#[test]
+fn what_is_no_run_of_a_search_is_not_gone_on_with() {
+    let scratch = Scratch::new();
+    let resume = || {
+        let mut command = capbench();
+        command.arg("search").arg("--resume").arg(scratch.path());
+        let output = command.output().unwrap();
+        (output.status.code(), lossy(&output.stderr))
+    };
+    let (code, errors) = resume();
+    assert!(code == Some(1) && errors.contains("results.json"), "{errors}");
+    fs::write(scratch.file("results.json"), "{\"schema_version\": 1, \"trials\": [").unwrap();
+    let (code, errors) = resume();
+    assert!(code == Some(1) && errors.contains("results.json") && errors.contains("EOF"), "{errors}");
+}
