@@ -173,18 +173,17 @@ fn describe(scene: &Scene, plan: &SearchPlan, warnings: &[String]) -> Result<Str
     text.push_str(&format!("loads       {least} packets/s to {maximum}\n"));
     let Estimate { at_maximum, least, median, most } =
         plan.estimate().context("cannot estimate the search")?;
-    let words = |cost: Cost| {
-        let whole = (cost.with(BETWEEN) * searches as u32).as_secs_f64();
-        format!("{} trials, about {whole:.0} s", cost.trials as usize * searches)
-    };
-    text.push_str(&format!(
-        "searches    {searches}\ntime        {}; noise adds to it\n            {} where luck is best, {} where it is worst\n            \
-         {} where the maximum load is held\n",
-        words(median),
-        words(least),
-        words(most),
-        words(at_maximum),
-    ));
+    let seconds = |cost: Cost| (cost.with(BETWEEN) * searches as u32).as_secs_f64();
+    let trials = median.trials as usize * searches;
+    text.push_str(&format!("searches    {searches} of about {trials} trials in all\n"));
+    let time = format!(
+        "about {:.0} s: {:.0} to {:.0} s without noise, which adds to it; {:.0} s where the maximum load is held",
+        seconds(median),
+        seconds(least),
+        seconds(most),
+        seconds(at_maximum)
+    );
+    summary::wrapped(&mut text, "time        ", "            ", &time);
     for warning in warnings {
         summary::wrapped(&mut text, "note        ", "            ", warning);
     }
