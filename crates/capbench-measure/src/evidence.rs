@@ -39,6 +39,9 @@ pub struct Evidence {
     /// Transmit attempts that the kernel refused after it had dropped the frame, and that the generator repeated with
     /// the same frame: drop counters of the transmit side count them though no frame was lost.
     pub repeated: u64,
+    /// Frames that the kernel told the generator it had dropped (`ENOBUFS`), wherever on the way out, and that were not
+    /// offered again.
+    pub refused: u64,
     /// `tx_dropped` + `tx_errors` of the sending interface.
     pub transmit_drops: Option<u64>,
     /// Hardware receive losses of the receiving interface (`rx_missed_errors`, `rx_fifo_errors`, `rx_over_errors`,
@@ -159,8 +162,17 @@ impl Evidence {
             (false, _) => "link statistics of the sender: tx_dropped + tx_errors",
         };
         let traced = self.traced.as_ref().map(|traced| &traced.transmit).filter(|losses| !losses.is_empty());
-        let source = traced.map_or(counters.into(), |losses| format!("{counters}; skb:kfree_skb: {losses}"));
-        let count = counted.map(|count| count + traced.map_or(0, Losses::total));
+        // Queueing discipline and tc drop in front of the interface's counters, and tell the generator: tracer and refusals
+        // witness the same frames.
+        let told = self.transmit_drops.map_or(0, |drops| drops.saturating_sub(self.repeated));
+        let untold = self.refused.saturating_sub(told);
+        let before = traced.map_or(0, Losses::total).max(untold);
+        let source = match (traced, untold) {
+            (Some(losses), _) => format!("{counters}; skb:kfree_skb: {losses}"),
+            (None, 0) => counters.into(),
+            (None, _) => format!("{counters}; refused to the generator (ENOBUFS) before them: {untold}"),
+        };
+        let count = counted.map(|count| count + before);
         Entry { place: Place::Transmit, count, source }
     }
 
@@ -344,6 +356,23 @@ mod tests {
             Evidence { repeated: 25, transmit_drops: Some(25), backlog_drops: Some(25), ..quiet(1000, 1000) }
                 .book();
         assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![]));
+    }
+
+    #[test]
+    fn what_is_refused_in_front_of_the_interface_is_lost_on_the_transmit_side() {
+        // The interface counts 40 of 140 refusals: those of the backlog.
+        let refused =
+            Evidence { refused: 140, transmit_drops: Some(40), backlog_drops: Some(40), ..quiet(1000, 860) };
+        let ledger = refused.book();
+        assert_eq!(
+            (ledger.unexplained, ledger.losses()),
+            (0, vec![(Place::Transmit, 100), (Place::Backlog, 40)])
+        );
+        // A tracer sees the same frames: they are booked once.
+        let drops = vec![(crate::tracer::DropKind { reason: Some("TC_EGRESS".into()), function: None }, 100)];
+        let sending = crate::tracer::InterfaceTrace { drops, ..Default::default() };
+        let traced = Some(crate::tracer::losses::TracedLosses::new(&sending, &Default::default(), false));
+        assert_eq!(Evidence { traced, ..refused }.book().losses(), ledger.losses());
     }
 
     #[test]

@@ -22,7 +22,7 @@ fn plan(size: &str) -> FramePlan {
 
 fn open(plan: &FramePlan, refusal: Refusal) -> Result<Opened, String> {
     let config = TransmitConfig::for_plan(index_of("left").unwrap(), plan, refusal);
-    (method("af-xdp-tx").unwrap().open)(&config).map_err(|error| error.to_string())
+    method("af-xdp-tx").unwrap().open(&config).map_err(|error| error.to_string())
 }
 
 fn send(opened: &mut Opened, plan: &FramePlan, frames: u64) -> SendReport {

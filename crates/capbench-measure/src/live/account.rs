@@ -158,6 +158,7 @@ impl Account<'_> {
             sent: sent.sent,
             unsent: sent.unsent,
             repeated: sent.refused_repeated,
+            refused: sent.refused_lost,
             transmit_drops: transmit.map(|stats| stats.tx_dropped + stats.tx_errors),
             link_drops: None,
             nic: nic.evidence(&circumstances),

@@ -126,6 +126,16 @@ impl LiveLaboratory {
         self
     }
 
+    /// The bed on which trials of `setup` run from now on: its interfaces, and the namespaces that they are in. It stays in
+    /// use until a set-up of another placement or way to receive is prepared.
+    ///
+    /// # Errors
+    /// As [`Laboratory::prepare`], as far as the path is concerned.
+    pub fn bed_of(&mut self, setup: &Setup) -> Result<Arc<Bed>> {
+        let named = subject::find(&setup.method, &self.programs)?;
+        Ok(self.bed(setup.placement, named.receive_by, setup.layout)?.0)
+    }
+
     /// The bed for a placement and a way to receive: the one in use, or a new one.
     fn bed(
         &mut self,

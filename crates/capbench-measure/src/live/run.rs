@@ -233,7 +233,7 @@ impl LiveTrial<'_> {
         let (go, on_go) = sync_channel(1);
         let thread = side.spawn("capbench-gen", move || {
             affinity::pin_current_thread(cpu)?;
-            let mut opened = (method.open)(&config)?;
+            let mut opened = method.open(&config)?;
             // The other end lives until this thread is joined; if it does not, neither does the trial.
             let _ = ready.send(());
             let start = on_go.recv().map_err(|_| gone())?;

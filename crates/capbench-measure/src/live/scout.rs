@@ -83,7 +83,7 @@ fn send(bed: &Bed, layout: FrameLayout) -> Result<()> {
     let counted = || -> Result<u64> { Ok(bed.receive_side().stats()?.map_or(0, |stats| stats.rx_packets)) };
     let before = counted()?;
     side.run(|| -> Result<()> {
-        let mut opened = (transmit::method("sendmmsg")?.open)(&config)?;
+        let mut opened = transmit::method("sendmmsg")?.open(&config)?;
         let job = SendJob {
             plan: &plan,
             schedule: &Schedule::Maximum,

@@ -314,7 +314,9 @@ pub struct TransmitMethod {
     pub name: &'static str,
     /// What it is, in a line.
     pub summary: &'static str,
-    /// Opens it on an interface.
+    /// Whether it can be told to go through the queueing discipline: behind its name, [`THROUGH_QDISC`].
+    pub takes_qdisc: bool,
+    /// Opens it on an interface, as the configuration says.
     ///
     /// # Errors
     /// A refused setting, no privilege (CAP_NET_RAW), or no such interface.
@@ -348,6 +350,7 @@ pub const METHODS: &[TransmitMethod] = &[
     TransmitMethod {
         name: "packet-tx",
         summary: "AF_PACKET transmit ring (PACKET_TX_RING, TPACKET_V2), small frames copied, large ones attached",
+        takes_qdisc: true,
         open: PacketTx::open,
         supported: packet_sockets,
         needs_far_napi: false,
@@ -355,6 +358,7 @@ pub const METHODS: &[TransmitMethod] = &[
     TransmitMethod {
         name: "af-xdp-tx",
         summary: "AF_XDP transmit ring in copy mode: frames of up to 4100 octets, no BPF program needed",
+        takes_qdisc: false,
         open: AfXdpTx::open,
         supported: AfXdpTx::supported,
         needs_far_napi: false,
@@ -362,6 +366,7 @@ pub const METHODS: &[TransmitMethod] = &[
     TransmitMethod {
         name: "sendmmsg",
         summary: "AF_PACKET socket, sendmmsg(2): many frames a call",
+        takes_qdisc: true,
         open: Sendmmsg::open,
         supported: packet_sockets,
         needs_far_napi: false,
@@ -369,6 +374,7 @@ pub const METHODS: &[TransmitMethod] = &[
     TransmitMethod {
         name: "sendto",
         summary: "AF_PACKET socket, send(2): one frame a call",
+        takes_qdisc: true,
         open: Sendto::open,
         supported: packet_sockets,
         needs_far_napi: false,
@@ -376,21 +382,66 @@ pub const METHODS: &[TransmitMethod] = &[
     TransmitMethod {
         name: "xdp-live",
         summary: "BPF_PROG_RUN: frames made by an XDP program in the kernel, no socket buffers; root only",
+        takes_qdisc: false,
         open: xdp_live::open,
         supported: xdp_live::supported,
         needs_far_napi: true,
     },
 ];
 
-/// The method with this name.
+/// The setting that sends frames through the queueing discipline and tc at egress, as other programs' are, which costs
+/// speed. Without it they go straight to the driver.
+pub const THROUGH_QDISC: &str = "+qdisc";
+
+/// A transmit method as a user names it: `packet-tx`, `packet-tx+qdisc`.
+#[derive(Debug, Clone, Copy)]
+pub struct Chosen {
+    /// Its row.
+    pub method: &'static TransmitMethod,
+    through_qdisc: bool,
+}
+
+impl Chosen {
+    /// Opens it on an interface.
+    ///
+    /// # Errors
+    /// A refused setting, no privilege (CAP_NET_RAW), or no such interface.
+    pub fn open(&self, config: &TransmitConfig) -> Result<Opened> {
+        let qdisc_bypass = config.qdisc_bypass && !self.through_qdisc;
+        (self.method.open)(&TransmitConfig { qdisc_bypass, ..*config })
+    }
+}
+
+impl fmt::Display for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.method.name)?;
+        f.write_str(if self.through_qdisc { THROUGH_QDISC } else { "" })
+    }
+}
+
+/// The method that `text` names.
 ///
 /// # Errors
-/// No such method; the message lists those that there are.
-pub fn method(name: &str) -> Result<&'static TransmitMethod> {
-    METHODS.iter().find(|method| method.name == name).ok_or_else(|| {
-        let known: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
-        TrafficError::Unknown { kind: "transmit method", name: name.to_owned(), known: known.join(", ") }
-    })
+/// No such method, or one that does not know the setting; the message lists those that there are.
+pub fn method(text: &str) -> Result<Chosen> {
+    let (name, through_qdisc) = match text.strip_suffix(THROUGH_QDISC) {
+        Some(name) => (name, true),
+        None => (text, false),
+    };
+    let known = |method: &&TransmitMethod| method.takes_qdisc || !through_qdisc;
+    match METHODS.iter().filter(known).find(|method| method.name == name) {
+        Some(method) => Ok(Chosen { method, through_qdisc }),
+        None => {
+            let suffix = if through_qdisc { THROUGH_QDISC } else { "" };
+            let known: Vec<_> =
+                METHODS.iter().filter(known).map(|method| format!("{}{suffix}", method.name)).collect();
+            Err(TrafficError::Unknown {
+                kind: "transmit method",
+                name: text.to_owned(),
+                known: known.join(", "),
+            })
+        }
+    }
 }
 
 #[cfg(test)]
@@ -416,7 +467,11 @@ mod tests {
 
     #[test]
     fn methods_are_found_by_name() {
-        assert_eq!(method("packet-tx").unwrap().name, "packet-tx");
+        for name in ["packet-tx", "packet-tx+qdisc", "sendto+qdisc", "xdp-live"] {
+            assert_eq!(method(name).unwrap().to_string(), name);
+        }
+        let error = method("af-xdp-tx+qdisc").unwrap_err().to_string();
+        assert!(error.ends_with("there are: packet-tx+qdisc, sendmmsg+qdisc, sendto+qdisc"), "{error}");
         let error = method("dpdk").unwrap_err().to_string();
         assert_eq!(
             error,

@@ -60,7 +60,8 @@ pub struct SceneFlags {
     /// Nothing but this test is on the link of --tx and --rx, though they have addresses or a default route
     #[arg(long, requires = "tx")]
     pub isolated: bool,
-    /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx or xdp-live
+    /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx or xdp-live; with +qdisc behind it, one of the first three goes
+    /// through the queueing discipline
     #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
     pub transmit: String,
     #[command(flatten)]

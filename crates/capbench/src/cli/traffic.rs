@@ -32,7 +32,7 @@ fn flows(text: &str) -> Result<u32, String> {
 /// Reads the name of a transmit method.
 pub fn transmit(text: &str) -> Result<String, String> {
     capbench_traffic::transmit::method(text)
-        .map(|method| method.name.to_string())
+        .map(|method| method.to_string())
         .map_err(|error| error.to_string())
 }
 

@@ -36,7 +36,7 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     let stop = Stop::install()?;
     let flag = stop.flag();
     let config = TransmitConfig::for_plan(side.index(), &plan, Refusal::Repeat);
-    let mut opened = (transmit::method(&flags.transmit)?.open)(&config)?;
+    let mut opened = transmit::method(&flags.transmit)?.open(&config)?;
     let job = SendJob {
         plan: &plan,
         schedule: &schedule,

@@ -1,0 +1,51 @@
+//! Faults by tc: classifiers at ingress or egress of an interface.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use capbench_measure::bed::Side;
+
+use super::Every;
+use crate::network::{lossy, program};
+
+/// Where the classifier stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    Ingress,
+    Egress,
+}
+
+/// A classifier on an interface. Dropping it takes it off.
+#[derive(Debug)]
+pub struct Attached<'b> {
+    side: &'b Side,
+}
+
+/// Attaches the program of `tc_faults.bpf.c` that does `what` to every so many frames.
+pub fn attach<'b>(side: &'b Side, hook: Hook, what: &str, every: Every) -> Attached<'b> {
+    // tc reads objects from files only.
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let file = std::env::temp_dir().join(format!("capbench-faults-{}-{number}.o", std::process::id()));
+    std::fs::write(&file, include_bytes!(concat!(env!("OUT_DIR"), "/tc_faults.bpf.o"))).unwrap();
+    let hook = match hook {
+        Hook::Ingress => "ingress",
+        Hook::Egress => "egress",
+    };
+    tc(side, &["qdisc", "add", "dev", side.name(), "clsact"]);
+    let attached = Attached { side };
+    let (path, section) = (file.to_string_lossy(), format!("tc/{what}_{}", every.0));
+    tc(side, &["filter", "add", "dev", side.name(), hook, "bpf", "da", "obj", &path, "sec", &section]);
+    std::fs::remove_file(&file).unwrap();
+    attached
+}
+
+impl Drop for Attached<'_> {
+    fn drop(&mut self) {
+        tc(self.side, &["qdisc", "del", "dev", self.side.name(), "clsact"]);
+    }
+}
+
+fn tc(side: &Side, arguments: &[&str]) {
+    let output = side.run(|| program("tc").args(arguments).output()).unwrap().unwrap();
+    assert!(output.status.success(), "tc {arguments:?}: {}", lossy(&output.stderr));
+}
