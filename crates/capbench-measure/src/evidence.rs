@@ -29,6 +29,19 @@ pub struct NicEvidence {
     pub xdp: Option<Counted>,
 }
 
+/// The queue in front of a veth's NAPI poll, and where frames count that find it full (`drivers/net/veth.c`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PeerQueue {
+    /// There is none: the receive path runs in the sender's call, up to the backlog.
+    #[default]
+    None,
+    /// It takes socket buffers: one that is refused counts in `tx_dropped` of the sender (`veth_xmit`).
+    OfBuffers,
+    /// It takes frames of an XDP program: one that is refused counts there and in `rx_dropped` of the receiver
+    /// (`veth_xdp_xmit`).
+    OfFrames,
+}
+
 /// What was counted around one trial, from which the ledger is made. Counts are differences over the trial.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
@@ -58,9 +71,9 @@ pub struct Evidence {
     /// Whether sender and receiver are the two ends of a veth pair, whose `tx_dropped` includes what the receiver's
     /// backlog refused.
     pub virtual_pair: bool,
-    /// Whether frames go through the queue of the receiving veth's NAPI context: the sender is then gone when a backlog
-    /// behind it refuses one, and its `tx_dropped` knows nothing of that.
-    pub queued_at_peer: bool,
+    /// The queue of the receiving veth's NAPI context: where there is one, the sender is gone when a backlog behind it
+    /// refuses a frame, and its `tx_dropped` knows nothing of that.
+    pub peer_queue: PeerQueue,
     /// Whether frames pass no backlog: a NAPI poll takes them to the method, or the method takes them in that poll.
     pub past_backlog: bool,
     /// Whether an XDP program is attached to the receiving interface.
@@ -115,7 +128,7 @@ impl Evidence {
             entry(
                 Place::LinkQueue,
                 queue,
-                if self.virtual_pair && self.queued_at_peer {
+                if self.virtual_pair && self.peer_queue != PeerQueue::None {
                     "link statistics of the sender: tx_dropped + tx_errors, the queue in front of the veth's NAPI poll"
                 } else {
                     "frames go through no such queue"
@@ -154,9 +167,11 @@ impl Evidence {
 
     /// What was lost on the way out: the interface's counters, and what they leave out.
     fn transmit_entry(&self, counted: Option<u64>) -> Entry {
-        let counters = match (self.virtual_pair, self.queued_at_peer) {
-            (true, true) => "a veth refuses only what the queue at its far end has no room for",
-            (true, false) => {
+        let counters = match (self.virtual_pair, self.peer_queue) {
+            (true, PeerQueue::OfBuffers | PeerQueue::OfFrames) => {
+                "a veth refuses only what the queue at its far end has no room for"
+            }
+            (true, PeerQueue::None) => {
                 "link statistics of the sender: tx_dropped + tx_errors, less what the backlog refused"
             }
             (false, _) => "link statistics of the sender: tx_dropped + tx_errors",
@@ -240,15 +255,21 @@ impl Evidence {
             let backlog_source = "unknown: /proc/net/softnet_stat could not be read";
             return Refused { backlog: None, backlog_source, ..refused };
         };
-        if self.queued_at_peer {
-            // A full queue counts at both ends, a backlog at the receiver's only.
-            let behind = self.receive_drops.map(|received| received.saturating_sub(drops));
+        if self.peer_queue != PeerQueue::None {
+            let (in_queue, backlog_source) = match self.peer_queue {
+                PeerQueue::OfFrames => (
+                    drops,
+                    "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver exceeds tx_dropped of the \
+                     sender",
+                ),
+                _ => (0, "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver confirms it"),
+            };
+            let behind = self.receive_drops.map(|received| received.saturating_sub(in_queue));
             return Refused {
                 transmit: Some(0),
                 queue: transmit,
                 backlog: behind.map(|drops| drops.min(softnet)),
-                backlog_source: "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver exceeds \
-                                 tx_dropped of the sender",
+                backlog_source,
             };
         }
         let backlog = softnet.saturating_sub(self.repeated).min(drops);
@@ -271,7 +292,7 @@ struct Refused {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counted, CpuId, Evidence, NicEvidence, TracedLosses};
+    use super::{Counted, CpuId, Evidence, NicEvidence, PeerQueue, TracedLosses};
     use capbench_capture::{Counters, Loss, LossPlace};
     use proptest::prelude::*;
 
@@ -394,12 +415,16 @@ mod tests {
             transmit_drops: Some(30),
             receive_drops: Some(42),
             backlog_drops: Some(15),
-            queued_at_peer: true,
+            peer_queue: PeerQueue::OfFrames,
             ..quiet(100, 58)
         };
         let ledger = evidence.book();
         assert_eq!((ledger.count(Place::LinkQueue), ledger.count(Place::Backlog)), (Some(30), Some(12)));
         assert_eq!(ledger.unexplained, 0);
+        // A socket buffer counts at the sender only.
+        let ledger =
+            Evidence { peer_queue: PeerQueue::OfBuffers, receive_drops: Some(12), ..evidence }.book();
+        assert_eq!((ledger.count(Place::LinkQueue), ledger.count(Place::Backlog)), (Some(30), Some(12)));
     }
 
     #[test]
@@ -408,7 +433,7 @@ mod tests {
             transmit_drops: Some(50),
             receive_drops: Some(50),
             backlog_drops: Some(9),
-            queued_at_peer: true,
+            peer_queue: PeerQueue::OfBuffers,
             past_backlog: true,
             ..quiet(100, 50)
         };

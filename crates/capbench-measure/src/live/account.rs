@@ -15,7 +15,7 @@ use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot, kernel_cpu_bounds}
 use crate::bed::{Bed, Placement, Side};
 use crate::drivers::NicSnapshot;
 use crate::error::Result;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, PeerQueue};
 use crate::links::{Link, LinkStats, XdpAttachment};
 use crate::receiver::Received;
 use crate::tracer::cost::TracerCost;
@@ -146,11 +146,10 @@ impl Account<'_> {
             .zip(receive)
             .filter(|_| !self.bed.is_virtual())
             .and_then(|(tx, rx)| nic::gone_between(sent.sent, tx.tx_packets, rx.rx_packets, seen));
-        let native = |link: &Link| link.xdp == Some(XdpAttachment::Driver);
         let circumstances = Circumstances {
             foreign: received.arrivals.foreign,
             method: &received.counters,
-            foreign_program: native(&self.before.receive) && native(&self.after.receive),
+            foreign_program: is_native(&self.before.receive) && is_native(&self.after.receive),
             gone_between,
             failed_redirects: self.traced().map_or(0, |traced| traced.failed_redirects),
         };
@@ -164,7 +163,7 @@ impl Account<'_> {
             nic: nic.evidence(&circumstances),
             receive_drops: receive.as_ref().map(|stats| stats.rx_dropped),
             virtual_pair: self.bed.is_virtual(),
-            queued_at_peer: self.past_backlog || far_end::is_queued(self.transmit),
+            peer_queue: self.peer_queue(),
             past_backlog: self.past_backlog,
             xdp_attached: self.after.receive.xdp.map(|xdp| xdp != XdpAttachment::Detached),
             traced: self.traced(),
@@ -176,6 +175,17 @@ impl Account<'_> {
             truncated: received.arrivals.truncated,
             corrupt: received.arrivals.corrupt,
             ..Evidence::default()
+        }
+    }
+
+    /// A veth polls by NAPI for XDP programs in the driver, for threads, and for senders of XDP frames.
+    fn peer_queue(&self) -> PeerQueue {
+        if far_end::is_queued(self.transmit) {
+            PeerQueue::OfFrames
+        } else if self.past_backlog || is_native(&self.before.receive) || is_native(&self.after.receive) {
+            PeerQueue::OfBuffers
+        } else {
+            PeerQueue::None
         }
     }
 
@@ -291,6 +301,11 @@ impl Account<'_> {
             ..CpuAccount::default()
         })
     }
+}
+
+/// Whether an XDP program is attached to the driver.
+fn is_native(link: &Link) -> bool {
+    link.xdp == Some(XdpAttachment::Driver)
 }
 
 fn link_delta(before: Option<LinkStats>, after: Option<LinkStats>) -> Option<LinkStats> {

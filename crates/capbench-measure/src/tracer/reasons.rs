@@ -17,7 +17,7 @@ pub enum Standing {
     Xdp,
     /// Lost in the stack in front of the capture point.
     Stack,
-    /// Lost at a place whose own counter has it: the backlog, the sending driver, or a packet socket.
+    /// Lost at a place whose own counter has it: the backlog, a driver, or a packet socket.
     Counted,
     /// Dropped after the capture point: no loss.
     After,
@@ -229,6 +229,7 @@ mod tests {
         assert_eq!(at("netif_receive_skb_list_internal"), Standing::After);
         assert_eq!(at("ip_rcv_core"), Standing::After);
         assert_eq!(at("netif_rx_internal"), Standing::Counted);
+        assert_eq!(at("veth_xdp_rcv_skb"), Standing::Counted);
         assert_eq!(at("some_driver_poll"), Standing::Unknown);
         assert_eq!(standing(&DropKind { reason: None, function: None }), Standing::Unknown);
     }
