@@ -7,6 +7,7 @@ use capbench_capture::{Counters, LossPlace};
 use capbench_sys::host::CpuId;
 
 use crate::ledger::{Entry, Ledger, Place};
+use crate::receiver::QueueAccount;
 use crate::tracer::losses::{Losses, TracedLosses};
 
 /// What a place lost, and who says so.
@@ -86,6 +87,8 @@ pub struct Evidence {
     pub filter_drops: bool,
     /// The method's own counters.
     pub method: Counters,
+    /// What the application's queue did; `None` where it has none.
+    pub queue: Option<QueueAccount>,
     /// Frames of any kind that the application took from the method.
     pub read: u64,
     /// Frames of the trial that reached the application intact, each counted once.
@@ -157,7 +160,7 @@ impl Evidence {
             own(Place::FillRing, LossPlace::FillRing, Some(0), "the method has no fill ring"),
             own(Place::Ring, LossPlace::Ring, Some(0), "the method has no ring"),
             own(Place::MethodQueue, LossPlace::MethodQueue, Some(0), "the method has no queue of its own"),
-            entry(Place::ApplicationQueue, Some(0), "the application has no queue"),
+            self.queue_entry(),
             entry(Place::Unread, unread, "what the method accepted, less its losses and the frames read"),
             entry(Place::Truncated, Some(self.truncated), "capbench: verification of every frame"),
             entry(Place::Corrupt, Some(self.corrupt), "capbench: verification of every frame"),
@@ -203,6 +206,24 @@ impl Evidence {
             (None, _) => (count, source),
         };
         Entry { place: Place::Xdp, count, source }
+    }
+
+    /// What the application's queue refused, or still held at the end.
+    fn queue_entry(&self) -> Entry {
+        let (count, source) = match &self.queue {
+            None => (0, "the application has no queue".into()),
+            Some(QueueAccount { length, refused, left: 0 }) => {
+                (*refused, format!("capbench: frames that the queue of {length} had no room for"))
+            }
+            Some(QueueAccount { length, refused, left }) => (
+                refused + left,
+                format!(
+                    "capbench: {refused} frames that the queue of {length} had no room for, {left} that were still in it \
+                     at the end"
+                ),
+            ),
+        };
+        Entry { place: Place::ApplicationQueue, count: Some(count), source }
     }
 
     /// What the stack lost in front of the capture point.

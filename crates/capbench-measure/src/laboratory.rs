@@ -9,7 +9,7 @@ use capbench_traffic::sizes::Sizes;
 use crate::error::Result;
 use crate::placement::PlacementChoice;
 use crate::trial::{SizeLabel, Trial};
-use crate::work::WorkModel;
+use crate::work::WorkPlan;
 
 /// Everything about a trial but its load and duration.
 #[derive(Clone, Debug)]
@@ -24,8 +24,8 @@ pub struct Setup {
     pub layout: FrameLayout,
     /// Which CPUs do what.
     pub placement: PlacementChoice,
-    /// What the application does per frame.
-    pub work: WorkModel,
+    /// What the application does per frame, and by which thread.
+    pub work: WorkPlan,
     /// How to capture.
     pub capture: CaptureOptions,
     /// The transmit method's name.

@@ -1,22 +1,26 @@
 //! The application of a trial: takes every frame, verifies it, does its work, and knows when to stop.
 
+mod queue;
+mod verifier;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Capture, Counters, Frame, LossMark, LossPlace, Taker, Tally, Visitor, WaitCounts};
+use capbench_capture::{Capture, Counters, Frame, LossMark, Taker, Tally, Visitor, WaitCounts};
 use capbench_sys::host::{clock, thread};
-use capbench_traffic::layout::VlanTag;
 use capbench_traffic::plan::FlowOrder;
-use capbench_traffic::recognise::{Recogniser, Seen, TagMetadata};
+use capbench_traffic::recognise::Recogniser;
 
 use crate::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use crate::accounts::threads::ThreadTimes;
 use crate::error::Result;
-use crate::loss_shape::{LossRecord, Watch};
-use crate::sequence::{Arrival, SequenceTracker};
+use crate::loss_shape::LossRecord;
 use crate::trial::{Arrivals, ProgramReport};
 use crate::work::Work;
+use queue::Queue;
+pub use queue::{QueueAccount, QueueSize};
+pub use verifier::{Verifier, verification_cost};
 
 /// How long one wait for frames lasts; bounds how late the end of a trial is noticed.
 const TICK: Duration = Duration::from_millis(10);
@@ -41,17 +45,19 @@ pub struct Progress {
 pub struct Received {
     /// What arrived.
     pub arrivals: Arrivals,
+    /// What the application's queue did; absent where it has none.
+    pub queue: Option<QueueAccount>,
     /// Counters of the method, read once, after the last frame.
     pub counters: Counters,
     /// Batches that the method gave.
     pub batches: u64,
     /// How often it waited.
     pub waits: WaitCounts,
-    /// CPU time that the scheduler charged to the application's thread.
+    /// CPU time that the scheduler charged to the application's threads.
     pub cpu_ns: u64,
     /// The kernel's account when the last frame had been read.
     pub kernel: KernelWorkSnapshot,
-    /// Context switches of the application's thread.
+    /// Context switches of the application's threads.
     pub switches: Option<ThreadTimes>,
     /// From the end of sending to the last look for frames.
     pub drain: Duration,
@@ -71,118 +77,6 @@ pub struct Received {
     pub notes: Vec<String>,
 }
 
-/// Verifies frames: is it of this trial, intact, and which number does it have.
-#[derive(Debug)]
-pub struct Verifier {
-    recogniser: Recogniser,
-    vlan_metadata: bool,
-    streams: Vec<SequenceTracker>,
-    arrivals: Arrivals,
-    watch: Watch,
-}
-
-impl Verifier {
-    /// A verifier for the frames that `recogniser` knows, in so many streams.
-    pub fn new(recogniser: Recogniser, streams: u8, vlan_metadata: bool) -> Self {
-        let streams = (0..streams).map(|_| SequenceTracker::default()).collect();
-        let watch = Watch::new(FlowOrder::default());
-        Self { recogniser, vlan_metadata, streams, arrivals: Arrivals::default(), watch }
-    }
-
-    /// A verifier for the frames of one stream that records which of them never come: see
-    /// [`Verifier::into_record`].
-    pub fn recording(recogniser: Recogniser, flows: FlowOrder, vlan_metadata: bool) -> Self {
-        Self {
-            streams: vec![SequenceTracker::recording(flows)],
-            watch: Watch::new(flows),
-            ..Self::new(recogniser, 0, vlan_metadata)
-        }
-    }
-
-    /// Notes that the frames from here on are those of another batch.
-    #[inline]
-    pub fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
-        let next = self.streams.first().map_or(0, SequenceTracker::next);
-        self.watch.begin(mark, queue, &self.arrivals, next);
-    }
-
-    /// Whether the method's counters are to be read now, because it marks frames or blocks until that is done.
-    #[inline]
-    pub fn wants_counters(&self) -> bool {
-        self.watch.wants_counters(self.arrivals.read)
-    }
-
-    /// Notes what the method's counters say.
-    pub fn note_counters(&mut self, counters: &Counters) {
-        self.watch.counted(counters.lost_at(LossPlace::Ring), self.arrivals.read);
-    }
-
-    /// Notes a frame.
-    #[inline]
-    pub fn note(&mut self, frame: &Frame<'_>) {
-        let tag = match frame.vlan {
-            Some(tag) => TagMetadata::Stripped(VlanTag { tci: tag.tci }),
-            None if self.vlan_metadata => TagMetadata::Absent,
-            None => TagMetadata::Unknown,
-        };
-        self.arrivals.read += 1;
-        match self.recogniser.look(frame.data, frame.wire_length, tag) {
-            Seen::Ours(stamp) => match self.streams.get_mut(usize::from(stamp.stream.0)) {
-                Some(stream) => match stream.note(stamp.sequence, stamp.planned_ns) {
-                    Arrival::InOrder => self.arrivals.delivered += 1,
-                    Arrival::AfterGap { missing } => {
-                        if self.watch.gap(frame, missing, &self.arrivals) {
-                            stream.note_mark(stamp.sequence);
-                        }
-                        self.arrivals.delivered += 1;
-                    }
-                    Arrival::Reordered => {
-                        self.arrivals.delivered += 1;
-                        self.arrivals.reordered += 1;
-                    }
-                    Arrival::Duplicate => self.arrivals.duplicates += 1,
-                },
-                None => self.arrivals.foreign += 1,
-            },
-            Seen::Corrupt => self.arrivals.corrupt += 1,
-            Seen::Truncated => self.arrivals.truncated += 1,
-            Seen::Foreign => self.arrivals.foreign += 1,
-        }
-    }
-
-    /// Takes over what a method counted in the kernel; whether that is more than before.
-    pub fn adopt(&mut self, tally: Tally) -> bool {
-        let duplicates = tally.duplicates.unwrap_or(0);
-        let read = tally.marked + duplicates + tally.other;
-        let is_more = read > self.arrivals.read;
-        self.arrivals =
-            Arrivals { read, delivered: tally.marked, duplicates, foreign: tally.other, ..self.arrivals };
-        is_more
-    }
-
-    /// What arrived so far.
-    pub fn arrivals(&self) -> Arrivals {
-        self.arrivals
-    }
-
-    /// Which frames came; absent where it is not recorded.
-    pub fn into_record(mut self) -> Option<LossRecord> {
-        let stream = self.streams.pop().filter(SequenceTracker::is_recording)?;
-        self.watch.end(&self.arrivals, stream.next());
-        Some(LossRecord::new(stream, self.watch))
-    }
-
-    /// One more than the highest sequence number that came, streams added up: what is sent beyond it is missing at the end.
-    pub fn reached(&self) -> u64 {
-        self.streams.iter().map(SequenceTracker::next).sum()
-    }
-
-    /// Frames of the trial that came, whatever their state.
-    fn accounted(&self) -> u64 {
-        self.arrivals.delivered + self.arrivals.corrupt + self.arrivals.truncated
-    }
-}
-
 /// Runs the application on whichever method it is given.
 #[derive(Debug)]
 pub struct Application<'a> {
@@ -192,6 +86,8 @@ pub struct Application<'a> {
     pub flows: FlowOrder,
     /// Work per frame.
     pub work: Work,
+    /// The queue in front of the work, where a thread of its own does it.
+    pub queue: Option<QueueSize>,
     /// News from the sender.
     pub progress: &'a Progress,
     /// The user wants to stop.
@@ -207,10 +103,29 @@ pub struct Application<'a> {
 impl Visitor for Application<'_> {
     type Output = Result<Received>;
 
-    fn visit<C: Capture>(self, mut capture: C) -> Result<Received> {
-        let vlan_metadata = capture.running().vlan_metadata;
-        let mut work = self.work;
-        let mut verifier = Verifier::recording(self.recogniser, self.flows, vlan_metadata);
+    fn visit<C: Capture>(self, capture: C) -> Result<Received> {
+        let Self { recogniser, flows, work, queue, progress, stop, ready, probe, quiet } = self;
+        let reception = Reception { progress, stop, ready, probe, quiet };
+        let verifier = Verifier::recording(recogniser, flows, capture.running().vlan_metadata);
+        match queue {
+            None => reception.run(capture, Direct { verifier, work }),
+            Some(size) => reception.run(capture, Queue::start(size, verifier, work)?),
+        }
+    }
+}
+
+/// What an application has to do with beside frames.
+struct Reception<'a> {
+    progress: &'a Progress,
+    stop: &'a AtomicBool,
+    ready: SyncSender<()>,
+    probe: KernelWorkProbe,
+    quiet: Duration,
+}
+
+impl Reception<'_> {
+    /// Takes frames until the trial is over.
+    fn run<C: Capture, H: Hands>(self, mut capture: C, mut hands: H) -> Result<Received> {
         let mut end = End::new(self.quiet);
         let mut batches = 0;
         let mut next_read = READ_COUNTERS_EVERY;
@@ -219,32 +134,35 @@ impl Visitor for Application<'_> {
         // A receiver that is gone has been given up by the trial; the loop below then ends at once by `stop`.
         let _ = self.ready.send(());
         loop {
-            let came = capture.take_with(TICK, &mut Loop { verifier: &mut verifier, work: &mut work })?;
+            let came = capture.take_with(TICK, &mut hands)?;
+            hands.end_batch();
             batches += u64::from(came);
-            if verifier.arrivals.read >= next_read || verifier.wants_counters() {
+            if hands.taken() >= next_read || hands.wants_counters() {
                 // The kernel counts in 32 bits until it is asked, and marks what comes after a loss until then.
-                verifier.note_counters(&capture.counters()?);
-                next_read = verifier.arrivals.read + READ_COUNTERS_EVERY;
+                hands.note_counters(&capture.counters()?);
+                next_read = hands.taken() + READ_COUNTERS_EVERY;
             }
             // Methods that count in the kernel hand nothing over; whether something came shows in their tally.
-            let came = came || capture.tally()?.is_some_and(|tally| verifier.adopt(tally));
-            if self.stop.load(Ordering::Relaxed) || end.is_reached(self.progress, verifier.accounted(), came)
-            {
+            let came = came || capture.tally()?.is_some_and(|tally| hands.adopt(tally));
+            if self.stop.load(Ordering::Relaxed) || end.is_reached(self.progress, hands.accounted(), came) {
                 break;
             }
         }
-        let cpu_ns = clock::thread_cpu_ns() - cpu_start;
+        let Done { verifier, queue, cpu_ns, switches: others } = hands.finish(self.stop)?;
+        let cpu_ns = clock::thread_cpu_ns() - cpu_start + cpu_ns;
         // Now rather than by whoever waits for this thread: freeing the ring takes time on this CPU, too.
         let kernel = self.probe.snapshot()?;
         let switches = ThreadTimes::read(thread::current_thread())
             .zip(switches)
-            .map(|(after, before)| after.since(&before));
+            .map(|(after, before)| after.since(&before))
+            .map(|own| others.map_or(own, |others| own.plus(&others)));
         let counters = capture.counters()?;
         let tallied = capture.tally()?.is_some();
         // Now rather than at the start: some things show only when frames have come.
         let running = capture.running().clone();
         Ok(Received {
             arrivals: verifier.arrivals(),
+            queue,
             record: verifier.into_record().filter(|_| !tallied),
             counters,
             batches,
@@ -264,13 +182,47 @@ impl Visitor for Application<'_> {
     }
 }
 
-/// What the application does with each frame.
-struct Loop<'a> {
-    verifier: &'a mut Verifier,
-    work: &'a mut Work,
+/// Where the frames of a trial go from the thread that takes them.
+trait Hands: Taker {
+    /// The batch is over; the next one may take its time to come.
+    fn end_batch(&mut self) {}
+
+    /// Frames taken so far.
+    fn taken(&self) -> u64;
+
+    /// Whether the method's counters are to be read now.
+    fn wants_counters(&self) -> bool;
+
+    /// Notes what the method's counters say.
+    fn note_counters(&mut self, counters: &Counters);
+
+    /// Takes over what a method counted in the kernel; whether that is more than before.
+    fn adopt(&mut self, tally: Tally) -> bool;
+
+    /// Frames of the trial that are known to have come, whatever their state.
+    fn accounted(&self) -> u64;
+
+    /// No more frames will come. Ends all work on those that did; `stop` ends it early.
+    fn finish(self, stop: &AtomicBool) -> Result<Done>;
 }
 
-impl Taker for Loop<'_> {
+/// What was done with the frames of a trial.
+struct Done {
+    verifier: Verifier,
+    queue: Option<QueueAccount>,
+    /// CPU time of other threads than the one that takes the frames.
+    cpu_ns: u64,
+    /// What those threads did.
+    switches: Option<ThreadTimes>,
+}
+
+/// The thread that takes the frames does the work, too.
+struct Direct {
+    verifier: Verifier,
+    work: Work,
+}
+
+impl Taker for Direct {
     #[inline]
     fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
         self.verifier.begin(mark, queue);
@@ -280,6 +232,33 @@ impl Taker for Loop<'_> {
     fn take(&mut self, frame: &Frame<'_>) {
         self.verifier.note(frame);
         self.work.apply(frame.data);
+    }
+}
+
+impl Hands for Direct {
+    #[inline]
+    fn taken(&self) -> u64 {
+        self.verifier.arrivals().read
+    }
+
+    fn wants_counters(&self) -> bool {
+        self.verifier.wants_counters()
+    }
+
+    fn note_counters(&mut self, counters: &Counters) {
+        self.verifier.note_counters(counters);
+    }
+
+    fn adopt(&mut self, tally: Tally) -> bool {
+        self.verifier.adopt(tally)
+    }
+
+    fn accounted(&self) -> u64 {
+        self.verifier.accounted()
+    }
+
+    fn finish(self, _: &AtomicBool) -> Result<Done> {
+        Ok(Done { verifier: self.verifier, queue: None, cpu_ns: 0, switches: None })
     }
 }
 
@@ -313,39 +292,5 @@ impl End {
 
     fn drained(&self) -> Duration {
         self.finished.map_or(Duration::ZERO, |finished| finished.elapsed())
-    }
-}
-
-/// What verifying a frame of so many octets (without FCS) costs on the calling thread's CPU, in nanoseconds: the
-/// fastest of several runs over frames as they lie in memory that was just written.
-pub fn verification_cost(recogniser: &Recogniser, frames: &[Vec<u8>]) -> f64 {
-    const ROUNDS: usize = 20;
-    let mut fastest = f64::INFINITY;
-    for _ in 0..ROUNDS {
-        let mut verifier = Verifier::recording(recogniser.clone(), FlowOrder::default(), true);
-        // The first frame is the first to touch memory of the verifier, which a trial does once in thousands of frames.
-        let (first, frames) =
-            frames.split_first().map_or((None, frames), |(first, rest)| (Some(first), rest));
-        first.into_iter().for_each(|data| verifier.note(&captured(data)));
-        let start = Instant::now();
-        for data in frames {
-            verifier.note(std::hint::black_box(&captured(data)));
-        }
-        fastest = fastest.min(start.elapsed().as_nanos() as f64 / frames.len().max(1) as f64);
-        std::hint::black_box(verifier.arrivals());
-    }
-    fastest
-}
-
-/// A frame as a method hands it over.
-fn captured(data: &[u8]) -> Frame<'_> {
-    Frame {
-        data,
-        wire_length: data.len() as u32,
-        time_ns: 0,
-        vlan: None,
-        packet_type: capbench_capture::PacketType::OtherHost,
-        hash: None,
-        status: 0,
     }
 }

@@ -174,7 +174,7 @@ pub fn setup(octets: u16) -> Setup {
         sizes: Sizes::Fixed(FrameSize::new(octets.into()).expect("a legal frame size")),
         layout: FrameLayout::default(),
         placement: PlacementChoice::Same,
-        work: WorkModel::None,
+        work: WorkModel::None.into(),
         capture: CaptureOptions::default(),
         transmit: "simulated".into(),
         quiet: Duration::ZERO,

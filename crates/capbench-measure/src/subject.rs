@@ -6,7 +6,7 @@ use capbench_capture::{CapturePoint, METHODS, Method, MethodSpec};
 use crate::error::Result;
 use crate::live::ReceiveBy;
 use crate::programs::{self, Program, Programs};
-use crate::work::WorkModel;
+use crate::work::WorkPlan;
 
 /// What is under test.
 #[derive(Clone, Debug)]
@@ -172,7 +172,7 @@ impl Subject {
     }
 
     /// What it does per packet: what the trial gives it to do, or what a program does of its own.
-    pub fn work(&self, given: WorkModel) -> String {
+    pub fn work(&self, given: WorkPlan) -> String {
         match self {
             Self::Capture { .. } => given.to_string(),
             Self::Program(_) => "its own".into(),

@@ -22,6 +22,72 @@ pub enum WorkModel {
     Copy,
 }
 
+/// How many frames the queue of an application holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueLength(u32);
+
+impl QueueLength {
+    /// The longest queue.
+    pub const MOST: u32 = 1 << 20;
+
+    /// The number of frames.
+    pub fn frames(self) -> u32 {
+        self.0
+    }
+}
+
+impl FromStr for QueueLength {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(frames) if (1..=Self::MOST).contains(&frames) => Ok(Self(frames)),
+            _ => Err(format!("a work queue holds 1 to {} frames, not \"{text}\"", Self::MOST)),
+        }
+    }
+}
+
+impl fmt::Display for QueueLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Work per frame, and by whom it is done: `ns:5000`, `ns:5000+queue=512`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkPlan {
+    /// The work.
+    pub model: WorkModel,
+    /// The queue in front of a second thread that does it, on the application's CPU as the first; `None` when the thread
+    /// that takes the frames does the work, too.
+    pub queue: Option<QueueLength>,
+}
+
+impl From<WorkModel> for WorkPlan {
+    fn from(model: WorkModel) -> Self {
+        Self { model, queue: None }
+    }
+}
+
+impl FromStr for WorkPlan {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((model, setting)) = text.split_once('+') else { return text.parse().map(WorkModel::into) };
+        let length = setting.strip_prefix("queue=").ok_or_else(|| {
+            format!("\"+{setting}\" is no setting of work; +queue=N is, a queue of N frames before a second thread")
+        })?;
+        Ok(Self { model: model.parse()?, queue: Some(length.parse()?) })
+    }
+}
+
+impl fmt::Display for WorkPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.model.fmt(f)?;
+        self.queue.map_or(Ok(()), |length| write!(f, "+queue={length}"))
+    }
+}
+
 impl FromStr for WorkModel {
     type Err = String;
 
@@ -166,7 +232,7 @@ impl LoopSpeed {
 
 #[cfg(test)]
 mod tests {
-    use super::{LoopSpeed, Work, WorkModel, ports};
+    use super::{LoopSpeed, Work, WorkModel, WorkPlan, ports};
 
     #[test]
     fn models_are_read_and_written_alike() {
@@ -175,6 +241,24 @@ mod tests {
         }
         for text in ["", "loop", "loop:-1", "ns:1.5", "sleep:3", "touch:1"] {
             assert!(text.parse::<WorkModel>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn plans_are_read_and_written_alike_and_queues_have_limits() {
+        for text in ["none", "ns:5000", "ns:5000+queue=512", "none+queue=1", "touch+queue=1048576"] {
+            assert_eq!(text.parse::<WorkPlan>().unwrap().to_string(), text);
+        }
+        for (text, words) in [
+            ("none+queue=0", "1 to 1048576"),
+            ("none+queue=1048577", "1 to 1048576"),
+            ("none+queue=-1", "1 to 1048576"),
+            ("none+queue", "+queue=N"),
+            ("none+cpu=1", "+queue=N"),
+            ("sleep+queue=3", "no work model"),
+        ] {
+            let refusal = text.parse::<WorkPlan>().unwrap_err();
+            assert!(refusal.contains(words), "{text}: {refusal}");
         }
     }
 

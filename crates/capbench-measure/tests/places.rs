@@ -256,7 +256,7 @@ fn root_what_the_queue_of_a_polled_veth_refuses_is_booked_to_it() {
         loads.map(|(words, load)| {
             let mut case = Case::new("full veth queue", words, Place::LinkQueue);
             case.setup.method = "packet-v2+napi-thread".parse().unwrap();
-            case.setup.work = WorkModel::Nanoseconds(20_000);
+            case.setup.work = WorkModel::Nanoseconds(20_000).into();
             case.setup.capture.ring = ByteCount(128 << 20);
             Case { load, number: |_, trial| missing_numbers(trial).filter(|&lost| lost > 0), ..case }
         }),
@@ -271,7 +271,7 @@ const BURST: Duration = Duration::from_millis(3);
 /// A reader that is held while the sender sends: what has room is delivered, and everything else is lost.
 fn held(fault: &'static str, place: Place, frames: u32, witness: &'static str) -> Case {
     let mut case = Case::new(fault, format!("room for {frames}"), place);
-    case.setup.work = WorkModel::Nanoseconds(HELD.as_nanos() as u32);
+    case.setup.work = WorkModel::Nanoseconds(HELD.as_nanos() as u32).into();
     Case { load: pps(100_000.0), duration: BURST, witness, ..case }
 }
 
@@ -323,11 +323,26 @@ fn root_a_slow_reader_loses_in_ring_or_socket() {
                 let words = format!("{work_us} us a frame");
                 let mut case = Case::new("slow reader", words, Place::Ring);
                 case.setup.method = method.parse().unwrap();
-                case.setup.work = WorkModel::Nanoseconds(work_us * 1000);
+                case.setup.work = WorkModel::Nanoseconds(work_us * 1000).into();
                 case.setup.capture.ring = ByteCount(256 << 10);
                 case.setup.capture.block = ByteCount(64 << 10);
                 Case { load: pps(100_000.0), ..case }
             })
+        }),
+    );
+}
+
+/// A batch is handed over much faster than the second thread works: of each the queue holds what it has room for.
+#[test]
+fn root_a_slow_application_loses_in_its_queue() {
+    check_all(
+        "root_a_slow_application_loses_in_its_queue",
+        [(16, 20), (64, 50), (256, 100)].map(|(length, work_us)| {
+            let words = format!("queue of {length}, {work_us} us a frame");
+            let mut case = Case::new("slow application queue", words, Place::ApplicationQueue);
+            case.setup.method = "packet-v3".parse().unwrap();
+            case.setup.work = format!("ns:{work_us}000+queue={length}").parse().unwrap();
+            Case { load: pps(100_000.0), ..case }
         }),
     );
 }

@@ -154,8 +154,11 @@ fn root_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() {
     for method in usual_methods() {
         let capture =
             CaptureOptions { ring: ByteCount(256 << 10), block: ByteCount(64 << 10), ..Default::default() };
-        let setup =
-            Setup { work: WorkModel::Nanoseconds(5000), capture, ..setup(&method, PlacementChoice::Same) };
+        let setup = Setup {
+            work: WorkModel::Nanoseconds(5000).into(),
+            capture,
+            ..setup(&method, PlacementChoice::Same)
+        };
         let trial = run(&mut laboratory, &setup, rate, Duration::from_millis(300));
         assert_balanced(&trial);
         // 5 us of work allow 200,000 frames per second at most, the kernel's work not counted.
@@ -199,7 +202,7 @@ fn root_bursts_that_a_ring_lost_end_at_its_marks_and_sum_up_to_its_counter() {
                 CaptureOptions { ring: ByteCount(ring), block: ByteCount(block), ..Default::default() };
             let layout = FrameLayout { flows: Flows::new(10).unwrap(), ..FrameLayout::default() };
             // 100 us for a frame, and a frame every 50 us.
-            let work = WorkModel::Nanoseconds(100_000);
+            let work = WorkModel::Nanoseconds(100_000).into();
             let setup = Setup { work, capture, layout, ..setup(method, PlacementChoice::Same) };
             // A reader that hardly gets its CPU loses one burst, at the end, where no frame can bear a mark.
             let is_marked = (0..20).any(|_| {
@@ -222,7 +225,7 @@ fn root_trials_back_to_back_never_see_each_others_frames() {
     let mut laboratory = laboratory();
     // An overload leaves as much as possible behind; what follows at a low load must not see any of it.
     for method in usual_methods() {
-        let overload = Setup { work: WorkModel::Nanoseconds(3000), ..setup(&method, PlacementChoice::Same) };
+        let overload = Setup { work: WorkModel::Nanoseconds(3000).into(), ..setup(&method, PlacementChoice::Same) };
         let first = run(&mut laboratory, &overload, Load::Maximum, Duration::from_millis(100));
         let second = run(
             &mut laboratory,
@@ -322,7 +325,7 @@ fn root_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
             let mut idle = Setup { transmit: transmit.into(), ..setup(&method, PlacementChoice::Same) };
             // A block is read to its end before anything else is looked at.
             idle.capture.block = ByteCount(64 << 10);
-            let busy = Setup { work: WorkModel::Nanoseconds(20_000), ..idle.clone() };
+            let busy = Setup { work: WorkModel::Nanoseconds(20_000).into(), ..idle.clone() };
             let given_up = given_up(&mut laboratory, &busy, &stop);
             assert_eq!((given_up.foreign, given_up.duplicates, given_up.corrupt), (0, 0, 0), "{given_up:#?}");
             // At once, on the same pair.

@@ -70,6 +70,17 @@ impl ThreadTimes {
             involuntary_switches: difference(self.involuntary_switches, before.involuntary_switches),
         }
     }
+
+    /// What two threads did together; `None` for what is unknown of one of them.
+    pub fn plus(&self, other: &Self) -> Self {
+        let sum = |one: Option<u64>, other: Option<u64>| one?.checked_add(other?);
+        Self {
+            run_ns: sum(self.run_ns, other.run_ns),
+            wait_ns: sum(self.wait_ns, other.wait_ns),
+            voluntary_switches: sum(self.voluntary_switches, other.voluntary_switches),
+            involuntary_switches: sum(self.involuntary_switches, other.involuntary_switches),
+        }
+    }
 }
 
 impl ReceiveThread {

@@ -170,6 +170,7 @@ impl Account<'_> {
             untraced: self.untraced.map(String::from),
             filter_drops: received.filtered && self.capture.direction == Direction::Out,
             method: received.counters.clone(),
+            queue: received.queue,
             read: received.arrivals.read,
             delivered: received.arrivals.delivered,
             truncated: received.arrivals.truncated,
@@ -272,8 +273,10 @@ impl Account<'_> {
         } else {
             kernel.as_ref().map(|kernel| received.cpu_ns + kernel.total_ns())
         };
-        // Whatever the tick sampled, every frame was verified.
-        let verified_ns = (received.arrivals.read as f64 * outcome.verify_ns) as u64;
+        // Whatever the tick sampled, every frame was verified that no queue refused.
+        let unverified = received.queue.map_or(0, |queue| queue.refused + queue.left);
+        let verified_ns =
+            (received.arrivals.read.saturating_sub(unverified) as f64 * outcome.verify_ns) as u64;
         let own_ns = own.map_or(received.cpu_ns, |time| time.own_ns.max(verified_ns.min(time.charged_ns)));
         // A method that counts in the kernel leaves nothing to do per packet: its thread reads a map now and then.
         let per_packet = !(received.taken_on_trust.is_some() && outcome.verify_ns > 0.0);

@@ -236,10 +236,12 @@ impl Laboratory for LiveLaboratory {
             Subject::Program(program) => side.run(|| program.supported())?.map_err(unsupported)?,
         }
         let transmit = transmit::method(&setup.transmit)?;
-        bed.transmit_side().run(transmit.supported)?.map_err(|reason| MeasureError::Unsupported {
-            what: format!("transmit method {}", transmit.name),
+        bed.transmit_side().run(transmit.method.supported)?.map_err(|reason| MeasureError::Unsupported {
+            what: format!("transmit method {transmit}"),
             reason,
         })?;
+        // Found out before anything runs: whether there is memory for it.
+        run::queue_size(setup, side)?;
         self.tracing.watch(&bed)?;
         let mtu = bed.transmit_side().mtu().min(bed.receive_side().mtu());
         let plan = Arc::new(FramePlan::new(setup.layout, setup.sizes.clone(), Mtu(mtu))?);

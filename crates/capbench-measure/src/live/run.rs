@@ -21,13 +21,13 @@ use super::far_end::FarEnd;
 use super::tracing::Tracing;
 use crate::accounts::irqtime::IrqAccounting;
 use crate::accounts::kernel_work::KernelWorkProbe;
-use crate::bed::{Bed, Placement};
+use crate::bed::{Bed, Placement, Side};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
 use crate::loss_shape::{Clock, End};
 use crate::mark::mark;
 use crate::programs;
-use crate::receiver::{Application, Progress, verification_cost};
+use crate::receiver::{Application, Progress, QueueSize, verification_cost};
 use crate::subject::Subject;
 use crate::tracer::Tracer;
 use crate::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
@@ -184,6 +184,7 @@ impl LiveTrial<'_> {
         let subject = self.subject.clone();
         let flows = self.plan.flow_order();
         let samples = sample_frames(&self.plan, self.id());
+        let queue = queue_size(&setup, side)?;
         let thread = side.spawn("capbench-app", move || {
             affinity::pin_current_thread(cpu)?;
             let spec = match &subject {
@@ -208,7 +209,8 @@ impl LiveTrial<'_> {
             let application = Application {
                 recogniser,
                 flows,
-                work: ready_work(setup.work),
+                work: ready_work(setup.work.model),
+                queue,
                 progress: &progress,
                 stop: &stop,
                 ready,
@@ -310,6 +312,14 @@ fn gone() -> MeasureError {
 /// Waits for a thread; its panic goes on here.
 fn join<T>(thread: Thread<T>) -> Result<T> {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?
+}
+
+/// The application's queue, where it has one: with room for the interface's largest frame, as far as it is captured.
+pub(super) fn queue_size(setup: &Setup, side: &Side) -> Result<Option<QueueSize>> {
+    /// An Ethernet header and two VLAN tags.
+    const HEADER: u32 = 14 + 2 * 4;
+    let octets = setup.capture.snap_length.octets().min(side.mtu().saturating_add(HEADER));
+    setup.work.queue.map(|length| QueueSize::new(length, octets as usize)).transpose()
 }
 
 /// Calibrates on the CPU that does the work; only a model in nanoseconds needs it.

@@ -64,6 +64,7 @@ impl Outcome<'_> {
         let record = verified.as_mut().and_then(|verified| verified.record.take());
         let summary = verified.as_ref().map(|verified| &verified.summary);
         Ok(Received {
+            queue: None,
             arrivals,
             counters: report.counters(self.program),
             batches: 0,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use capbench_measure::live::ReceiveBy;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::work::WorkModel;
+use capbench_measure::work::WorkPlan;
 use capbench_traffic::Sizes;
 use clap::{Arg, Args};
 
@@ -38,9 +38,10 @@ pub struct SceneFlags {
     /// CPU of the application
     #[arg(long, value_name = "CPU", requires = "gen_cpu")]
     pub app_cpu: Option<u32>,
-    /// Work per packet: none, loop:N, ns:N, touch, parse or copy
+    /// Work per packet: none, loop:N, ns:N, touch, parse or copy; with +queue=N behind it, a second thread does it, on
+    /// the same CPU, behind a queue of N packets
     #[arg(long, value_name = "MODEL", default_value = "none")]
-    pub work: WorkModel,
+    pub work: WorkPlan,
     /// How long nothing may come before a trial that misses frames is over
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub quiet: Option<Duration>,
