@@ -45,6 +45,7 @@ pub use capbench_sys::packet::{Frame, PacketType, VlanTag};
 pub use capture::{Batch, Capture, LossMark, Running, Taker};
 pub use counters::{Counters, Loss, LossPlace};
 pub use error::CaptureError;
+pub use filter::Filter;
 pub use mark::{FrameMark, MaskedOctet, Tally};
 pub use methods::{CapturePoint, METHODS, Method, Visitor, open_with};
 pub use options::{ByteCount, CaptureOptions, Direction, Interface, SnapLength};

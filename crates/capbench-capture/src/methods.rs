@@ -25,16 +25,35 @@ pub struct Method {
     pub settings: &'static [SettingInfo],
     /// Variants of it that differ in kind, so that a table of all methods has a row for each.
     pub variants: &'static [&'static str],
+    /// Whether it runs a user's filter ([`CaptureOptions::filter`]).
+    pub socket_filter: bool,
     /// Whether the main job runs it when no method is named.
     pub in_default: bool,
     /// What nobody has tried yet, and why; absent where everything is tested.
     pub untested: Option<&'static str>,
     /// Where on a frame's way it takes frames.
     pub capture_point: fn(&MethodSpec) -> CapturePoint,
-    /// Whether its settings and options can be, before anything is opened.
+    /// Whether its settings and its own options can be: [`Method::accepts`] asks.
     pub check: fn(&MethodSpec, &Interface, &CaptureOptions) -> Result<()>,
     /// Whether it can run in the calling thread's namespace, or why not.
     pub supported: fn(&MethodSpec) -> std::result::Result<(), String>,
+}
+
+impl Method {
+    /// Whether settings and options can be, before anything is opened.
+    ///
+    /// # Errors
+    /// An option that the method does not know or that cannot be.
+    pub fn accepts(&self, spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
+        if options.filter.is_some() && !self.socket_filter {
+            return Err(CaptureError::Unsupported {
+                method: self.name.into(),
+                interface: interface.name.clone(),
+                reason: "it has no socket filter; recv, recvmmsg and packet-v1 to packet-v3 have".into(),
+            });
+        }
+        (self.check)(spec, interface, options)
+    }
 }
 
 /// What stands behind the colon.
@@ -102,7 +121,7 @@ macro_rules! methods {
             options: &CaptureOptions,
             visitor: V,
         ) -> Result<V::Output> {
-            find(spec)?;
+            find(spec)?.accepts(spec, interface, options)?;
             $(if spec.name() == $module::METHOD.name {
                 return Ok(visitor.visit($module::$type::open(spec, interface, options)?));
             })+

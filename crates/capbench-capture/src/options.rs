@@ -8,6 +8,7 @@ use capbench_sys::SysError;
 use capbench_sys::host::interface::{InterfaceIndex, index_of};
 
 use crate::error::{CaptureError, Result};
+use crate::filter::Filter;
 use crate::mark::FrameMark;
 use crate::spec::MethodSpec;
 
@@ -139,6 +140,8 @@ pub struct CaptureOptions {
     pub frame: Option<ByteCount>,
     /// After how long a partly filled V3 block is handed over.
     pub retire_timeout: Duration,
+    /// Which frames are wanted; everything when `None`. For methods with a socket filter, the others refuse it.
+    pub filter: Option<Filter>,
     /// Octets captured of each frame.
     pub snap_length: SnapLength,
     /// Whether the interface is to accept frames for other hosts.
@@ -160,6 +163,7 @@ impl Default for CaptureOptions {
             block: ByteCount(1 << 20),
             frame: None,
             retire_timeout: Duration::from_millis(10),
+            filter: None,
             snap_length: SnapLength::EVERYTHING,
             promiscuous: true,
             spin: Duration::ZERO,

@@ -85,6 +85,8 @@ pub struct Evidence {
     pub untraced: Option<String>,
     /// Whether a socket filter can drop frames of the trial.
     pub filter_drops: bool,
+    /// `rx_packets` of the receiving interface.
+    pub received: Option<u64>,
     /// The method's own counters.
     pub method: Counters,
     /// What the application's queue did; `None` where it has none.
@@ -125,6 +127,7 @@ impl Evidence {
             "link statistics of the receiver: rx missed, fifo, over, crc, length and frame errors",
         );
         let xdp = self.xdp_entry();
+        let filter = self.filter_entry(backlog, xdp.count);
         let entries = vec![
             entry(Place::Unsent, Some(self.unsent), "generator: intended - handed to the kernel"),
             self.transmit_entry(transmit),
@@ -151,12 +154,7 @@ impl Evidence {
             entry(Place::Backlog, backlog, &self.with_cpus(backlog_source)),
             own(Place::Xdp, LossPlace::Xdp, xdp.count, &xdp.source),
             self.stack_entry(),
-            own(
-                Place::Filter,
-                LossPlace::Filter,
-                (!self.filter_drops).then_some(0),
-                "no socket filter that drops (0), or its drops are unknown",
-            ),
+            own(Place::Filter, LossPlace::Filter, filter.count, &filter.source),
             own(Place::FillRing, LossPlace::FillRing, Some(0), "the method has no fill ring"),
             own(Place::Ring, LossPlace::Ring, Some(0), "the method has no ring"),
             own(Place::MethodQueue, LossPlace::MethodQueue, Some(0), "the method has no queue of its own"),
@@ -206,6 +204,41 @@ impl Evidence {
             (None, _) => (count, source),
         };
         Entry { place: Place::Xdp, count, source }
+    }
+
+    /// What a socket filter dropped. The kernel counts that nowhere; on a pair of its own, where nothing comes but the
+    /// trial's frames, it is what the interface received and neither XDP nor stack lost, and the socket did not accept.
+    fn filter_entry(&self, backlog: Option<u64>, xdp: Option<u64>) -> Entry {
+        let place = Place::Filter;
+        if !self.filter_drops {
+            return Entry {
+                place,
+                count: Some(0),
+                source: "no socket filter drops frames of the trial".into(),
+            };
+        }
+        let behind = match self.peer_queue {
+            // What the backlog refused has not been received yet.
+            PeerQueue::None => Some(0),
+            PeerQueue::OfBuffers | PeerQueue::OfFrames => backlog,
+        };
+        let stack = self.traced.as_ref().map(|traced| traced.stack.total());
+        let known = (self.received, behind, xdp, self.method.accepted);
+        match known {
+            (Some(received), Some(backlog), Some(xdp), Some(accepted)) if self.virtual_pair => Entry {
+                place,
+                count: Some(received.saturating_sub(backlog + xdp + stack.unwrap_or(0) + accepted)),
+                source: match stack {
+                    Some(_) => "rx_packets of the receiver less what backlog, XDP and stack lost and the socket accepted",
+                    None => {
+                        "rx_packets of the receiver less what backlog and XDP lost and the socket accepted: with what \
+                         the stack lost, which no tracer tells"
+                    }
+                }
+                .into(),
+            },
+            _ => Entry { place, count: None, source: "unknown: the kernel does not count what a filter drops".into() },
+        }
     }
 
     /// What the application's queue refused, or still held at the end.

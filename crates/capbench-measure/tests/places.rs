@@ -86,20 +86,18 @@ impl Case {
             | Fault::DropAtIngress(every)
             | Fault::Corrupt(every)
             | Fault::Duplicate(every)
+            | Fault::SocketFilter(every)
             | Fault::DropInXdp(every, _) => every,
             Fault::None | Fault::SlowSoftirq(_) => unreachable!("it picks no frames"),
         }
     }
 
-    fn through_qdisc(mut self) -> Self {
-        self.setup.transmit.push_str("+qdisc");
-        self
-    }
-
     fn run(&self, laboratory: &mut LiveLaboratory) -> TrialResult {
-        let bed = laboratory.bed_of(&self.setup).unwrap();
+        let mut setup = self.setup.clone();
+        self.injected.shape(&mut setup);
+        let bed = laboratory.bed_of(&setup).unwrap();
         let _injected = self.injected.inject(&bed);
-        laboratory.prepare(&self.setup).unwrap().run(self.load, self.duration).unwrap()
+        laboratory.prepare(&setup).unwrap().run(self.load, self.duration).unwrap()
     }
 
     /// Runs it, and judges the ledger.
@@ -182,10 +180,8 @@ fn check_all(test: &str, cases: impl IntoIterator<Item = Case>) {
 fn root_tc_drop_at_egress_is_booked_to_the_transmit_side() {
     check_all(
         "root_tc_drop_at_egress_is_booked_to_the_transmit_side",
-        Every::ALL.map(|every| {
-            Case::picked("tc drop, egress", every, Fault::DropAtEgress(every), Place::Transmit)
-                .through_qdisc()
-        }),
+        Every::ALL
+            .map(|every| Case::picked("tc drop, egress", every, Fault::DropAtEgress(every), Place::Transmit)),
     );
 }
 
@@ -201,9 +197,8 @@ fn root_tc_drop_at_ingress_is_no_loss_of_a_packet_socket() {
 fn root_frames_corrupted_on_the_way_are_booked_as_corrupt() {
     check_all(
         "root_frames_corrupted_on_the_way_are_booked_as_corrupt",
-        Every::ALL.map(|every| {
-            Case::picked("corrupted frames", every, Fault::Corrupt(every), Place::Corrupt).through_qdisc()
-        }),
+        Every::ALL
+            .map(|every| Case::picked("corrupted frames", every, Fault::Corrupt(every), Place::Corrupt)),
     );
 }
 
@@ -211,9 +206,7 @@ fn root_frames_corrupted_on_the_way_are_booked_as_corrupt() {
 fn root_frames_duplicated_on_the_way_are_counted_beside_the_ledger() {
     check_all(
         "root_frames_duplicated_on_the_way_are_counted_beside_the_ledger",
-        Every::ALL.map(|every| {
-            Case::picked("duplicated frames", every, Fault::Duplicate(every), None).through_qdisc()
-        }),
+        Every::ALL.map(|every| Case::picked("duplicated frames", every, Fault::Duplicate(every), None)),
     );
 }
 
@@ -345,4 +338,16 @@ fn root_a_slow_application_loses_in_its_queue() {
             Case { load: pps(100_000.0), ..case }
         }),
     );
+}
+
+#[test]
+fn root_what_a_socket_filter_drops_is_booked_to_the_filter() {
+    let cases = ["packet-v2", "recv"].into_iter().flat_map(|method| {
+        Every::ALL.map(|every| {
+            let mut case = Case::picked("socket filter", every, Fault::SocketFilter(every), Place::Filter);
+            case.setup.method = method.parse().unwrap();
+            case
+        })
+    });
+    check_all("root_what_a_socket_filter_drops_is_booked_to_the_filter", cases);
 }

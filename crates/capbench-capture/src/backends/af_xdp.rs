@@ -70,6 +70,7 @@ pub static METHOD: Method = Method {
         },
     ],
     variants: &["af-xdp+generic", "af-xdp+busy-poll"],
+    socket_filter: false,
     in_default: true,
     untested: Some("partly, zero-copy untested on hardware: no such driver was at hand"),
     capture_point,

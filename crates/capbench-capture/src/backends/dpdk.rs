@@ -59,6 +59,7 @@ pub static METHOD: Method = Method {
         },
     ],
     variants: if cfg!(feature = "dpdk") { &["dpdk:net_af_xdp"] } else { &[] },
+    socket_filter: false,
     in_default: false,
     untested: Some("partly, PCI devices untested on hardware"),
     capture_point,

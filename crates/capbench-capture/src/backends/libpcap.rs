@@ -44,6 +44,7 @@ pub static METHOD: Method = Method {
         setting("timeout", Some("TIME"), "pcap_set_timeout [--retire-timeout]"),
     ],
     variants: &["libpcap+next-ex"],
+    socket_filter: false,
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,

@@ -41,6 +41,7 @@ pub static METHOD: Method = Method {
         LIBRARY,
     ],
     variants: &[],
+    socket_filter: false,
     in_default: false,
     untested: Some("untested on hardware: no NFB card was at hand; tested against a stand-in for libnfb"),
     capture_point: CapturePoint::stack,

@@ -30,6 +30,7 @@ pub static METHOD: Method = Method {
     argument: None,
     settings: &SOCKET_SETTINGS,
     variants: &["packet-v3+spin"],
+    socket_filter: true,
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,

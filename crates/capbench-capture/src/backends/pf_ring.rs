@@ -47,6 +47,7 @@ pub static METHOD: Method = Method {
         LIBRARY,
     ],
     variants: &[],
+    socket_filter: false,
     in_default: false,
     untested: Some(
         "untested on hardware: neither its kernel module nor a card for zc: was at hand; tested against a stand-in \

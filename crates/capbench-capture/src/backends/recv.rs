@@ -23,6 +23,7 @@ pub static METHOD: Method = Method {
     argument: None,
     settings: &SOCKET_SETTINGS,
     variants: &[],
+    socket_filter: true,
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,

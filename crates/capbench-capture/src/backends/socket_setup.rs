@@ -141,7 +141,7 @@ pub(super) fn unbound(
     if options.direction == Direction::In && socket.ignore_outgoing().is_ok() {
         keep = Keep::Everything;
     }
-    let program = filter::program(keep, options.snap_length);
+    let program = filter::program(keep, options.snap_length, options.filter.as_ref());
     if let Some(program) = &program {
         socket.attach_filter(program).map_err(fail)?;
     }

@@ -27,6 +27,7 @@ pub static METHOD: Method = Method {
     }),
     settings: &[LIBRARY],
     variants: &[],
+    socket_filter: false,
     in_default: false,
     untested: Some("untested on hardware: no COMBO card was at hand; tested against a stand-in for libsze2"),
     capture_point: CapturePoint::stack,

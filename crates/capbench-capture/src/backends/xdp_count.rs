@@ -43,6 +43,7 @@ pub static METHOD: Method = Method {
         },
     ],
     variants: &["xdp-count+generic"],
+    socket_filter: false,
     in_default: false,
     untested: None,
     capture_point,

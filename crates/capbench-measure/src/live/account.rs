@@ -168,7 +168,9 @@ impl Account<'_> {
             xdp_attached: self.after.receive.xdp.map(|xdp| xdp != XdpAttachment::Detached),
             traced: self.traced(),
             untraced: self.untraced.map(String::from),
-            filter_drops: received.filtered && self.capture.direction == Direction::Out,
+            filter_drops: received.filtered
+                && (self.capture.filter.is_some() || self.capture.direction == Direction::Out),
+            received: receive.as_ref().map(|stats| stats.rx_packets),
             method: received.counters.clone(),
             queue: received.queue,
             read: received.arrivals.read,

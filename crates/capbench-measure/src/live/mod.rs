@@ -228,7 +228,7 @@ impl Laboratory for LiveLaboratory {
             Subject::Capture { spec, method } => {
                 side.run(|| (method.supported)(spec))?.map_err(unsupported)?;
                 let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
-                (method.check)(spec, &interface, &setup.capture).map_err(|error| match error {
+                method.accepts(spec, &interface, &setup.capture).map_err(|error| match error {
                     CaptureError::Unsupported { reason, .. } => unsupported(reason),
                     other => other.into(),
                 })?;

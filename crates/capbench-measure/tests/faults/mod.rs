@@ -4,13 +4,16 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod filter;
 pub mod tc;
 pub mod xdp;
 
 use std::fmt;
 
 use capbench_measure::bed::Bed;
+use capbench_measure::laboratory::Setup;
 use capbench_measure::trial::TrialResult;
+use capbench_traffic::transmit::THROUGH_QDISC;
 
 /// Something on the bed's interfaces that harms frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub enum Fault {
     Duplicate(Every),
     /// An XDP program drops every so many.
     DropInXdp(Every, xdp::Mode),
+    /// A socket filter drops every so many.
+    SocketFilter(Every),
     /// An XDP program in the stack takes so many nanoseconds over each frame.
     SlowSoftirq(u32),
 }
@@ -60,11 +65,21 @@ pub enum Injected<'b> {
 }
 
 impl Fault {
+    /// Changes a set-up so that its frames come by the fault.
+    pub fn shape(self, setup: &mut Setup) {
+        if self.is_at_egress() {
+            setup.transmit.push_str(THROUGH_QDISC);
+        }
+        if let Self::SocketFilter(every) = self {
+            setup.capture.filter = Some(filter::drop_every(every));
+        }
+    }
+
     /// Puts it on the bed's interfaces.
     pub fn inject(self, bed: &Bed) -> Injected<'_> {
         let (sender, receiver) = (bed.transmit_side(), bed.receive_side());
         match self {
-            Self::None => Injected::Nothing,
+            Self::None | Self::SocketFilter(_) => Injected::Nothing,
             Self::DropAtEgress(every) => Injected::Tc(tc::attach(sender, tc::Hook::Egress, "drop", every)),
             Self::DropAtIngress(every) => {
                 Injected::Tc(tc::attach(receiver, tc::Hook::Ingress, "drop", every))
@@ -79,7 +94,7 @@ impl Fault {
     }
 
     /// Whether it stands where only frames come by that go through the queueing discipline.
-    pub fn is_at_egress(self) -> bool {
+    fn is_at_egress(self) -> bool {
         matches!(self, Self::DropAtEgress(_) | Self::Corrupt(_) | Self::Duplicate(_))
     }
 
