@@ -126,20 +126,14 @@ impl Evidence {
             self.link_drops,
             "link statistics of the receiver: rx missed, fifo, over, crc, length and frame errors",
         );
+        let transmit = self.transmit_entry(transmit);
+        let link_queue = self.link_queue_entry(queue, transmit.count);
         let xdp = self.xdp_entry();
         let filter = self.filter_entry(backlog, xdp.count);
         let entries = vec![
             entry(Place::Unsent, Some(self.unsent), "generator: intended - handed to the kernel"),
-            self.transmit_entry(transmit),
-            entry(
-                Place::LinkQueue,
-                queue,
-                if self.virtual_pair && self.peer_queue != PeerQueue::None {
-                    "link statistics of the sender: tx_dropped + tx_errors, the queue in front of the veth's NAPI poll"
-                } else {
-                    "frames go through no such queue"
-                },
-            ),
+            transmit,
+            link_queue,
             own(Place::Link, LossPlace::Link, link.count, &link.source),
             told(
                 Place::Driver,
@@ -190,6 +184,29 @@ impl Evidence {
         };
         let count = counted.map(|count| count + before);
         Entry { place: Place::Transmit, count, source }
+    }
+
+    /// What the queue of a polled veth refused, and what its poll had not come to when the trial ended: accepted from the
+    /// generator and not received, and never more than it holds.
+    fn link_queue_entry(&self, refused: Option<u64>, transmit: Option<u64>) -> Entry {
+        /// `VETH_RING_SIZE` of drivers/net/veth.c.
+        const FRAMES: u64 = 256;
+        let place = Place::LinkQueue;
+        if !self.virtual_pair || self.peer_queue == PeerQueue::None {
+            return Entry { place, count: refused, source: "frames go through no such queue".into() };
+        }
+        let counter = "link statistics of the sender: tx_dropped + tx_errors, the queue in front of the veth's NAPI poll";
+        let left = match (refused, transmit, self.received) {
+            (Some(refused), Some(transmit), Some(polled)) => {
+                self.sent.saturating_sub(refused + transmit + polled).min(FRAMES)
+            }
+            _ => 0,
+        };
+        let source = match left {
+            0 => counter.into(),
+            _ => format!("{counter}; {left} more were still in it at the end, by rx_packets of the receiver"),
+        };
+        Entry { place, count: refused.map(|refused| refused + left), source }
     }
 
     /// What XDP lost: in the driver by the driver's counters, behind it by the tracer.
@@ -345,194 +362,4 @@ struct Refused {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Counted, CpuId, Evidence, NicEvidence, PeerQueue, TracedLosses};
-    use capbench_capture::{Counters, Loss, LossPlace};
-    use proptest::prelude::*;
-
-    use crate::ledger::Place;
-
-    fn ring(accepted: Option<u64>, drops: Option<u64>) -> Counters {
-        let loss = Loss { place: LossPlace::Ring, count: drops, source: "tp_drops".into() };
-        Counters { accepted, losses: vec![loss], raw: Vec::new() }
-    }
-
-    fn quiet(sent: u64, delivered: u64) -> Evidence {
-        Evidence {
-            sent,
-            delivered,
-            read: delivered,
-            transmit_drops: Some(0),
-            link_drops: Some(0),
-            backlog_drops: Some(0),
-            virtual_pair: true,
-            xdp_attached: Some(false),
-            method: ring(Some(delivered), Some(0)),
-            ..Evidence::default()
-        }
-    }
-
-    #[test]
-    fn nothing_lost_leaves_nothing() {
-        let ledger = quiet(1000, 1000).book();
-        assert_eq!(ledger.unexplained, 0);
-        assert!(ledger.losses().is_empty());
-        assert_eq!(ledger.count(Place::Stack), None, "unknown stays unknown");
-    }
-
-    #[test]
-    fn ring_loss_is_booked_to_the_ring() {
-        let ledger = Evidence { method: ring(Some(1000), Some(300)), ..quiet(1000, 700) }.book();
-        assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Ring, 300)]));
-    }
-
-    #[test]
-    fn a_veth_drop_in_the_backlog_is_booked_once() {
-        let ledger =
-            Evidence { transmit_drops: Some(50), backlog_drops: Some(40), ..quiet(1000, 950) }.book();
-        assert_eq!(ledger.unexplained, 0);
-        assert_eq!(ledger.losses(), [(Place::Backlog, 40), (Place::Transmit, 10)]);
-    }
-
-    #[test]
-    fn the_backlogs_that_dropped_are_named_by_cpu() {
-        let backlog_cpus = vec![(CpuId::new(1), 38), (CpuId::new(3), 2)];
-        let evidence =
-            Evidence { transmit_drops: Some(40), backlog_drops: Some(40), backlog_cpus, ..quiet(1000, 960) };
-        let ledger = evidence.book();
-        let entry = ledger.entries.iter().find(|entry| entry.place == Place::Backlog).unwrap();
-        assert!(entry.source.ends_with("; the host's: 38 on CPU 1, 2 on CPU 3"), "{entry:?}");
-    }
-
-    #[test]
-    fn ends_of_frames_that_the_tracer_did_not_see_are_told() {
-        let source = |after| {
-            let traced = Some(TracedLosses { after, ..TracedLosses::default() });
-            let ledger = Evidence { traced, ..quiet(1000, 1000) }.book();
-            let entry = ledger.entries.into_iter().find(|entry| entry.place == Place::Stack).unwrap();
-            assert_eq!(entry.count, Some(0));
-            entry.source
-        };
-        assert!(source(993).ends_with("of the frames that reached the capture point, 7 were dropped unseen"));
-        assert!(!source(1000).contains("unseen"));
-        assert!(!source(0).contains("unseen"), "the method keeps frames from the stack");
-    }
-
-    #[test]
-    fn backlog_drops_of_other_traffic_are_not_ours() {
-        let ledger =
-            Evidence { transmit_drops: Some(0), backlog_drops: Some(99), ..quiet(1000, 1000) }.book();
-        assert_eq!((ledger.unexplained, ledger.count(Place::Backlog)), (0, Some(0)));
-    }
-
-    #[test]
-    fn repeated_attempts_are_no_loss() {
-        let ledger =
-            Evidence { repeated: 25, transmit_drops: Some(25), backlog_drops: Some(25), ..quiet(1000, 1000) }
-                .book();
-        assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![]));
-    }
-
-    #[test]
-    fn what_is_refused_in_front_of_the_interface_is_lost_on_the_transmit_side() {
-        // The interface counts 40 of 140 refusals: those of the backlog.
-        let refused =
-            Evidence { refused: 140, transmit_drops: Some(40), backlog_drops: Some(40), ..quiet(1000, 860) };
-        let ledger = refused.book();
-        assert_eq!(
-            (ledger.unexplained, ledger.losses()),
-            (0, vec![(Place::Transmit, 100), (Place::Backlog, 40)])
-        );
-        // A tracer sees the same frames: they are booked once.
-        let drops = vec![(crate::tracer::DropKind { reason: Some("TC_EGRESS".into()), function: None }, 100)];
-        let sending = crate::tracer::InterfaceTrace { drops, ..Default::default() };
-        let traced = Some(crate::tracer::losses::TracedLosses::new(&sending, &Default::default(), false));
-        assert_eq!(Evidence { traced, ..refused }.book().losses(), ledger.losses());
-    }
-
-    #[test]
-    fn what_nobody_counted_is_unexplained_with_its_sign() {
-        assert_eq!(quiet(1000, 990).book().unexplained, 10);
-        assert_eq!(quiet(1000, 1003).book().unexplained, -3);
-    }
-
-    #[test]
-    fn unread_frames_have_their_place() {
-        let ledger = Evidence { method: ring(Some(1000), Some(0)), ..quiet(1000, 960) }.book();
-        assert_eq!(ledger.losses(), [(Place::Unread, 40)]);
-    }
-
-    #[test]
-    fn a_backlog_behind_the_queue_of_a_veth_is_booked_beside_it() {
-        // 30 found the queue full, which counts at both ends; of the others the backlog refused 12.
-        let evidence = Evidence {
-            transmit_drops: Some(30),
-            receive_drops: Some(42),
-            backlog_drops: Some(15),
-            peer_queue: PeerQueue::OfFrames,
-            ..quiet(100, 58)
-        };
-        let ledger = evidence.book();
-        assert_eq!((ledger.count(Place::LinkQueue), ledger.count(Place::Backlog)), (Some(30), Some(12)));
-        assert_eq!(ledger.unexplained, 0);
-        // A socket buffer counts at the sender only.
-        let ledger =
-            Evidence { peer_queue: PeerQueue::OfBuffers, receive_drops: Some(12), ..evidence }.book();
-        assert_eq!((ledger.count(Place::LinkQueue), ledger.count(Place::Backlog)), (Some(30), Some(12)));
-    }
-
-    #[test]
-    fn drops_of_others_in_a_backlog_are_not_booked_where_no_frame_passes_one() {
-        let evidence = Evidence {
-            transmit_drops: Some(50),
-            receive_drops: Some(50),
-            backlog_drops: Some(9),
-            peer_queue: PeerQueue::OfBuffers,
-            past_backlog: true,
-            ..quiet(100, 50)
-        };
-        let ledger = evidence.book();
-        assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::LinkQueue, 50)]));
-        assert_eq!(ledger.count(Place::Backlog), Some(0));
-    }
-
-    #[test]
-    fn what_the_driver_says_goes_before_the_link_statistics() {
-        let told = |count| Some(Counted { count, source: "pkts rx OOB".into() });
-        let nic = NicEvidence { link: told(Some(40)), driver: told(Some(2)), xdp: told(None) };
-        let ledger = Evidence { nic, ..quiet(1000, 958) }.book();
-        assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Link, 40), (Place::Driver, 2)]));
-        assert_eq!(ledger.count(Place::Xdp), None, "a driver that cannot tell leaves it unknown");
-        assert!(ledger.entries.iter().any(|entry| entry.source == "pkts rx OOB"));
-    }
-
-    proptest! {
-        /// Whatever is counted, the identity holds: unexplained is just what is left.
-        #[test]
-        fn the_books_always_balance(
-            sent in 0u64..1 << 40, delivered in 0u64..1 << 40, transmit in proptest::option::of(0u64..1 << 40),
-            backlog in proptest::option::of(0u64..1 << 40), ring in proptest::option::of(0u64..1 << 40),
-            accepted in proptest::option::of(0u64..1 << 40), fill in proptest::option::of(0u64..1 << 40), repeated in 0u64..1 << 20, virtual_pair: bool,
-        ) {
-            let mut method = super::tests::ring(accepted, ring);
-            method.losses.push(Loss { place: LossPlace::FillRing, count: fill, source: "fill".into() });
-            let evidence = Evidence {
-                transmit_drops: transmit, backlog_drops: backlog, method, repeated, virtual_pair,
-                ..quiet(sent, delivered)
-            };
-            let ledger = evidence.book();
-            let booked: u64 = ledger.entries.iter().filter_map(|entry| entry.count).sum();
-            prop_assert_eq!(sent as i64, booked as i64 + delivered as i64 + ledger.unexplained);
-            // Each place holds its own counter, and what was not counted is unknown, not 0.
-            prop_assert_eq!(ledger.count(Place::Ring), ring);
-            prop_assert_eq!(ledger.count(Place::FillRing), fill);
-            let known = accepted.is_some() && ring.is_some() && fill.is_some();
-            prop_assert_eq!(ledger.count(Place::Unread).is_some(), known);
-            prop_assert_eq!(ledger.count(Place::Transmit).is_some(), transmit.is_some());
-            if let (true, Some(transmit), Some(_)) = (virtual_pair, transmit, backlog) {
-                let both = ledger.count(Place::Transmit).unwrap() + ledger.count(Place::Backlog).unwrap();
-                prop_assert_eq!(both, transmit.saturating_sub(repeated), "a frame is booked once");
-            }
-        }
-    }
-}
+mod tests;

@@ -27,6 +27,7 @@ use capbench_measure::subject::all_methods;
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkPlan;
 use capbench_traffic::layout::{Flows, FrameLayout, Network, Transport, VlanTag};
+use capbench_traffic::transmit::THROUGH_QDISC;
 use capbench_traffic::{Mtu, Pps};
 use faults::xdp::Mode;
 use faults::{Every, Fault, balance};
@@ -123,7 +124,9 @@ impl Drawn {
             },
             _ => FrameLayout::default(),
         };
-        let sizes = draw.of(&["82", "128", "512", "1518", "imix", "random:96-1500"]);
+        // The least that holds any of the headers, and where they are short, the least of all.
+        let least = if layout == FrameLayout::default() { "64" } else { "86" };
+        let sizes = draw.of(&[least, "128", "512", "1518", "imix", "random:96-1500"]);
         let cut = draw.chance(25).then(|| 86 + draw.up_to(200) as u32);
         let block = 1 << (12 + draw.up_to(8));
         let capture = CaptureOptions {
@@ -153,10 +156,10 @@ impl Drawn {
             quiet: Duration::from_millis(250),
             ..simulated::setup(64)
         };
-        if through_stack && draw.chance(20) {
-            setup.transmit.push_str("+qdisc");
-        }
         fault.shape(&mut setup);
+        if through_stack && draw.chance(20) && !setup.transmit.ends_with(THROUGH_QDISC) {
+            setup.transmit.push_str(THROUGH_QDISC);
+        }
         let receive_by = draw.of(&[ReceiveBy::Rps, ReceiveBy::Rps, ReceiveBy::NapiThread]);
         let duration = Duration::from_millis(30 + draw.up_to(50));
         Self { setup, receive_by, is_traced: draw.chance(50), fault, load, duration }

@@ -225,7 +225,8 @@ fn root_trials_back_to_back_never_see_each_others_frames() {
     let mut laboratory = laboratory();
     // An overload leaves as much as possible behind; what follows at a low load must not see any of it.
     for method in usual_methods() {
-        let overload = Setup { work: WorkModel::Nanoseconds(3000).into(), ..setup(&method, PlacementChoice::Same) };
+        let overload =
+            Setup { work: WorkModel::Nanoseconds(3000).into(), ..setup(&method, PlacementChoice::Same) };
         let first = run(&mut laboratory, &overload, Load::Maximum, Duration::from_millis(100));
         let second = run(
             &mut laboratory,
