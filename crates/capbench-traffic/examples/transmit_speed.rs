@@ -24,8 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stop = AtomicBool::new(false);
     for name in names.split(',') {
         let method = method(name)?;
-        let mut opened = (method.open)(&TransmitConfig::for_plan(interface, &plan, Refusal::Lose))?;
-        println!("{}: {:?}", method.name, opened.facts);
+        let mut opened = method.open(&TransmitConfig::for_plan(interface, &plan, Refusal::Lose))?;
+        println!("{}: {:?}", method, opened.facts);
         for schedule in [Schedule::Maximum, Schedule::Constant(rate)] {
             let limits = Limits { duration: Some(Duration::from_secs(2)), frames: None, stop: &stop };
             let (trial, stream, start) = (TrialId(1), StreamId(0), Instant::now());

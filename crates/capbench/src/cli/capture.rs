@@ -78,6 +78,7 @@ impl CaptureFlags {
     pub fn options(&self) -> CaptureOptions {
         let default = CaptureOptions::default();
         CaptureOptions {
+            filter: None,
             ring: self.ring.unwrap_or(default.ring),
             block: self.block.unwrap_or(default.block),
             frame: self.frame,
