@@ -1,8 +1,8 @@
-//! Provokes the race in which a V3 ring loses a frame though it is nearly empty: blocks are closed by their timer as often
-//! as possible, on another CPU than the one that receives, and counted is what a ring of so many blocks then loses.
+//! Provokes the race in which a V3 ring loses frames though it was never found full: blocks are closed by their timer as
+//! often as possible, and rings have so few blocks that the kernel looks at no other than the one being closed.
 //!
-//! As root: `cargo run --release -p capbench-measure --example block_race [SECONDS]`. What a ring loses that was never
-//! found full (`tp_freeze_q_cnt` 0) was lost to the race.
+//! As root: `cargo run --release -p capbench-measure --example block_race [TRIALS]`. Frames lost in trials whose ring was
+//! never found full (`tp_freeze_q_cnt` 0) were lost to the race; those of the others to a reader that was late, or to both.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -17,45 +17,55 @@ use capbench_measure::simulated;
 use capbench_measure::trial::Load;
 use capbench_traffic::{Mtu, Pps};
 
-/// Octets of a block: a millisecond's frames leave it nearly empty.
+/// Octets of a block, which the frames of a millisecond leave nearly empty.
 const BLOCK: u64 = 1 << 18;
+/// How long a trial sends.
+const DURATION: Duration = Duration::from_millis(200);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let seconds = std::env::args().nth(1).map_or(Ok(5), |text| text.parse())?;
+    let trials = std::env::args().nth(1).map_or(Ok(40), |text| text.parse::<u32>())?;
     let irq =
         IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
     let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
     let mut laboratory = LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)));
-    println!("blocks  retire  placement  rate     sent     tp_drops  freezes  unexplained");
-    for retire_ms in [1, 10] {
-        for placement in [PlacementChoice::Other, PlacementChoice::Same] {
-            for rate in [50_000.0, 200_000.0] {
-                for blocks in [2, 3, 4, 8, 64] {
-                    let capture = CaptureOptions {
-                        ring: ByteCount(blocks * BLOCK),
-                        block: ByteCount(BLOCK),
-                        retire_timeout: Duration::from_millis(retire_ms),
-                        ..CaptureOptions::default()
-                    };
-                    let setup = Setup {
-                        method: "packet-v3".parse()?,
-                        placement,
-                        transmit: "packet-tx".into(),
-                        quiet: Duration::from_millis(300),
-                        capture,
-                        ..simulated::setup(64)
-                    };
-                    let load = Load::Rate(Pps::new(rate)?);
-                    let trial = laboratory.prepare(&setup)?.run(load, Duration::from_secs(seconds))?;
-                    println!(
-                        "{blocks:>6}  {retire_ms:>3} ms  {placement:>9}  {rate:>7}  {:>7}  {:>8}  {:>7}  {}",
-                        trial.sent,
-                        trial.counters["method.tp_drops"],
-                        trial.counters["method.tp_freeze_q_cnt"],
-                        trial.unexplained
-                    );
+    let load = Load::Rate(Pps::new(100_000.0)?);
+    println!("placement  blocks  trials  never full: lossy  frames lost  found full: lossy  frames lost");
+    for placement in [PlacementChoice::Other, PlacementChoice::Same] {
+        for blocks in [2, 3, 4, 8, 64] {
+            let capture = CaptureOptions {
+                ring: ByteCount(blocks * BLOCK),
+                block: ByteCount(BLOCK),
+                retire_timeout: Duration::from_millis(1),
+                spin: Duration::from_millis(1),
+                ..CaptureOptions::default()
+            };
+            let setup = Setup {
+                method: "packet-v3".parse()?,
+                placement,
+                transmit: "packet-tx".into(),
+                quiet: Duration::from_millis(60),
+                capture,
+                ..simulated::setup(64)
+            };
+            let (mut raced, mut full) = (Vec::new(), Vec::new());
+            for _ in 0..trials {
+                let trial = laboratory.prepare(&setup)?.run(load, DURATION)?;
+                let (drops, freezes) =
+                    (trial.counters["method.tp_drops"], trial.counters["method.tp_freeze_q_cnt"]);
+                match (drops, freezes) {
+                    (0, _) => {}
+                    (drops, 0) => raced.push(drops),
+                    (drops, _) => full.push(drops),
+                }
+                if trial.unexplained != 0 {
+                    println!("{} frames unexplained", trial.unexplained);
                 }
             }
+            let lost = |trials: &[u64]| (trials.len(), trials.iter().sum::<u64>());
+            let ((raced, raced_frames), (full, full_frames)) = (lost(&raced), lost(&full));
+            println!(
+                "{placement:>9}  {blocks:>6}  {trials:>6}  {raced:>17}  {raced_frames:>11}  {full:>17}  {full_frames:>11}"
+            );
         }
     }
     Ok(())
