@@ -10,7 +10,7 @@ use crate::error::Result;
 
 /// Whether the transmit method called so hands frames to the queue of a veth's NAPI context instead of its receive path.
 pub(super) fn is_queued(transmit: &str) -> bool {
-    transmit::method(transmit).is_ok_and(|method| method.needs_far_napi)
+    transmit::method(transmit).is_ok_and(|chosen| chosen.method.needs_far_napi)
 }
 
 /// Frames of XDP programs reach a veth only while it uses NAPI: with a program of its own, or with generic receive
