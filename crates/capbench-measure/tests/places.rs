@@ -65,7 +65,7 @@ impl Case {
             },
             load: pps(40_000.0),
             duration: Duration::from_millis(50),
-            number: |_, trial| missing_numbers(trial),
+            number: |_, trial| missing_numbers(trial).filter(|&lost| lost > 0),
             witness: "numbers missing",
         }
     }
@@ -122,7 +122,6 @@ impl Case {
                 Some(place) => trial.ledger.iter().find(|entry| entry.place == place).unwrap().count.unwrap(),
                 None => self.beside(&trial),
             };
-            assert!(number > 0, "the fault harmed nothing: {}", what());
             println!(
                 "| {} | {} | {} | {} | {} | {number} | {booked} | 0 | {} | {} |",
                 self.fault,
@@ -230,9 +229,9 @@ fn root_what_a_full_backlog_refuses_is_booked_to_the_backlog() {
             injected: Fault::SlowSoftirq(take_ns),
             load: pps(200_000.0),
             number: |_, trial| {
-                let refused = trial.counters.get("trace.receive.drop.CPU_BACKLOG").copied();
-                assert_eq!(refused, missing_numbers(trial), "tracer and numbers: {trial:#?}");
-                refused
+                let refused = trial.counters.get("trace.receive.drop.CPU_BACKLOG").copied().unwrap_or(0);
+                assert_eq!(Some(refused), missing_numbers(trial), "tracer and numbers: {trial:#?}");
+                Some(refused).filter(|&refused| refused > 0)
             },
             witness: "CPU_BACKLOG by the tracer, numbers missing",
             ..Case::new("backlog limit", format!("{} us a frame", take_ns / 1000), Place::Backlog)
@@ -251,7 +250,7 @@ fn root_what_the_queue_of_a_polled_veth_refuses_is_booked_to_it() {
             case.setup.method = "packet-v2+napi-thread".parse().unwrap();
             case.setup.work = WorkModel::Nanoseconds(20_000).into();
             case.setup.capture.ring = ByteCount(128 << 20);
-            Case { load, number: |_, trial| missing_numbers(trial).filter(|&lost| lost > 0), ..case }
+            Case { load, ..case }
         }),
     );
 }
@@ -268,9 +267,12 @@ fn held(fault: &'static str, place: Place, frames: u32, witness: &'static str) -
     Case { load: pps(100_000.0), duration: BURST, witness, ..case }
 }
 
-/// Whether the sender was done before the reader could make room, with certainty.
-fn was_held(trial: &TrialResult) -> bool {
-    trial.sending_s < HELD.as_secs_f64() / 2.0
+/// What was sent less `room`, if the sender was done before the reader made more of it. On a busy host it may send less
+/// than there is room for, or the kernel's receive work may be late: then more numbers come.
+fn all_but(room: u64, trial: &TrialResult) -> Option<u64> {
+    let expected = trial.sent.checked_sub(room).filter(|&lost| lost > 0)?;
+    let was_held = trial.sending_s < HELD.as_secs_f64() / 2.0 && missing_numbers(trial)? == expected;
+    was_held.then_some(expected)
 }
 
 #[test]
@@ -282,9 +284,7 @@ fn root_a_tiny_ring_loses_all_but_what_it_holds() {
             case.setup.capture.ring = ByteCount(u64::from(slots) * 2048);
             case.setup.capture.block = ByteCount(4096);
             case.setup.capture.frame = Some(ByteCount(2048));
-            let number = |case: &Case, trial: &TrialResult| {
-                was_held(trial).then(|| trial.sent - case.setup.capture.ring.0 / 2048)
-            };
+            let number = |case: &Case, trial: &TrialResult| all_but(case.setup.capture.ring.0 / 2048, trial);
             Case { number, ..case }
         }),
     );
@@ -300,7 +300,7 @@ fn root_a_starved_fill_ring_loses_all_but_the_buffers_in_it() {
             case.intensity = format!("room for 1 at {rate}/s");
             case.setup.method = "af-xdp+generic+fill=1".parse().unwrap();
             case.setup.capture.ring = ByteCount(64 << 10);
-            let number = |_: &Case, trial: &TrialResult| was_held(trial).then(|| trial.sent - 2);
+            let number = |_: &Case, trial: &TrialResult| all_but(2, trial);
             Case { load: pps(rate), number, ..case }
         }),
     );
