@@ -54,7 +54,7 @@ fn root_a_search_on_the_bed_is_interrupted_and_gone_on_with() {
     let setup = Setup {
         method: "packet-v3".parse().unwrap(),
         placement: PlacementChoice::Same,
-        work: WorkModel::Nanoseconds(50_000),
+        work: WorkModel::Nanoseconds(50_000).into(),
         transmit: "packet-tx".into(),
         quiet: Duration::from_millis(100),
         capture: CaptureOptions { ring: ByteCount(4 << 20), ..CaptureOptions::default() },
