@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::loss_shape;
 use crate::trial::{Phase, ProgramReport, SizeLabel, TrialResult, Verdict};
+use crate::{guards, loss_shape};
 
 /// A sentence and its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +36,7 @@ pub fn find(trials: &[TrialResult]) -> Vec<Finding> {
     account(trials, &mut findings);
     loss_shape::findings::find(trials, &mut findings);
     crate::tracer::findings::find(trials, &mut findings);
+    guards::findings::find(trials, &mut findings);
     trust(trials, &mut findings);
     reports(trials, &mut findings);
     noise(trials, &mut findings);
@@ -76,14 +77,6 @@ fn best_effort(group: &[&TrialResult], findings: &mut Vec<Finding>) {
                 }
             ),
             trials: numbers(&clean),
-        });
-    }
-    let invalid: Vec<_> = trials().filter(|trial| trial.verdict == Verdict::Invalid).copied().collect();
-    if !invalid.is_empty() {
-        findings.push(Finding {
-            scene: None,
-            text: format!("the account of {} contradicts itself; it shows nothing.", methods(&invalid)),
-            trials: numbers(&invalid),
         });
     }
     lossy(trials().copied(), findings);
@@ -271,7 +264,7 @@ fn finding(text: String, trials: Vec<u32>) -> Finding {
     Finding { scene: None, text, trials }
 }
 
-fn numbers(trials: &[&TrialResult]) -> Vec<u32> {
+pub(crate) fn numbers(trials: &[&TrialResult]) -> Vec<u32> {
     trials.iter().map(|trial| trial.number).collect()
 }
 
@@ -285,7 +278,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// A rate as people write it.
-fn rate(pps: f64) -> String {
+pub(crate) fn rate(pps: f64) -> String {
     if pps >= 1e6 { format!("{:.3} million packets/s", pps / 1e6) } else { format!("{pps:.0} packets/s") }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`trial`], [`laboratory`] | the seams: one load for one duration, and where it runs |
 //! | [`live`], [`simulated`] | the two paths: a real one, and one that is computed |
+//! | [`guards`] | what keeps a bad trial from counting: probes, repeats, marks |
 //! | [`subject`], [`programs`] | what is under test: a capture method, or another program |
 //! | [`receiver`], [`sequence`], [`work`] | the application of a trial: verifies every frame and does its work |
 //! | [`mod@mark`] | a trial's frames, for methods that count them in the kernel |
@@ -26,6 +27,7 @@ pub mod environment;
 mod error;
 pub mod evidence;
 pub mod findings;
+pub mod guards;
 pub mod laboratory;
 pub mod ledger;
 pub mod links;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::evidence::Evidence;
+use crate::guards::Disturbance;
 use crate::ledger::Ledger;
 use crate::loss_shape::LossShape;
 pub use result::{CpuAccount, ProgramReport, TrialResult};
@@ -67,6 +68,10 @@ pub enum Phase {
     Search,
     /// Finding out what the generator can do, before a search.
     SelfTest,
+    /// A low load after an overload, to see whether the path has recovered: no result of its own.
+    Probe,
+    /// An attempt at a trial that was repeated, because something disturbed it: no result of its own.
+    SetAside,
 }
 
 impl Phase {
@@ -141,7 +146,7 @@ pub enum Verdict {
     Lossy,
     /// Nothing sent was lost, but the generator did not reach the intended load: no statement about the method.
     GeneratorLimited,
-    /// The account contradicts itself, so the trial shows nothing.
+    /// The trial shows nothing: its account contradicts itself, or it was run on a path that was not ready.
     Invalid,
 }
 
@@ -197,6 +202,10 @@ pub struct Measured {
     pub loss_shape: Option<LossShape>,
     /// Reasons for care.
     pub noise: Vec<String>,
+    /// What the host did meanwhile.
+    pub disturbance: Disturbance,
+    /// Most frames per second on the link.
+    pub line_rate_pps: Option<f64>,
     /// Raw counter differences.
     pub counters: BTreeMap<String, u64>,
 }
@@ -223,7 +232,13 @@ impl Measured {
         let ledger = evidence.book();
         let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         let offered_pps = evidence.sent as f64 / self.sending.as_secs_f64().max(1e-9);
-        let verdict = judge(intended, &evidence, &ledger, load);
+        let invalid_because = contradiction(&evidence, &ledger);
+        let verdict = match invalid_because {
+            Some(_) => Verdict::Invalid,
+            None => judge(intended, &evidence, load),
+        };
+        let mut noise = self.noise;
+        noise.extend(self.disturbance.reasons().into_iter().map(String::from));
         let mut cpu = self.cpu;
         let per = |ns: Option<u64>, frames: u64| {
             (frames > 0).then(|| ns.map(|ns| ns as f64 / frames as f64)).flatten()
@@ -266,21 +281,41 @@ impl Measured {
             ledger: ledger.entries,
             loss_shape: self.loss_shape,
             verdict,
+            invalid_because,
             cpu,
             lateness: self.lateness,
             kernel_work_share: self.kernel_work_share,
-            noise: self.noise,
+            noise,
+            disturbance: self.disturbance,
+            line_rate_pps: self.line_rate_pps,
+            guarding: None,
+            livelock: None,
             counters: self.counters,
         }
     }
 }
 
 /// Negative loss means that something was counted twice or came from elsewhere; such a trial shows nothing.
-fn judge(intended: u64, evidence: &Evidence, ledger: &Ledger, load: Load) -> Verdict {
+fn contradiction(evidence: &Evidence, ledger: &Ledger) -> Option<String> {
+    let Evidence { sent, delivered, .. } = evidence;
+    if *sent == 0 {
+        Some("nothing was sent".into())
+    } else if delivered > sent {
+        Some(format!("{delivered} frames were delivered of {sent} sent (negative loss)"))
+    } else if ledger.unexplained < 0 {
+        let excess = ledger.unexplained.unsigned_abs();
+        Some(format!(
+            "{excess} frames more were delivered and booked as lost than the {sent} sent (negative loss)"
+        ))
+    } else {
+        None
+    }
+}
+
+/// What a trial without a contradiction shows.
+fn judge(intended: u64, evidence: &Evidence, load: Load) -> Verdict {
     let tolerated = tolerated_frames(load.pps());
-    if ledger.unexplained < 0 || evidence.delivered > evidence.sent || evidence.sent == 0 {
-        Verdict::Invalid
-    } else if evidence.delivered < evidence.sent {
+    if evidence.delivered < evidence.sent {
         Verdict::Lossy
     } else if intended - evidence.delivered.min(intended) > tolerated {
         Verdict::GeneratorLimited

@@ -11,10 +11,6 @@ use crate::{MeasureError, Result};
 
 const FILE: &str = "/proc/stat";
 
-/// Steal above this share of a CPU's time marks a trial as noisy: the hypervisor ran something else instead of the
-/// measurement. 1 % is twice the resolution of a trial of 2 s.
-pub const NOISY_STEAL_SHARE: f64 = 0.01;
-
 /// Times of one CPU in ns: since boot in a snapshot, within the window in a difference. They are multiples of the tick.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct CpuTimes {
@@ -155,11 +151,6 @@ impl CpuWindow {
     pub fn largest_steal_share(&self, cpus: &[CpuId]) -> Option<f64> {
         cpus.iter().filter_map(|cpu| self.of(*cpu)?.steal_share()).reduce(f64::max)
     }
-
-    /// Whether one of `cpus` lost more than [`NOISY_STEAL_SHARE`]; `None` where it is unknown.
-    pub fn is_noisy(&self, cpus: &[CpuId]) -> Option<bool> {
-        self.largest_steal_share(cpus).map(|share| share > NOISY_STEAL_SHARE)
-    }
 }
 
 /// Length of a tick of `/proc/stat` in ns: the resolution of every time in it.
@@ -210,9 +201,8 @@ ctxt 12
         assert_eq!((cpu0.user_ns, cpu0.softirq_ns, cpu0.iowait_ns), (10 * TICK, 70 * TICK, 0));
         assert_eq!(cpu0.steal_share(), Some(0.1));
         assert_eq!(window.busy_cores(), Some(0.8 + 0.25));
-        assert_eq!(window.is_noisy(&[CpuId::new(0), CpuId::new(1)]), Some(true));
-        assert_eq!(window.is_noisy(&[CpuId::new(1)]), Some(false));
-        assert_eq!(window.is_noisy(&[CpuId::new(9)]), None);
+        assert_eq!(window.largest_steal_share(&[CpuId::new(0), CpuId::new(1)]), Some(0.1));
+        assert_eq!(window.largest_steal_share(&[CpuId::new(9)]), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Each file reads one source. Parsers take text and never panic; readers name the file in their error. A difference is
 //! `None` where it cannot be known, never a guessed zero.
 
+pub mod clocks;
 pub mod cpu;
 pub mod irqtime;
 pub mod kernel_work;

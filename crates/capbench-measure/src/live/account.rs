@@ -8,6 +8,7 @@ use capbench_sys::host::CpuId;
 use capbench_traffic::report::SendReport;
 
 use super::far_end;
+use crate::accounts::clocks::ClockSnapshot;
 use crate::accounts::cpu::{CpuWindow, tick_ns};
 use crate::accounts::irqtime::IrqAccounting;
 use crate::accounts::kernel_work::{KernelReceive, KernelWorkSnapshot, application_time};
@@ -16,6 +17,7 @@ use crate::bed::{Bed, Placement, Side};
 use crate::drivers::NicSnapshot;
 use crate::error::Result;
 use crate::evidence::{Evidence, PeerQueue};
+use crate::guards::{CpuDisturbance, Disturbance};
 use crate::links::{Link, LinkStats, XdpAttachment};
 use crate::receiver::Received;
 use crate::tracer::cost::TracerCost;
@@ -44,6 +46,7 @@ pub(super) struct Snapshot {
     transmit_nic: NicSnapshot,
     receive_nic: NicSnapshot,
     softnet: SoftnetSnapshot,
+    clocks: ClockSnapshot,
     /// Transmitting and receiving side, where there is a tracer.
     traced: Option<Vec<InterfaceTrace>>,
 }
@@ -54,7 +57,8 @@ impl Snapshot {
         let look = |side: &Side| side.links().by_index(side.index());
         let (transmit, receive) = (look(bed.transmit_side())?, look(bed.receive_side())?);
         let traced = tracer.map(Tracer::snapshot).transpose()?;
-        Ok(Self { transmit, receive, transmit_nic, receive_nic, softnet: SoftnetSnapshot::read()?, traced })
+        let (softnet, clocks) = (SoftnetSnapshot::read()?, ClockSnapshot::read());
+        Ok(Self { transmit, receive, transmit_nic, receive_nic, softnet, clocks, traced })
     }
 
     /// How long the drivers take to have counted what has happened.
@@ -77,6 +81,10 @@ pub(super) struct Account<'t> {
     /// What the tracer was found to cost.
     pub(super) tracer_cost: Option<TracerCost>,
     pub(super) before: Snapshot,
+    /// CPU time of the generator's thread while it sent.
+    pub(super) generator_ns: u64,
+    /// Most frames per second on the link.
+    pub(super) line_rate_pps: Option<f64>,
     /// When both sides were ready.
     pub(super) start: KernelWorkSnapshot,
     /// When the generator had stopped.
@@ -101,7 +109,7 @@ impl Account<'_> {
         let share =
             kernel_cpu_bounds(&self.before.softnet, &self.after.softnet, self.placement.kernel, sent.sent)
                 .map(|bounds| *bounds.start());
-        let mut noise = self.noise(&window, share, sent, received);
+        let mut noise = self.noise(share, sent, received);
         noise.extend(nic.notes().into_iter().chain(transmit_notes));
         let cpu = self.cpu(&window, outcome, &mut noise)?;
         let mut counters = counters(transmit, receive, &softnet, sent, received);
@@ -128,6 +136,8 @@ impl Account<'_> {
             report: received.report,
             kernel_work_share: share,
             noise,
+            disturbance: self.disturbance(&window, received)?,
+            line_rate_pps: self.line_rate_pps,
             counters,
             ..Measured::default()
         })
@@ -210,23 +220,43 @@ impl Account<'_> {
         [self.placement.generator, self.placement.kernel, self.placement.application]
     }
 
-    /// One tick of stolen time is a large share of a short trial, and proves nothing.
-    fn is_more_than_a_tick(&self, window: &CpuWindow) -> bool {
-        let tick_ns = tick_ns().unwrap_or_default();
-        self.cpus().iter().filter_map(|cpu| window.of(*cpu)).any(|times| times.steal_ns > tick_ns)
+    /// What the host did on the trial's CPUs, and with its clocks, that the trial did not ask for.
+    fn disturbance(&self, window: &CpuWindow, received: &Received) -> Result<Disturbance> {
+        let kernel = received.kernel.since(&self.start)?;
+        let receiving = received.kernel.cpus_since(&self.start);
+        let napi_ns = kernel.as_ref().map_or(0, |kernel| kernel.napi_threads_ns);
+        let placement = self.placement;
+        // The generator's thread is gone when the receiver still drains: its CPU is looked at while it sends.
+        let load = |cpu: CpuId| {
+            let seen =
+                if cpu == placement.generator && cpu != placement.application { window } else { &receiving };
+            let own_ns = [
+                (placement.generator, self.generator_ns),
+                (placement.application, received.cpu_ns),
+                (placement.kernel, napi_ns),
+            ];
+            let own_ns = own_ns.iter().filter(|(place, _)| *place == cpu).map(|(_, ns)| ns).sum::<u64>();
+            let times = seen.of(cpu)?;
+            let threads_ns = times.user_ns + times.nice_ns + times.system_ns;
+            Some(CpuDisturbance {
+                cpu: cpu.number(),
+                window_ns: times.total_ns(),
+                steal_ns: times.steal_ns,
+                foreign_ns: threads_ns.saturating_sub(own_ns),
+            })
+        };
+        let mut cpus = self.cpus().to_vec();
+        cpus.sort_unstable();
+        cpus.dedup();
+        Ok(Disturbance {
+            cpus: cpus.into_iter().filter_map(load).collect(),
+            tick_ns: tick_ns()?,
+            clocks: self.after.clocks.since(&self.before.clocks),
+        })
     }
 
-    fn noise(
-        &self,
-        window: &CpuWindow,
-        share: Option<f64>,
-        sent: &SendReport,
-        received: &Received,
-    ) -> Vec<String> {
+    fn noise(&self, share: Option<f64>, sent: &SendReport, received: &Received) -> Vec<String> {
         let mut noise = Vec::new();
-        if window.is_noisy(&self.cpus()) == Some(true) && self.is_more_than_a_tick(window) {
-            noise.push("the hypervisor took CPU time away while it ran (steal)".to_string());
-        }
         if share.is_some_and(|share| share < PLACED) {
             noise.push(
                 "another CPU than the placement's received packets, of this trial or of the host".to_string(),

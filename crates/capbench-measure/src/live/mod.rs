@@ -2,6 +2,7 @@
 
 mod account;
 mod far_end;
+mod line_rate;
 mod nic;
 mod run;
 mod scout;
@@ -245,6 +246,7 @@ impl Laboratory for LiveLaboratory {
         self.tracing.watch(&bed)?;
         let mtu = bed.transmit_side().mtu().min(bed.receive_side().mtu());
         let plan = Arc::new(FramePlan::new(setup.layout, setup.sizes.clone(), Mtu(mtu))?);
+        let line_rate_pps = line_rate::of(&bed, plan.sizes().mean_octets())?;
         let profile = Profile {
             method: setup.method.to_string(),
             frame_size: setup.label.clone(),
@@ -266,6 +268,7 @@ impl Laboratory for LiveLaboratory {
             base: TrialId(self.base),
             bed,
             placement,
+            line_rate_pps,
             plan,
             profile,
             subject: named.subject,

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Interface, LossPlace, open_with};
-use capbench_sys::host::affinity;
+use capbench_sys::host::{affinity, clock};
 use capbench_traffic::plan::FramePlan;
 use capbench_traffic::recognise::Recogniser;
 use capbench_traffic::report::SendReport;
@@ -51,6 +51,7 @@ pub(super) struct LiveTrial<'l> {
     pub(super) placement: Placement,
     pub(super) plan: Arc<FramePlan>,
     pub(super) profile: Profile,
+    pub(super) line_rate_pps: Option<f64>,
     pub(super) subject: Subject,
     pub(super) setup: Setup,
     pub(super) irq: IrqAccounting,
@@ -101,6 +102,7 @@ impl Trial for LiveTrial<'_> {
             std::thread::sleep(before.settling());
         }
         let after = Snapshot::take(&self.bed, tracer)?;
+        let sent = sent?;
         let account = Account {
             bed: &self.bed,
             placement: &self.placement,
@@ -113,9 +115,10 @@ impl Trial for LiveTrial<'_> {
             before,
             start: start?,
             sending_over: sending_over?,
+            generator_ns: sent.cpu_ns,
+            line_rate_pps: self.line_rate_pps,
             after,
         };
-        let sent = sent?;
         let mut outcome = outcome?;
         let record = outcome.received.record.take();
         let mut measured = account.join(&sent.report, &outcome)?;
@@ -248,9 +251,11 @@ impl LiveTrial<'_> {
                 start,
             };
             let (generator, outruns) = (opened.facts.to_string(), opened.facts.outruns(&config));
+            let cpu_start = clock::thread_cpu_ns();
             let mut report = opened.sender.send(&job)?;
+            let cpu_ns = clock::thread_cpu_ns() - cpu_start;
             report.failure.take().map_or(Ok(()), Err)?;
-            Ok(Sent { report, generator, outruns })
+            Ok(Sent { report, generator, outruns, cpu_ns })
         });
         match is_ready.recv() {
             Ok(()) => Ok(RunningSender { thread, go }),
@@ -264,6 +269,8 @@ struct Sent {
     report: SendReport,
     generator: String,
     outruns: bool,
+    /// CPU time of its thread while it sent.
+    cpu_ns: u64,
 }
 
 /// The generator's thread, waiting to be let go.

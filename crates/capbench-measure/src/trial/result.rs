@@ -6,6 +6,7 @@ use capbench_traffic::report::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
 use super::{Phase, Profile, Verdict, tolerated_frames};
+use crate::guards::{Disturbance, Guarding, Livelock};
 use crate::ledger::{Entry, Ledger, Place};
 use crate::loss_shape::LossShape;
 
@@ -141,6 +142,9 @@ pub struct TrialResult {
     pub loss_shape: Option<LossShape>,
     /// How it ended.
     pub verdict: Verdict,
+    /// Why it shows nothing; absent where it shows something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid_because: Option<String>,
     /// CPU time.
     pub cpu: CpuAccount,
     /// Lateness of the generator; absent at maximum load, which has no plan.
@@ -149,11 +153,29 @@ pub struct TrialResult {
     pub kernel_work_share: Option<f64>,
     /// Why the trial's numbers are to be taken with care; empty when nothing was noticed.
     pub noise: Vec<String>,
+    /// What the host did meanwhile that the trial did not ask for.
+    #[serde(default)]
+    pub disturbance: Disturbance,
+    /// Most frames per second of this size on the link; absent where it has no speed, as virtual ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_rate_pps: Option<f64>,
+    /// What guards did before it stood as it is; absent where nothing was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guarding: Option<Box<Guarding>>,
+    /// A trial of the same set-up that delivered more of less; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub livelock: Option<Livelock>,
     /// The counters' differences over the trial, by name.
     pub counters: BTreeMap<String, u64>,
 }
 
 impl TrialResult {
+    /// Makes it one that shows nothing.
+    pub(crate) fn invalidate(&mut self, because: String) {
+        self.verdict = Verdict::Invalid;
+        self.invalid_because.get_or_insert(because);
+    }
+
     /// Places that lost sent frames, most first.
     pub fn losses(&self) -> Vec<(Place, u64)> {
         Ledger { entries: self.ledger.clone(), unexplained: self.unexplained }.losses()

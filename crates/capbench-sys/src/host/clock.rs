@@ -48,6 +48,22 @@ pub fn realtime_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
+/// Time since some fixed point in ns as the hardware counts it, at a rate that NTP never changes (CLOCK_MONOTONIC_RAW).
+///
+/// # Panics
+/// As [`thread_cpu_ns`].
+pub fn monotonic_raw_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC_RAW)
+}
+
+/// As [`monotonic_ns`], but it goes on while the system is suspended (CLOCK_BOOTTIME).
+///
+/// # Panics
+/// As [`thread_cpu_ns`].
+pub fn boottime_ns() -> u64 {
+    read(libc::CLOCK_BOOTTIME)
+}
+
 /// Ticks per second of the times in `/proc/stat`: USER_HZ, 100 on every architecture that is in use (time(7)).
 /// `None` where the C library cannot tell.
 pub fn ticks_per_second() -> Option<u64> {
@@ -57,7 +73,7 @@ pub fn ticks_per_second() -> Option<u64> {
 }
 
 fn read(clock: libc::clockid_t) -> u64 {
-    try_read(clock).expect("every Linux since 2.6.12 has the three clocks used here")
+    try_read(clock).expect("every Linux since 2.6.39 has the clocks used here")
 }
 
 fn try_read(clock: libc::clockid_t) -> std::io::Result<u64> {
@@ -92,6 +108,15 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(process_cpu_ns(process).is_err());
+    }
+
+    #[test]
+    fn every_clock_goes_on() {
+        for clock in [monotonic_ns, realtime_ns, monotonic_raw_ns, boottime_ns] {
+            let start = clock();
+            while clock() == start {}
+        }
+        assert!(boottime_ns() >= monotonic_ns(), "it counts what the other leaves out");
     }
 
     #[test]

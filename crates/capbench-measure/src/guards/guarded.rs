@@ -1,0 +1,219 @@
+//! The laboratory that guards another one's trials.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Guarding, Policy, Recovery, SetAside, line_rate, saturation};
+use crate::error::Result;
+use crate::laboratory::{Laboratory, Setup};
+use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
+
+/// How long a pause goes on without a look at whether the user wants to stop.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// A laboratory whose trials are guarded.
+#[derive(Debug)]
+pub struct Guarded<L> {
+    inner: L,
+    policy: Policy,
+    stop: Arc<AtomicBool>,
+    memory: Memory,
+}
+
+/// What goes from one trial to the next, of whichever set-up: they share the path.
+#[derive(Clone, Copy, Debug, Default)]
+struct Memory {
+    /// Number of the trial that overloaded the path, until a probe was clean.
+    overloaded_by: Option<u32>,
+    /// Sending time of first attempts, and of their repeats.
+    first: Duration,
+    repeated: Duration,
+    probes: u32,
+    repeats: u32,
+}
+
+impl<L> Guarded<L> {
+    /// Guards trials of `inner`. Nothing is repeated or waited for any more once `stop` is true.
+    pub fn new(inner: L, policy: Policy, stop: Arc<AtomicBool>) -> Self {
+        Self { inner, policy, stop, memory: Memory::default() }
+    }
+
+    /// The laboratory without guards.
+    pub fn inner(&self) -> &L {
+        &self.inner
+    }
+}
+
+#[cfg(test)]
+impl<L> Guarded<L> {
+    /// As if trials of this length altogether had run before.
+    pub(super) fn after_trials_of(&mut self, first: Duration) {
+        self.memory.first = first;
+    }
+}
+
+impl<L: Laboratory> Laboratory for Guarded<L> {
+    fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
+        Ok(Box::new(GuardedTrial {
+            trial: self.inner.prepare(setup)?,
+            policy: self.policy,
+            stop: &self.stop,
+            memory: &mut self.memory,
+        }))
+    }
+
+    fn statements(&self) -> Vec<String> {
+        let mut statements = self.inner.statements();
+        let Memory { probes, repeats, .. } = self.memory;
+        statements.push(format!(
+            "guards: {repeats} attempts were set aside and repeated (at most {} times each, within {:.0} % more time), \
+             and {probes} probes were sent after overloads (at most {} each)",
+            self.policy.repeats,
+            self.policy.repeat_share * 100.0,
+            self.policy.probes
+        ));
+        statements
+    }
+}
+
+struct GuardedTrial<'l> {
+    trial: Box<dyn Trial + 'l>,
+    policy: Policy,
+    stop: &'l AtomicBool,
+    memory: &'l mut Memory,
+}
+
+impl Trial for GuardedTrial<'_> {
+    fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
+        let mut set_aside: Vec<SetAside> = Vec::new();
+        let mut recovery = None;
+        let stands = loop {
+            let recovered = self.recover()?;
+            let failure = recovered.as_ref().and_then(Recovery::failure);
+            recovery = merged(recovery, recovered);
+            let trial = match self.trial.run(load, duration) {
+                Ok(trial) => trial,
+                // What was measured already is not lost to what came after it.
+                Err(error) => match set_aside.pop() {
+                    Some(last) => break last.trial,
+                    None => return Err(error),
+                },
+            };
+            let mut trial = self.judged(trial);
+            let because = disturbances(&trial);
+            self.memory.count(duration, set_aside.is_empty());
+            if let Some(failure) = failure {
+                trial.invalidate(failure);
+                break trial;
+            }
+            if because.is_empty() || !self.may_repeat(duration, set_aside.len()) {
+                break trial;
+            }
+            self.memory.repeats += 1;
+            set_aside.push(SetAside { because, trial });
+        };
+        let mut stands = best(stands, &mut set_aside);
+        if recovery.is_some() || !set_aside.is_empty() {
+            for attempt in &mut set_aside {
+                attempt.trial.phase = Phase::SetAside;
+            }
+            let before = set_aside.iter().filter(|attempt| attempt.trial.number < stands.number).count();
+            stands.guarding = Some(Box::new(Guarding { attempt: before as u32 + 1, set_aside, recovery }));
+        }
+        Ok(stands)
+    }
+}
+
+impl GuardedTrial<'_> {
+    /// Sees to it that the path has recovered from an overload, if there was one.
+    fn recover(&mut self) -> Result<Option<Recovery>> {
+        let Some(after) = self.memory.overloaded_by else { return Ok(None) };
+        let stop = self.stop;
+        let recovery =
+            saturation::recover(after, self.trial.as_mut(), &self.policy, &mut |pause| rest(pause, stop))?;
+        self.memory.probes += recovery.probes.len() as u32;
+        if recovery.recovered {
+            self.memory.overloaded_by = None;
+        }
+        Ok(Some(recovery))
+    }
+
+    /// The trial, judged by what its own account does not know.
+    fn judged(&mut self, mut trial: TrialResult) -> TrialResult {
+        if let Some(contradiction) = line_rate::contradiction(&trial) {
+            trial.invalidate(contradiction);
+        }
+        if saturation::is_overload(&trial) {
+            self.memory.overloaded_by = Some(trial.number);
+        }
+        trial
+    }
+
+    /// Whether another attempt is allowed after so many.
+    fn may_repeat(&self, duration: Duration, before: usize) -> bool {
+        let Memory { first, repeated, .. } = *self.memory;
+        // The first repeat of a run is always within the budget: a run may be a single trial.
+        let budget = first.mul_f64(self.policy.repeat_share).max(duration);
+        before < self.policy.repeats as usize
+            && repeated + duration <= budget
+            && !self.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Memory {
+    fn count(&mut self, duration: Duration, is_first: bool) {
+        if is_first {
+            self.first += duration;
+        } else {
+            self.repeated += duration;
+        }
+    }
+}
+
+/// Why an attempt does not stand if there can be another.
+fn disturbances(trial: &TrialResult) -> Vec<String> {
+    let mut because: Vec<_> = trial.disturbance.reasons().into_iter().map(String::from).collect();
+    because.extend(trial.invalid_because.clone());
+    because
+}
+
+/// The attempt that stands: the last one, unless it shows nothing and an earlier one does.
+fn best(last: TrialResult, set_aside: &mut Vec<SetAside>) -> TrialResult {
+    if last.verdict != Verdict::Invalid {
+        return last;
+    }
+    match set_aside.iter().rposition(|attempt| attempt.trial.verdict != Verdict::Invalid) {
+        Some(place) => {
+            let stands = set_aside.remove(place).trial;
+            set_aside.push(SetAside { because: disturbances(&last), trial: last });
+            stands
+        }
+        None => last,
+    }
+}
+
+/// Recoveries before the attempts of one trial, taken together.
+fn merged(before: Option<Recovery>, next: Option<Recovery>) -> Option<Recovery> {
+    match (before, next) {
+        (Some(mut before), Some(next)) => {
+            before.probes.extend(next.probes);
+            Some(Recovery { after: next.after, recovered: next.recovered, ..before })
+        }
+        (before, next) => next.or(before),
+    }
+}
+
+/// Waits; whether it may go on, which it may not when the user wants to stop.
+fn rest(pause: Duration, stop: &AtomicBool) -> bool {
+    let end = Instant::now() + pause;
+    while !stop.load(Ordering::Relaxed) {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        thread::sleep(left.min(GLANCE));
+    }
+    false
+}

@@ -1,0 +1,66 @@
+//! Receive livelock: more is offered, and less is delivered, because the kernel spends the CPU on frames that it drops
+//! afterwards. A pure function of trials; their order does not matter.
+
+use serde::{Deserialize, Serialize};
+
+use crate::trial::{TrialResult, Verdict};
+
+/// How much more has to be offered, and how much less delivered, before it is called livelock: the same trial repeated
+/// on a busy virtual machine differed by up to a tenth.
+const NOTABLE: f64 = 0.1;
+
+/// The trial of the same set-up that delivered most, seen from one that was offered more and delivered less.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Livelock {
+    /// Its number.
+    pub against: u32,
+    /// What it was offered, in packets per second.
+    pub offered_pps: f64,
+    /// What it delivered of that.
+    pub delivered_pps: f64,
+}
+
+/// Marks the trials of a run that were offered more than another of their set-up and delivered less.
+pub fn mark(trials: &mut [TrialResult]) {
+    let marks: Vec<_> = trials.iter().map(|trial| livelock(trial, trials)).collect();
+    for (trial, mark) in trials.iter_mut().zip(marks) {
+        trial.livelock = mark;
+    }
+}
+
+/// The mark of one trial among the others of its run.
+fn livelock(trial: &TrialResult, trials: &[TrialResult]) -> Option<Livelock> {
+    let best = trials
+        .iter()
+        .filter(|other| shows(other) && is_same_setup(trial, other))
+        .max_by(|a, b| a.delivered_pps.total_cmp(&b.delivered_pps))?;
+    let is_livelock = shows(trial)
+        && trial.offered_pps > best.offered_pps * (1.0 + NOTABLE)
+        && trial.delivered_pps < best.delivered_pps * (1.0 - NOTABLE);
+    is_livelock.then_some(Livelock {
+        against: best.number,
+        offered_pps: best.offered_pps,
+        delivered_pps: best.delivered_pps,
+    })
+}
+
+/// What was disturbed delivers less for other reasons.
+fn shows(trial: &TrialResult) -> bool {
+    trial.verdict != Verdict::Invalid && trial.disturbance.reasons().is_empty()
+}
+
+/// Whether two trials differ in nothing but their load and duration. What was granted tells rings apart.
+fn is_same_setup(one: &TrialResult, other: &TrialResult) -> bool {
+    let key = |trial: &'_ TrialResult| {
+        let profile = trial.profile.clone();
+        (
+            profile.method,
+            profile.frame_size,
+            profile.placement,
+            profile.work,
+            profile.traffic,
+            trial.running.clone(),
+        )
+    };
+    one.profile.cpus == other.profile.cpus && key(one) == key(other)
+}

@@ -1,0 +1,65 @@
+//! After an overload the path may still be busy with it: a queue that is full, a driver that recovers, a sender that did
+//! not stop. The 2008 report excluded trials behind such by hand. Here a probe has to be clean first.
+
+use std::time::Duration;
+
+use capbench_traffic::rates::Pps;
+
+use super::{Policy, Recovery};
+use crate::error::Result;
+use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
+
+/// A trial overloaded the path when it lost more than this share of what was sent; less are single losses.
+const OVERLOAD: f64 = 1e-3;
+/// Load of the first probe in packets per second. Each next one has half of the load of the one before, so that a set-up
+/// that is merely slow passes: the fifth leaves it 16 ms per packet.
+const PROBE_PPS: f64 = 1000.0;
+/// Length of a probe.
+const PROBE: Duration = Duration::from_millis(100);
+/// Share of foreign frames among those of a probe that shows leftovers of an overload rather than a chatty link.
+const LEFTOVERS: f64 = 0.1;
+
+/// Whether nothing counts after this trial before a probe is clean.
+pub(super) fn is_overload(trial: &TrialResult) -> bool {
+    trial.lost() as f64 > trial.sent as f64 * OVERLOAD
+}
+
+/// Whether a probe shows a path that is ready.
+fn is_clean(probe: &TrialResult) -> bool {
+    matches!(probe.verdict, Verdict::Lossless | Verdict::GeneratorLimited)
+        && probe.foreign as f64 <= probe.delivered as f64 * LEFTOVERS
+}
+
+/// Probes until one is clean, with pauses, at most as often as the policy says. `rest` waits, and says whether to go on.
+pub(super) fn recover(
+    after: u32,
+    trial: &mut dyn Trial,
+    policy: &Policy,
+    rest: &mut dyn FnMut(Duration) -> bool,
+) -> Result<Recovery> {
+    let mut recovery = Recovery { after, recovered: policy.probes == 0, probes: Vec::new() };
+    for number in 0..policy.probes {
+        let load = Load::Rate(Pps::new(PROBE_PPS / 2_f64.powi(number as i32))?);
+        let mut probe = trial.run(load, PROBE * 2_u32.pow(number.min(2)))?;
+        probe.phase = Phase::Probe;
+        recovery.recovered = is_clean(&probe);
+        recovery.probes.push(probe);
+        if recovery.recovered || !rest(policy.pause * 2_u32.pow(number)) {
+            break;
+        }
+    }
+    Ok(recovery)
+}
+
+impl Recovery {
+    /// Why a trial shows nothing that was run all the same; absent where the path was clean.
+    pub(super) fn failure(&self) -> Option<String> {
+        (!self.recovered).then(|| {
+            format!(
+                "the path had not recovered from the overload of trial {}: {} probes at low load were not clean",
+                self.after,
+                self.probes.len()
+            )
+        })
+    }
+}
