@@ -180,6 +180,8 @@ pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
         "voluntary_switches",
         "involuntary_switches",
         "steal_ratio",
+        "attempt",
+        "probes",
     ]
     .map(String::from)
     .to_vec();
@@ -207,6 +209,7 @@ fn row(trial: &TrialResult) -> Vec<String> {
     let profile = &trial.profile;
     let cpu = &trial.cpu;
     let shape = trial.loss_shape.as_ref();
+    let guarding = trial.guarding.as_deref();
     let mut row = vec![
         trial.number.to_string(),
         name(trial.phase),
@@ -249,6 +252,11 @@ fn row(trial: &TrialResult) -> Vec<String> {
         text(cpu.voluntary_switches),
         text(cpu.involuntary_switches),
         text(cpu.steal_ratio),
+        guarding.map_or(1, |guarding| guarding.attempt).to_string(),
+        guarding
+            .and_then(|guarding| guarding.recovery.as_ref())
+            .map_or(0, |kept| kept.probes.len())
+            .to_string(),
     ];
     let count = |place| trial.ledger.iter().find(|entry| entry.place == place).and_then(|entry| entry.count);
     row.extend(places::ALL.map(|place| text(count(place))));

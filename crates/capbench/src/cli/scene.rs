@@ -89,6 +89,9 @@ pub struct RunFlags {
     /// Trace drop reasons and softirq time in the kernel; takes root, and costs some time per packet
     #[arg(long)]
     pub trace: bool,
+    /// Repeat a trial that the host disturbed (steal, foreign load, clocks) so often at most; 0 only marks it
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub repeats: u32,
     /// Print the plan with its estimated time and stop
     #[arg(long)]
     pub dry_run: bool,

@@ -9,6 +9,7 @@ use capbench_capture::MethodSpec;
 use capbench_measure::MeasureError;
 use capbench_measure::bed::prepare_process;
 use capbench_measure::environment::Environment;
+use capbench_measure::guards::{Guarded, Policy, livelock};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
@@ -23,8 +24,8 @@ use crate::stop::Stop;
 
 /// The host made ready: a path whose methods and placements are known to work on it.
 pub struct Ready {
-    /// Where trials run.
-    pub laboratory: LiveLaboratory,
+    /// Where trials run, guarded.
+    pub laboratory: Guarded<LiveLaboratory>,
     /// The methods that a placement does not have.
     pub left_out: Vec<(PlacementChoice, MethodSpec)>,
     environment: Environment,
@@ -34,8 +35,8 @@ pub struct Ready {
 
 /// A run whose trials are saved as they end.
 pub struct Run {
-    /// Where trials run.
-    pub laboratory: LiveLaboratory,
+    /// Where trials run, guarded.
+    pub laboratory: Guarded<LiveLaboratory>,
     /// Follows the trials.
     pub recorder: Recorder,
     stop: Stop,
@@ -60,6 +61,8 @@ impl Ready {
             laboratory = laboratory.with_tracer();
         }
         let (not_measured, left_out) = preflight(scene, &mut laboratory)?;
+        let policy = Policy { repeats: flags.repeats, ..Policy::default() };
+        let laboratory = Guarded::new(laboratory, policy, stop.flag());
         Ok(Self { laboratory, left_out, environment, not_measured, stop })
     }
 
@@ -117,7 +120,7 @@ impl Ready {
 
 /// From here on whatever happens is saved.
 fn record(
-    laboratory: LiveLaboratory,
+    laboratory: Guarded<LiveLaboratory>,
     stop: Stop,
     directory: RunDirectory,
     results: Results,
@@ -144,6 +147,7 @@ impl Run {
                 results.statements.push(statement);
             }
         }
+        livelock::mark(&mut results.trials);
         conclude(&mut results);
         directory.save(&results)?;
         let stopped = stopped.then(|| self.stop.signal());
