@@ -66,6 +66,28 @@ impl Counters {
         lost.sum()
     }
 
+    /// What was counted since `before`, an earlier reading of the same capture.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let difference = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then.unwrap_or(0)));
+        Self {
+            accepted: difference(self.accepted, before.accepted),
+            losses: self
+                .losses
+                .iter()
+                .map(|loss| Loss {
+                    count: difference(loss.count, before.lost_at(loss.place)),
+                    ..loss.clone()
+                })
+                .collect(),
+            raw: self
+                .raw
+                .iter()
+                .map(|(name, value)| (name.clone(), value.saturating_sub(before.raw(name).unwrap_or(0))))
+                .collect(),
+        }
+    }
+
     /// One of the method's own counters.
     pub fn raw(&self, name: &str) -> Option<u64> {
         self.raw.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
@@ -127,5 +149,20 @@ mod tests {
         assert_eq!((total.accepted, total.dropped()), (Some(3 * u64::from(u32::MAX)), Some(21)));
         assert_eq!((total.raw("tp_freeze_q_cnt"), total.lost_at(LossPlace::FillRing)), (None, None));
         assert_eq!(Counters::default().dropped(), None);
+    }
+
+    #[test]
+    fn a_later_reading_is_told_from_an_earlier_one() {
+        let mut sum = Accumulator::default();
+        sum.add(PacketStatistics { packets: 10, drops: 3, freezes: Some(1) });
+        let before = sum.total();
+        sum.add(PacketStatistics { packets: 20, drops: 4, freezes: Some(2) });
+        let since = sum.total().since(&before);
+        assert_eq!(
+            (since.accepted, since.dropped(), since.raw("tp_freeze_q_cnt")),
+            (Some(20), Some(4), Some(2))
+        );
+        assert_eq!(before.since(&Counters::default()), before, "nothing was counted before it was opened");
+        assert_eq!(Counters::default().since(&before).accepted, None, "absent is not zero");
     }
 }

@@ -19,6 +19,18 @@ pub struct WaitCounts {
     pub spun: u64,
 }
 
+impl WaitCounts {
+    /// How often it waited since `before`, an earlier reading of the same capture.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            waits: self.waits - before.waits,
+            empty: self.empty - before.empty,
+            spun: self.spun - before.spun,
+        }
+    }
+}
+
 /// Waits for a ring.
 #[derive(Debug)]
 pub(crate) struct Waiter {

@@ -13,6 +13,7 @@
 //! | [`accounts`] | CPU time and kernel counters |
 //! | [`mod@bench`] | the plan of the main job |
 //! | [`search`] | the highest load that is held, by goals of the standards or of one's own |
+//! | [`soak`] | one load for minutes to days |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
 //! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
@@ -42,6 +43,7 @@ pub mod results;
 pub mod search;
 pub mod sequence;
 pub mod simulated;
+pub mod soak;
 pub mod subject;
 pub mod tracer;
 pub mod trial;

@@ -3,8 +3,9 @@
 mod queue;
 mod verifier;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Capture, Counters, Frame, LossMark, Taker, Tally, Visitor, WaitCounts};
@@ -14,7 +15,7 @@ use capbench_traffic::recognise::Recogniser;
 
 use crate::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use crate::accounts::threads::ThreadTimes;
-use crate::error::Result;
+use crate::error::{MeasureError, Result};
 use crate::loss_shape::LossRecord;
 use crate::trial::{Arrivals, ProgramReport};
 use crate::work::Work;
@@ -77,23 +78,45 @@ pub struct Received {
     pub notes: Vec<String>,
 }
 
-/// Runs the application on whichever method it is given.
+/// The application's result, and what its verification costs per frame.
 #[derive(Debug)]
-pub struct Application<'a> {
+pub struct Outcome {
+    /// What it did.
+    pub received: Received,
+    /// What verifying a frame costs, in nanoseconds; 0 where none was verified while it ran.
+    pub verify_ns: f64,
+}
+
+/// A trial to receive.
+#[derive(Debug)]
+pub struct Order {
     /// Knows the trial's frames.
     pub recogniser: Recogniser,
-    /// The order of its flows.
+    /// News from the sender.
+    pub progress: Arc<Progress>,
+    /// Told once the method can receive.
+    pub ready: SyncSender<()>,
+}
+
+/// Runs the application on whichever method it is given: trials one after the other on one open capture.
+#[derive(Debug)]
+pub struct Application<'a> {
+    /// The order of flows.
     pub flows: FlowOrder,
     /// Work per frame.
     pub work: Work,
     /// The queue in front of the work, where a thread of its own does it.
     pub queue: Option<QueueSize>,
-    /// News from the sender.
-    pub progress: &'a Progress,
+    /// What verifying a frame costs here, in nanoseconds.
+    pub verify_ns: f64,
+    /// The trials. It ends when there will be no more.
+    pub orders: Receiver<Order>,
+    /// Whether there can be more than one.
+    pub is_held: bool,
+    /// Where it says how each came out.
+    pub done: &'a SyncSender<Outcome>,
     /// The user wants to stop.
     pub stop: &'a AtomicBool,
-    /// Told once the method can receive.
-    pub ready: SyncSender<()>,
     /// Reads the kernel's account.
     pub probe: KernelWorkProbe,
     /// How long nothing may come before a trial that still misses frames is over.
@@ -101,16 +124,33 @@ pub struct Application<'a> {
 }
 
 impl Visitor for Application<'_> {
-    type Output = Result<Received>;
+    type Output = Result<()>;
 
-    fn visit<C: Capture>(self, capture: C) -> Result<Received> {
-        let Self { recogniser, flows, work, queue, progress, stop, ready, probe, quiet } = self;
-        let reception = Reception { progress, stop, ready, probe, quiet };
-        let verifier = Verifier::recording(recogniser, flows, capture.running().vlan_metadata);
-        match queue {
-            None => reception.run(capture, Direct { verifier, work }),
-            Some(size) => reception.run(capture, Queue::start(size, verifier, work)?),
+    fn visit<C: Capture>(self, mut capture: C) -> Result<()> {
+        if self.is_held && capture.tally()?.is_some() {
+            return Err(MeasureError::Unsupported {
+                what: "a soak".into(),
+                reason: "the method counts the frames of one trial in the kernel, and no others".into(),
+            });
         }
+        while let Ok(Order { recogniser, progress, ready }) = self.orders.recv() {
+            let reception = Reception {
+                progress: &progress,
+                stop: self.stop,
+                ready,
+                probe: &self.probe,
+                quiet: self.quiet,
+            };
+            let verifier = Verifier::recording(recogniser, self.flows, capture.running().vlan_metadata);
+            let work = self.work.clone();
+            let received = match self.queue {
+                None => reception.run(&mut capture, Direct { verifier, work }),
+                Some(size) => reception.run(&mut capture, Queue::start(size, verifier, work)?),
+            }?;
+            // Whoever asked may have given up.
+            let _ = self.done.send(Outcome { received, verify_ns: self.verify_ns });
+        }
+        Ok(())
     }
 }
 
@@ -119,16 +159,18 @@ struct Reception<'a> {
     progress: &'a Progress,
     stop: &'a AtomicBool,
     ready: SyncSender<()>,
-    probe: KernelWorkProbe,
+    probe: &'a KernelWorkProbe,
     quiet: Duration,
 }
 
 impl Reception<'_> {
     /// Takes frames until the trial is over.
-    fn run<C: Capture, H: Hands>(self, mut capture: C, mut hands: H) -> Result<Received> {
+    fn run<C: Capture, H: Hands>(self, capture: &mut C, mut hands: H) -> Result<Received> {
         let mut end = End::new(self.quiet);
         let mut batches = 0;
         let mut next_read = READ_COUNTERS_EVERY;
+        // What it counted in earlier trials is not of this one.
+        let (counted, waited) = (capture.counters()?, capture.waits());
         let switches = ThreadTimes::read(thread::current_thread());
         let cpu_start = clock::thread_cpu_ns();
         // A receiver that is gone has been given up by the trial; the loop below then ends at once by `stop`.
@@ -139,7 +181,7 @@ impl Reception<'_> {
             batches += u64::from(came);
             if hands.taken() >= next_read || hands.wants_counters() {
                 // The kernel counts in 32 bits until it is asked, and marks what comes after a loss until then.
-                hands.note_counters(&capture.counters()?);
+                hands.note_counters(&capture.counters()?.since(&counted));
                 next_read = hands.taken() + READ_COUNTERS_EVERY;
             }
             // Methods that count in the kernel hand nothing over; whether something came shows in their tally.
@@ -156,7 +198,7 @@ impl Reception<'_> {
             .zip(switches)
             .map(|(after, before)| after.since(&before))
             .map(|own| others.map_or(own, |others| own.plus(&others)));
-        let counters = capture.counters()?;
+        let counters = capture.counters()?.since(&counted);
         let tallied = capture.tally()?.is_some();
         // Now rather than at the start: some things show only when frames have come.
         let running = capture.running().clone();
@@ -166,7 +208,7 @@ impl Reception<'_> {
             record: verifier.into_record().filter(|_| !tallied),
             counters,
             batches,
-            waits: capture.waits(),
+            waits: capture.waits().since(waited),
             cpu_ns,
             kernel,
             switches,

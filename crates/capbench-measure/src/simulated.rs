@@ -161,6 +161,10 @@ impl Trial for SimulatedTrial<'_> {
         };
         Ok(measured.result(self.laboratory.trials, Phase::BestEffort, &self.profile, load, duration))
     }
+
+    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
+        Ok(Box::new(self))
+    }
 }
 
 /// A set-up with fixed frame size and defaults for the rest.

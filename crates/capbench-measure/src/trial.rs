@@ -10,7 +10,7 @@ use capbench_traffic::rates::Pps;
 use capbench_traffic::report::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{MeasureError, Result};
 use crate::evidence::Evidence;
 use crate::guards::Disturbance;
 use crate::ledger::Ledger;
@@ -52,6 +52,23 @@ pub trait Trial {
     /// # Errors
     /// When it could not be run at all. Loss is no error.
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult>;
+
+    /// Opens capture and generator once, for trials one after the other that share them: the segments of a soak.
+    ///
+    /// # Errors
+    /// When the path or the method opens them anew for every trial.
+    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
+        Err(MeasureError::Unsupported {
+            what: "a soak".into(),
+            reason: "this path opens its capture anew for every trial".into(),
+        })
+    }
+}
+
+impl<T: Trial + ?Sized> Trial for &mut T {
+    fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
+        (**self).run(load, duration)
+    }
 }
 
 /// What a trial was part of.
@@ -68,6 +85,8 @@ pub enum Phase {
     Search,
     /// Finding out what the generator can do, before a search.
     SelfTest,
+    /// A segment of a soak.
+    Soak,
     /// A low load after an overload, to see whether the path has recovered: no result of its own.
     Probe,
     /// An attempt at a trial that was repeated, because something disturbed it: no result of its own.

@@ -124,13 +124,13 @@ impl fmt::Display for WorkModel {
 }
 
 /// Work made ready: calibrated and with its memory allocated.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Work {
     kind: Kind,
     copy: Box<[u8; COPY]>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Kind {
     None,
     Loop(u64),

@@ -14,6 +14,8 @@ use capbench_traffic::TrafficError;
 pub enum Exit {
     /// 0: everything done.
     Done,
+    /// 3: more was lost than the user allows.
+    LossOverLimit,
     /// 4: what was measured shows nothing about the question: generator-limited or noisy.
     Inconclusive,
     /// 128 + signal: stopped by the user; what was measured by then is saved.
@@ -77,6 +79,7 @@ impl std::error::Error for Unsupported {}
 const READER_LEFT: u8 = 128 + 13;
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
+const LOSS_OVER_LIMIT: u8 = 3;
 const INCONCLUSIVE: u8 = 4;
 /// Nothing of it runs here.
 pub const UNSUPPORTED: u8 = 5;
@@ -86,6 +89,7 @@ const PRIVILEGE: u8 = 6;
 pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
     match done {
         Ok(Exit::Done) => ExitCode::SUCCESS,
+        Ok(Exit::LossOverLimit) => ExitCode::from(LOSS_OVER_LIMIT),
         Ok(Exit::Inconclusive) => ExitCode::from(INCONCLUSIVE),
         Ok(Exit::Stopped(signal)) => ExitCode::from(128 + signal),
         Ok(Exit::Partly(code)) => ExitCode::from(code),

@@ -25,6 +25,7 @@ fn main() -> std::process::ExitCode {
     let done = match &cli.command {
         Command::Bench(flags) => commands::bench::run(flags),
         Command::Search(flags) => commands::search::run(flags),
+        Command::Soak(flags) => commands::soak::run(flags),
         Command::Send(flags) => commands::send::run(flags),
         Command::Count(flags) => commands::count::run(flags),
         Command::Why(flags) => commands::why::run(flags),

@@ -1,6 +1,7 @@
 //! Shows on standard error how a run goes, and saves every trial as it ends.
 
-use std::time::Duration;
+use std::io::Write;
+use std::time::{Duration, Instant};
 
 use capbench_capture::MethodSpec;
 use capbench_measure::MeasureError;
@@ -8,9 +9,12 @@ use capbench_measure::bench::Observer;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::results::{NotMeasured, Results, RunDirectory};
 use capbench_measure::search::{self, SearchOutcome};
+use capbench_measure::soak;
+use capbench_measure::soak::record::{Interval, SoakRecord};
 use capbench_measure::trial::{Load, TrialResult};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::commands;
 use crate::exit::Failure;
 use crate::stop::Stop;
 
@@ -26,6 +30,7 @@ pub struct Recorder {
     about: String,
     bar: Bar,
     stop: Stop,
+    saved: Option<Instant>,
 }
 
 /// A bar that leaves the terminal clean on every way out.
@@ -46,7 +51,15 @@ impl Recorder {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self { directory, results, failures: Vec::new(), about: String::new(), bar: Bar(bar), stop }
+        Self {
+            directory,
+            results,
+            failures: Vec::new(),
+            about: String::new(),
+            bar: Bar(bar),
+            stop,
+            saved: None,
+        }
     }
 
     /// What the next trials are of.
@@ -100,6 +113,35 @@ impl Recorder {
     pub fn finish(self) -> Self {
         self.bar.0.finish_and_clear();
         self
+    }
+}
+
+/// A soak is saved at most this often, and in the end.
+const SAVE_EVERY: Duration = Duration::from_secs(5);
+
+impl soak::Observer for Recorder {
+    fn segment(&mut self, segment: &Interval, record: &SoakRecord) -> capbench_measure::Result<()> {
+        self.bar.0.inc(1);
+        let printed = self.bar.0.suspend(|| {
+            let mut out = std::io::stdout().lock();
+            out.write_all(commands::soak::line(segment).as_bytes()).and_then(|()| out.flush())
+        });
+        printed.map_err(|source| MeasureError::File {
+            attempt: "cannot write",
+            path: "standard output".into(),
+            source,
+        })?;
+        if self.saved.is_none_or(|saved| saved.elapsed() >= SAVE_EVERY) {
+            self.saved = Some(Instant::now());
+            self.results.trials.clone_from(&record.kept);
+            self.results.soak = Some(record.clone());
+            self.directory.save(&self.results)?;
+        }
+        Ok(())
+    }
+
+    fn stopping(&self) -> bool {
+        self.stop.is_wanted()
     }
 }
 

@@ -101,7 +101,7 @@ impl Trial for GuardedTrial<'_> {
                     None => return Err(error),
                 },
             };
-            let mut trial = self.judged(trial);
+            let mut trial = self.memory.judged(trial);
             let because = disturbances(&trial);
             self.memory.count(duration, set_aside.is_empty());
             if let Some(failure) = failure {
@@ -124,6 +124,22 @@ impl Trial for GuardedTrial<'_> {
         }
         Ok(stands)
     }
+
+    /// A soak goes on: nothing of it is repeated or put off, and its segments are judged and marked all the same.
+    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
+        Ok(Box::new(GuardedSegments { held: self.trial.hold()?, memory: self.memory }))
+    }
+}
+
+struct GuardedSegments<'l> {
+    held: Box<dyn Trial + 'l>,
+    memory: &'l mut Memory,
+}
+
+impl Trial for GuardedSegments<'_> {
+    fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
+        Ok(self.memory.judged(self.held.run(load, duration)?))
+    }
 }
 
 impl GuardedTrial<'_> {
@@ -140,17 +156,6 @@ impl GuardedTrial<'_> {
         Ok(Some(recovery))
     }
 
-    /// The trial, judged by what its own account does not know.
-    fn judged(&mut self, mut trial: TrialResult) -> TrialResult {
-        if let Some(contradiction) = line_rate::contradiction(&trial) {
-            trial.invalidate(contradiction);
-        }
-        if saturation::is_overload(&trial) {
-            self.memory.overloaded_by = Some(trial.number);
-        }
-        trial
-    }
-
     /// Whether another attempt is allowed after so many.
     fn may_repeat(&self, duration: Duration, before: usize) -> bool {
         let Memory { first, repeated, .. } = *self.memory;
@@ -163,6 +168,17 @@ impl GuardedTrial<'_> {
 }
 
 impl Memory {
+    /// The trial, judged by what its own account does not know.
+    fn judged(&mut self, mut trial: TrialResult) -> TrialResult {
+        if let Some(contradiction) = line_rate::contradiction(&trial) {
+            trial.invalidate(contradiction);
+        }
+        if saturation::is_overload(&trial) {
+            self.overloaded_by = Some(trial.number);
+        }
+        trial
+    }
+
     fn count(&mut self, duration: Duration, is_first: bool) {
         if is_first {
             self.first += duration;

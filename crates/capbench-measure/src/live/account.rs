@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::evidence::{Evidence, PeerQueue};
 use crate::guards::{CpuDisturbance, Disturbance};
 use crate::links::{Link, LinkStats, XdpAttachment};
-use crate::receiver::Received;
+use crate::receiver::{Outcome, Received};
 use crate::tracer::cost::TracerCost;
 use crate::tracer::losses::TracedLosses;
 use crate::tracer::{InterfaceTrace, Tracer};
@@ -32,12 +32,6 @@ const PLACED: f64 = 0.9;
 
 /// Share of a CPU's busy time that threads other than the trial's may have without spoiling its account.
 const FOREIGN: f64 = 0.05;
-
-/// The application's result, and what its verification costs per frame.
-pub(super) struct Outcome {
-    pub(super) received: Received,
-    pub(super) verify_ns: f64,
-}
 
 /// What was read at one moment.
 pub(super) struct Snapshot {
@@ -75,6 +69,8 @@ pub(super) struct Account<'t> {
     pub(super) transmit: &'t str,
     /// Whether frames come to the method without passing a backlog.
     pub(super) past_backlog: bool,
+    /// Whether the method has an XDP program of its own, which is attached for as long as it is open.
+    pub(super) own_xdp: bool,
     pub(super) irq: IrqAccounting,
     /// Why there is no tracer, where there is none.
     pub(super) untraced: Option<&'t str>,
@@ -159,7 +155,9 @@ impl Account<'_> {
         let circumstances = Circumstances {
             foreign: received.arrivals.foreign,
             method: &received.counters,
-            foreign_program: is_native(&self.before.receive) && is_native(&self.after.receive),
+            foreign_program: !self.own_xdp
+                && is_native(&self.before.receive)
+                && is_native(&self.after.receive),
             gone_between,
             failed_redirects: self.traced().map_or(0, |traced| traced.failed_redirects),
         };
@@ -175,7 +173,7 @@ impl Account<'_> {
             virtual_pair: self.bed.is_virtual(),
             peer_queue: self.peer_queue(),
             past_backlog: self.past_backlog,
-            xdp_attached: self.after.receive.xdp.map(|xdp| xdp != XdpAttachment::Detached),
+            xdp_attached: self.after.receive.xdp.map(|xdp| xdp != XdpAttachment::Detached && !self.own_xdp),
             traced: self.traced(),
             untraced: self.untraced.map(String::from),
             filter_drops: received.filtered

@@ -7,6 +7,7 @@ mod nic;
 mod run;
 mod scout;
 mod tracing;
+mod worker;
 
 use std::str::FromStr;
 use std::sync::Arc;

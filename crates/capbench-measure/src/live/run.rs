@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Interface, LossPlace, open_with};
@@ -16,9 +15,10 @@ use capbench_traffic::stamp::{Stamp, StreamId, TrialId};
 use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
 use capbench_traffic::{Limits, SendJob};
 
-use super::account::{Account, Outcome, Snapshot};
+use super::account::{Account, Snapshot};
 use super::far_end::FarEnd;
 use super::tracing::Tracing;
+use super::worker::Worker;
 use crate::accounts::irqtime::IrqAccounting;
 use crate::accounts::kernel_work::KernelWorkProbe;
 use crate::bed::{Bed, Placement, Side};
@@ -27,7 +27,7 @@ use crate::laboratory::Setup;
 use crate::loss_shape::{Clock, End};
 use crate::mark::mark;
 use crate::programs;
-use crate::receiver::{Application, Progress, QueueSize, verification_cost};
+use crate::receiver::{Application, Order, Outcome, Progress, QueueSize, verification_cost};
 use crate::subject::Subject;
 use crate::tracer::Tracer;
 use crate::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
@@ -59,78 +59,156 @@ pub(super) struct LiveTrial<'l> {
     pub(super) stop: Arc<AtomicBool>,
 }
 
-/// A thread inside a namespace: entering it can fail, and so can its work.
-type Thread<T> = JoinHandle<Result<Result<T>>>;
-
 impl Trial for LiveTrial<'_> {
+    fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
+        let stop = Arc::clone(&self.stop);
+        Held::open(self, stop, false)?.run(load, duration)
+    }
+
+    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
+        if let Subject::Program(program) = &self.subject {
+            return Err(MeasureError::Unsupported {
+                what: "a soak".into(),
+                reason: format!("{} would be started anew for every part of it", program.name),
+            });
+        }
+        // What was sent when the user stops is still received: only the generator stops early.
+        Ok(Box::new(Held::open(self, Arc::new(AtomicBool::new(false)), true)?))
+    }
+}
+
+/// Capture and generator, open, for trials one after the other.
+struct Held<'t, 'l> {
+    trial: &'t mut LiveTrial<'l>,
+    probe: KernelWorkProbe,
+    /// What the receiving thread heeds.
+    stop: Arc<AtomicBool>,
+    sides: Option<Sides>,
+    /// Whether they stay open after a trial.
+    keeps: bool,
+    _far_end: FarEnd,
+}
+
+/// The two threads.
+struct Sides {
+    receiver: Worker<Order, Outcome>,
+    sender: Worker<SendOrder, Sent>,
+}
+
+impl<'t, 'l> Held<'t, 'l> {
+    fn open(trial: &'t mut LiveTrial<'l>, stop: Arc<AtomicBool>, keeps: bool) -> Result<Self> {
+        let napi = trial.bed.polls_by_thread().then(|| trial.bed.receive_side().name());
+        let probe = KernelWorkProbe::new(trial.placement.kernel, napi).traced_by(trial.tracing.tracer());
+        let far_end = FarEnd::set_up(&trial.bed, &trial.setup.transmit)?;
+        Ok(Self { trial, probe, stop, sides: None, keeps, _far_end: far_end })
+    }
+}
+
+impl Trial for Held<'_, '_> {
     /// In the order of RFC 2544 section 23: snapshot, open, barrier, send on schedule, drain, read every counter once.
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
+        let Self { trial, probe, .. } = self;
         let schedule = match load {
             Load::Rate(rate) => Schedule::Constant(rate),
             Load::Maximum => Schedule::Maximum,
         };
-        self.measure_tracer(load, &schedule)?;
-        *self.trials += 1;
-        let napi = self.bed.polls_by_thread().then(|| self.bed.receive_side().name());
-        let probe = KernelWorkProbe::new(self.placement.kernel, napi).traced_by(self.tracing.tracer());
-        let _far_end = FarEnd::set_up(&self.bed, &self.setup.transmit)?;
-        let tracer = self.tracing.tracer().map(AsRef::as_ref);
-        let mut before = Snapshot::take(&self.bed, tracer)?;
-        if *self.trials == 1 && !self.bed.is_virtual() && !before.settling().is_zero() {
+        trial.measure_tracer(load, &schedule)?;
+        *trial.trials += 1;
+        let tracer = trial.tracing.tracer().map(AsRef::as_ref);
+        let mut before = Snapshot::take(&trial.bed, tracer)?;
+        if *trial.trials == 1 && !trial.bed.is_virtual() && !before.settling().is_zero() {
             // What the link carried before the run must not be counted during it.
             std::thread::sleep(before.settling());
-            before = Snapshot::take(&self.bed, tracer)?;
+            before = Snapshot::take(&trial.bed, tracer)?;
         }
         let progress = Arc::new(Progress::default());
-        let octets = self.plan.sizes().mean_octets();
-        let expected = programs::Expected::of(load, duration, octets);
-        let (receiver, is_ready) = self.start_receiver(Arc::clone(&progress), probe.clone(), expected)?;
-        if is_ready.recv().is_err() {
-            return Err(join(receiver).err().unwrap_or_else(gone));
-        }
-        let sender = self.start_sender(schedule, duration);
+        let (ready, is_ready) = sync_channel(1);
+        let snap = trial.setup.capture.snap_length;
+        let recogniser =
+            Recogniser::new(trial.id(), trial.plan.layout(), snap.cuts().then(|| snap.octets()))?;
+        let order = Order { recogniser: recogniser.clone(), progress: Arc::clone(&progress), ready };
+        let mut sides = match self.sides.take() {
+            Some(sides) => {
+                sides.receiver.order(order);
+                if is_ready.recv().is_err() {
+                    return Err(sides.receiver.failure());
+                }
+                sides
+            }
+            None => {
+                let octets = trial.plan.sizes().mean_octets();
+                let expected = programs::Expected::of(load, duration, octets);
+                let receiver = trial.start_receiver(
+                    Arc::clone(&self.stop),
+                    probe.clone(),
+                    expected,
+                    recogniser,
+                    self.keeps,
+                );
+                receiver.order(order);
+                if is_ready.recv().is_err() {
+                    return Err(receiver.failure());
+                }
+                match trial.start_sender() {
+                    Ok(sender) => Sides { receiver, sender },
+                    Err(error) => {
+                        // Nothing will come, and the receiver is not to wait for it.
+                        progress.finished.store(true, Ordering::Release);
+                        return Err(error);
+                    }
+                }
+            }
+        };
         let start = probe.snapshot();
-        let sent = sender.and_then(RunningSender::send);
+        sides.sender.order(SendOrder {
+            schedule,
+            duration,
+            trial: trial.id(),
+            start: Instant::now() + HEAD_START,
+        });
+        let sent = sides.sender.done();
         let sending_over = probe.snapshot();
         // A sender that failed has sent nothing that the receiver should wait for.
         progress.sent.store(sent.as_ref().map_or(0, |sent| sent.report.sent), Ordering::Relaxed);
         // Release: pairs with the receiver's Acquire; the count above is visible with the flag.
         progress.finished.store(true, Ordering::Release);
-        let outcome = join(receiver);
-        if !self.bed.is_virtual() && is_missing_frames(&sent, &outcome) {
+        let outcome = sides.receiver.done();
+        // Else both are closed before the counters are read for the last time.
+        self.sides = Some(sides).filter(|_| self.keeps && sent.is_ok() && outcome.is_ok());
+        if !trial.bed.is_virtual() && is_missing_frames(&sent, &outcome) {
             // Some drivers bring their counters up to date once in a while only, and those have to say where.
             std::thread::sleep(before.settling());
         }
-        let after = Snapshot::take(&self.bed, tracer)?;
-        let sent = sent?;
+        let after = Snapshot::take(&trial.bed, tracer)?;
+        let (sent, mut outcome) = (sent?, outcome?);
         let account = Account {
-            bed: &self.bed,
-            placement: &self.placement,
-            capture: &self.setup.capture,
-            transmit: &self.setup.transmit,
-            past_backlog: self.bed.polls_by_thread() || self.subject.takes_in_driver(),
-            irq: self.irq,
-            untraced: self.tracing.why_not(),
+            bed: &trial.bed,
+            placement: &trial.placement,
+            capture: &trial.setup.capture,
+            transmit: &trial.setup.transmit,
+            past_backlog: trial.bed.polls_by_thread() || trial.subject.takes_in_driver(),
+            own_xdp: trial.subject.takes_in_driver(),
+            irq: trial.irq,
+            untraced: trial.tracing.why_not(),
             tracer_cost: tracer.and_then(Tracer::cost),
             before,
             start: start?,
             sending_over: sending_over?,
             generator_ns: sent.cpu_ns,
-            line_rate_pps: self.line_rate_pps,
+            line_rate_pps: trial.line_rate_pps,
             after,
         };
-        let mut outcome = outcome?;
         let record = outcome.received.record.take();
         let mut measured = account.join(&sent.report, &outcome)?;
-        if load.pps().is_some() {
+        if load.pps().is_some() && !trial.stop.load(Ordering::Relaxed) {
             // A phase with a plan lasts as long as its plan, also when its last frame is gone a period before the end.
             measured.sending = measured.sending.max(duration);
         }
         measured.loss_shape =
             record.and_then(|record| record.shape(&end(&sent.report, &schedule, &measured)));
         measured.generator = sent.generator.clone();
-        let profile = self.profile_after(&sent);
-        Ok(measured.result(*self.trials, Phase::FixedLoad, &profile, load, duration))
+        let profile = trial.profile_after(&sent);
+        Ok(measured.result(*trial.trials, Phase::FixedLoad, &profile, load, duration))
     }
 }
 
@@ -143,7 +221,14 @@ impl LiveTrial<'_> {
         let duration = enough.clamp(TRACER_LOAD, LONGEST_TRACER_LOAD);
         tracer.measure_cost(|| {
             let _far_end = FarEnd::set_up(&self.bed, &self.setup.transmit)?;
-            self.start_sender(*schedule, duration)?.send().map(drop)
+            let mut sender = self.start_sender()?;
+            sender.order(SendOrder {
+                schedule: *schedule,
+                duration,
+                trial: self.id(),
+                start: Instant::now() + HEAD_START,
+            });
+            sender.done().map(drop)
         })
     }
 
@@ -167,32 +252,31 @@ impl LiveTrial<'_> {
         profile
     }
 
-    /// Starts the application's thread on its CPU in the receiving namespace. The channel tells when it can receive,
-    /// or closes when it cannot.
+    /// Starts the application's thread on its CPU in the receiving namespace.
     fn start_receiver(
         &self,
-        progress: Arc<Progress>,
+        stop: Arc<AtomicBool>,
         probe: KernelWorkProbe,
         expected: programs::Expected,
-    ) -> Result<(Thread<Outcome>, Receiver<()>)> {
-        let snap = self.setup.capture.snap_length;
-        let recogniser = Recogniser::new(self.id(), self.plan.layout(), snap.cuts().then(|| snap.octets()))?;
+        recogniser: Recogniser,
+        is_held: bool,
+    ) -> Worker<Order, Outcome> {
         let side = self.bed.receive_side();
         let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
-        let (ready, is_ready) = sync_channel(1);
         let cpu = self.placement.application;
-        let stop = Arc::clone(&self.stop);
         let mut setup = self.setup.clone();
         setup.capture.mark = Some(mark(self.id(), self.plan.layout()));
         let subject = self.subject.clone();
         let flows = self.plan.flow_order();
         let samples = sample_frames(&self.plan, self.id());
-        let queue = queue_size(&setup, side)?;
-        let thread = side.spawn("capbench-app", move || {
+        let of_side = side.clone();
+        Worker::start(side, "capbench-app", move |orders: Receiver<Order>, done| {
             affinity::pin_current_thread(cpu)?;
+            let queue = queue_size(&setup, &of_side)?;
             let spec = match &subject {
                 Subject::Capture { spec, .. } => spec,
                 Subject::Program(program) => {
+                    let Ok(Order { recogniser, progress, ready }) = orders.recv() else { return Ok(()) };
                     let job = programs::Job {
                         interface: &interface,
                         capture: &setup.capture,
@@ -205,63 +289,71 @@ impl LiveTrial<'_> {
                         probe,
                         quiet: quiet(&setup),
                     };
-                    return Ok(Outcome { received: programs::run(program, job)?, verify_ns: 0.0 });
+                    let _ = done.send(Outcome { received: programs::run(program, job)?, verify_ns: 0.0 });
+                    return Ok(());
                 }
             };
-            let verify_ns = verification_cost(&recogniser, &samples);
             let application = Application {
-                recogniser,
                 flows,
                 work: ready_work(setup.work.model),
+                verify_ns: verification_cost(&recogniser, &samples),
+                orders,
+                is_held,
+                done: &done,
                 queue,
-                progress: &progress,
                 stop: &stop,
-                ready,
                 probe,
                 quiet: quiet(&setup),
             };
-            let received = open_with(spec, &interface, &setup.capture, application)??;
-            Ok(Outcome { received, verify_ns })
-        });
-        Ok((thread, is_ready))
+            open_with(spec, &interface, &setup.capture, application)?
+        })
     }
 
     /// Opens the transmit side on its own thread and CPU, and waits until it could send.
-    fn start_sender(&self, schedule: Schedule, duration: Duration) -> Result<RunningSender> {
+    fn start_sender(&self) -> Result<Worker<SendOrder, Sent>> {
         let side = self.bed.transmit_side();
         let method = transmit::method(&self.setup.transmit)?;
         let refusal = if self.bed.is_virtual() { Refusal::Lose } else { Refusal::Repeat };
         let config = TransmitConfig::for_plan(side.index(), &self.plan, refusal);
         let (plan, stop) = (Arc::clone(&self.plan), Arc::clone(&self.stop));
-        let (cpu, trial) = (self.placement.generator, self.id());
+        let cpu = self.placement.generator;
         let (ready, is_ready) = sync_channel(1);
-        let (go, on_go) = sync_channel(1);
-        let thread = side.spawn("capbench-gen", move || {
+        let sender = Worker::start(side, "capbench-gen", move |orders: Receiver<SendOrder>, done| {
             affinity::pin_current_thread(cpu)?;
             let mut opened = method.open(&config)?;
             // The other end lives until this thread is joined; if it does not, neither does the trial.
             let _ = ready.send(());
-            let start = on_go.recv().map_err(|_| gone())?;
-            let job = SendJob {
-                plan: &plan,
-                schedule: &schedule,
-                limits: Limits { duration: Some(duration), frames: None, stop: &stop },
-                trial,
-                stream: StreamId(0),
-                start,
-            };
             let (generator, outruns) = (opened.facts.to_string(), opened.facts.outruns(&config));
-            let cpu_start = clock::thread_cpu_ns();
-            let mut report = opened.sender.send(&job)?;
-            let cpu_ns = clock::thread_cpu_ns() - cpu_start;
-            report.failure.take().map_or(Ok(()), Err)?;
-            Ok(Sent { report, generator, outruns, cpu_ns })
+            while let Ok(SendOrder { schedule, duration, trial, start }) = orders.recv() {
+                let job = SendJob {
+                    plan: &plan,
+                    schedule: &schedule,
+                    limits: Limits { duration: Some(duration), frames: None, stop: &stop },
+                    trial,
+                    stream: StreamId(0),
+                    start,
+                };
+                let cpu_start = clock::thread_cpu_ns();
+                let mut report = opened.sender.send(&job)?;
+                let cpu_ns = clock::thread_cpu_ns() - cpu_start;
+                report.failure.take().map_or(Ok(()), Err)?;
+                let _ = done.send(Sent { report, generator: generator.clone(), outruns, cpu_ns });
+            }
+            Ok(())
         });
         match is_ready.recv() {
-            Ok(()) => Ok(RunningSender { thread, go }),
-            Err(_) => Err(join(thread).err().unwrap_or_else(gone)),
+            Ok(()) => Ok(sender),
+            Err(_) => Err(sender.failure()),
         }
     }
+}
+
+/// A phase to send.
+struct SendOrder {
+    schedule: Schedule,
+    duration: Duration,
+    trial: TrialId,
+    start: Instant,
 }
 
 /// The generator's account, what it is, and whether a slow receiver cannot have slowed it.
@@ -271,21 +363,6 @@ struct Sent {
     outruns: bool,
     /// CPU time of its thread while it sent.
     cpu_ns: u64,
-}
-
-/// The generator's thread, waiting to be let go.
-struct RunningSender {
-    thread: Thread<Sent>,
-    go: SyncSender<Instant>,
-}
-
-impl RunningSender {
-    /// Lets it go and waits until it has sent everything.
-    fn send(self) -> Result<Sent> {
-        // A thread that is gone says why when it is joined.
-        let _ = self.go.send(Instant::now() + HEAD_START);
-        join(self.thread)
-    }
 }
 
 /// How long nothing may come. A partly filled V3 block comes up to its retire timeout late.
@@ -310,15 +387,6 @@ fn is_missing_frames(sent: &Result<Sent>, outcome: &Result<Outcome>) -> bool {
         (Ok(sent), Ok(outcome)) => outcome.received.arrivals.delivered < sent.report.sent,
         _ => false,
     }
-}
-
-fn gone() -> MeasureError {
-    MeasureError::Unsupported { what: "the trial".into(), reason: "one of its threads ended early".into() }
-}
-
-/// Waits for a thread; its panic goes on here.
-fn join<T>(thread: Thread<T>) -> Result<T> {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?
 }
 
 /// The application's queue, where it has one: with room for the interface's largest frame, as far as it is captured.

@@ -7,6 +7,7 @@ pub mod methods;
 pub mod scene;
 pub mod search;
 pub mod send;
+pub mod soak;
 pub mod traffic;
 pub mod why;
 
@@ -34,6 +35,8 @@ pub enum Command {
     Bench(bench::BenchFlags),
     /// Search the highest load that a method holds: RFC 2544, NDR, PDR (RFC 9971), or goals of your own.
     Search(search::SearchFlags),
+    /// Hold one load for minutes to days: every frame accounted for, a line per interval.
+    Soak(soak::SoakFlags),
     /// Generate traffic: exact counts, exact stop, lateness against the plan.
     Send(send::SendFlags),
     /// Count what arrives: a line per second, totals at the end.

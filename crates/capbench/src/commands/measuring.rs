@@ -86,6 +86,7 @@ impl Ready {
             environment: self.environment,
             statements,
             trials: Vec::new(),
+            soak: None,
             not_measured: self.not_measured,
             searches: Vec::new(),
             findings: Vec::new(),

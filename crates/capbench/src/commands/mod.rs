@@ -8,4 +8,5 @@ pub mod methods;
 mod scene;
 pub mod search;
 pub mod send;
+pub mod soak;
 pub mod why;

@@ -1,0 +1,75 @@
+//! What a soak shows, in sentences. A pure function of its record.
+
+use super::record::SoakRecord;
+use crate::findings::{Finding, rate};
+
+/// Everything that the record shows.
+pub fn find(record: &SoakRecord) -> Vec<Finding> {
+    let Some(whole) = &record.whole else { return Vec::new() };
+    let kept = record.kept.iter().map(|trial| trial.number).collect::<Vec<_>>();
+    let mut texts = vec![if whole.lost() == 0 {
+        format!(
+            "nothing of {} frames was lost in {:.0} s at {}.",
+            whole.counts.sent,
+            whole.sending_s,
+            rate(whole.offered_pps())
+        )
+    } else {
+        let places: Vec<_> = whole.lost.iter().map(|(place, count)| format!("{count} at {place}")).collect();
+        format!(
+            "{} of {} frames were lost ({:.3e}), in {} of {} segments: {}.",
+            whole.lost(),
+            whole.counts.sent,
+            record.loss_ratio(),
+            whole.lossy,
+            whole.segments,
+            if places.is_empty() { "where nothing here counts".into() } else { places.join(", ") }
+        )
+    }];
+    if let Some(worst) = &record.worst {
+        texts.push(format!(
+            "the worst segment began after {:.0} s and lost {} of {} frames, {} of them within 100 ms at most.",
+            worst.from_s,
+            worst.lost(),
+            worst.counts.sent,
+            worst.worst_100ms_lost.map_or("an unknown number".into(), |lost| lost.to_string())
+        ));
+    }
+    if let Some(largest) = record.events.iter().max_by_key(|event| event.frames) {
+        texts.push(format!(
+            "{} bursts of loss, the largest of {} frames after {:.1} s; {} of them are stored with their time.",
+            record.bursts,
+            largest.frames,
+            largest.at_s,
+            record.events.len()
+        ));
+    }
+    let unsent = whole.counts.intended.saturating_sub(whole.counts.sent);
+    if unsent > 0 {
+        texts.push(format!(
+            "the generator did not send {unsent} of {} intended frames.",
+            whole.counts.intended
+        ));
+    }
+    texts.push(match whole.counts.unexplained {
+        0 if whole.invalid == 0 => "every packet is accounted for: unexplained is 0 in the sum.".into(),
+        unexplained => format!(
+            "{unexplained} packets are not explained by any counter; the account of {} segments contradicts itself.",
+            whole.invalid
+        ),
+    });
+    let counts = &whole.counts;
+    if counts.duplicates + counts.reordered + counts.foreign + counts.truncated + counts.corrupt > 0 {
+        texts.push(format!(
+            "{} foreign, {} duplicate, {} reordered, {} cut short and {} damaged frames arrived.",
+            counts.foreign, counts.duplicates, counts.reordered, counts.truncated, counts.corrupt
+        ));
+    }
+    texts.extend(
+        record
+            .noise
+            .iter()
+            .map(|(reason, segments)| format!("Take {segments} segments with care: {reason}.")),
+    );
+    texts.into_iter().map(|text| Finding { scene: None, text, trials: kept.clone() }).collect()
+}

@@ -1,0 +1,103 @@
+//! A soak: one load for minutes to days, in segments on one open capture.
+//!
+//! Between two segments the generator pauses until every frame is accounted for, so that each has a ledger of its own
+//! that balances, and counters of 32 bits are read long before they overflow. What is stored has a bound that does not
+//! depend on how long it lasts: see [`record`].
+
+pub mod findings;
+pub mod record;
+#[cfg(test)]
+mod tests;
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use capbench_traffic::rates::Pps;
+
+use crate::error::{MeasureError, Result};
+use crate::laboratory::{Laboratory, Setup};
+use crate::trial::{Load, Phase, TrialResult};
+use record::{Interval, SoakRecord};
+
+/// What a soak runs.
+#[derive(Clone, Debug)]
+pub struct SoakPlan {
+    /// The set-up.
+    pub setup: Setup,
+    /// The load.
+    pub rate: Pps,
+    /// How long frames are sent, all segments together.
+    pub length: Duration,
+    /// Length of a segment: a line of the report, and a ledger of its own.
+    pub interval: Duration,
+}
+
+/// Follows a soak while it runs, and can stop it.
+pub trait Observer {
+    /// A segment ended; saving is the observer's business.
+    ///
+    /// # Errors
+    /// When it cannot be saved, which ends the soak.
+    fn segment(&mut self, segment: &Interval, record: &SoakRecord) -> Result<()>;
+    /// Whether the user wants to stop.
+    fn stopping(&self) -> bool;
+}
+
+/// How a soak came out.
+#[derive(Debug)]
+pub struct SoakOutcome {
+    /// Everything about it.
+    pub record: SoakRecord,
+    /// Whether the user stopped it.
+    pub stopped: bool,
+    /// What ended it before its time.
+    pub failure: Option<MeasureError>,
+}
+
+impl SoakPlan {
+    /// Number of segments.
+    pub fn segments(&self) -> u64 {
+        self.length.as_nanos().div_ceil(self.interval.as_nanos().max(1)) as u64
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// When nothing of it could be measured, or it cannot be saved. What fails later ends it, and is in the outcome.
+    pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<SoakOutcome> {
+        let mut record = SoakRecord::new(self.rate, self.length, self.interval);
+        let mut prepared = laboratory.prepare(&self.setup)?;
+        let mut held = prepared.hold()?;
+        let mut left = self.length;
+        while !left.is_zero() && !observer.stopping() {
+            let duration = left.min(self.interval);
+            let began = SystemTime::now();
+            let mut trial = match held.run(Load::Rate(self.rate), duration) {
+                Ok(trial) => trial,
+                Err(error) if record.segments == 0 => return Err(error),
+                Err(error) => return Ok(SoakOutcome { record, stopped: false, failure: Some(error) }),
+            };
+            trial.phase = Phase::Soak;
+            if observer.stopping() {
+                cut(&mut trial);
+            }
+            let began_unix_s = began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+            let segment = record.add(trial, began_unix_s);
+            observer.segment(&segment, &record)?;
+            left = left.saturating_sub(duration);
+        }
+        Ok(SoakOutcome { record, stopped: observer.stopping(), failure: None })
+    }
+}
+
+/// What the user's stop kept from being sent was not meant to be any more.
+fn cut(trial: &mut TrialResult) {
+    let unsent = trial.intended - trial.sent;
+    trial.intended = trial.sent;
+    trial.duration_s = trial.sending_s;
+    trial.loss_ratio = trial.sent_loss_ratio();
+    for entry in &mut trial.ledger {
+        if entry.place == crate::ledger::Place::Unsent {
+            entry.count = entry.count.map(|count| count - unsent);
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! What is stored of a soak: the whole, intervals, the worst moments and the largest bursts of loss, all of them
+//! bounded, however long it lasts.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use capbench_traffic::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::{Entry, Place};
+use crate::loss_shape::Burst;
+use crate::trial::{TrialResult, Verdict};
+
+/// Intervals that are stored at most. When there are as many, each two neighbours become one: three days in segments of
+/// 10 s are stored in intervals of 80 s.
+pub const INTERVALS: usize = 4096;
+/// Bursts that are stored at most, the largest.
+pub const EVENTS: usize = 256;
+/// Reasons for care that are stored at most.
+const REASONS: usize = 64;
+
+/// Counts that add up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Frames meant to be sent.
+    pub intended: u64,
+    /// Frames handed to the kernel.
+    pub sent: u64,
+    /// Frames that reached the application intact, once each.
+    pub delivered: u64,
+    /// Repetitions.
+    pub duplicates: u64,
+    /// Frames that came after a later one.
+    pub reordered: u64,
+    /// Frames of others.
+    pub foreign: u64,
+    /// Frames cut short.
+    pub truncated: u64,
+    /// Frames damaged.
+    pub corrupt: u64,
+    /// Sent frames that no place explains.
+    pub unexplained: i64,
+}
+
+/// A stretch of a soak: one segment, or several one after the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Its beginning, in seconds of sending since the soak began.
+    pub from_s: f64,
+    /// The same as a time of day, seconds since the epoch.
+    pub began_unix_s: f64,
+    /// How long frames were sent.
+    pub sending_s: f64,
+    /// How long the generator then paused until every frame was accounted for.
+    pub drain_s: f64,
+    /// Segments in it.
+    pub segments: u64,
+    /// Segments that lost frames.
+    pub lossy: u64,
+    /// Segments whose account contradicts itself.
+    pub invalid: u64,
+    /// Segments that the host disturbed.
+    pub disturbed: u64,
+    /// What was counted.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Frames lost by place, each place by its word.
+    pub lost: BTreeMap<String, u64>,
+    /// Most frames that were lost within 100 ms; absent where frames were not looked at one by one.
+    pub worst_100ms_lost: Option<u64>,
+    /// CPU time of the application per frame, mean; absent where it is unknown.
+    pub app_ns_per_packet: Option<f64>,
+    /// Latest frame of the generator, in nanoseconds.
+    pub latest_ns: Option<u64>,
+    /// Memory that the process had at its end, in bytes; absent where the system does not say.
+    pub resident_bytes: Option<u64>,
+}
+
+/// Frames lost one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LossEvent {
+    /// When the first was planned, in seconds of sending since the soak began.
+    pub at_s: f64,
+    /// The same as a time of day, seconds since the epoch.
+    pub unix_s: f64,
+    /// How long it was until a frame came again.
+    pub length_s: f64,
+    /// How many.
+    pub frames: u64,
+}
+
+/// A soak.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SoakRecord {
+    /// Intended load.
+    pub intended_pps: f64,
+    /// How long frames were to be sent.
+    pub planned_s: f64,
+    /// Intended length of a segment.
+    pub segment_s: f64,
+    /// Segments that ended.
+    pub segments: u64,
+    /// The whole.
+    pub whole: Option<Interval>,
+    /// The ledger of the whole. A place that was unknown in one segment is unknown.
+    pub ledger: Vec<Entry>,
+    /// Intervals, the earliest first, equally many segments each but for the last.
+    pub intervals: Vec<Interval>,
+    /// Segments of an interval.
+    pub segments_per_interval: u64,
+    /// The segment that lost most; absent where none did.
+    pub worst: Option<Interval>,
+    /// Bursts of loss, the largest, by time.
+    pub events: Vec<LossEvent>,
+    /// How many bursts there were.
+    pub bursts: u64,
+    /// Reasons for care, and in how many segments each came up.
+    pub noise: BTreeMap<String, u64>,
+    /// The first segment, and the one that lost most, whole.
+    pub kept: Vec<TrialResult>,
+}
+
+impl SoakRecord {
+    /// Nothing yet, of a soak at this load, of this length, in segments of this one.
+    pub fn new(rate: Pps, length: Duration, segment: Duration) -> Self {
+        Self {
+            intended_pps: rate.get(),
+            planned_s: length.as_secs_f64(),
+            segment_s: segment.as_secs_f64(),
+            segments: 0,
+            whole: None,
+            ledger: Vec::new(),
+            intervals: Vec::new(),
+            segments_per_interval: 1,
+            worst: None,
+            events: Vec::new(),
+            bursts: 0,
+            noise: BTreeMap::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// Takes a segment in that began at this time of day, and returns it as an interval.
+    pub fn add(&mut self, trial: TrialResult, began_unix_s: f64) -> Interval {
+        let from_s = self.whole.as_ref().map_or(0.0, |whole| whole.sending_s);
+        let segment = Interval::of(&trial, from_s, began_unix_s);
+        self.segments += 1;
+        if let Some(shape) = &trial.loss_shape {
+            self.note_events(&shape.longest, shape.bursts.count, &segment);
+        }
+        for reason in &trial.noise {
+            if self.noise.len() < REASONS || self.noise.contains_key(reason) {
+                *self.noise.entry(reason.clone()).or_default() += 1;
+            }
+        }
+        add_up(&mut self.ledger, &trial.ledger);
+        match &mut self.whole {
+            Some(whole) => whole.append(&segment),
+            None => self.whole = Some(segment.clone()),
+        }
+        self.append(segment.clone());
+        let most = self.worst.as_ref().map_or(0, Interval::lost);
+        if segment.lost() > most {
+            self.worst = Some(segment.clone());
+            self.kept.truncate(1);
+            self.kept.push(trial);
+        } else if self.kept.is_empty() {
+            self.kept.push(trial);
+        }
+        segment
+    }
+
+    /// Share of the sent frames that was lost.
+    pub fn loss_ratio(&self) -> f64 {
+        self.whole.as_ref().map_or(0.0, |whole| share(whole.lost(), whole.counts.sent))
+    }
+
+    /// Share of the intended frames that was not sent.
+    pub fn unsent_ratio(&self) -> f64 {
+        let unsent = |counts: &Counts| counts.intended.saturating_sub(counts.sent);
+        self.whole.as_ref().map_or(0.0, |whole| share(unsent(&whole.counts), whole.counts.intended))
+    }
+
+    fn append(&mut self, segment: Interval) {
+        match self.intervals.last_mut() {
+            Some(last) if last.segments < self.segments_per_interval => last.append(&segment),
+            _ => self.intervals.push(segment),
+        }
+        let is_full = self.intervals.last().is_some_and(|last| last.segments == self.segments_per_interval);
+        if self.intervals.len() >= INTERVALS && is_full {
+            let pairs = self.intervals.chunks(2).map(|pair| {
+                let mut one = pair[0].clone();
+                pair[1..].iter().for_each(|next| one.append(next));
+                one
+            });
+            self.intervals = pairs.collect();
+            self.segments_per_interval *= 2;
+        }
+    }
+
+    /// Takes in bursts of a segment: the longest, of so many.
+    fn note_events(&mut self, longest: &[Burst], count: u64, segment: &Interval) {
+        self.bursts += count;
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        self.events.extend(longest.iter().map(|burst| LossEvent {
+            at_s: segment.from_s + seconds(burst.from_ns),
+            unix_s: segment.began_unix_s + seconds(burst.from_ns),
+            length_s: seconds(burst.to_ns.saturating_sub(burst.from_ns)),
+            frames: burst.frames,
+        }));
+        if self.events.len() > EVENTS {
+            // Of bursts of one length, the earliest stay: sorting keeps their order.
+            self.events.sort_by_key(|event| std::cmp::Reverse(event.frames));
+            self.events.truncate(EVENTS);
+        }
+        self.events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    }
+}
+
+impl Interval {
+    fn of(trial: &TrialResult, from_s: f64, began_unix_s: f64) -> Self {
+        let lost = trial.losses().into_iter().map(|(place, count)| (place.word().to_string(), count));
+        Self {
+            from_s,
+            began_unix_s,
+            sending_s: trial.sending_s,
+            drain_s: trial.drain_s,
+            segments: 1,
+            lossy: u64::from(trial.lost() > 0),
+            invalid: u64::from(trial.verdict == Verdict::Invalid),
+            disturbed: u64::from(!trial.disturbance.reasons().is_empty()),
+            counts: Counts {
+                intended: trial.intended,
+                sent: trial.sent,
+                delivered: trial.delivered,
+                duplicates: trial.duplicates,
+                reordered: trial.reordered,
+                foreign: trial.foreign,
+                truncated: trial.truncated,
+                corrupt: trial.corrupt,
+                unexplained: trial.unexplained,
+            },
+            lost: lost.collect(),
+            worst_100ms_lost: trial
+                .loss_shape
+                .as_ref()
+                .map(|shape| shape.worst_window.map_or(0, |window| window.lost)),
+            app_ns_per_packet: trial.cpu.app_ns_per_packet,
+            latest_ns: trial.lateness.map(|lateness| lateness.max_ns),
+            resident_bytes: resident_bytes(),
+        }
+    }
+
+    /// Frames sent and not delivered.
+    pub fn lost(&self) -> u64 {
+        self.counts.sent.saturating_sub(self.counts.delivered)
+    }
+
+    /// Offered load in packets per second.
+    pub fn offered_pps(&self) -> f64 {
+        self.counts.sent as f64 / self.sending_s.max(1e-9)
+    }
+
+    fn append(&mut self, next: &Self) {
+        let (before, after) = (self.counts.delivered as f64, next.counts.delivered as f64);
+        self.app_ns_per_packet = self
+            .app_ns_per_packet
+            .zip(next.app_ns_per_packet)
+            .map(|(one, other)| (one * before + other * after) / (before + after).max(1.0));
+        self.sending_s += next.sending_s;
+        self.drain_s += next.drain_s;
+        self.segments += next.segments;
+        self.lossy += next.lossy;
+        self.invalid += next.invalid;
+        self.disturbed += next.disturbed;
+        self.counts.add(&next.counts);
+        for (place, count) in &next.lost {
+            *self.lost.entry(place.clone()).or_default() += count;
+        }
+        self.worst_100ms_lost = self.worst_100ms_lost.max(next.worst_100ms_lost);
+        self.latest_ns = self.latest_ns.max(next.latest_ns);
+        self.resident_bytes = next.resident_bytes;
+    }
+}
+
+impl Counts {
+    fn add(&mut self, next: &Self) {
+        self.intended += next.intended;
+        self.sent += next.sent;
+        self.delivered += next.delivered;
+        self.duplicates += next.duplicates;
+        self.reordered += next.reordered;
+        self.foreign += next.foreign;
+        self.truncated += next.truncated;
+        self.corrupt += next.corrupt;
+        self.unexplained += next.unexplained;
+    }
+}
+
+/// Adds the entries of a ledger to those of the whole.
+fn add_up(whole: &mut Vec<Entry>, next: &[Entry]) {
+    if whole.is_empty() {
+        *whole = next.to_vec();
+        return;
+    }
+    for entry in whole {
+        let of_place =
+            |place: Place| next.iter().find(|other| other.place == place).and_then(|other| other.count);
+        entry.count = entry.count.zip(of_place(entry.place)).map(|(one, other)| one + other);
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Resident memory of this process (`VmRSS` of proc_pid_status(5)).
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EVENTS, Interval, SoakRecord};
+    use crate::loss_shape::{Burst, Position};
+    use capbench_traffic::rates::Pps;
+    use std::time::Duration;
+
+    #[test]
+    fn the_largest_bursts_are_kept_with_their_time_and_all_are_counted() {
+        let second = Duration::from_secs(1);
+        let mut record = SoakRecord::new(Pps::new(1000.0).unwrap(), second, second);
+        let segment = |from_s: u32| -> Interval {
+            let mut trial = crate::trial::tests::measured(1000, 1000, 1000, 0).result(
+                1,
+                crate::trial::Phase::Soak,
+                &crate::trial::tests::profile("recv"),
+                crate::trial::Load::Maximum,
+                second,
+            );
+            trial.sending_s = 1.0;
+            Interval::of(&trial, f64::from(from_s), 1e9 + f64::from(from_s))
+        };
+        for number in 0..1000 {
+            let frames = if number == 500 { 9999 } else { u64::from(number) % 7 };
+            let burst = Burst {
+                first: 3,
+                frames,
+                from_ns: 250_000_000,
+                to_ns: 750_000_000,
+                position: Position::Steady,
+                marked: None,
+            };
+            record.note_events(&[burst], 2, &segment(number));
+        }
+        assert_eq!((record.events.len(), record.bursts), (EVENTS, 2000));
+        let largest = record.events.iter().find(|event| event.frames == 9999).unwrap();
+        assert_eq!((largest.at_s, largest.unix_s, largest.length_s), (500.25, 1_000_000_500.25, 0.5));
+        assert!(record.events.is_sorted_by_key(|event| event.at_s));
+        assert!(record.events.iter().all(|event| event.frames >= 5), "smaller ones made room");
+    }
+}

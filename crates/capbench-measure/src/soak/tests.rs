@@ -1,0 +1,94 @@
+//! Soaks on the simulated path: days in a moment, and what is stored of them.
+
+use std::time::Duration;
+
+use capbench_traffic::rates::Pps;
+
+use super::record::{EVENTS, INTERVALS, Interval, SoakRecord};
+use super::{Observer, SoakPlan};
+use crate::error::Result;
+use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
+use crate::trial::{Phase, Verdict};
+
+#[derive(Default)]
+struct Watch {
+    segments: u64,
+    stop_after: Option<u64>,
+}
+
+impl Observer for Watch {
+    fn segment(&mut self, _: &Interval, _: &SoakRecord) -> Result<()> {
+        self.segments += 1;
+        Ok(())
+    }
+    fn stopping(&self) -> bool {
+        self.stop_after.is_some_and(|limit| self.segments >= limit)
+    }
+}
+
+fn plan(pps: f64, length: Duration) -> SoakPlan {
+    let rate = Pps::new(pps).unwrap();
+    SoakPlan { setup: setup(64), rate, length, interval: Duration::from_secs(10) }
+}
+
+fn path(bursts_above: f64) -> SimulatedLaboratory {
+    let method = SimulatedMethod::new("packet-v3", 900_000.0).bursts_lost_above(bursts_above);
+    SimulatedLaboratory::new(1_000_000.0, vec![method])
+}
+
+#[test]
+fn three_days_are_stored_in_bounded_records_and_every_frame_is_in_them() {
+    let days = Duration::from_secs(3 * 86_400);
+    let plan = plan(200_000.0, days);
+    assert_eq!(plan.segments(), 25_920);
+    let outcome = plan.run(&mut path(100_000.0), &mut Watch::default()).unwrap();
+    let record = &outcome.record;
+    let whole = record.whole.as_ref().unwrap();
+    assert_eq!((record.segments, whole.segments, whole.lossy), (25_920, 25_920, 25_920));
+    assert_eq!(whole.counts.sent, 200_000 * days.as_secs());
+    assert_eq!((whole.lost(), record.loss_ratio()), (whole.counts.sent / 1000, 0.001));
+    assert!((INTERVALS / 2..=INTERVALS).contains(&record.intervals.len()), "{}", record.intervals.len());
+    assert_eq!(record.segments_per_interval, 8);
+    let sum: u64 = record.intervals.iter().map(|interval| interval.counts.delivered).sum();
+    assert_eq!(sum, whole.counts.delivered);
+    assert_eq!(record.intervals[1].from_s, 80.0);
+    assert!(record.events.len() <= EVENTS && record.kept.len() <= 2);
+    let stored = serde_json::to_string(record).unwrap();
+    assert!(stored.len() < 4 << 20, "{} octets", stored.len());
+    assert_eq!(&serde_json::from_str::<SoakRecord>(&stored).unwrap(), record);
+}
+
+#[test]
+fn the_ledger_of_the_whole_is_the_sum_of_the_segments() {
+    let outcome =
+        plan(950_000.0, Duration::from_secs(35)).run(&mut path(f64::INFINITY), &mut Watch::default());
+    let record = outcome.unwrap().record;
+    let whole = record.whole.as_ref().unwrap();
+    // 50,000 of 950,000 are more than it holds.
+    assert_eq!((record.segments, whole.lost(), whole.counts.unexplained), (4, 50_000 * 35, 0));
+    let ring = record.ledger.iter().find(|entry| entry.source == "simulated").unwrap();
+    assert_eq!(ring.count, Some(50_000 * 35));
+    let stack = record.ledger.iter().find(|entry| entry.source.starts_with("unknown")).unwrap();
+    assert_eq!(stack.count, None, "unknown stays unknown");
+    assert_eq!(whole.sending_s, 35.0, "the last segment is shorter");
+    assert_eq!(record.worst.as_ref().map(Interval::lost), Some(500_000));
+    assert!(record.kept.iter().all(|trial| trial.phase == Phase::Soak && trial.verdict == Verdict::Lossy));
+}
+
+#[test]
+fn a_stop_keeps_what_was_measured() {
+    let mut watch = Watch { stop_after: Some(3), ..Watch::default() };
+    let outcome =
+        plan(1000.0, Duration::from_secs(86_400)).run(&mut path(f64::INFINITY), &mut watch).unwrap();
+    assert!(outcome.stopped && outcome.failure.is_none());
+    assert_eq!((outcome.record.segments, outcome.record.loss_ratio()), (3, 0.0));
+    assert_eq!(outcome.record.unsent_ratio(), 0.0);
+}
+
+#[test]
+fn what_the_generator_does_not_reach_is_unsent_and_no_loss() {
+    let outcome = plan(1_250_000.0, Duration::from_secs(10));
+    let mut path = SimulatedLaboratory::new(1_000_000.0, vec![SimulatedMethod::new("packet-v3", 2e6)]);
+    let record = outcome.run(&mut path, &mut Watch::default()).unwrap().record;
+    assert_eq!((record.loss_ratio(), record.unsent_ratio()), (0.0, 0.2));
+}

@@ -1,0 +1,144 @@
+//! `capbench soak`: one load for minutes to days.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_measure::soak::{SoakPlan, findings};
+
+use super::measuring::{Ended, Ready};
+use super::scene::{Defaults, Scene};
+use crate::cli::soak::SoakFlags;
+use crate::exit::{Exit, Usage, print};
+use crate::summary;
+
+/// What a soak takes where no flag says otherwise.
+const DEFAULTS: Defaults = Defaults {
+    methods: &["packet-v3"],
+    sizes: &[64],
+    placements: &[PlacementChoice::Same],
+    quiet: Duration::from_millis(500),
+};
+
+/// Share of the intended frames that may be unsent before nothing is shown about the load: what one look at the clock
+/// leaves at the end of a segment is far less.
+const UNSENT: f64 = 1e-3;
+
+/// Runs the command.
+pub fn run(flags: &SoakFlags) -> Result<Exit> {
+    let mut scene = Scene::new(&flags.scene, DEFAULTS)?;
+    let run_flags = &flags.scene.run;
+    let plan = plan(&scene, flags)?;
+    if run_flags.dry_run {
+        print(&describe(&scene, &plan, flags))?;
+        return Ok(Exit::Done);
+    }
+    let ready = Ready::find(&mut scene, run_flags)?;
+    let mut run = ready.begin("soak", run_flags, statements(&plan), plan.segments() as usize)?;
+    print(&head(&plan))?;
+    let outcome = plan.run(&mut run.laboratory, &mut run.recorder)?;
+    let ended = run.end(outcome.stopped, |results| {
+        results.findings = findings::find(&outcome.record);
+        results.trials.clone_from(&outcome.record.kept);
+        results.complete &= outcome.failure.is_none();
+        results.soak = Some(outcome.record);
+    })?;
+    print(&report(&ended))?;
+    match outcome.failure {
+        Some(failure) => Err(failure.into()),
+        None => Ok(exit(&ended, &scene, flags.max_loss)),
+    }
+}
+
+fn plan(scene: &Scene, flags: &SoakFlags) -> Result<SoakPlan> {
+    let one = |what: &str| Usage(format!("a soak holds one load on one set-up: name one {what}"));
+    let [method] = &scene.methods[..] else { return Err(one("--method").into()) };
+    let [size] = &scene.sizes[..] else { return Err(one("--size").into()) };
+    let [placement] = scene.placements[..] else { return Err(one("--placement").into()) };
+    let mut setup = size.clone();
+    setup.method = method.clone();
+    setup.placement = placement;
+    Ok(SoakPlan { setup, rate: flags.rate, length: flags.length, interval: flags.interval.min(flags.length) })
+}
+
+fn describe(scene: &Scene, plan: &SoakPlan, flags: &SoakFlags) -> String {
+    format!(
+        "{}load        {} packets/s, loss of up to {} allowed\nsegments    {} of {}\ntime        {}, and a short pause \
+         after each segment\n",
+        scene.describe(),
+        summary::thousands(plan.rate.get()),
+        flags.max_loss,
+        plan.segments(),
+        humantime::format_duration(plan.interval),
+        humantime::format_duration(plan.length)
+    )
+}
+
+fn statements(plan: &SoakPlan) -> Vec<String> {
+    vec![format!(
+        "a soak in segments of {} on one open capture: after each the generator pauses until every frame is accounted \
+         for, or {:?} long when frames are missing",
+        humantime::format_duration(plan.interval),
+        plan.setup.quiet
+    )]
+}
+
+fn head(plan: &SoakPlan) -> String {
+    format!(
+        "{}, {}-byte frames, placement {}, {} packets/s for {}\n{:>10} {:>12} {:>12} {:>12}  where\n",
+        plan.setup.method,
+        plan.setup.label,
+        plan.setup.placement,
+        summary::thousands(plan.rate.get()),
+        humantime::format_duration(plan.length),
+        "sent for",
+        "offered/s",
+        "delivered",
+        "lost"
+    )
+}
+
+/// The line of a segment.
+pub fn line(segment: &Interval) -> String {
+    let places: Vec<_> = segment.lost.iter().map(|(place, count)| format!("{place} {count}")).collect();
+    let mut places = if places.is_empty() { "-".into() } else { places.join(", ") };
+    if segment.counts.unexplained != 0 {
+        places.push_str(&format!(", unexplained {}", segment.counts.unexplained));
+    }
+    let care = if segment.disturbed > 0 || segment.invalid > 0 { " *" } else { "" };
+    let end = Duration::from_secs((segment.from_s + segment.sending_s).round() as u64);
+    format!(
+        "{:>10} {:>12} {:>12} {:>12}  {places}{care}\n",
+        humantime::format_duration(end).to_string().replace(' ', ""),
+        summary::thousands(segment.offered_pps()),
+        summary::thousands(segment.counts.delivered as f64),
+        summary::thousands(segment.lost() as f64)
+    )
+}
+
+fn report(ended: &Ended) -> String {
+    let results = &ended.results;
+    let mut text = String::from("\n");
+    if let Some(whole) = results.soak.as_ref().and_then(|record| record.whole.as_ref()) {
+        text.push_str(&line(&Interval { from_s: 0.0, ..whole.clone() }));
+        text.push('\n');
+    }
+    text.push_str(&summary::engines(&results.trials));
+    text.push_str(&summary::findings(&results.findings));
+    text.push_str(&ended.footer());
+    text
+}
+
+/// Stopped or partly done as other runs are; then what the loss says, as far as the load was reached.
+fn exit(ended: &Ended, scene: &Scene, max_loss: f64) -> Exit {
+    let record = ended.results.soak.as_ref();
+    let over = |of: fn(&SoakRecord) -> f64, limit: f64| record.is_some_and(|record| of(record) > limit);
+    let contradicts = record.and_then(|record| record.whole.as_ref()).is_some_and(|whole| whole.invalid > 0);
+    match ended.exit(scene) {
+        Exit::Stopped(signal) => Exit::Stopped(signal),
+        _ if over(SoakRecord::loss_ratio, max_loss) => Exit::LossOverLimit,
+        _ if contradicts || over(SoakRecord::unsent_ratio, max_loss.max(UNSENT)) => Exit::Inconclusive,
+        _ => Exit::Done,
+    }
+}
