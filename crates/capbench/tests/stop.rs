@@ -77,6 +77,17 @@ fn finished(out: &Path) -> usize {
     results(out).map_or(0, |results| results["trials"].as_array().unwrap().len())
 }
 
+/// Numbers of a trial, of the attempts at it that do not stand, and of the probes before it.
+fn attempts(trial: &Value) -> Vec<u64> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let guarding = &trial["guarding"];
+    let set_aside =
+        list(&guarding["set_aside"]).into_iter().map(|attempt| attempt["trial"]["number"].clone());
+    let probes = list(&guarding["recovery"]["probes"]).into_iter().map(|probe| probe["number"].clone());
+    let all = set_aside.chain(probes).chain([trial["number"].clone()]);
+    all.map(|number| number.as_u64().unwrap()).collect()
+}
+
 /// Runs a bench of many trials, ends it by `end` after it has saved one, and asserts that all that is left is the
 /// results of whole trials.
 fn interrupted(mut command: Command, out: &Path, end: impl FnOnce(&Running)) -> Ended {
@@ -102,8 +113,11 @@ fn interrupted(mut command: Command, out: &Path, end: impl FnOnce(&Running)) -> 
     let results = results(out).unwrap();
     assert_eq!((&results["schema_version"], &results["complete"]), (&1.into(), &false.into()));
     let trials = results["trials"].as_array().unwrap();
-    for (index, trial) in trials.iter().enumerate() {
-        assert_eq!((&trial["number"], &trial["unexplained"]), (&(index + 1).into(), &0.into()), "{trial:#}");
+    let mut ran: Vec<u64> = trials.iter().flat_map(attempts).collect();
+    ran.sort_unstable();
+    assert!(ran.iter().zip(1..).all(|(number, expected)| *number == expected), "none is lost: {ran:?}");
+    for trial in trials {
+        assert_eq!(trial["unexplained"], 0, "{trial:#}");
         let sending = trial["sending_s"].as_f64().unwrap();
         assert!(sending > 0.2, "a trial that was cut short is not saved: {trial:#}");
     }

@@ -37,9 +37,9 @@ pub fn find(record: &SoakRecord) -> Vec<Finding> {
     }
     if let Some(largest) = record.events.iter().max_by_key(|event| event.frames) {
         texts.push(format!(
-            "{} bursts of loss, the largest of {} frames after {:.1} s; {} of them are stored with their time.",
-            record.bursts,
-            largest.frames,
+            "{} of loss, the largest of {} after {:.1} s; {} stored with their time.",
+            counted(record.bursts, "burst"),
+            counted(largest.frames, "frame"),
             largest.at_s,
             record.events.len()
         ));
@@ -69,7 +69,12 @@ pub fn find(record: &SoakRecord) -> Vec<Finding> {
         record
             .noise
             .iter()
-            .map(|(reason, segments)| format!("Take {segments} segments with care: {reason}.")),
+            .map(|(reason, segments)| format!("Take {} with care: {reason}.", counted(*segments, "segment"))),
     );
     texts.into_iter().map(|text| Finding { scene: None, text, trials: kept.clone() }).collect()
+}
+
+/// A number and what it counts.
+fn counted(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

@@ -79,6 +79,9 @@ impl SoakPlan {
             trial.phase = Phase::Soak;
             if observer.stopping() {
                 cut(&mut trial);
+                if trial.sent == 0 {
+                    break;
+                }
             }
             let began_unix_s = began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
             let segment = record.add(trial, began_unix_s);

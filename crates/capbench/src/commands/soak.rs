@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use capbench_measure::laboratory::Laboratory;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::soak::record::{Interval, SoakRecord};
 use capbench_measure::soak::{SoakPlan, findings};
@@ -34,7 +35,9 @@ pub fn run(flags: &SoakFlags) -> Result<Exit> {
         print(&describe(&scene, &plan, flags))?;
         return Ok(Exit::Done);
     }
-    let ready = Ready::find(&mut scene, run_flags)?;
+    let mut ready = Ready::find(&mut scene, run_flags)?;
+    // What cannot be held is refused before anything is saved.
+    ready.laboratory.prepare(&plan.setup)?.hold().map(drop)?;
     let mut run = ready.begin("soak", run_flags, statements(&plan), plan.segments() as usize)?;
     print(&head(&plan))?;
     let outcome = plan.run(&mut run.laboratory, &mut run.recorder)?;
@@ -107,7 +110,7 @@ pub fn line(segment: &Interval) -> String {
         places.push_str(&format!(", unexplained {}", segment.counts.unexplained));
     }
     let care = if segment.disturbed > 0 || segment.invalid > 0 { " *" } else { "" };
-    let end = Duration::from_secs((segment.from_s + segment.sending_s).round() as u64);
+    let end = Duration::from_millis(((segment.from_s + segment.sending_s) * 10.0).round() as u64 * 100);
     format!(
         "{:>10} {:>12} {:>12} {:>12}  {places}{care}\n",
         humantime::format_duration(end).to_string().replace(' ', ""),
