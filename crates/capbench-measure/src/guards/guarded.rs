@@ -90,17 +90,16 @@ impl Trial for GuardedTrial<'_> {
         let mut set_aside: Vec<SetAside> = Vec::new();
         let mut recovery = None;
         let stands = loop {
-            let recovered = self.recover()?;
-            let failure = recovered.as_ref().and_then(Recovery::failure);
-            recovery = merged(recovery, recovered);
-            let trial = match self.trial.run(load, duration) {
-                Ok(trial) => trial,
+            let (recovered, trial) = match self.attempt(load, duration) {
+                Ok(attempt) => attempt,
                 // What was measured already is not lost to what came after it.
                 Err(error) => match set_aside.pop() {
                     Some(last) => break last.trial,
                     None => return Err(error),
                 },
             };
+            let failure = recovered.as_ref().and_then(Recovery::failure);
+            recovery = merged(recovery, recovered);
             let mut trial = self.memory.judged(trial);
             let because = disturbances(&trial);
             self.memory.count(duration, set_aside.is_empty());
@@ -143,6 +142,12 @@ impl Trial for GuardedSegments<'_> {
 }
 
 impl GuardedTrial<'_> {
+    /// One attempt, on a path that has recovered if it can.
+    fn attempt(&mut self, load: Load, duration: Duration) -> Result<(Option<Recovery>, TrialResult)> {
+        let recovery = self.recover()?;
+        Ok((recovery, self.trial.run(load, duration)?))
+    }
+
     /// Sees to it that the path has recovered from an overload, if there was one.
     fn recover(&mut self) -> Result<Option<Recovery>> {
         let Some(after) = self.memory.overloaded_by else { return Ok(None) };
