@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::accounts::irqtime::IrqAccounting;
-use capbench_measure::guards::{Guarded, Policy};
+use capbench_measure::findings;
+use capbench_measure::guards::{Guarded, Policy, livelock};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path, ReceiveBy};
 use capbench_measure::placement::PlacementChoice;
@@ -123,4 +124,45 @@ fn root_nothing_counts_after_an_overload_while_frames_still_flood_the_path() {
     assert!(unclean.iter().all(|probe| probe.foreign > 0 || probe.delivered < probe.sent), "{unclean:#?}");
     assert_eq!((last.phase, last.delivered), (Phase::Probe, last.sent));
     assert_ne!(next.verdict, Verdict::Invalid, "{next:#?}");
+}
+
+/// Whether a host livelocks is its own affair, and a disturbed trial proves nothing: what is asserted is that marks and
+/// findings say what the figures do.
+#[test]
+fn root_marks_of_livelock_are_what_the_figures_show() {
+    if !privileged("root_marks_of_livelock_are_what_the_figures_show") {
+        return;
+    }
+    let _turn = in_turn();
+    let live = laboratory(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps });
+    let mut guarded = Guarded::new(live, Policy { repeats: 0, ..Policy::default() }, Arc::default());
+    let busy = Setup { work: WorkModel::Nanoseconds(20_000), ..setup("recv") };
+    let length = Duration::from_millis(400);
+    let mut trials = vec![run(&mut guarded, &busy, Load::Maximum, length)];
+    let flooded = trials[0].delivered_pps.max(1000.0);
+    for factor in [1.2, 1.5, 2.0, 3.0] {
+        let rate = Load::Rate(Pps::new(flooded * factor).unwrap());
+        trials.push(run(&mut guarded, &busy, rate, length));
+    }
+    livelock::mark(&mut trials);
+    let shows =
+        |trial: &&TrialResult| trial.verdict != Verdict::Invalid && trial.disturbance.reasons().is_empty();
+    let best = trials.iter().filter(shows).max_by(|a, b| a.delivered_pps.total_cmp(&b.delivered_pps));
+    for trial in &trials {
+        let expected = best.filter(|best| {
+            shows(&trial)
+                && trial.offered_pps > best.offered_pps * 1.1
+                && trial.delivered_pps < best.delivered_pps * 0.9
+        });
+        assert_eq!(trial.livelock.map(|mark| mark.against), expected.map(|best| best.number));
+        eprintln!(
+            "offered {:.0}, delivered {:.0}, livelock {:?}, disturbed {:?}",
+            trial.offered_pps,
+            trial.delivered_pps,
+            trial.livelock,
+            trial.disturbance.reasons()
+        );
+    }
+    let is_said = findings::find(&trials).iter().any(|finding| finding.text.starts_with("Livelock: recv"));
+    assert_eq!(is_said, trials.iter().any(|trial| trial.livelock.is_some()));
 }
