@@ -51,16 +51,8 @@ fn shows(trial: &TrialResult) -> bool {
 
 /// Whether two trials differ in nothing but their load and duration. What was granted tells rings apart.
 fn is_same_setup(one: &TrialResult, other: &TrialResult) -> bool {
-    let key = |trial: &'_ TrialResult| {
-        let profile = trial.profile.clone();
-        (
-            profile.method,
-            profile.frame_size,
-            profile.placement,
-            profile.work,
-            profile.traffic,
-            trial.running.clone(),
-        )
-    };
-    one.profile.cpus == other.profile.cpus && key(one) == key(other)
+    let (a, b) = (&one.profile, &other.profile);
+    (&a.method, &a.frame_size, &a.placement, &a.work, &a.traffic)
+        == (&b.method, &b.frame_size, &b.placement, &b.work, &b.traffic)
+        && (a.cpus, &one.running) == (b.cpus, &other.running)
 }
