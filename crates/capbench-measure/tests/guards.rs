@@ -98,7 +98,7 @@ fn root_nothing_counts_after_an_overload_while_frames_still_flood_the_path() {
     let place = Place::with_pair();
     let path = || Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: false };
     // An application of at most 5000 frames/s, which any generator outruns.
-    let slow = Setup { work: WorkModel::Nanoseconds(200_000), ..setup("recv") };
+    let slow = Setup { work: WorkModel::Nanoseconds(200_000).into(), ..setup("recv") };
     let policy = Policy { repeats: 0, ..Policy::default() };
     let (overload, next) = thread::scope(|scope| {
         let mut guarded = Guarded::new(place.inside(|| laboratory(path())), policy, Arc::default());
@@ -137,7 +137,7 @@ fn root_marks_of_livelock_are_what_the_figures_show() {
     let _turn = in_turn();
     let live = laboratory(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps });
     let mut guarded = Guarded::new(live, Policy { repeats: 0, ..Policy::default() }, Arc::default());
-    let busy = Setup { work: WorkModel::Nanoseconds(20_000), ..setup("recv") };
+    let busy = Setup { work: WorkModel::Nanoseconds(20_000).into(), ..setup("recv") };
     let length = Duration::from_millis(400);
     let mut trials = vec![run(&mut guarded, &busy, Load::Maximum, length)];
     let flooded = trials[0].delivered_pps.max(1000.0);
