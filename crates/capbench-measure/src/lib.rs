@@ -10,7 +10,7 @@
 //! | [`ledger`], [`places`], [`evidence`], [`loss_shape`] | where each frame went, the table of places, from which counters, and when and how many at a time were lost |
 //! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
 //! | [`accounts`] | CPU time and kernel counters |
-//! | [`mod@bench`] | the plan of the main job |
+//! | [`session`], [`mod@bench`] | trials one after the other; the plan of the main job |
 //! | [`search`] | the highest load that is held, by goals of the standards or of one's own |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
@@ -39,6 +39,7 @@ pub mod receiver;
 pub mod results;
 pub mod search;
 pub mod sequence;
+pub mod session;
 pub mod simulated;
 pub mod subject;
 pub mod tracer;

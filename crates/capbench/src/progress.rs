@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 use capbench_measure::MeasureError;
-use capbench_measure::bench::Observer;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::results::{NotMeasured, Results, RunDirectory};
 use capbench_measure::search::{self, SearchOutcome};
+use capbench_measure::session::Observer;
 use capbench_measure::trial::{Load, TrialResult};
 use indicatif::{ProgressBar, ProgressStyle};
 
