@@ -12,6 +12,7 @@
 //! | [`accounts`] | CPU time and kernel counters |
 //! | [`session`], [`mod@bench`] | trials one after the other; the plan of the main job |
 //! | [`search`] | the highest load that is held, by goals of the standards or of one's own |
+//! | [`sweep`] | one thing varied: work, frame size, ring, placement or load |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
 //! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
@@ -42,6 +43,7 @@ pub mod sequence;
 pub mod session;
 pub mod simulated;
 pub mod subject;
+pub mod sweep;
 pub mod tracer;
 pub mod trial;
 pub mod why;

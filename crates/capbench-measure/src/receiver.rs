@@ -23,7 +23,7 @@ pub use queue::{QueueAccount, QueueSize};
 pub use verifier::{Verifier, verification_cost};
 
 /// How long one wait for frames lasts; bounds how late the end of a trial is noticed.
-const TICK: Duration = Duration::from_millis(10);
+pub(crate) const TICK: Duration = Duration::from_millis(10);
 /// A drain that still makes progress after this time is ended all the same; what is left is booked as unread.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 

@@ -67,12 +67,16 @@ pub enum Phase {
     Search,
     /// Finding out what the generator can do, before a search.
     SelfTest,
+    /// A point of a sweep.
+    Sweep,
+    /// A burst of a back-to-back search.
+    BackToBack,
 }
 
 impl Phase {
     /// Whether loads are raised until something is lost.
     pub fn looks_for_loss(self) -> bool {
-        matches!(self, Self::Search | Self::SelfTest)
+        matches!(self, Self::Search | Self::SelfTest | Self::Sweep | Self::BackToBack)
     }
 }
 

@@ -83,8 +83,8 @@ impl Laboratory for SimulatedLaboratory {
             load_depends_because: None,
             work: setup.work.to_string(),
         };
-        let (ability, room) = (method.ability(setup, octets), method.room.frames(&setup.capture));
-        Ok(Box::new(SimulatedTrial { laboratory: self, method, ability, room, profile }))
+        let (ability, room) = (method.ability(setup, octets), method.waiting(&setup.capture));
+        Ok(Box::new(SimulatedTrial { laboratory: self, method, ability, room, quiet: setup.quiet, profile }))
     }
 
     fn statements(&self) -> Vec<String> {
@@ -97,6 +97,7 @@ struct SimulatedTrial<'l> {
     method: SimulatedMethod,
     ability: Ability,
     room: u64,
+    quiet: Duration,
     profile: Profile,
 }
 
@@ -123,7 +124,8 @@ impl Trial for SimulatedTrial<'_> {
 
 impl SimulatedTrial<'_> {
     fn measured(&self, intended: u64, sent: u64, passage: Passage, sending: Duration) -> Measured {
-        let Passage { delivered, lost_in_ring, lost_in_backlog } = passage;
+        let Passage { delivered, lost_in_ring, lost_in_backlog, waiting } = passage;
+        let quiet = if delivered < sent { self.quiet } else { Duration::ZERO };
         Measured {
             intended,
             evidence: Evidence {
@@ -150,6 +152,7 @@ impl SimulatedTrial<'_> {
             },
             arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
             sending,
+            drain: Duration::from_secs_f64(waiting as f64 / self.ability.capacity) + quiet,
             cpu: self.cpu(delivered, sent - lost_in_backlog),
             ..Measured::default()
         }

@@ -71,7 +71,8 @@ pub struct SimulatedMethod {
     shares_cpu: bool,
     pub(super) livelock: f64,
     pub(super) bursts_above: f64,
-    pub(super) room: Room,
+    room: Room,
+    most_room: u64,
     pub(super) application_ns: u64,
     pub(super) kernel_ns: u64,
 }
@@ -110,6 +111,7 @@ impl SimulatedMethod {
             livelock: 0.0,
             bursts_above: f64::INFINITY,
             room: Room::None,
+            most_room: u64::MAX,
             application_ns: 100,
             kernel_ns: 500,
         }
@@ -151,10 +153,21 @@ impl SimulatedMethod {
         Self { room, ..self }
     }
 
+    /// However large the ring is, no more frames than these wait: something else is full.
+    #[must_use]
+    pub fn room_at_most(self, frames: u64) -> Self {
+        Self { most_room: frames, ..self }
+    }
+
     /// In placement `same` the kernel's work on every frame that arrives goes before the application's.
     #[must_use]
     pub fn sharing_cpu(self) -> Self {
         Self { shares_cpu: true, ..self }
+    }
+
+    /// Frames that can wait in this set-up.
+    pub(super) fn waiting(&self, capture: &CaptureOptions) -> u64 {
+        self.room.frames(capture).min(self.most_room)
     }
 
     /// What it can do with this set-up, with frames of this mean size.

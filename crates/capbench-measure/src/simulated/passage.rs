@@ -10,6 +10,8 @@ pub(super) struct Passage {
     pub(super) delivered: u64,
     pub(super) lost_in_ring: u64,
     pub(super) lost_in_backlog: u64,
+    /// Frames that still waited when the last one was sent.
+    pub(super) waiting: u64,
 }
 
 /// Frames that were offered, and for how long.
@@ -56,5 +58,10 @@ pub(super) fn through(
     }
     // What is left waiting is taken after the last frame was sent.
     let lost_in_ring = (overflow.round() as u64 + in_bursts).min(reached);
-    Passage { delivered: reached - lost_in_ring, lost_in_ring, lost_in_backlog }
+    Passage {
+        delivered: reached - lost_in_ring,
+        lost_in_ring,
+        lost_in_backlog,
+        waiting: waiting.round() as u64,
+    }
 }
