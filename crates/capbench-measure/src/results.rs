@@ -12,6 +12,7 @@ use crate::findings::Finding;
 use crate::loss_shape::LossShape;
 use crate::places;
 use crate::search::SearchOutcome;
+use crate::sweep::SweepOutcome;
 use crate::trial::{SizeLabel, TrialResult};
 
 /// Version of the layout of `results.json`; raised when a reader of older files would misunderstand newer ones.
@@ -34,6 +35,9 @@ pub struct Results {
     pub statements: Vec<String>,
     /// The trials, in the order in which they ran.
     pub trials: Vec<TrialResult>,
+    /// What was varied, in runs that sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepOutcome>,
     /// What was asked for and could not be measured.
     #[serde(default)]
     pub not_measured: Vec<NotMeasured>,

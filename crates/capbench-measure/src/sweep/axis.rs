@@ -159,6 +159,7 @@ impl fmt::Display for Point {
         match self {
             Self::Work(work) => write!(f, "work {work}"),
             Self::Size(label, _) => write!(f, "{label} B"),
+            Self::Ring(RingSize { ring, block }) if ring == block => write!(f, "ring {ring}, one block"),
             Self::Ring(RingSize { ring, block }) => write!(f, "ring {ring} in blocks of {block}"),
             Self::Placement(placement) => write!(f, "placement {placement}"),
             Self::Load(load) => load.fmt(f),

@@ -11,6 +11,7 @@ use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::axis::contradiction;
+use super::outcome::{SATURATED, taken_pps};
 use crate::error::Result;
 use crate::laboratory::Setup;
 use crate::session::{Session, describe};
@@ -130,6 +131,9 @@ fn drained_pps(overload: &TrialResult, burst: u64) -> f64 {
     }
 }
 
+/// A generator that was disturbed in a burst may try again this many times as often as losses are verified.
+const ATTEMPTS: u32 = 3;
+
 /// What one burst showed.
 enum Shown {
     Held,
@@ -190,16 +194,19 @@ impl BackToBackTest {
             drained_pps: first.delivered_pps,
             trials: vec![first.number],
         };
+        // Frames that were not lost may still have lain in a buffer that is larger than the trial is long.
+        let keeps_up = taken_pps(&first, setup.quiet.as_secs_f64()) >= SATURATED * first.offered_pps;
         match first.verdict {
-            Verdict::Lossless => burst.end = BurstEnd::NeverFills,
-            Verdict::GeneratorLimited => burst.end = BurstEnd::GeneratorLimited,
-            Verdict::Lossy | Verdict::Invalid => {
+            Verdict::GeneratorLimited if !first.held_load() => burst.end = BurstEnd::GeneratorLimited,
+            Verdict::Lossless | Verdict::GeneratorLimited if keeps_up => burst.end = BurstEnd::NeverFills,
+            _ => {
                 let mut attempt = |frames| self.attempt(session, setup, rate, frames, &mut burst.trials);
                 let Some((end, frames)) = self.narrow(rate, &mut attempt)? else { return Ok(None) };
                 (burst.end, burst.frames) = (end, frames);
-                if let Some(frames) = frames {
-                    burst.drained_pps = drained_pps(&first, frames);
-                }
+                burst.drained_pps = match frames {
+                    Some(frames) if first.lost() > 0 => drained_pps(&first, frames),
+                    _ => taken_pps(&first, setup.quiet.as_secs_f64()),
+                };
             }
         }
         Ok(Some((first, burst)))
@@ -247,17 +254,21 @@ impl BackToBackTest {
         let load = Load::Rate(rate);
         let what =
             format!("{}, burst of {frames}", describe(&setup.method, &setup.label, setup.placement, load));
-        for _ in 0..self.verify {
+        let mut lost = 0;
+        for _ in 0..self.verify * ATTEMPTS {
             let Some(trial) = session.announced(&what, setup, load, duration, Phase::BackToBack)? else {
                 return Ok(None);
             };
             trials.push(trial.number);
             match trial.verdict {
                 Verdict::Lossless => return Ok(Some(Shown::Held)),
-                Verdict::GeneratorLimited => return Ok(Some(Shown::NotSent)),
-                Verdict::Lossy | Verdict::Invalid => {}
+                Verdict::GeneratorLimited => {}
+                Verdict::Lossy | Verdict::Invalid => lost += 1,
+            }
+            if lost == self.verify {
+                return Ok(Some(Shown::Lost));
             }
         }
-        Ok(Some(Shown::Lost))
+        Ok(Some(Shown::NotSent))
     }
 }

@@ -103,6 +103,9 @@ pub struct LostAt {
     pub frames: u64,
 }
 
+/// An application that takes at least this part of what is offered is not known to be the limit.
+pub(super) const SATURATED: f64 = 0.99;
+
 impl Reading {
     /// What trials of one method at one point say together; `None` where none of them says anything.
     pub(super) fn of(
@@ -128,6 +131,12 @@ impl Reading {
             lost: lost(&valid),
             back_to_back,
         })
+    }
+
+    /// Whether the application was the limit: it took frames more slowly than they came, and they were lost or still lay
+    /// in its buffers when sending ended.
+    pub fn is_saturated(&self) -> bool {
+        self.taken_pps.median < SATURATED * self.offered_pps.median && self.taken_pps.median > 0.0
     }
 
     /// Whether nothing was lost in any trial.
@@ -167,7 +176,7 @@ impl Series {
 
 /// A trial that misses frames ends when nothing has come for the quiet time, which is no time of work; nor is the tick
 /// in which its receiver finds that out.
-fn taken_pps(trial: &TrialResult, quiet_s: f64) -> f64 {
+pub(super) fn taken_pps(trial: &TrialResult, quiet_s: f64) -> f64 {
     let waited = if trial.lost() > 0 { quiet_s } else { 0.0 };
     let drained = Some(trial.drain_s - waited).filter(|&s| s > TICK.as_secs_f64()).unwrap_or(0.0);
     trial.delivered as f64 / (trial.sending_s + drained).max(f64::MIN_POSITIVE)

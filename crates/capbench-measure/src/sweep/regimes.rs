@@ -65,6 +65,9 @@ const OFF_LINE: f64 = 0.02;
 const AS_ASKED: f64 = 0.05;
 /// A plateau may rise or fall by this part of its cost, or by what noise explains; two that differ by less are one.
 const LEVEL: f64 = 0.08;
+/// The points of a plateau may range over this part of its cost for each of them: by so much, about, is twice the error
+/// of their median at most a quarter of the cost.
+const DOUBT: f64 = 0.1;
 /// What another plateau must explain, in squared deviations by log of the points (twice Schwarz's criterion).
 const PENALTY: f64 = 4.0;
 
@@ -192,7 +195,9 @@ fn plateau(points: &[Saturated], costs: &[f64], noise: &[f64], first: usize, las
     let plateau = level(costs, first, last);
     let drift = (slope * (points[last].work - points[first].work)).abs();
     let explained = (LEVEL * plateau.cost_ns.abs()).max(2.0 * median(noise[first..=last].to_vec()));
-    (drift <= explained).then_some(plateau)
+    let points = (last + 1 - first) as f64;
+    let doubt = (plateau.most_ns - plateau.least_ns) / points;
+    (drift <= explained && doubt <= DOUBT * plateau.cost_ns.abs()).then_some(plateau)
 }
 
 fn level(costs: &[f64], first: usize, last: usize) -> Plateau {

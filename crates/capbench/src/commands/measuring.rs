@@ -83,6 +83,7 @@ impl Ready {
             environment: self.environment,
             statements,
             trials: Vec::new(),
+            sweep: None,
             not_measured: self.not_measured,
             searches: Vec::new(),
             findings: Vec::new(),

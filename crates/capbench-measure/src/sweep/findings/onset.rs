@@ -4,7 +4,7 @@ use super::{Swept, about, numbers, percent};
 use crate::findings::Finding;
 use crate::ledger::Place;
 use crate::sweep::outcome::{Reading, Series};
-use crate::trial::{TrialResult, Verdict};
+use crate::trial::TrialResult;
 
 /// Loss in a ring below this share of what was sent can have either cause: too small a ring, too slow an application.
 const TOO_SLOW: f64 = 0.01;
@@ -125,7 +125,7 @@ fn sometimes(swept: &Swept<'_>, series: &Series, readings: &[Reading], findings:
     let limited = readings
         .iter()
         .flat_map(|reading| swept.of(reading))
-        .any(|trial| trial.verdict == Verdict::GeneratorLimited || trial.intended_pps.is_none());
+        .any(|trial| !trial.held_load() || trial.intended_pps.is_none());
     let limits =
         if limited { format!(" What limits is {}.", Limit::Generator.words()) } else { String::new() };
     let text = if stained.is_empty() {

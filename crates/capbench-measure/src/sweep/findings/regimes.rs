@@ -6,8 +6,6 @@ use crate::ledger::Place;
 use crate::sweep::outcome::{Reading, Series};
 use crate::sweep::regimes::{self, Plateau, Regimes, Saturated};
 
-/// An application that loses less than this share is not known to be saturated.
-const SATURATED: f64 = 0.01;
 /// A quantity that changes by this factor between two plateaus goes with the change.
 const NOTABLE: f64 = 1.5;
 /// A place whose share of the loss changes by this much goes with the change.
@@ -17,11 +15,7 @@ const SAME: f64 = 0.01;
 
 pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
     rises(swept, series, findings);
-    let saturated: Vec<&Reading> = series
-        .readings
-        .iter()
-        .filter(|reading| reading.sent_loss_ratio.median >= SATURATED && reading.delivered_pps.median > 0.0)
-        .collect();
+    let saturated: Vec<&Reading> = series.readings.iter().filter(|reading| reading.is_saturated()).collect();
     if saturated.is_empty() {
         return;
     }
@@ -182,8 +176,8 @@ fn rises(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
         );
         findings.push(about(series, text, numbers([low, high])));
     } else if series.readings.iter().any(Reading::loses) {
-        let repeats = series.readings.iter().all(|reading| reading.trials.len() > 1);
-        let doubt = if repeats { "" } else { ", as far as single trials can tell" };
+        let is_told = series.readings.iter().all(|reading| rate(reading).can_be_told());
+        let doubt = if is_told { "" } else { ", as far as so few repeats can tell" };
         let text = format!("nowhere does more work per packet lead to more packets{doubt}.");
         findings.push(about(series, text, numbers(&series.readings)));
     }

@@ -51,7 +51,7 @@ fn a_buffer_that_another_place_limits_is_said_to_stop_growing() {
     let mut path = SimulatedLaboratory::new(1e6, methods);
     let run = run(&rings(8, 4096, 1e6), &mut path);
     let text = crate::sweep::find(&run.outcome, &run.trials).remove(0).text;
-    assert!(text.contains("From ring 1MiB in blocks of 1MiB on it does not grow"), "{text}");
+    assert!(text.contains("From ring 1MiB, one block on it does not grow"), "{text}");
 }
 
 #[test]
@@ -67,6 +67,8 @@ fn bursts_that_show_nothing_say_why() {
     // Half a second of frames, half of them waiting, fit.
     let far = end(1e6, 5e5, 499_000);
     assert_eq!((far.end, far.frames), (BurstEnd::AtLimit, Some(500_000)));
+    // A trial of a second loses nothing, but leaves half of its frames in the buffer.
+    assert_eq!(end(1e6, 5e5, 1_000_000).end, BurstEnd::AtLimit);
 }
 
 #[test]

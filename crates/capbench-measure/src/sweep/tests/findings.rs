@@ -21,7 +21,7 @@ fn texts(run: &SweepRun) -> String {
 fn two_regimes_are_said_with_what_goes_with_them() {
     let axis =
         Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(36_000), 37, Spacing::Linear).unwrap();
-    let plan = SweepPlan { repeats: 3, loads: vec![at(45_000.0)], ..plan(axis, &["recv"]) };
+    let plan = SweepPlan { repeats: 4, loads: vec![at(45_000.0)], ..plan(axis, &["recv"]) };
     let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())])
         .noise(1, Noise { per_trial: 0.001, per_second: 0.0 });
     insta::assert_snapshot!(texts(&run(&plan, &mut path)));
@@ -36,7 +36,7 @@ fn a_ring_that_hurts_once_it_drops_is_seen_to_cross() {
     ];
     let axis =
         Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(24_000), 13, Spacing::Linear).unwrap();
-    let plan = SweepPlan { repeats: 3, loads: vec![at(167_000.0)], ..plan(axis, &["recv", "packet-v2"]) };
+    let plan = SweepPlan { repeats: 4, loads: vec![at(167_000.0)], ..plan(axis, &["recv", "packet-v2"]) };
     let mut path =
         SimulatedLaboratory::new(1e6, methods).noise(2, Noise { per_trial: 0.001, per_second: 0.0 });
     insta::assert_snapshot!(texts(&run(&plan, &mut path)));

@@ -127,7 +127,7 @@ fn steps_are_whole_and_keep_their_ends() {
     assert_eq!(ns(steps(0, 4, 4, Spacing::Geometric).unwrap()), [0.0, 2.0, 3.0, 4.0]);
     assert_eq!(ns(steps(0, 2, 9, Spacing::Linear).unwrap()), [0.0, 1.0, 2.0], "no step is narrower than 1");
     let rings = Axis::rings(8, 4096, ByteCount(2048)).unwrap();
-    assert_eq!(rings.points()[0].to_string(), "ring 16KiB in blocks of 16KiB");
+    assert_eq!(rings.points()[0].to_string(), "ring 16KiB, one block");
     assert_eq!(rings.points()[9].to_string(), "ring 8MiB in blocks of 1MiB");
 }
 

@@ -10,7 +10,7 @@ fn saturated(run: &SweepRun) -> Vec<Saturated> {
     run.outcome.series[0]
         .readings
         .iter()
-        .filter(|reading| reading.sent_loss_ratio.median > 0.01)
+        .filter(|reading| reading.is_saturated())
         .map(|reading| {
             let rate = reading.taken_pps;
             let time_ns = 1e9 / rate.median;
