@@ -7,6 +7,7 @@ use capbench_traffic::layout::FrameLayout;
 use capbench_traffic::sizes::Sizes;
 
 use crate::error::Result;
+use crate::links::coalescing::Moderation;
 use crate::placement::PlacementChoice;
 use crate::trial::{SizeLabel, Trial};
 use crate::work::WorkPlan;
@@ -28,6 +29,8 @@ pub struct Setup {
     pub work: WorkPlan,
     /// How to capture.
     pub capture: CaptureOptions,
+    /// How the receiving interface holds interrupts back; `None`: as it is.
+    pub moderation: Option<Moderation>,
     /// The transmit method's name.
     pub transmit: String,
     /// How long nothing may come any more before a trial that still misses frames is over (RFC 2544 section 23: 2 s).

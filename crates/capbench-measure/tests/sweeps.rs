@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::accounts::irqtime::IrqAccounting;
-use capbench_measure::laboratory::Setup;
+use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path, ReceiveBy};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::session::Observer;
@@ -47,12 +47,15 @@ fn is_root() -> bool {
     root
 }
 
-fn run(plan: &SweepPlan) -> SweepRun {
+fn laboratory() -> LiveLaboratory {
     let irq =
         IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
     let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    let mut laboratory = LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)));
-    let run = plan.run(&mut laboratory, &mut Strict).unwrap();
+    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+}
+
+fn run(plan: &SweepPlan) -> SweepRun {
+    let run = plan.run(&mut laboratory(), &mut Strict).unwrap();
     for finding in find(&run.outcome, &run.trials) {
         println!("{}: {}", finding.scene.unwrap_or_default(), finding.text);
     }
@@ -120,4 +123,16 @@ fn root_bursts_are_found_for_rings_from_8_frames_on() {
         .collect();
     assert!(found.len() >= 2, "{:?}", run.outcome.series[0].readings);
     assert!(found.last() > found.first(), "a larger ring holds more: {found:?}");
+}
+
+#[test]
+fn root_a_virtual_link_has_no_interrupts_to_hold_back() {
+    if !is_root() {
+        return;
+    }
+    let _turn = in_turn();
+    let mut setup = plan(Axis::rings(8, 8, ByteCount(2048)).unwrap(), &["recv"], 1000.0).base;
+    setup.moderation = Some("50us".parse().unwrap());
+    let text = laboratory().prepare(&setup).err().expect("a veth has none").to_string();
+    assert!(text.contains("its driver has none (a virtual link has no interrupts)"), "{text}");
 }

@@ -22,6 +22,7 @@ use crate::accounts::irqtime::IrqAccounting;
 use crate::bed::{Bed, BedOptions, KernelWork, Placement};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
+use crate::links::coalescing::Moderated;
 use crate::placement::PlacementChoice;
 use crate::programs::Programs;
 use crate::subject::{self, Subject};
@@ -242,6 +243,10 @@ impl Laboratory for LiveLaboratory {
         })?;
         // Found out before anything runs: whether there is memory for it.
         run::queue_size(setup, side)?;
+        let moderated = match setup.moderation {
+            Some(asked) => Some(Moderated::set(bed.receive_side(), asked)?),
+            None => None,
+        };
         self.tracing.watch(&bed)?;
         let mtu = bed.transmit_side().mtu().min(bed.receive_side().mtu());
         let plan = Arc::new(FramePlan::new(setup.layout, setup.sizes.clone(), Mtu(mtu))?);
@@ -272,6 +277,7 @@ impl Laboratory for LiveLaboratory {
             setup: setup.clone(),
             irq: self.irq,
             tracing: self.tracing.clone(),
+            moderated,
             stop: Arc::clone(&self.stop),
         }))
     }

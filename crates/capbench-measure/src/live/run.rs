@@ -24,6 +24,7 @@ use crate::accounts::kernel_work::KernelWorkProbe;
 use crate::bed::{Bed, Placement, Side};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
+use crate::links::coalescing::Moderated;
 use crate::loss_shape::{Clock, End};
 use crate::mark::mark;
 use crate::programs;
@@ -55,6 +56,8 @@ pub(super) struct LiveTrial<'l> {
     pub(super) setup: Setup,
     pub(super) irq: IrqAccounting,
     pub(super) tracing: Tracing,
+    /// The receiving interface, with interrupts held back as the set-up has it.
+    pub(super) moderated: Option<Moderated>,
     pub(super) stop: Arc<AtomicBool>,
 }
 
@@ -126,6 +129,9 @@ impl Trial for LiveTrial<'_> {
         measured.loss_shape =
             record.and_then(|record| record.shape(&end(&sent.report, &schedule, &measured)));
         measured.generator = sent.generator.clone();
+        if let Some(moderated) = &self.moderated {
+            measured.running = format!("{}, {}", measured.running, moderated.running());
+        }
         let profile = self.profile_after(&sent);
         Ok(measured.result(*self.trials, Phase::FixedLoad, &profile, load, duration))
     }

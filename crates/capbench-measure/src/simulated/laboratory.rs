@@ -70,6 +70,12 @@ impl Laboratory for SimulatedLaboratory {
                     reason: "it is not on the simulated path".into(),
                 },
             )?;
+        if let Some(asked) = setup.moderation {
+            return Err(MeasureError::Unsupported {
+                what: format!("interrupt moderation {asked}"),
+                reason: "a simulated path has no interrupts".into(),
+            });
+        }
         let octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
         let profile = Profile {
             method: setup.method.to_string(),

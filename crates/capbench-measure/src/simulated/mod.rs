@@ -42,6 +42,7 @@ pub fn setup(octets: u16) -> Setup {
         placement: PlacementChoice::Same,
         work: WorkModel::None.into(),
         capture: CaptureOptions::default(),
+        moderation: None,
         transmit: "simulated".into(),
         quiet: Duration::ZERO,
     }

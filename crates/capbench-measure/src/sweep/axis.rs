@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
+use crate::links::coalescing::Moderation;
 use crate::placement::PlacementChoice;
 use crate::trial::{Load, SizeLabel};
 use crate::work::WorkModel;
@@ -28,6 +29,8 @@ pub enum AxisKind {
     Placement,
     /// The offered load.
     Load,
+    /// Interrupt moderation of the receiving interface.
+    Coalesce,
 }
 
 impl fmt::Display for AxisKind {
@@ -38,6 +41,7 @@ impl fmt::Display for AxisKind {
             Self::Ring => "ring",
             Self::Placement => "placement",
             Self::Load => "load",
+            Self::Coalesce => "coalesce",
         })
     }
 }
@@ -80,6 +84,8 @@ pub enum Point {
     Placement(PlacementChoice),
     /// An offered load.
     Load(Load),
+    /// How receive interrupts are held back.
+    Coalesce(Moderation),
 }
 
 impl Point {
@@ -91,6 +97,7 @@ impl Point {
             Self::Ring(_) => AxisKind::Ring,
             Self::Placement(_) => AxisKind::Placement,
             Self::Load(_) => AxisKind::Load,
+            Self::Coalesce(_) => AxisKind::Coalesce,
         }
     }
 
@@ -102,7 +109,8 @@ impl Point {
             Self::Size(_, Sizes::Fixed(size)) => Some((f64::from(size.octets()), "octets")),
             Self::Ring(size) => Some((size.ring.0 as f64, "bytes")),
             Self::Load(load) => load.pps().map(|pps| (pps, "packets/s")),
-            Self::Work(_) | Self::Size(..) | Self::Placement(_) => None,
+            Self::Coalesce(Moderation::Fixed(usecs)) => Some((f64::from(*usecs), "us")),
+            Self::Work(_) | Self::Size(..) | Self::Placement(_) | Self::Coalesce(_) => None,
         }
     }
 
@@ -136,6 +144,9 @@ impl Point {
                 let rate = Pps::new(rate).ok()?;
                 (rate.get() != a.pps()? && rate.get() != b.pps()?).then_some(Self::Load(Load::Rate(rate)))
             }
+            (Self::Coalesce(Moderation::Fixed(a)), Self::Coalesce(Moderation::Fixed(b))) => {
+                middle(*a, *b).map(|usecs| Self::Coalesce(Moderation::Fixed(usecs)))
+            }
             _ => None,
         }
     }
@@ -148,6 +159,7 @@ impl Point {
             Self::Size(label, sizes) => (setup.label, setup.sizes) = (label.clone(), sizes.clone()),
             Self::Ring(size) => (setup.capture.ring, setup.capture.block) = (size.ring, size.block),
             Self::Placement(placement) => setup.placement = *placement,
+            Self::Coalesce(moderation) => setup.moderation = Some(*moderation),
             Self::Load(load) => return (setup, *load),
         }
         (setup, load)
@@ -162,6 +174,7 @@ impl fmt::Display for Point {
             Self::Ring(RingSize { ring, block }) if ring == block => write!(f, "ring {ring}, one block"),
             Self::Ring(RingSize { ring, block }) => write!(f, "ring {ring} in blocks of {block}"),
             Self::Placement(placement) => write!(f, "placement {placement}"),
+            Self::Coalesce(moderation) => write!(f, "interrupt moderation {moderation}"),
             Self::Load(load) => load.fmt(f),
         }
     }

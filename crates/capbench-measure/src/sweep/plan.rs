@@ -12,7 +12,8 @@ use crate::placement::PlacementChoice;
 use crate::session::OVERHEAD;
 use crate::trial::Load;
 
-/// What is done at a point.
+/// What is done at a point. Over rings the two are the two ways to ask how large a ring has to be: for a load that has
+/// to be held, and for a burst that comes faster than frames are taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Probe {
     /// One trial.

@@ -163,7 +163,7 @@ impl Course<'_, '_> {
         let Self { plan, session, scenes, points, visits, .. } = self;
         let at = |point: &Point| point.coordinate().map(|(at, _)| at);
         let mut order: Vec<usize> = (0..points.len()).collect();
-        if points.iter().all(|(point, _)| at(point).is_some()) {
+        if unit(&points).is_some() {
             order.sort_by(|&a, &b| at(&points[a].0).partial_cmp(&at(&points[b].0)).expect("a coordinate"));
         }
         let records = order
@@ -194,7 +194,7 @@ impl Course<'_, '_> {
         }
         let outcome = SweepOutcome {
             axis,
-            unit: points.first().and_then(|(point, _)| point.coordinate()).map(|(_, unit)| unit.into()),
+            unit: unit(&points),
             seed: plan.seed,
             repeats: plan.repeats,
             quiet_s,
@@ -205,4 +205,10 @@ impl Course<'_, '_> {
         };
         SweepRun { outcome, trials: session.trials }
     }
+}
+
+/// The unit of the points; `None` where one of them is a name.
+fn unit(points: &[(Point, bool)]) -> Option<String> {
+    let units: Option<Vec<_>> = points.iter().map(|(point, _)| Some(point.coordinate()?.1)).collect();
+    units?.first().map(|unit| (*unit).into())
 }

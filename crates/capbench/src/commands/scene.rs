@@ -166,6 +166,7 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
                 placement: PlacementChoice::Same,
                 work: flags.work,
                 capture: capture.clone(),
+                moderation: None,
                 transmit: flags.transmit.clone(),
                 quiet: flags.quiet.unwrap_or(quiet),
             })

@@ -33,7 +33,7 @@ pub fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
         match outcome.axis {
             AxisKind::Work => regimes::of(&swept, series, &mut findings),
             AxisKind::Load => livelock::of(&swept, series, &mut findings),
-            AxisKind::Size | AxisKind::Ring | AxisKind::Placement => {}
+            AxisKind::Size | AxisKind::Ring | AxisKind::Placement | AxisKind::Coalesce => {}
         }
     }
     crossings::find(&swept, &mut findings);
