@@ -78,6 +78,7 @@ fn plan(axis: Axis, methods: &[&str], pps: f64) -> SweepPlan {
         duration: Duration::from_millis(100),
         repeats: 2,
         refinement: 1,
+        loop_speed: None,
         seed: 1,
         left_out: Vec::new(),
     }

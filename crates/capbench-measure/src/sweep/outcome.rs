@@ -18,6 +18,9 @@ pub struct SweepOutcome {
     /// Unit of the points; absent where they are names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
+    /// What a unit takes the application, nanoseconds; absent where that is unknown, or no work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_ns: Option<f64>,
     /// The seed of the order.
     pub seed: u64,
     /// How often each point was to be visited.

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 
-use super::axis::{Axis, AxisKind, contradiction};
+use super::axis::{Axis, AxisKind, Point, contradiction};
 use super::back_to_back::BackToBackTest;
 use crate::error::Result;
 use crate::laboratory::Setup;
 use crate::placement::PlacementChoice;
 use crate::session::OVERHEAD;
 use crate::trial::Load;
+use crate::work::{LoopSpeed, WorkModel};
 
 /// What is done at a point. Over rings the two are the two ways to ask how large a ring has to be: for a load that has
 /// to be held, and for a burst that comes faster than frames are taken.
@@ -43,6 +44,9 @@ pub struct SweepPlan {
     pub repeats: u32,
     /// Points that may be added where the curve bends.
     pub refinement: usize,
+    /// How fast the wait loop runs on the application's CPU, where that was measured: then what a packet costs beside
+    /// its iterations need not be read off a slope, which takes quiet repeats.
+    pub loop_speed: Option<LoopSpeed>,
     /// Names the order of the points.
     pub seed: u64,
     /// What was found to be impossible before anything ran.
@@ -73,7 +77,7 @@ impl SweepPlan {
             test.check()?;
             let loads =
                 self.loads.iter().copied().chain(self.axis.points().iter().filter_map(|point| match point {
-                    super::Point::Load(load) => Some(*load),
+                    Point::Load(load) => Some(*load),
                     _ => None,
                 }));
             for load in loads {
@@ -100,6 +104,15 @@ impl SweepPlan {
     /// Whether a method can be had in a placement.
     pub(super) fn has(&self, placement: PlacementChoice, method: &MethodSpec) -> bool {
         !self.left_out.iter().any(|(place, out)| *place == placement && out == method)
+    }
+
+    /// What a unit of the axis takes the application, nanoseconds, where that is known.
+    pub(super) fn unit_ns(&self) -> Option<f64> {
+        match self.axis.points().first()? {
+            Point::Work(WorkModel::Nanoseconds(_)) => Some(1.0),
+            Point::Work(WorkModel::Loop(_)) => self.loop_speed.map(|speed| 1.0 / speed.iterations_per_ns),
+            _ => None,
+        }
     }
 
     /// Visits of points, added ones included where all of them are.
@@ -140,7 +153,7 @@ impl SweepPlan {
 
     fn rates(&self) -> impl Iterator<Item = f64> + '_ {
         let on_axis = self.axis.points().iter().filter_map(|point| match point {
-            super::Point::Load(load) => load.pps(),
+            Point::Load(load) => load.pps(),
             _ => None,
         });
         self.loads.iter().filter_map(|load| load.pps()).chain(on_axis)

@@ -195,6 +195,7 @@ impl Course<'_, '_> {
         let outcome = SweepOutcome {
             axis,
             unit: unit(&points),
+            unit_ns: plan.unit_ns(),
             seed: plan.seed,
             repeats: plan.repeats,
             quiet_s,

@@ -70,17 +70,21 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
             goes_with(swept, before, after)
         ));
     }
-    let own: Vec<_> = found.plateaus.iter().map(|plateau| time(plateau.cost_ns / found.unit.ns)).collect();
-    if found.unit.is_fitted && !own.is_empty() {
-        text.push_str(&match swept.outcome.unit.as_deref() {
-            Some("ns") => format!(
-                " A nanosecond of work takes {:.2} ns there: the application has {} of its CPU, and of its own time a \
-                 packet costs it {}.",
-                found.unit.ns,
-                percent(1.0 / found.unit.ns),
-                own.join(", then ")
-            ),
-            _ => format!(
+    if found.unit.is_fitted && !found.plateaus.is_empty() {
+        text.push_str(&match swept.outcome.unit_ns {
+            Some(alone) => {
+                let share = alone / found.unit.ns;
+                let own: Vec<_> =
+                    found.plateaus.iter().map(|plateau| time(plateau.cost_ns * share)).collect();
+                format!(
+                    " The work takes {:.2} times as long there as alone: the application has {} of its CPU, and of its \
+                     own time a packet costs it {}.",
+                    1.0 / share,
+                    percent(share),
+                    own.join(", then ")
+                )
+            }
+            None => format!(
                 " An iteration takes {:.3} ns there, the kernel's share of the CPU included.",
                 found.unit.ns
             ),
@@ -103,7 +107,7 @@ fn analyse(swept: &Swept<'_>, saturated: &[&Reading]) -> Option<Regimes> {
             })
         })
         .collect();
-    regimes::find(&points?, (swept.outcome.unit.as_deref() == Some("ns")).then_some(1.0))
+    regimes::find(&points?, swept.outcome.unit_ns)
 }
 
 /// What changes between two plateaus together with the cost: it goes with it, which is not yet to cause it.

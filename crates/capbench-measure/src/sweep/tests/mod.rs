@@ -67,6 +67,7 @@ fn plan(axis: Axis, methods: &[&str]) -> SweepPlan {
         duration: Duration::from_secs(1),
         repeats: 1,
         refinement: 0,
+        loop_speed: None,
         seed: 1,
         left_out: Vec::new(),
     }

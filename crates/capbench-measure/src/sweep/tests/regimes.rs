@@ -62,7 +62,7 @@ fn both_constants_are_recovered_exactly_without_noise() {
 #[test]
 fn both_constants_are_recovered_with_noise() {
     for seed in 1..=60 {
-        let run = sweep(WorkModel::Nanoseconds, Load::Maximum, seed, 0.005);
+        let run = sweep(WorkModel::Nanoseconds, Load::Maximum, seed, 0.01);
         check(&find(&saturated(&run), Some(1.0)).unwrap(), seed);
     }
 }
@@ -71,7 +71,7 @@ fn both_constants_are_recovered_with_noise() {
 fn both_constants_are_recovered_at_a_rate_as_dain_had_it() {
     // At 45,000 packets/s the cost is known where frames are lost: not below 4.9 us of work, nor where both fit.
     for seed in 1..=20 {
-        let run = sweep(WorkModel::Nanoseconds, at(45_000.0), seed, 0.003);
+        let run = sweep(WorkModel::Nanoseconds, at(45_000.0), seed, 0.01);
         check(&find(&saturated(&run), Some(1.0)).unwrap(), seed);
     }
 }
@@ -84,6 +84,46 @@ fn the_time_of_an_iteration_is_read_off_the_slope() {
         let found = find(&saturated(&run), None).unwrap();
         assert!(found.unit.is_fitted && is_near(found.unit.ns, 1.0), "{:?}", found.unit);
         check(&found, seed);
+    }
+}
+
+#[test]
+fn a_measured_loop_needs_no_slope() {
+    for seed in 1..=20 {
+        let run = sweep(WorkModel::Loop, at(45_000.0), seed, 0.01);
+        check(&find(&saturated(&run), Some(1.0)).unwrap(), seed);
+    }
+}
+
+#[test]
+fn constants_are_recovered_whatever_they_are() {
+    for seed in 1..=60_u64 {
+        let pick = |nth: u64, from: f64, to: f64| {
+            from + (to - from) * ((seed * 7919 * nth * nth + nth * 104_729) % 1000) as f64 / 1000.0
+        };
+        let busy = pick(1, 1000.0, 8000.0);
+        let asleep = busy * pick(2, 1.5, 5.0);
+        let until = pick(3, 5000.0, 12_000.0);
+        let from = until + pick(4, 0.0, 8000.0);
+        let ns = |ns: f64| Duration::from_nanos(ns as u64);
+        let regimes = TwoRegimes {
+            asleep: ns(asleep),
+            busy: ns(busy),
+            asleep_until: ns(until),
+            busy_from: ns(from),
+            batch: 10.0,
+        };
+        let axis = Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(36_000), 40, Spacing::Linear)
+            .unwrap();
+        let plan = SweepPlan { repeats: 5, seed, loads: vec![Load::Maximum], ..plan(axis, &["recv"]) };
+        let mut path = SimulatedLaboratory::new(5e6, vec![SimulatedMethod::with_regimes("recv", regimes)])
+            .noise(seed, Noise { per_trial: 0.003, per_second: 0.003 });
+        let found = find(&saturated(&run(&plan, &mut path)), Some(1.0)).unwrap();
+        let costs: Vec<_> = found.plateaus.iter().map(|plateau| plateau.cost_ns).collect();
+        assert!(
+            costs.len() == 2 && is_near(costs[0], asleep) && is_near(costs[1], busy),
+            "seed {seed}, {asleep} and {busy}: {costs:?}"
+        );
     }
 }
 
