@@ -21,7 +21,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
     }
     let Some(found) = analyse(swept, &saturated) else {
         let text = format!(
-            "the application is the limit at {} point{} only: no cost per packet can be told.",
+            "the application is the limit at {} point{}: too few, or too crooked a line, to tell what a packet costs.",
             saturated.len(),
             if saturated.len() == 1 { "" } else { "s" }
         );
