@@ -96,10 +96,11 @@ fn root_every_trial_of_a_work_sweep_stands_in_its_outcome() {
     let readings: Vec<_> = run.outcome.series.iter().flat_map(|series| &series.readings).collect();
     let numbers: usize = readings.iter().map(|reading| reading.trials.len() + reading.invalid.len()).sum();
     assert_eq!((numbers, run.trials.len()), (run.trials.len(), run.outcome.points.len() * 6));
-    // 100 us of work for each of 30,000 frames/s cannot be done, whatever the host is.
+    // 100 us of work for each of 30,000 frames/s cannot be done, whatever the host is. How many can be is told to a batch,
+    // which is long in so short a trial: the receiver sees the end of sending when it has taken one.
     let ends = run.outcome.series.iter().map(|series| series.readings.last().unwrap());
     for last in ends {
-        assert!(last.taken_pps.median < 10_500.0, "{last:?}");
+        assert!(last.taken_pps.median < 15_000.0 && last.is_saturated(), "{last:?}");
     }
     assert!(run.trials.iter().all(|trial| trial.unexplained == 0));
 }

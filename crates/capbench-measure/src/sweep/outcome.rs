@@ -82,7 +82,8 @@ pub struct Reading {
     /// Offered load times the share delivered.
     pub delivered_pps: Estimate,
     /// The rate at which the application took frames as long as there were any: delivered ones by the time of sending
-    /// and of draining. Above what it can do for long, `delivered_pps` counts what only lay in its buffers, too.
+    /// and of draining. Above what it can do for long, `delivered_pps` counts what only lay in its buffers, too. Too high
+    /// by what is taken in one batch, at most: it is after a batch that the receiver sees the end of sending.
     pub taken_pps: Estimate,
     /// Share of the sent frames that was lost.
     pub sent_loss_ratio: Estimate,
