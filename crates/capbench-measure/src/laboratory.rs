@@ -8,6 +8,7 @@ use capbench_traffic::sizes::Sizes;
 
 use crate::error::Result;
 use crate::links::coalescing::Moderation;
+use crate::latency::Recording;
 use crate::placement::PlacementChoice;
 use crate::trial::{SizeLabel, Trial};
 use crate::work::WorkPlan;
@@ -35,6 +36,8 @@ pub struct Setup {
     pub transmit: String,
     /// How long nothing may come any more before a trial that still misses frames is over (RFC 2544 section 23: 2 s).
     pub quiet: Duration,
+    /// Whether and how the latency of frames is recorded. It costs time for each frame.
+    pub latency: Option<Recording>,
 }
 
 /// A path with a sender at one end and a capture at the other.

@@ -8,6 +8,7 @@
 //! | [`receiver`], [`sequence`], [`work`] | the application of a trial: verifies every frame and does its work |
 //! | [`mod@mark`] | a trial's frames, for methods that count them in the kernel |
 //! | [`ledger`], [`places`], [`evidence`], [`loss_shape`] | where each frame went, the table of places, from which counters, and when and how many at a time were lost |
+//! | [`latency`] | how long frames took to the application |
 //! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
 //! | [`accounts`] | CPU time and kernel counters |
 //! | [`session`], [`mod@bench`] | trials one after the other; the plan of the main job |
@@ -28,6 +29,7 @@ mod error;
 pub mod evidence;
 pub mod findings;
 pub mod laboratory;
+pub mod latency;
 pub mod ledger;
 pub mod links;
 pub mod live;

@@ -173,6 +173,15 @@ pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
         "loss_bursts",
         "longest_burst",
         "worst_100ms_loss_ratio",
+        "latency_min_ns",
+        "latency_p50_ns",
+        "latency_p99_9_ns",
+        "latency_max_ns",
+        "latency_pdv_ns",
+        "latency_to_kernel_p50_ns",
+        "latency_to_kernel_p99_9_ns",
+        "latency_to_application_p50_ns",
+        "latency_to_application_p99_9_ns",
         "verdict",
         "app_ns_per_packet",
         "app_ns_per_packet_at_most",
@@ -211,6 +220,10 @@ fn row(trial: &TrialResult) -> Vec<String> {
     let profile = &trial.profile;
     let cpu = &trial.cpu;
     let shape = trial.loss_shape.as_ref();
+    let latency = trial.latency.as_ref();
+    let total = latency.and_then(|latency| latency.total.as_ref());
+    let to_kernel = latency.and_then(|latency| latency.to_kernel.as_ref());
+    let to_application = latency.and_then(|latency| latency.to_application.as_ref());
     let mut row = vec![
         trial.number.to_string(),
         name(trial.phase),
@@ -242,6 +255,15 @@ fn row(trial: &TrialResult) -> Vec<String> {
         text(shape.map(|shape| shape.bursts.count)),
         text(shape.map(|shape| shape.bursts.max.unwrap_or(0))),
         text(shape.map(LossShape::worst_ratio)),
+        text(total.map(|delays| delays.min_ns)),
+        text(total.map(|delays| delays.p50_ns)),
+        text(total.map(|delays| delays.p99_9_ns)),
+        text(total.map(|delays| delays.max_ns)),
+        text(total.map(|delays| delays.pdv_ns)),
+        text(to_kernel.map(|delays| delays.p50_ns)),
+        text(to_kernel.map(|delays| delays.p99_9_ns)),
+        text(to_application.map(|delays| delays.p50_ns)),
+        text(to_application.map(|delays| delays.p99_9_ns)),
         name(trial.verdict),
         text(cpu.app_ns_per_packet),
         text(cpu.app_ns_per_packet_at_most),

@@ -1,48 +1,22 @@
 //! A trial: one load for one duration. This is all that a search or a sweep knows of the network.
 
+mod load;
 mod result;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
 use capbench_traffic::report::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::evidence::Evidence;
+use crate::latency::Latency;
 use crate::ledger::Ledger;
 use crate::loss_shape::LossShape;
+pub use load::{Load, LoadShape};
 pub use result::{CpuAccount, ProgramReport, TrialResult};
-
-/// The intended load of a trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Load {
-    /// Frames at a constant rate.
-    Rate(Pps),
-    /// As many frames as the generator can send; best effort, FRMOL of RFC 2285.
-    Maximum,
-}
-
-impl Load {
-    /// The rate, where there is one.
-    pub fn pps(self) -> Option<f64> {
-        match self {
-            Self::Rate(rate) => Some(rate.get()),
-            Self::Maximum => None,
-        }
-    }
-}
-
-impl fmt::Display for Load {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rate(rate) => write!(f, "{:.0} packets/s", rate.get()),
-            Self::Maximum => f.write_str("maximum load"),
-        }
-    }
-}
 
 /// Runs trials of one set-up.
 pub trait Trial {
@@ -69,8 +43,14 @@ pub enum Phase {
     SelfTest,
     /// A point of a sweep.
     Sweep,
-    /// A burst of a back-to-back search.
+    /// A test of latency (RFC 2544 26.2).
+    Latency,
+    /// A test of frame loss rate (RFC 2544 26.3).
+    FrameLoss,
+    /// A test with back-to-back frames (RFC 2544 26.4, RFC 9004).
     BackToBack,
+    /// A test of system recovery (RFC 2544 26.5).
+    Recovery,
 }
 
 impl Phase {
@@ -199,6 +179,8 @@ pub struct Measured {
     pub kernel_work_share: Option<f64>,
     /// When frames were lost and how many at a time.
     pub loss_shape: Option<LossShape>,
+    /// How long frames took.
+    pub latency: Option<Latency>,
     /// Reasons for care.
     pub noise: Vec<String>,
     /// Raw counter differences.
@@ -252,6 +234,7 @@ impl Measured {
             report: self.report,
             generator: self.generator,
             intended_pps: load.pps(),
+            load: load.shape(),
             duration_s: duration.as_secs_f64(),
             sending_s: self.sending.as_secs_f64(),
             drain_s: self.drain.as_secs_f64(),
@@ -269,6 +252,7 @@ impl Measured {
             unexplained: ledger.unexplained,
             ledger: ledger.entries,
             loss_shape: self.loss_shape,
+            latency: self.latency,
             verdict,
             cpu,
             lateness: self.lateness,
@@ -281,7 +265,7 @@ impl Measured {
 
 /// Negative loss means that something was counted twice or came from elsewhere; such a trial shows nothing.
 fn judge(intended: u64, evidence: &Evidence, ledger: &Ledger, load: Load) -> Verdict {
-    let tolerated = tolerated_frames(load.pps());
+    let tolerated = tolerated_frames(load.highest());
     if ledger.unexplained < 0 || evidence.delivered > evidence.sent || evidence.sent == 0 {
         Verdict::Invalid
     } else if evidence.delivered < evidence.sent {

@@ -25,6 +25,7 @@ use crate::bed::{Bed, Placement, Side};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
 use crate::links::coalescing::Moderated;
+use crate::latency::Latency;
 use crate::loss_shape::{Clock, End};
 use crate::mark::mark;
 use crate::programs;
@@ -67,10 +68,7 @@ type Thread<T> = JoinHandle<Result<Result<T>>>;
 impl Trial for LiveTrial<'_> {
     /// In the order of RFC 2544 section 23: snapshot, open, barrier, send on schedule, drain, read every counter once.
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
-        let schedule = match load {
-            Load::Rate(rate) => Schedule::Constant(rate),
-            Load::Maximum => Schedule::Maximum,
-        };
+        let schedule = load.schedule();
         self.measure_tracer(load, &schedule)?;
         *self.trials += 1;
         let napi = self.bed.polls_by_thread().then(|| self.bed.receive_side().name());
@@ -90,9 +88,9 @@ impl Trial for LiveTrial<'_> {
         if is_ready.recv().is_err() {
             return Err(join(receiver).err().unwrap_or_else(gone));
         }
-        let sender = self.start_sender(schedule, duration);
+        let sender = self.start_sender(schedule, load.limits(duration));
         let start = probe.snapshot();
-        let sent = sender.and_then(RunningSender::send);
+        let sent = sender.and_then(|sender| sender.send(*progress.start.get_or_init(soon)));
         let sending_over = probe.snapshot();
         // A sender that failed has sent nothing that the receiver should wait for.
         progress.sent.store(sent.as_ref().map_or(0, |sent| sent.report.sent), Ordering::Relaxed);
@@ -122,12 +120,14 @@ impl Trial for LiveTrial<'_> {
         let mut outcome = outcome?;
         let record = outcome.received.record.take();
         let mut measured = account.join(&sent.report, &outcome)?;
-        if load.pps().is_some() {
+        if schedule.intended(duration).is_some() {
             // A phase with a plan lasts as long as its plan, also when its last frame is gone a period before the end.
             measured.sending = measured.sending.max(duration);
         }
         measured.loss_shape =
             record.and_then(|record| record.shape(&end(&sent.report, &schedule, &measured)));
+        measured.latency =
+            outcome.received.latency.take().map(|latency| Latency { clock: clock_of(&schedule), ..latency });
         measured.generator = sent.generator.clone();
         if let Some(moderated) = &self.moderated {
             measured.running = format!("{}, {}", measured.running, moderated.running());
@@ -146,7 +146,7 @@ impl LiveTrial<'_> {
         let duration = enough.clamp(TRACER_LOAD, LONGEST_TRACER_LOAD);
         tracer.measure_cost(|| {
             let _far_end = FarEnd::set_up(&self.bed, &self.setup.transmit)?;
-            self.start_sender(*schedule, duration)?.send().map(drop)
+            self.start_sender(*schedule, (Some(duration), None))?.send(soon()).map(drop)
         })
     }
 
@@ -207,6 +207,7 @@ impl LiveTrial<'_> {
                         ready,
                         probe,
                         quiet: quiet(&setup),
+                        latency: setup.latency,
                     };
                     return Ok(Outcome { received: programs::run(program, job)?, verify_ns: 0.0 });
                 }
@@ -222,6 +223,7 @@ impl LiveTrial<'_> {
                 ready,
                 probe,
                 quiet: quiet(&setup),
+                latency: setup.latency,
             };
             let received = open_with(spec, &interface, &setup.capture, application)??;
             Ok(Outcome { received, verify_ns })
@@ -230,7 +232,11 @@ impl LiveTrial<'_> {
     }
 
     /// Opens the transmit side on its own thread and CPU, and waits until it could send.
-    fn start_sender(&self, schedule: Schedule, duration: Duration) -> Result<RunningSender> {
+    fn start_sender(
+        &self,
+        schedule: Schedule,
+        (duration, frames): (Option<Duration>, Option<u64>),
+    ) -> Result<RunningSender> {
         let side = self.bed.transmit_side();
         let method = transmit::method(&self.setup.transmit)?;
         let refusal = if self.bed.is_virtual() { Refusal::Lose } else { Refusal::Repeat };
@@ -248,7 +254,7 @@ impl LiveTrial<'_> {
             let job = SendJob {
                 plan: &plan,
                 schedule: &schedule,
-                limits: Limits { duration: Some(duration), frames: None, stop: &stop },
+                limits: Limits { duration, frames, stop: &stop },
                 trial,
                 stream: StreamId(0),
                 start,
@@ -279,12 +285,17 @@ struct RunningSender {
 }
 
 impl RunningSender {
-    /// Lets it go and waits until it has sent everything.
-    fn send(self) -> Result<Sent> {
+    /// Lets it go and waits until it has sent everything, the first of it at `start`.
+    fn send(self, start: Instant) -> Result<Sent> {
         // A thread that is gone says why when it is joined.
-        let _ = self.go.send(Instant::now() + HEAD_START);
+        let _ = self.go.send(start);
         join(self.thread)
     }
+}
+
+/// When a sender that is let go now can begin.
+fn soon() -> Instant {
+    Instant::now() + HEAD_START
 }
 
 /// How long nothing may come. A partly filled V3 block comes up to its retire timeout late.
@@ -298,10 +309,15 @@ fn end(sent: &SendReport, schedule: &Schedule, measured: &Measured) -> End {
     End {
         sent: sent.sent,
         at_ns: planned.unwrap_or(sent.elapsed.as_nanos() as u64),
-        clock: planned.map_or(Clock::GeneratorTime, |_| Clock::PlannedSendTime),
+        clock: clock_of(schedule),
         damaged: measured.arrivals.corrupt + measured.arrivals.truncated,
         ring_drops: measured.evidence.method.lost_at(LossPlace::Ring),
     }
+}
+
+/// What the times in the frames of a schedule are.
+fn clock_of(schedule: &Schedule) -> Clock {
+    schedule.planned_ns(0).map_or(Clock::GeneratorTime, |_| Clock::PlannedSendTime)
 }
 
 fn is_missing_frames(sent: &Result<Sent>, outcome: &Result<Outcome>) -> bool {

@@ -45,6 +45,7 @@ pub fn setup(octets: u16) -> Setup {
         moderation: None,
         transmit: "simulated".into(),
         quiet: Duration::ZERO,
+        latency: None,
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use capbench_traffic::report::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
-use super::{Phase, Profile, Verdict, tolerated_frames};
+use super::{LoadShape, Phase, Profile, Verdict, tolerated_frames};
+use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger, Place};
 use crate::loss_shape::LossShape;
 
@@ -102,8 +103,11 @@ pub struct TrialResult {
     pub report: Option<ProgramReport>,
     /// What the generator turned out to be.
     pub generator: String,
-    /// Intended load in frames per second; absent at maximum load.
+    /// Intended load in frames per second; absent where it is no constant rate.
     pub intended_pps: Option<f64>,
+    /// What the load was where it is neither a constant rate nor maximum load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadShape>,
     /// Intended length of the sending phase in seconds.
     pub duration_s: f64,
     /// Length of the sending phase as it was.
@@ -139,6 +143,9 @@ pub struct TrialResult {
     /// When frames were lost and how many at a time; absent where they were not looked at one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_shape: Option<LossShape>,
+    /// How long frames took; absent where it was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
     /// How it ended.
     pub verdict: Verdict,
     /// CPU time.

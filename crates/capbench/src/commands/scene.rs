@@ -164,6 +164,7 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
                 sizes,
                 layout,
                 placement: PlacementChoice::Same,
+                latency: None,
                 work: flags.work,
                 capture: capture.clone(),
                 moderation: None,
