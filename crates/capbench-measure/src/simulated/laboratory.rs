@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use capbench_capture::{Counters, Loss, LossPlace};
+use capbench_traffic::rates::Pps;
+use capbench_traffic::schedule::Step;
 
 use super::method::{Ability, SimulatedMethod};
 use super::noise::{Chance, LossBursts, Noise};
@@ -111,20 +113,43 @@ impl Trial for SimulatedTrial<'_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
         self.laboratory.trials += 1;
         let number = self.laboratory.trials;
-        let pps = load.pps().unwrap_or(f64::INFINITY).min(self.laboratory.generator);
-        let sent = (pps * duration.as_secs_f64()).round() as u64;
-        let intended = load.pps().map_or(sent, |pps| (pps * duration.as_secs_f64()).round() as u64);
+        let stretches = offered(load, duration, self.laboratory.generator);
+        let sent = stretches.iter().map(|stretch| stretch.frames).sum();
+        let intended = load.intended(duration).unwrap_or(sent);
+        let sending = Duration::from_secs_f64(stretches.iter().map(|stretch| stretch.seconds).sum());
         let conditions = self.laboratory.conditions;
         let passage = through(
             &self.method,
             self.ability,
             self.room,
-            Offered { frames: sent, pps, seconds: duration.as_secs_f64() },
+            &stretches,
             &conditions,
             &mut Chance::of_trial(conditions.seed, number),
         );
-        let measured = self.measured(intended, sent, passage, duration);
+        let measured = self.measured(intended, sent, passage, sending);
         Ok(measured.result(number, Phase::BestEffort, &self.profile, load, duration))
+    }
+}
+
+/// What a generator that reaches so many frames per second makes of a load.
+fn offered(load: Load, duration: Duration, generator: f64) -> Vec<Offered> {
+    let stretch = |pps: f64, duration: Duration| {
+        let (pps, seconds) = (pps.min(generator), duration.as_secs_f64());
+        // As a schedule rounds, so that what is held is sent to the last frame.
+        let planned = Pps::new(pps).ok().and_then(|pps| Load::Rate(pps).intended(duration));
+        Offered { frames: planned.unwrap_or(0), pps, seconds }
+    };
+    match load {
+        Load::Rate(pps) => vec![stretch(pps.get(), duration)],
+        Load::Maximum => vec![stretch(generator, duration)],
+        Load::Burst(frames) => {
+            let frames = frames.get();
+            vec![Offered { frames, pps: generator, seconds: frames as f64 / generator }]
+        }
+        Load::Step(Step { before, at, after }) => {
+            let at = at.min(duration);
+            vec![stretch(before.get(), at), stretch(after.get(), duration - at)]
+        }
     }
 }
 

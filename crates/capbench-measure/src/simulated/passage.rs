@@ -22,46 +22,53 @@ pub(super) struct Offered {
     pub(super) seconds: f64,
 }
 
-/// Sends them through.
+/// Sends them through, one stretch of the trial after the other; what waits at the end of one waits in the next.
 pub(super) fn through(
     method: &SimulatedMethod,
     ability: Ability,
     room: u64,
-    offered: Offered,
+    stretches: &[Offered],
     conditions: &Conditions,
     chance: &mut Chance,
 ) -> Passage {
     let of_trial = chance.factor(conditions.noise.per_trial);
-    let arriving = offered.pps.min(conditions.backlog_pps);
-    let lost_in_backlog =
-        if arriving < offered.pps { offered.frames - (arriving * offered.seconds).round() as u64 } else { 0 };
-    let reached = offered.frames - lost_in_backlog;
-    let left_to_application = (1.0 - arriving * ability.stolen_ns * 1e-9).max(0.0);
-    let (mut waiting, mut overflow, mut in_bursts) = (0.0_f64, 0.0, 0);
-    let mut left = offered.seconds;
-    while left > 0.0 {
-        let slice = left.min(1.0);
-        left -= slice;
-        let capacity =
-            ability.capacity * left_to_application * of_trial * chance.factor(conditions.noise.per_second);
-        let excess = (arriving - capacity).max(0.0);
-        let taken = (capacity - method.livelock * excess).max(0.0);
-        waiting = (waiting + (arriving - taken) * slice).max(0.0);
-        overflow += (waiting - room as f64).max(0.0);
-        waiting = waiting.min(room as f64);
-        if let Some(bursts) = conditions.bursts {
-            in_bursts += if chance.happens(bursts.per_second * slice) { bursts.frames } else { 0 };
+    let mut passage = Passage::default();
+    let mut waiting = 0.0_f64;
+    for offered in stretches {
+        let arriving = offered.pps.min(conditions.backlog_pps);
+        let lost_in_backlog = if arriving < offered.pps {
+            offered.frames - (arriving * offered.seconds).round() as u64
+        } else {
+            0
+        };
+        let reached = offered.frames - lost_in_backlog;
+        let left_to_application = (1.0 - arriving * ability.stolen_ns * 1e-9).max(0.0);
+        let (mut overflow, mut in_bursts) = (0.0, 0);
+        let mut left = offered.seconds;
+        while left > 0.0 {
+            let slice = left.min(1.0);
+            left -= slice;
+            let capacity = ability.capacity
+                * left_to_application
+                * of_trial
+                * chance.factor(conditions.noise.per_second);
+            let excess = (arriving - capacity).max(0.0);
+            let taken = (capacity - method.livelock * excess).max(0.0);
+            waiting = (waiting + (arriving - taken) * slice).max(0.0);
+            overflow += (waiting - room as f64).max(0.0);
+            waiting = waiting.min(room as f64);
+            if let Some(bursts) = conditions.bursts {
+                in_bursts += if chance.happens(bursts.per_second * slice) { bursts.frames } else { 0 };
+            }
         }
-    }
-    if offered.pps > method.bursts_above {
-        in_bursts += offered.frames / 1000;
+        if offered.pps > method.bursts_above {
+            in_bursts += offered.frames / 1000;
+        }
+        let lost_in_ring = (overflow.round() as u64 + in_bursts).min(reached);
+        passage.delivered += reached - lost_in_ring;
+        passage.lost_in_ring += lost_in_ring;
+        passage.lost_in_backlog += lost_in_backlog;
     }
     // What is left waiting is taken after the last frame was sent.
-    let lost_in_ring = (overflow.round() as u64 + in_bursts).min(reached);
-    Passage {
-        delivered: reached - lost_in_ring,
-        lost_in_ring,
-        lost_in_backlog,
-        waiting: waiting.round() as u64,
-    }
+    Passage { waiting: waiting.round() as u64, ..passage }
 }
