@@ -48,6 +48,10 @@ pub trait Laboratory {
     /// When the set-up cannot be had on this path.
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>>;
 
+    /// Leaves the path idle for a while, so that whatever holds frames gives them up. On a path where time does not pass
+    /// there is nothing to wait for.
+    fn rest(&mut self, _while_idle: Duration) {}
+
     /// What results on this path have to say about it.
     fn statements(&self) -> Vec<String>;
 }

@@ -14,6 +14,7 @@
 //! | [`session`], [`mod@bench`] | trials one after the other; the plan of the main job |
 //! | [`search`] | the highest load that is held, by goals of the standards or of one's own |
 //! | [`sweep`] | one thing varied: work, frame size, ring, placement or load |
+//! | [`rfc2544`] | latency, frame loss rate, back-to-back frames, system recovery |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
 //! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
@@ -40,6 +41,7 @@ pub mod places;
 pub mod programs;
 pub mod receiver;
 pub mod results;
+pub mod rfc2544;
 pub mod search;
 pub mod sequence;
 pub mod session;

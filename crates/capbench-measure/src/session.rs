@@ -94,6 +94,11 @@ impl<'s> Session<'s> {
         }
     }
 
+    /// Leaves the path idle.
+    pub(crate) fn rest(&mut self, while_idle: Duration) {
+        self.laboratory.rest(while_idle);
+    }
+
     fn is_stopping(&mut self) -> bool {
         self.stopped |= self.observer.stopping();
         self.stopped

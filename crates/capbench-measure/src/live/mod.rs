@@ -9,7 +9,8 @@ mod tracing;
 
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use capbench_capture::{CaptureError, Interface};
 use capbench_traffic::layout::FrameLayout;
@@ -28,6 +29,9 @@ use crate::programs::Programs;
 use crate::subject::{self, Subject};
 use crate::trial::{Cpus, Profile, Trial};
 use tracing::Tracing;
+
+/// How soon a rest ends that the user does not want to wait for.
+const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
 
 /// The path that trials use.
 #[derive(Clone, Debug)]
@@ -280,6 +284,17 @@ impl Laboratory for LiveLaboratory {
             moderated,
             stop: Arc::clone(&self.stop),
         }))
+    }
+
+    fn rest(&mut self, while_idle: Duration) {
+        let until = Instant::now() + while_idle;
+        while !self.stop.load(Ordering::Relaxed) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(LOOK_FOR_STOP));
+        }
     }
 
     fn statements(&self) -> Vec<String> {
