@@ -280,6 +280,7 @@ fn judge(intended: u64, evidence: &Evidence, ledger: &Ledger, load: Load) -> Ver
 #[cfg(test)]
 pub(crate) mod tests {
     use capbench_capture::{Counters, Loss, LossPlace};
+    use capbench_traffic::rates::Pps;
 
     use super::*;
 

@@ -19,7 +19,7 @@ use crate::session::{Observer, Session};
 use crate::trial::{Load, Phase, TrialResult};
 
 /// At the end of a trial, so much of the time after the overload must pass without loss, or else nobody knows whether it
-/// is over.
+/// is over. And a generator that is later than that at any time has not sent the load that it was to send.
 const QUIET: f64 = 0.1;
 
 /// A test of system recovery.
@@ -186,19 +186,27 @@ impl RecoveryTest {
 
 /// What a trial with this load shows.
 pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
-    let unknown = |because: &str| Recovery::Unknown { because: because.into() };
-    if trial.sent < trial.intended {
-        return unknown("the generator did not send every frame, so the overload was not the one intended");
+    let unknown = |because: String| Recovery::Unknown { because };
+    let change_s = step.at.as_secs_f64();
+    // What was left unsent is the end of the plan.
+    let observed_s = step.planned_ns(trial.sent) as f64 / 1e9 - change_s;
+    let late_s = trial.lateness.map_or(0.0, |lateness| lateness.max_ns as f64 / 1e9);
+    if observed_s <= 0.0 {
+        return unknown("the generator sent no frame after the overload".into());
+    }
+    if late_s > observed_s * QUIET {
+        return unknown(format!(
+            "the generator was late by up to {late_s:.3} s, so the overload did not end when it was to"
+        ));
     }
     if trial.lost() == 0 {
         return Recovery::NothingLost;
     }
     let Some(last) = trial.loss_shape.as_ref().and_then(|shape| shape.last_lost) else {
-        return unknown("the method does not show which frames were lost");
+        return unknown("the method does not show which frames were lost".into());
     };
-    let change_s = step.at.as_secs_f64();
     let after_s = (step.planned_ns(last) as f64 / 1e9 - change_s).max(0.0);
-    if after_s > (trial.duration_s - change_s) * (1.0 - QUIET) {
+    if after_s > observed_s * (1.0 - QUIET) {
         Recovery::NotRecovered { at_least_s: after_s }
     } else {
         Recovery::Recovered { after_s }

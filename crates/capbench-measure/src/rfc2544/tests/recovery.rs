@@ -1,13 +1,15 @@
 use std::time::Duration;
 
+use capbench_traffic::report::LatenessSummary;
 use capbench_traffic::schedule::Step;
 use proptest::prelude::*;
 
 use super::queue::Queue;
+use super::tampered::Tampered;
 use super::{Watching, maximum, pps, setup};
 use crate::rfc2544::recovery::{Recovery, RecoveryOutcome, RecoveryTest};
 use crate::rfc2544::{Ended, Percent};
-use crate::trial::{LoadShape, Phase};
+use crate::trial::{LoadShape, Phase, TrialResult};
 
 /// The server takes 10 us for a frame.
 fn test() -> RecoveryTest {
@@ -69,8 +71,27 @@ fn what_is_no_overload_or_has_no_end_or_was_not_sent_has_no_recovery_time() {
     };
     assert!(at_least_s > 0.09, "{at_least_s}");
     assert_eq!(stunned.average_s, None);
-    let unsent = of(&mut Queue { unsent: 1, ..Queue::new(10_000, 100) });
-    assert!(matches!(unsent.repetitions[0].recovery, Recovery::Unknown { .. }));
+    // 5500 frames of overload, 5500 after it.
+    let short = of(&mut Queue { unsent: 5_500, ..Queue::new(10_000, 100) });
+    assert!(matches!(short.repetitions[0].recovery, Recovery::Unknown { .. }));
+    let tail = of(&mut Queue { unsent: 5_000, ..Queue::new(10_000, 100) });
+    assert_eq!(tail.repetitions[0].recovery, Recovery::Recovered { after_s: 0.0 });
+}
+
+#[test]
+fn a_generator_that_was_late_leaves_the_end_of_the_overload_unknown() {
+    let mut path = Tampered::new(Queue::new(10_000, 100), |trial, result: &mut TrialResult| {
+        let max_ns = [9_999_000, 10_001_000][trial as usize];
+        result.lateness = Some(LatenessSummary { p50_ns: 0, p99_ns: 0, max_ns });
+    });
+    let test = RecoveryTest { repetitions: 2, ..test() };
+    let outcome = test.run(&setup(), &mut path, &mut Watching::default()).unwrap().outcome;
+    let recoveries: Vec<_> = outcome.repetitions.iter().map(|repetition| &repetition.recovery).collect();
+    assert!(
+        matches!(recoveries[..], [Recovery::Recovered { .. }, Recovery::Unknown { .. }]),
+        "{recoveries:?}"
+    );
+    assert_eq!(outcome.average_s, None);
 }
 
 #[test]
