@@ -11,6 +11,7 @@ use crate::error::{MeasureError, Result};
 use crate::findings::Finding;
 use crate::loss_shape::LossShape;
 use crate::places;
+use crate::rfc2544::Tested;
 use crate::search::SearchOutcome;
 use crate::sweep::SweepOutcome;
 use crate::trial::{SizeLabel, TrialResult};
@@ -44,6 +45,9 @@ pub struct Results {
     /// What searches have shown; their trials stand with the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchOutcome>,
+    /// What tests of RFC 2544 beside throughput have shown; their trials stand with the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rfc2544: Vec<Tested>,
     /// What follows from them.
     pub findings: Vec<Finding>,
 }

@@ -15,9 +15,8 @@ use capbench_measure::laboratory::Setup;
 use capbench_measure::live::{LiveLaboratory, Path, ReceiveBy};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::rfc2544::recovery::Recovery;
-use capbench_measure::rfc2544::{
-    BackToBackTest, Ended, FrameLossTest, MaximumRate, MaximumSource, Percent, RecoveryTest,
-};
+use capbench_measure::rfc2544::{BackToBackTest, Ended, FrameLossTest, MaximumRate, Percent, RecoveryTest};
+use capbench_measure::search::MaximumSource;
 use capbench_measure::session::Observer;
 use capbench_measure::simulated;
 use capbench_measure::trial::{Load, LoadShape, TrialResult, Verdict};

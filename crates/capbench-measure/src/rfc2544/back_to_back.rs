@@ -143,9 +143,8 @@ impl BackToBackTest {
         let (throughput, maximum) = (self.throughput.get(), self.maximum.pps.get());
         if throughput >= maximum * (1.0 - CLOCKS) {
             return refuse(format!(
-                "the throughput, {throughput:.0} packets/s, is the maximum rate ({maximum:.0} packets/s, {}), so no buffer \
-                 ever fills (RFC 9004)",
-                self.maximum.source
+                "the throughput, {throughput:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
+                self.maximum
             ));
         }
         if self.limit_frames() < self.first.get() {

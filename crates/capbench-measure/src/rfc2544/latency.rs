@@ -46,9 +46,9 @@ pub struct LatencyOutcome {
     pub to_application: Option<Leg>,
     /// From planned send time to delivery; absent unless every trial has it.
     pub total: Option<Leg>,
-    /// Numbers of the trials.
-    pub trials: Vec<u32>,
-    /// Those of them that lost frames: the rate was above the throughput then, and latency is that of full buffers.
+    /// Trials that are in these figures.
+    pub repetitions: u32,
+    /// Numbers of those that lost frames: the rate was above the throughput then, and latency is that of full buffers.
     pub lossy: Vec<u32>,
     /// How it ended.
     pub ended: Ended,
@@ -123,7 +123,7 @@ impl LatencyTest {
             to_kernel: leg(&sound, |latency| latency.to_kernel.as_ref()),
             to_application: leg(&sound, |latency| latency.to_application.as_ref()),
             total: leg(&sound, |latency| latency.total.as_ref()),
-            trials: sound.iter().map(|trial| trial.number).collect(),
+            repetitions: sound.len() as u32,
             lossy: sound.iter().filter(|trial| trial.lost() > 0).map(|trial| trial.number).collect(),
             ended,
         };

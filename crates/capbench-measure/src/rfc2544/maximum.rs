@@ -6,37 +6,34 @@ use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{MeasureError, Result};
+use crate::search::{MaximumLoad, MaximumSource};
 
-/// Where a maximum rate comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MaximumSource {
-    /// The link carries no more (RFC 2544 appendix B): the theoretical maximum of the standards.
-    LineRate,
-    /// The generator reaches no more. On a link without a rate, as a virtual one, this takes the place of the theoretical
-    /// maximum, and results depend on the generator.
-    Generator,
-    /// The user said so.
-    Given,
-}
-
-impl fmt::Display for MaximumSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::LineRate => "line rate",
-            Self::Generator => "the generator's maximum",
-            Self::Given => "as it was given",
-        })
-    }
-}
-
-/// The highest rate of a test.
+/// The highest rate of a test: the line rate, which is the theoretical maximum of the standards (RFC 2544 appendix B), or
+/// what takes its place. On a link without a rate, as a virtual one, that is what the generator reaches, and results depend
+/// on it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MaximumRate {
     /// Frames per second.
     pub pps: Pps,
     /// Where it comes from.
     pub source: MaximumSource,
+}
+
+impl From<&MaximumLoad> for MaximumRate {
+    fn from(maximum: &MaximumLoad) -> Self {
+        Self { pps: maximum.load_pps, source: maximum.source }
+    }
+}
+
+impl fmt::Display for MaximumRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = match self.source {
+            MaximumSource::LineRate => "the line rate",
+            MaximumSource::Generator => "the generator's maximum",
+            MaximumSource::Given => "as it was given",
+        };
+        write!(f, "{:.0} packets/s, {source}", self.pps.get())
+    }
 }
 
 impl MaximumRate {

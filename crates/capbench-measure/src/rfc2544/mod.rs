@@ -7,6 +7,7 @@
 //! | [`back_to_back`] | 26.4 as updated by RFC 9004 | the longest burst without loss, and the time that buffers hold |
 //! | [`recovery`] | 26.5 | how long after an overload frames are still lost |
 //! | [`maximum`] | | the rate that loads are shares of |
+//! | `stored` | | what is saved of a test, with its set-up |
 //! | `sound` | | trials whose accounts do not contradict themselves |
 //!
 //! For a capture a frame is forwarded when it was delivered to the application, once and intact. None of these tests
@@ -18,6 +19,7 @@ pub mod latency;
 pub mod maximum;
 pub mod recovery;
 mod sound;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -26,8 +28,9 @@ use serde::{Deserialize, Serialize};
 pub use back_to_back::{BackToBackOutcome, BackToBackTest};
 pub use frame_loss::{FrameLossOutcome, FrameLossTest};
 pub use latency::{LatencyOutcome, LatencyTest};
-pub use maximum::{MaximumRate, MaximumSource, Percent};
+pub use maximum::{MaximumRate, Percent};
 pub use recovery::{RecoveryOutcome, RecoveryTest};
+pub use stored::{Found, Tested};
 
 use crate::trial::TrialResult;
 

@@ -86,6 +86,7 @@ impl Ready {
             sweep: None,
             not_measured: self.not_measured,
             searches: Vec::new(),
+            rfc2544: Vec::new(),
             findings: Vec::new(),
         };
         record(self.laboratory, self.stop, directory, results, trials)

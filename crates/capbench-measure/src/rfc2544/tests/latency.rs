@@ -3,8 +3,8 @@ use std::time::Duration;
 use super::queue::Queue;
 use super::tampered::{Tampered, lose_one};
 use super::{Watching, pps, setup};
-use crate::rfc2544::Ended;
-use crate::rfc2544::latency::{Across, LatencyOutcome, LatencyTest};
+use crate::rfc2544::latency::{Across, LatencyTest};
+use crate::rfc2544::{Ended, Finished, Tested};
 use crate::trial::{Phase, TrialResult};
 
 fn test() -> LatencyTest {
@@ -30,12 +30,14 @@ fn a_path_that_delays_each_frame_alike_has_that_latency_and_no_variation() {
         (10_000.0, at(10_000), at(10_000), at(0))
     );
     assert_eq!((outcome.to_kernel, outcome.to_application), (None, None), "a queue stamps no frames");
-    assert_eq!((outcome.trials.len(), outcome.lossy.len(), &outcome.ended), (5, 0, &Ended::Complete));
+    assert_eq!((outcome.repetitions, outcome.lossy.len(), &outcome.ended), (5, 0, &Ended::Complete));
     let latency = finished.trials[0].latency.as_ref().unwrap();
     assert_eq!(latency.total.as_ref().unwrap().frames, 2_500, "of the second half");
     assert!(finished.trials.iter().all(|trial| trial.phase == Phase::Latency));
-    let text = serde_json::to_string(&outcome).unwrap();
-    assert_eq!(serde_json::from_str::<LatencyOutcome>(&text).unwrap(), outcome);
+    let tested = Finished { outcome, trials: finished.trials }.tested(&setup());
+    let text = serde_json::to_string(&tested).unwrap();
+    assert_eq!(serde_json::from_str::<Tested>(&text).unwrap(), tested);
+    assert!(text.contains("\"test\":\"latency\"") && text.contains("\"trials\":[1,2,3,4,5]"), "{text}");
 }
 
 #[test]

@@ -9,9 +9,10 @@ mod tampered;
 
 use capbench_traffic::rates::Pps;
 
-use super::maximum::{MaximumRate, MaximumSource};
+use super::maximum::MaximumRate;
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
+use crate::search::MaximumSource;
 use crate::session::Observer;
 use crate::simulated;
 use crate::trial::{Load, TrialResult};
