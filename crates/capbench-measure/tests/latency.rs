@@ -111,6 +111,10 @@ fn root_what_a_method_cannot_tell_is_absent_with_the_reason_and_never_zero() {
         assert!(to_kernel.p50_ns > 0 && to_application.p50_ns > 0, "{method}");
         assert_eq!(latency.absent_because, None, "{method}");
     }
+    let queued = Setup { work: "none+queue=64".parse().unwrap(), ..setup("packet-v2", timeout) };
+    let (trial, latency) = run(&mut laboratory, &queued, rate(1_000.0));
+    assert!(trial.delivered > 0 && latency.total.is_none());
+    assert!(latency.absent_because.unwrap().contains("work queue"));
     // Time stamps are taken by another clock than planned times; an error of that would show here.
     let (trial, latency) = run(&mut laboratory, &setup("packet-v2", timeout), Load::Maximum);
     assert_eq!((latency.clock, trial.lateness), (Clock::GeneratorTime, None));
