@@ -7,8 +7,8 @@ use capbench_traffic::layout::FrameLayout;
 use capbench_traffic::sizes::Sizes;
 
 use crate::error::Result;
-use crate::links::coalescing::Moderation;
 use crate::latency::Recording;
+use crate::links::coalescing::Moderation;
 use crate::placement::PlacementChoice;
 use crate::trial::{SizeLabel, Trial};
 use crate::work::WorkPlan;
