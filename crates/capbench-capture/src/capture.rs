@@ -1,5 +1,6 @@
 //! The seam between ways to capture and everything that uses captured frames.
 
+use std::fmt;
 use std::time::Duration;
 
 use capbench_sys::packet::Frame;
@@ -126,6 +127,30 @@ pub enum LossMark {
     Frames,
 }
 
+/// Where the times of frames come from, with how in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeSource {
+    /// The kernel: `CLOCK_REALTIME` when it had the frame in its receive path.
+    Kernel(&'static str),
+    /// An adapter or a library, by a clock of which nothing is known.
+    Unknown(&'static str),
+    /// User space: when the method gave the batch.
+    UserSpace(&'static str),
+    /// Frames have no times.
+    None,
+}
+
+impl fmt::Display for TimeSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kernel(how) => write!(f, "kernel, {how}"),
+            Self::Unknown(how) => f.pad(how),
+            Self::UserSpace(how) => write!(f, "user space, {how}"),
+            Self::None => f.pad("none"),
+        }
+    }
+}
+
 /// What a capture turned out to be.
 #[derive(Clone, Debug)]
 pub struct Running {
@@ -136,7 +161,7 @@ pub struct Running {
     /// Sizes as granted, for example `64 blocks of 1MiB, retire timeout 10 ms`.
     pub geometry: String,
     /// Where frame times come from.
-    pub time_source: &'static str,
+    pub time_source: TimeSource,
     /// Whether a VLAN tag that the kernel removed is told beside the frame.
     pub vlan_metadata: bool,
     /// What it got less of than was asked for, and what to do about it.

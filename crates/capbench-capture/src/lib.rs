@@ -42,7 +42,7 @@ pub mod spec;
 pub mod wait;
 
 pub use capbench_sys::packet::{Frame, PacketType, VlanTag};
-pub use capture::{Batch, Capture, LossMark, Running, Taker};
+pub use capture::{Batch, Capture, LossMark, Running, Taker, TimeSource};
 pub use counters::{Counters, Loss, LossPlace};
 pub use error::CaptureError;
 pub use filter::Filter;

@@ -106,7 +106,7 @@ fn a_snap_length_is_libpcaps_to_keep_and_old_builds_have_microseconds() {
     let options = CaptureOptions { snap_length: SnapLength::new(64), ..CaptureOptions::default() };
     let stand_in = StandIn::new(&["OLD"]);
     let mut capture = stand_in.open(&options).unwrap();
-    assert!(capture.running().time_source.contains("microseconds"), "{:?}", capture.running());
+    assert!(capture.running().time_source.to_string().contains("microseconds"), "{:?}", capture.running());
     assert_eq!(take(&mut capture, 100).0, canned(10, 64, 123_456_000));
     let refused = StandIn::new(&["OLD"]).with("+immediate").refusal().to_string();
     assert!(

@@ -6,10 +6,11 @@ use std::time::Duration;
 use capbench_capture::MethodSpec;
 use capbench_traffic::rates::Pps;
 
-use crate::error::{MeasureError, Result};
+use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 use crate::placement::PlacementChoice;
-use crate::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
+use crate::session::{OVERHEAD, Observer, Session};
+use crate::trial::{Load, Phase, TrialResult, Verdict};
 
 /// What a bench runs.
 #[derive(Clone, Debug)]
@@ -41,23 +42,6 @@ const LEAST_PPS: f64 = 1000.0;
 const LEAST_SHARE: f64 = 0.02;
 /// Methods that deliver less than this share of what the fastest does would drag the common load down to there.
 const TOO_SLOW: f64 = 0.05;
-/// What a trial takes beside sending: opening rings, draining, reading counters. Only for the estimate.
-const OVERHEAD: Duration = Duration::from_millis(250);
-
-/// Follows a bench while it runs, and can stop it.
-pub trait Observer {
-    /// A trial begins.
-    fn starts(&mut self, what: &str);
-    /// A trial ended; saving it is the observer's business.
-    ///
-    /// # Errors
-    /// When it cannot be saved, which ends the bench.
-    fn ends(&mut self, result: &TrialResult) -> Result<()>;
-    /// A set-up could not be measured; the others go on.
-    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError);
-    /// Whether the user wants to stop.
-    fn stopping(&self) -> bool;
-}
 
 /// How a bench came out.
 #[derive(Debug, Default)]
@@ -85,27 +69,19 @@ impl BenchPlan {
     /// # Errors
     /// When a trial cannot be saved. A set-up that cannot be measured is reported to the observer and left out.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<BenchOutcome> {
-        let mut outcome = BenchOutcome::default();
+        let mut session = Session::new(laboratory, observer);
         for &placement in &self.placements {
             for size in &self.sizes {
-                self.group(placement, size, laboratory, observer, &mut outcome)?;
-                if outcome.stopped {
-                    return Ok(outcome);
+                if !session.stopped {
+                    self.group(placement, size, &mut session)?;
                 }
             }
         }
-        Ok(outcome)
+        Ok(BenchOutcome { trials: session.trials, stopped: session.stopped })
     }
 
     /// All methods with one frame size in one placement: both phases.
-    fn group(
-        &self,
-        placement: PlacementChoice,
-        size: &Setup,
-        laboratory: &mut dyn Laboratory,
-        observer: &mut dyn Observer,
-        outcome: &mut BenchOutcome,
-    ) -> Result<()> {
+    fn group(&self, placement: PlacementChoice, size: &Setup, session: &mut Session<'_>) -> Result<()> {
         let setups: Vec<Setup> = self
             .methods
             .iter()
@@ -114,18 +90,18 @@ impl BenchPlan {
             .collect();
         if let Some(rate) = self.rate {
             for setup in &setups {
-                self.trial(setup, Load::Rate(rate), Phase::FixedLoad, laboratory, observer, outcome)?;
+                session.trial(setup, Load::Rate(rate), self.duration, Phase::FixedLoad)?;
             }
             return Ok(());
         }
         let mut measured = Vec::new();
         for setup in &setups {
-            match self.trial(setup, Load::Maximum, Phase::BestEffort, laboratory, observer, outcome)? {
+            match session.trial(setup, Load::Maximum, self.duration, Phase::BestEffort)? {
                 Some(result) => {
                     let shows = result.verdict != Verdict::Invalid;
                     measured.push((setup.clone(), shows.then_some(result.delivered_pps)));
                 }
-                None if outcome.stopped => return Ok(()),
+                None if session.stopped => return Ok(()),
                 None => {}
             }
         }
@@ -142,10 +118,7 @@ impl BenchPlan {
             rate = rate.max(least).round();
             let Ok(pps) = Pps::new(rate) else { return Ok(()) };
             let is_last = round == ROUNDS || rate <= least;
-            if self.round(&measured, pps, is_last, laboratory, observer, outcome)?
-                || outcome.stopped
-                || is_last
-            {
+            if self.round(&measured, pps, is_last, session)? || session.stopped || is_last {
                 break;
             }
             rate *= NEXT_SHARE;
@@ -155,20 +128,11 @@ impl BenchPlan {
 
     /// All methods at one load; whether all held it. The first that does not ends the round, since the next one is at a
     /// lower load; the last round measures them all.
-    fn round(
-        &self,
-        setups: &[Setup],
-        rate: Pps,
-        is_last: bool,
-        laboratory: &mut dyn Laboratory,
-        observer: &mut dyn Observer,
-        outcome: &mut BenchOutcome,
-    ) -> Result<bool> {
+    fn round(&self, setups: &[Setup], rate: Pps, is_last: bool, session: &mut Session<'_>) -> Result<bool> {
         let mut held = true;
         for setup in setups {
-            let result =
-                self.trial(setup, Load::Rate(rate), Phase::CommonLoad, laboratory, observer, outcome)?;
-            if outcome.stopped {
+            let result = session.trial(setup, Load::Rate(rate), self.duration, Phase::CommonLoad)?;
+            if session.stopped {
                 return Ok(false);
             }
             held &= result.is_none_or(|result| result.held_load());
@@ -178,46 +142,6 @@ impl BenchPlan {
         }
         Ok(held)
     }
-
-    /// One trial; `None` when it could not be run or the user stopped it.
-    fn trial(
-        &self,
-        setup: &Setup,
-        load: Load,
-        phase: Phase,
-        laboratory: &mut dyn Laboratory,
-        observer: &mut dyn Observer,
-        outcome: &mut BenchOutcome,
-    ) -> Result<Option<TrialResult>> {
-        if observer.stopping() {
-            outcome.stopped = true;
-            return Ok(None);
-        }
-        let what = describe(&setup.method, &setup.label, setup.placement, load);
-        observer.starts(&what);
-        let run = laboratory.prepare(setup).and_then(|mut trial| trial.run(load, self.duration));
-        if observer.stopping() {
-            // A trial that the user cut short shows nothing.
-            outcome.stopped = true;
-            return Ok(None);
-        }
-        match run {
-            Ok(mut result) => {
-                result.phase = phase;
-                observer.ends(&result)?;
-                outcome.trials.push(result.clone());
-                Ok(Some(result))
-            }
-            Err(error) => {
-                observer.skips(setup, load, &error);
-                Ok(None)
-            }
-        }
-    }
-}
-
-fn describe(method: &MethodSpec, size: &SizeLabel, placement: PlacementChoice, load: Load) -> String {
-    format!("{method}, {size} B, {placement}, {load}")
 }
 
 #[cfg(test)]
@@ -226,10 +150,11 @@ mod tests {
 
     use capbench_capture::MethodSpec;
 
-    use super::{BenchPlan, Observer};
+    use super::BenchPlan;
     use crate::error::{MeasureError, Result};
     use crate::findings;
     use crate::laboratory::{Laboratory, Setup};
+    use crate::session::Observer;
     use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
     use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
 

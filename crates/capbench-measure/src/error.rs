@@ -126,6 +126,12 @@ pub enum MeasureError {
         /// What contradicts what, and what to change.
         reason: String,
     },
+    /// A sweep that contradicts itself.
+    #[error("sweep: {reason}")]
+    Sweep {
+        /// What is wrong with it, and what to give.
+        reason: String,
+    },
     /// This kernel or host cannot do what was asked.
     #[error("{what} cannot run here: {reason}")]
     Unsupported {

@@ -7,6 +7,8 @@ use capbench_traffic::layout::FrameLayout;
 use capbench_traffic::sizes::Sizes;
 
 use crate::error::Result;
+use crate::latency::Recording;
+use crate::links::coalescing::Moderation;
 use crate::placement::PlacementChoice;
 use crate::trial::{SizeLabel, Trial};
 use crate::work::WorkPlan;
@@ -28,10 +30,14 @@ pub struct Setup {
     pub work: WorkPlan,
     /// How to capture.
     pub capture: CaptureOptions,
+    /// How the receiving interface holds interrupts back; `None`: as it is.
+    pub moderation: Option<Moderation>,
     /// The transmit method's name.
     pub transmit: String,
     /// How long nothing may come any more before a trial that still misses frames is over (RFC 2544 section 23: 2 s).
     pub quiet: Duration,
+    /// Whether and how the latency of frames is recorded. It costs time for each frame.
+    pub latency: Option<Recording>,
 }
 
 /// A path with a sender at one end and a capture at the other.
@@ -41,6 +47,10 @@ pub trait Laboratory {
     /// # Errors
     /// When the set-up cannot be had on this path.
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>>;
+
+    /// Leaves the path idle for a while, so that whatever holds frames gives them up. On a path where time does not pass
+    /// there is nothing to wait for.
+    fn rest(&mut self, _while_idle: Duration) {}
 
     /// What results on this path have to say about it.
     fn statements(&self) -> Vec<String>;

@@ -9,11 +9,14 @@
 //! | [`receiver`], [`sequence`], [`work`] | the application of a trial: verifies every frame and does its work |
 //! | [`mod@mark`] | a trial's frames, for methods that count them in the kernel |
 //! | [`ledger`], [`places`], [`evidence`], [`loss_shape`] | where each frame went, the table of places, from which counters, and when and how many at a time were lost |
+//! | [`latency`] | how long frames took to the application |
 //! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
 //! | [`accounts`] | CPU time and kernel counters |
-//! | [`mod@bench`] | the plan of the main job |
+//! | [`session`], [`mod@bench`] | trials one after the other; the plan of the main job |
 //! | [`search`] | the highest load that is held, by goals of the standards or of one's own |
 //! | [`soak`] | one load for minutes to days |
+//! | [`sweep`] | one thing varied: work, frame size, ring, placement or load |
+//! | [`rfc2544`] | latency, frame loss rate, back-to-back frames, system recovery |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
 //! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
@@ -30,6 +33,7 @@ pub mod evidence;
 pub mod findings;
 pub mod guards;
 pub mod laboratory;
+pub mod latency;
 pub mod ledger;
 pub mod links;
 pub mod live;
@@ -40,11 +44,14 @@ pub mod places;
 pub mod programs;
 pub mod receiver;
 pub mod results;
+pub mod rfc2544;
 pub mod search;
 pub mod sequence;
+pub mod session;
 pub mod simulated;
 pub mod soak;
 pub mod subject;
+pub mod sweep;
 pub mod tracer;
 pub mod trial;
 pub mod why;

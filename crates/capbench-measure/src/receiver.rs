@@ -4,6 +4,7 @@ mod queue;
 mod verifier;
 
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
@@ -16,6 +17,7 @@ use capbench_traffic::recognise::Recogniser;
 use crate::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use crate::accounts::threads::ThreadTimes;
 use crate::error::{MeasureError, Result};
+use crate::latency::{Latency, LatencyRecorder, Recording, Timekeeper};
 use crate::loss_shape::LossRecord;
 use crate::trial::{Arrivals, ProgramReport};
 use crate::work::Work;
@@ -24,7 +26,7 @@ pub use queue::{QueueAccount, QueueSize};
 pub use verifier::{Verifier, verification_cost};
 
 /// How long one wait for frames lasts; bounds how late the end of a trial is noticed.
-const TICK: Duration = Duration::from_millis(10);
+pub(crate) const TICK: Duration = Duration::from_millis(10);
 /// A drain that still makes progress after this time is ended all the same; what is left is booked as unread.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 
@@ -35,6 +37,8 @@ const READ_COUNTERS_EVERY: u64 = 1 << 24;
 /// What sender and receiver of a trial tell each other.
 #[derive(Debug, Default)]
 pub struct Progress {
+    /// When the schedule begins; set once, before the first frame is sent.
+    pub start: OnceLock<Instant>,
     /// Set once, after the sender has stopped and written `sent`.
     pub finished: AtomicBool,
     /// Frames handed to the kernel; valid once `finished` is set.
@@ -70,6 +74,8 @@ pub struct Received {
     pub taken_on_trust: Option<String>,
     /// Which of its frames came, and what the method said of the others; absent where frames were not looked at.
     pub record: Option<LossRecord>,
+    /// How long frames took; absent where it was not recorded.
+    pub latency: Option<Latency>,
     /// What the program under test said that it counted; absent for methods of capbench.
     pub report: Option<ProgramReport>,
     /// Whether a socket filter could drop frames.
@@ -121,6 +127,8 @@ pub struct Application<'a> {
     pub probe: KernelWorkProbe,
     /// How long nothing may come before a trial that still misses frames is over.
     pub quiet: Duration,
+    /// Whether and how the latency of frames is recorded.
+    pub latency: Option<Recording>,
 }
 
 impl Visitor for Application<'_> {
@@ -142,15 +150,44 @@ impl Visitor for Application<'_> {
                 quiet: self.quiet,
             };
             let verifier = Verifier::recording(recogniser, self.flows, capture.running().vlan_metadata);
-            let work = self.work.clone();
-            let received = match self.queue {
-                None => reception.run(&mut capture, Direct { verifier, work }),
-                Some(size) => reception.run(&mut capture, Queue::start(size, verifier, work)?),
-            }?;
+            let received = self.received(&mut capture, reception, verifier)?;
             // Whoever asked may have given up.
             let _ = self.done.send(Outcome { received, verify_ns: self.verify_ns });
         }
         Ok(())
+    }
+}
+
+impl Application<'_> {
+    /// One trial, in whatever hands its work and its latency need.
+    fn received<C: Capture>(
+        &self,
+        capture: &mut C,
+        reception: Reception<'_>,
+        verifier: Verifier,
+    ) -> Result<Received> {
+        let (work, queue) = (self.work.clone(), self.queue);
+        let Some(recording) = self.latency else {
+            return match queue {
+                None => reception.run(capture, Direct { verifier, work, timekeeper: () }),
+                Some(size) => reception.run(capture, Queue::start(size, verifier, work)?),
+            };
+        };
+        let source = capture.running().time_source;
+        let mut recorder = LatencyRecorder::new(recording, &reception.progress.start, source);
+        let received = match queue {
+            None => reception.run(capture, Direct { verifier, work, timekeeper: &mut recorder })?,
+            Some(size) => reception.run(capture, Queue::start(size, verifier, work)?)?,
+        };
+        let latency = match (&received.taken_on_trust, queue) {
+            (Some(reason), _) => Latency::unknown(recording, reason),
+            (None, Some(_)) => Latency::unknown(
+                recording,
+                "frames go through a work queue, and when its other end gets them is not recorded",
+            ),
+            (None, None) => recorder.latency(),
+        };
+        Ok(Received { latency: Some(latency), ..received })
     }
 }
 
@@ -217,6 +254,7 @@ impl Reception<'_> {
             engine: running.engine,
             taken_on_trust: tallied
                 .then(|| "its frames were counted in the kernel, their contents not verified".into()),
+            latency: None,
             report: None,
             filtered: running.filtered,
             notes: running.shortfall.into_iter().collect(),
@@ -258,26 +296,34 @@ struct Done {
     switches: Option<ThreadTimes>,
 }
 
-/// The thread that takes the frames does the work, too.
-struct Direct {
+/// The thread that takes the frames does the work, too. Compiled once with, and once without a timekeeper, so that times
+/// cost nothing in a trial that does not ask for them.
+struct Direct<T> {
     verifier: Verifier,
     work: Work,
+    timekeeper: T,
 }
 
-impl Taker for Direct {
+impl<T: Timekeeper> Taker for Direct<T> {
     #[inline]
     fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
+        self.timekeeper.begin_batch();
         self.verifier.begin(mark, queue);
     }
 
     #[inline]
     fn take(&mut self, frame: &Frame<'_>) {
-        self.verifier.note(frame);
+        self.verifier.note_timed(frame, &mut self.timekeeper);
         self.work.apply(frame.data);
     }
 }
 
-impl Hands for Direct {
+impl<T: Timekeeper> Hands for Direct<T> {
+    /// Methods without batches never say that one begins.
+    fn end_batch(&mut self) {
+        self.timekeeper.begin_batch();
+    }
+
     #[inline]
     fn taken(&self) -> u64 {
         self.verifier.arrivals().read

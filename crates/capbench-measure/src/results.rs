@@ -11,8 +11,10 @@ use crate::error::{MeasureError, Result};
 use crate::findings::Finding;
 use crate::loss_shape::LossShape;
 use crate::places;
+use crate::rfc2544::Tested;
 use crate::search::SearchOutcome;
 use crate::soak::record::SoakRecord;
+use crate::sweep::SweepOutcome;
 use crate::trial::{SizeLabel, TrialResult};
 
 /// Version of the layout of `results.json`; raised when a reader of older files would misunderstand newer ones.
@@ -38,12 +40,18 @@ pub struct Results {
     /// What a soak stores instead of trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soak: Option<SoakRecord>,
+    /// What was varied, in runs that sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepOutcome>,
     /// What was asked for and could not be measured.
     #[serde(default)]
     pub not_measured: Vec<NotMeasured>,
     /// What searches have shown; their trials stand with the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchOutcome>,
+    /// What tests of RFC 2544 beside throughput have shown; their trials stand with the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rfc2544: Vec<Tested>,
     /// What follows from them.
     pub findings: Vec<Finding>,
 }
@@ -173,6 +181,15 @@ pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
         "loss_bursts",
         "longest_burst",
         "worst_100ms_loss_ratio",
+        "latency_min_ns",
+        "latency_p50_ns",
+        "latency_p99_9_ns",
+        "latency_max_ns",
+        "latency_pdv_ns",
+        "latency_to_kernel_p50_ns",
+        "latency_to_kernel_p99_9_ns",
+        "latency_to_application_p50_ns",
+        "latency_to_application_p99_9_ns",
         "verdict",
         "app_ns_per_packet",
         "app_ns_per_packet_at_most",
@@ -214,6 +231,10 @@ fn row(trial: &TrialResult) -> Vec<String> {
     let cpu = &trial.cpu;
     let shape = trial.loss_shape.as_ref();
     let guarding = trial.guarding.as_deref();
+    let latency = trial.latency.as_ref();
+    let total = latency.and_then(|latency| latency.total.as_ref());
+    let to_kernel = latency.and_then(|latency| latency.to_kernel.as_ref());
+    let to_application = latency.and_then(|latency| latency.to_application.as_ref());
     let mut row = vec![
         trial.number.to_string(),
         name(trial.phase),
@@ -245,6 +266,15 @@ fn row(trial: &TrialResult) -> Vec<String> {
         text(shape.map(|shape| shape.bursts.count)),
         text(shape.map(|shape| shape.bursts.max.unwrap_or(0))),
         text(shape.map(LossShape::worst_ratio)),
+        text(total.map(|delays| delays.min_ns)),
+        text(total.map(|delays| delays.p50_ns)),
+        text(total.map(|delays| delays.p99_9_ns)),
+        text(total.map(|delays| delays.max_ns)),
+        text(total.map(|delays| delays.pdv_ns)),
+        text(to_kernel.map(|delays| delays.p50_ns)),
+        text(to_kernel.map(|delays| delays.p99_9_ns)),
+        text(to_application.map(|delays| delays.p50_ns)),
+        text(to_application.map(|delays| delays.p99_9_ns)),
         name(trial.verdict),
         text(cpu.app_ns_per_packet),
         text(cpu.app_ns_per_packet_at_most),

@@ -124,6 +124,12 @@ impl<const N: usize> SequenceTracker<N> {
         }
     }
 
+    /// Whether this number has come, as far as it is remembered.
+    #[cfg(test)]
+    pub(crate) fn has_seen(&self, sequence: u64) -> bool {
+        sequence < self.next && self.is_marked(sequence)
+    }
+
     #[cfg(test)]
     pub(crate) fn recorder(&self) -> Option<&LossRecorder> {
         self.recording.as_ref().map(|recording| &recording.recorder)

@@ -1,49 +1,23 @@
 //! A trial: one load for one duration. This is all that a search or a sweep knows of the network.
 
+mod load;
 mod result;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
 use capbench_traffic::report::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{MeasureError, Result};
 use crate::evidence::Evidence;
 use crate::guards::Disturbance;
+use crate::latency::Latency;
 use crate::ledger::Ledger;
 use crate::loss_shape::LossShape;
+pub use load::{Load, LoadShape};
 pub use result::{CpuAccount, ProgramReport, TrialResult};
-
-/// The intended load of a trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Load {
-    /// Frames at a constant rate.
-    Rate(Pps),
-    /// As many frames as the generator can send; best effort, FRMOL of RFC 2285.
-    Maximum,
-}
-
-impl Load {
-    /// The rate, where there is one.
-    pub fn pps(self) -> Option<f64> {
-        match self {
-            Self::Rate(rate) => Some(rate.get()),
-            Self::Maximum => None,
-        }
-    }
-}
-
-impl fmt::Display for Load {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rate(rate) => write!(f, "{:.0} packets/s", rate.get()),
-            Self::Maximum => f.write_str("maximum load"),
-        }
-    }
-}
 
 /// Runs trials of one set-up.
 pub trait Trial {
@@ -91,12 +65,22 @@ pub enum Phase {
     Probe,
     /// An attempt at a trial that was repeated, because something disturbed it: no result of its own.
     SetAside,
+    /// A point of a sweep.
+    Sweep,
+    /// A test of latency (RFC 2544 26.2).
+    Latency,
+    /// A test of frame loss rate (RFC 2544 26.3).
+    FrameLoss,
+    /// A test with back-to-back frames (RFC 2544 26.4, RFC 9004).
+    BackToBack,
+    /// A test of system recovery (RFC 2544 26.5).
+    Recovery,
 }
 
 impl Phase {
     /// Whether loads are raised until something is lost.
     pub fn looks_for_loss(self) -> bool {
-        matches!(self, Self::Search | Self::SelfTest)
+        matches!(self, Self::Search | Self::SelfTest | Self::Sweep | Self::BackToBack)
     }
 }
 
@@ -219,6 +203,8 @@ pub struct Measured {
     pub kernel_work_share: Option<f64>,
     /// When frames were lost and how many at a time.
     pub loss_shape: Option<LossShape>,
+    /// How long frames took.
+    pub latency: Option<Latency>,
     /// Reasons for care.
     pub noise: Vec<String>,
     /// What the host did meanwhile.
@@ -282,6 +268,7 @@ impl Measured {
             report: self.report,
             generator: self.generator,
             intended_pps: load.pps(),
+            load: load.shape(),
             duration_s: duration.as_secs_f64(),
             sending_s: self.sending.as_secs_f64(),
             drain_s: self.drain.as_secs_f64(),
@@ -299,6 +286,7 @@ impl Measured {
             unexplained: ledger.unexplained,
             ledger: ledger.entries,
             loss_shape: self.loss_shape,
+            latency: self.latency,
             verdict,
             invalid_because,
             cpu,
@@ -333,7 +321,7 @@ fn contradiction(evidence: &Evidence, ledger: &Ledger) -> Option<String> {
 
 /// What a trial without a contradiction shows.
 fn judge(intended: u64, evidence: &Evidence, load: Load) -> Verdict {
-    let tolerated = tolerated_frames(load.pps());
+    let tolerated = tolerated_frames(load.highest());
     if evidence.delivered < evidence.sent {
         Verdict::Lossy
     } else if intended - evidence.delivered.min(intended) > tolerated {
@@ -346,6 +334,7 @@ fn judge(intended: u64, evidence: &Evidence, load: Load) -> Verdict {
 #[cfg(test)]
 pub(crate) mod tests {
     use capbench_capture::{Counters, Loss, LossPlace};
+    use capbench_traffic::rates::Pps;
 
     use super::*;
 

@@ -45,7 +45,7 @@ pub use plan::{FlowOrder, FramePlan};
 pub use rates::{BitRate, L1, L2, Pps, line_rate};
 pub use recognise::{Recogniser, Seen, TagMetadata};
 pub use report::{Lateness, LatenessSummary, SendReport};
-pub use schedule::Schedule;
+pub use schedule::{Schedule, Step};
 pub use sizes::{Raised, SizeSequence, Sizes};
 pub use stamp::{Stamp, StreamId, TrialId};
 pub use transmit::{Opened, Sender, Transmit, TransmitConfig, TransmitFacts, TransmitMethod};

@@ -36,11 +36,51 @@ pub enum Schedule {
         /// The seed: the same distances everywhere.
         seed: u64,
     },
+    /// Frames at equal distances, which change once (RFC 2544 26.5: overload, then half of it).
+    Step(Step),
     /// A busy loop of this many iterations after each frame, as `dain-2004` paced its sender; nothing is planned.
     WaitLoop {
         /// Iterations between two frames.
         iterations: u32,
     },
+}
+
+/// A constant rate that changes once.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The rate at first.
+    pub before: Pps,
+    /// When it changes, since the start.
+    pub at: Duration,
+    /// The rate from then on.
+    pub after: Pps,
+}
+
+impl Step {
+    /// Frames planned before the change; the first after it is planned for the moment of the change.
+    pub fn frames_before(&self) -> u64 {
+        Period::of(self.before).frames_in(self.at)
+    }
+
+    /// Planned send time of frame `number` in nanoseconds since the start.
+    pub fn planned_ns(&self, number: u64) -> u64 {
+        match number.checked_sub(self.frames_before()) {
+            None => Period::of(self.before).times(number),
+            Some(after) => self.at_ns().saturating_add(Period::of(self.after).times(after)),
+        }
+    }
+
+    /// Frames planned in a sending phase of this length.
+    pub fn intended(&self, duration: Duration) -> u64 {
+        match duration.checked_sub(self.at) {
+            None => Period::of(self.before).frames_in(duration),
+            Some(after) => self.frames_before().saturating_add(Period::of(self.after).frames_in(after)),
+        }
+    }
+
+    fn at_ns(&self) -> u64 {
+        saturated(self.at.as_nanos())
+    }
 }
 
 impl Schedule {
@@ -49,15 +89,16 @@ impl Schedule {
     pub fn intended(&self, duration: Duration) -> Option<u64> {
         match self {
             Self::Constant(rate) | Self::Bursts { rate, .. } => Some(Period::of(*rate).frames_in(duration)),
+            Self::Step(step) => Some(step.intended(duration)),
             Self::Maximum | Self::Poisson { .. } | Self::WaitLoop { .. } => None,
         }
     }
 
-    /// The rate that was asked for, where there is one.
+    /// The rate that was asked for, where there is one and it does not change.
     pub fn rate(&self) -> Option<Pps> {
         match self {
             Self::Constant(rate) | Self::Bursts { rate, .. } | Self::Poisson { rate, .. } => Some(*rate),
-            Self::Maximum | Self::WaitLoop { .. } => None,
+            Self::Maximum | Self::Step(_) | Self::WaitLoop { .. } => None,
         }
     }
 
@@ -69,6 +110,7 @@ impl Schedule {
                 let burst = u64::from(frames.get());
                 Some(Period::of(*rate).times(number / burst * burst))
             }
+            Self::Step(step) => Some(step.planned_ns(number)),
             Self::Maximum | Self::Poisson { .. } | Self::WaitLoop { .. } => None,
         }
     }
@@ -80,15 +122,24 @@ impl Schedule {
             Self::Bursts { frames, rate } => {
                 Shape::Grid { grid: Grid::of(rate, frames.get()), burst: frames.get(), left: frames.get() }
             }
+            Self::Step(step) => Shape::Step {
+                grid: Grid::of(step.before, 1),
+                left: step.frames_before(),
+                at_ns: step.at_ns(),
+                after: step.after,
+            },
             Self::Poisson { rate, seed } => {
                 Shape::Poisson { random: Box::new(Xoshiro256PlusPlus::seed_from_u64(seed)), rate, at: 0 }
             }
             Self::Maximum | Self::WaitLoop { .. } => return None,
         };
         let mut times = PlannedTimes { next_ns: 0, shape };
-        if let Shape::Poisson { .. } = times.shape {
+        match times.shape {
             // The first arrival of a Poisson process is not at its beginning.
-            times.advance();
+            Shape::Poisson { .. } => times.advance(),
+            // A rate so low that no frame comes before the change.
+            Shape::Step { left: 0, .. } => times.change(),
+            _ => {}
         }
         Some(times)
     }
@@ -193,6 +244,13 @@ enum Shape {
         burst: u32,
         left: u32,
     },
+    Step {
+        grid: Grid,
+        /// Frames left until the change.
+        left: u64,
+        at_ns: u64,
+        after: Pps,
+    },
     Poisson {
         random: Box<Xoshiro256PlusPlus>,
         rate: Pps,
@@ -226,6 +284,14 @@ impl PlannedTimes {
                     self.next_ns = self.next_ns.saturating_add(grid.step());
                 }
             }
+            Shape::Step { grid, left, .. } => {
+                *left -= 1;
+                if *left == 0 {
+                    self.change();
+                } else {
+                    self.next_ns = self.next_ns.saturating_add(grid.step());
+                }
+            }
             Shape::Poisson { random, rate, at } => {
                 // 53 random bits as a number in (0, 1], whose logarithm exists.
                 let uniform = ((random.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64);
@@ -235,110 +301,15 @@ impl PlannedTimes {
             }
         }
     }
+
+    /// From here on the rate is that after the step.
+    fn change(&mut self) {
+        if let Shape::Step { at_ns, after, .. } = self.shape {
+            self.next_ns = at_ns;
+            self.shape = Shape::Grid { grid: Grid::of(after, 1), burst: 1, left: 1 };
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn pps(rate: f64) -> Pps {
-        Pps::new(rate).unwrap()
-    }
-
-    fn bursts(frames: u32, rate: f64) -> Schedule {
-        Schedule::Bursts { frames: NonZeroU32::new(frames).unwrap(), rate: pps(rate) }
-    }
-
-    #[test]
-    fn planned_times_are_exact_after_a_thousand_seconds() {
-        for (rate, number, time) in [
-            (1e6, 1_000_000_000, 1_000_000_000_000),
-            (3.0, 3_000, 1_000_000_000_000),
-            (3.0, 1, 333_333_333),
-            (3.0, 3_001, 1_000_333_333_333),
-            (7.0, 7_000, 1_000_000_000_000),
-            (1e9, 1_000_000_000_000, 1_000_000_000_000),
-            (0.5, 500, 1_000_000_000_000),
-            (14_880_952.0, 14_880_952_000, 1_000_000_000_000),
-        ] {
-            assert_eq!(Schedule::Constant(pps(rate)).planned_ns(number), Some(time), "{number} at {rate}");
-        }
-    }
-
-    #[test]
-    fn intended_counts() {
-        let second = Duration::from_secs(1);
-        for (rate, duration, count) in [
-            (1e6, second, 1_000_000),
-            (3.0, Duration::from_millis(500), 2),
-            (3.0, Duration::from_millis(466), 1),
-            (1_488_095.238, Duration::from_secs(60), 89_285_714),
-            (0.1, second, 0),
-            (1e12, Duration::from_secs(3600), 3_600_000_000_000_000),
-        ] {
-            assert_eq!(Schedule::Constant(pps(rate)).intended(duration), Some(count), "{rate}");
-        }
-        assert_eq!(Schedule::Maximum.intended(second), None);
-        assert_eq!(bursts(64, 1e6).intended(second), Some(1_000_000));
-        assert!(Schedule::Maximum.check(Duration::from_secs(80 * 3600)).is_err());
-        assert!(Schedule::Maximum.check(Duration::from_secs(78 * 3600)).is_ok());
-    }
-
-    #[test]
-    fn bursts_leave_together() {
-        let schedule = bursts(4, 1e6);
-        let times: Vec<u64> = (0..9).filter_map(|number| schedule.planned_ns(number)).collect();
-        assert_eq!(times, [0, 0, 0, 0, 4_000, 4_000, 4_000, 4_000, 8_000]);
-    }
-
-    #[test]
-    fn poisson_arrivals_have_the_mean_and_the_variance_of_their_kind() {
-        let schedule = Schedule::Poisson { rate: pps(1e5), seed: 1 };
-        let mut times = schedule.times().unwrap();
-        let mut gaps = Vec::new();
-        let mut last = times.next_ns();
-        for _ in 0..200_000 {
-            times.advance();
-            gaps.push((times.next_ns() - last) as f64);
-            last = times.next_ns();
-        }
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-        assert!((mean / 10_000.0 - 1.0).abs() < 0.01, "{mean}");
-        assert!((variance.sqrt() / 10_000.0 - 1.0).abs() < 0.02, "{variance}");
-        let again = Schedule::Poisson { rate: pps(1e5), seed: 1 }.times().unwrap();
-        assert_eq!(again.next_ns(), schedule.times().unwrap().next_ns());
-    }
-
-    proptest! {
-        #[test]
-        fn in_order_and_by_number_agree(rate in 1e-3..1e9_f64, burst in 1..100_u32) {
-            for schedule in [Schedule::Constant(pps(rate)), bursts(burst, rate)] {
-                let mut times = schedule.times().unwrap();
-                for number in 0..1000 {
-                    prop_assert_eq!(Some(times.next_ns()), schedule.planned_ns(number));
-                    times.advance();
-                }
-            }
-        }
-
-        /// Against the definition: frame `i` is the last one with `time * rate <= i` seconds.
-        #[test]
-        fn times_are_floors(rate in 1..20_000_000_u32, number in 0..(1_u64 << 34)) {
-            let time = Schedule::Constant(pps(f64::from(rate))).planned_ns(number).unwrap();
-            let exact = u128::from(number) * 1_000_000_000 / u128::from(rate);
-            prop_assert_eq!(u128::from(time), exact);
-        }
-
-        #[test]
-        fn every_intended_frame_is_planned_within_the_duration(rate in 1e-3..1e8_f64, ns in 1..(1_u64 << 40), burst in 1..99_u32) {
-            for schedule in [Schedule::Constant(pps(rate)), bursts(burst, rate)] {
-                let count = schedule.intended(Duration::from_nanos(ns)).unwrap();
-                if count > 0 {
-                    prop_assert!(schedule.planned_ns(count - 1).unwrap() < ns);
-                }
-            }
-        }
-    }
-}
+mod tests;

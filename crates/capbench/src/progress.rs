@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use capbench_capture::MethodSpec;
 use capbench_measure::MeasureError;
-use capbench_measure::bench::Observer;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::results::{NotMeasured, Results, RunDirectory};
 use capbench_measure::search::{self, SearchOutcome};
+use capbench_measure::session::Observer;
 use capbench_measure::soak;
 use capbench_measure::soak::record::{Interval, SoakRecord};
 use capbench_measure::trial::{Load, TrialResult};

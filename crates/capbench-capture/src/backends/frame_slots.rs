@@ -6,7 +6,7 @@ use std::time::Duration;
 use capbench_sys::packet::{Frame, FrameBatch, FrameGeometry, FrameRing, FrameVersion, PacketSocket};
 
 use super::socket_setup::{Context, Polling, bind, unbound};
-use crate::capture::{Batch, Capture, LossMark, Running};
+use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
 use crate::options::{ByteCount, CaptureOptions, Interface};
@@ -72,8 +72,8 @@ impl<V: Slotted> FrameSlots<V> {
                     ByteCount(geometry.bytes())
                 ),
                 time_source: match version {
-                    FrameVersion::V1 => "kernel, software, microseconds",
-                    FrameVersion::V2 => "kernel, software",
+                    FrameVersion::V1 => TimeSource::Kernel("software, microseconds"),
+                    FrameVersion::V2 => TimeSource::Kernel("software"),
                 },
                 vlan_metadata: version == FrameVersion::V2,
                 shortfall: None,

@@ -6,7 +6,7 @@ use capbench_sys::nfb::{BURST, Burst, Card, Nfb};
 use capbench_sys::packet::Frame;
 
 use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::{Batch, Capture, Running};
+use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Counters, Loss, LossPlace};
 use crate::error::Result;
 use crate::methods::{Argument, CapturePoint, Method, SettingInfo};
@@ -110,9 +110,9 @@ impl NfbCard {
                 engine,
                 geometry,
                 time_source: if header_time.is_some() {
-                    "the card's firmware (packet header)"
+                    TimeSource::Unknown("the card's firmware (packet header)")
                 } else {
-                    "none"
+                    TimeSource::None
                 },
                 vlan_metadata: false,
                 shortfall: None,

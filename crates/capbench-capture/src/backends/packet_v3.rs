@@ -5,7 +5,7 @@ use std::time::Duration;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing, Frame, PacketSocket, Version};
 
 use super::socket_setup::{Context, Polling, SOCKET_SETTINGS, bind, probe, unbound};
-use crate::capture::{Batch, Capture, LossMark, Running};
+use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
 use crate::methods::{CapturePoint, Method};
@@ -79,7 +79,7 @@ impl PacketV3 {
                     ByteCount(geometry.bytes()),
                     geometry.retire_timeout_ms()
                 ),
-                time_source: "kernel, software",
+                time_source: TimeSource::Kernel("software"),
                 vlan_metadata: true,
                 shortfall: None,
                 filtered,

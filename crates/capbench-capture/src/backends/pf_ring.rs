@@ -6,7 +6,7 @@ use capbench_sys::packet::Frame;
 use capbench_sys::pf_ring::{PfRing, Reading, Ring, RingOptions, Way, can_lend};
 
 use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::{Batch, Capture, Running};
+use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Counters, Loss, LossPlace};
 use crate::error::{CaptureError, Result};
 use crate::methods::{Argument, CapturePoint, Method, SettingInfo};
@@ -142,7 +142,7 @@ impl PfRingSocket {
                 method: METHOD.name,
                 engine: format!("libpfring {} on {device}, {how}", ring.version()),
                 geometry: format!("{captured} octets captured, watermark {waking}"),
-                time_source: "PF_RING (the adapter's where it has them)",
+                time_source: TimeSource::Unknown("PF_RING (the adapter's where it has them)"),
                 vlan_metadata: false,
                 shortfall: None,
                 filtered: false,

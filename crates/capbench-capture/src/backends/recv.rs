@@ -6,7 +6,7 @@ use std::time::Duration;
 use capbench_sys::packet::{Frame, PacketSocket, ReceiveVector};
 
 use super::socket_setup::{COMMON_OPTIONS, Context, Polling, SOCKET_SETTINGS, bind, probe, unbound};
-use crate::capture::{Batch, Capture, Running};
+use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
 use crate::methods::{CapturePoint, Method};
@@ -150,7 +150,7 @@ impl<C: ReceiveCall> SocketReader<C> {
                     ByteCount(u64::from(granted)),
                     if frames == 1 { "" } else { "s" }
                 ),
-                time_source: "kernel, software (SO_TIMESTAMPNS)",
+                time_source: TimeSource::Kernel("software (SO_TIMESTAMPNS)"),
                 vlan_metadata: true,
                 shortfall: (u64::from(granted) < 2 * ring.0).then(|| {
                     format!(

@@ -169,13 +169,14 @@ pub(super) fn probe(version: Option<Version>) -> std::result::Result<(), String>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::TimeSource;
 
     fn running(shortfall: Option<&str>) -> Running {
         Running {
             method: "recv",
             engine: String::new(),
             geometry: String::new(),
-            time_source: "none",
+            time_source: TimeSource::None,
             vlan_metadata: false,
             shortfall: shortfall.map(String::from),
             filtered: false,

@@ -6,7 +6,7 @@ use capbench_sys::packet::Frame;
 use capbench_sys::szedata2::{Card, Sze2};
 
 use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::{Batch, Capture, Running};
+use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Counters, Loss, LossPlace};
 use crate::error::Result;
 use crate::methods::{Argument, CapturePoint, Method};
@@ -73,7 +73,7 @@ impl Szedata2 {
                 method: METHOD.name,
                 engine: format!("libsze2 on {device}"),
                 geometry: format!("receive channels {channels:#x}, a packet per call"),
-                time_source: "none",
+                time_source: TimeSource::None,
                 vlan_metadata: false,
                 shortfall: None,
                 filtered: false,

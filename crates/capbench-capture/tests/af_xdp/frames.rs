@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Batch, ByteCount, Capture, CaptureOptions, PacketType, SnapLength};
+use capbench_capture::{Batch, ByteCount, Capture, CaptureOptions, PacketType, SnapLength, TimeSource};
 
 use crate::network::{PATIENCE, RIGHT_MAC, eventually};
 use crate::wire::{OTHER_MAC, Wire, now_ns, take};
@@ -31,7 +31,7 @@ fn root_frames_arrive_whole_in_order_and_nothing_stays_behind() {
                 "{}",
                 running.geometry
             );
-            assert!(running.time_source.contains("user space") && !running.vlan_metadata);
+            assert!(matches!(running.time_source, TimeSource::UserSpace(_)) && !running.vlan_metadata);
             assert!(is_attached(&spaces.right));
             let before = now_ns();
             // In parts, which the ring takes however long this process sleeps.

@@ -11,7 +11,8 @@ mod worker;
 
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use capbench_capture::{CaptureError, Interface};
 use capbench_traffic::layout::FrameLayout;
@@ -24,11 +25,15 @@ use crate::accounts::irqtime::IrqAccounting;
 use crate::bed::{Bed, BedOptions, KernelWork, Placement};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
+use crate::links::coalescing::Moderated;
 use crate::placement::PlacementChoice;
 use crate::programs::Programs;
 use crate::subject::{self, Subject};
 use crate::trial::{Cpus, Profile, Trial};
 use tracing::Tracing;
+
+/// How soon a rest ends that the user does not want to wait for.
+const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
 
 /// The path that trials use.
 #[derive(Clone, Debug)]
@@ -244,6 +249,10 @@ impl Laboratory for LiveLaboratory {
         })?;
         // Found out before anything runs: whether there is memory for it.
         run::queue_size(setup, side)?;
+        let moderated = match setup.moderation {
+            Some(asked) => Some(Moderated::set(bed.receive_side(), asked)?),
+            None => None,
+        };
         self.tracing.watch(&bed)?;
         let mtu = bed.transmit_side().mtu().min(bed.receive_side().mtu());
         let plan = Arc::new(FramePlan::new(setup.layout, setup.sizes.clone(), Mtu(mtu))?);
@@ -276,8 +285,20 @@ impl Laboratory for LiveLaboratory {
             setup: setup.clone(),
             irq: self.irq,
             tracing: self.tracing.clone(),
+            moderated,
             stop: Arc::clone(&self.stop),
         }))
+    }
+
+    fn rest(&mut self, while_idle: Duration) {
+        let until = Instant::now() + while_idle;
+        while !self.stop.load(Ordering::Relaxed) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(LOOK_FOR_STOP));
+        }
     }
 
     fn statements(&self) -> Vec<String> {

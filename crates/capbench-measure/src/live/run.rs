@@ -24,6 +24,8 @@ use crate::accounts::kernel_work::KernelWorkProbe;
 use crate::bed::{Bed, Placement, Side};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
+use crate::latency::Latency;
+use crate::links::coalescing::Moderated;
 use crate::loss_shape::{Clock, End};
 use crate::mark::mark;
 use crate::programs;
@@ -56,6 +58,8 @@ pub(super) struct LiveTrial<'l> {
     pub(super) setup: Setup,
     pub(super) irq: IrqAccounting,
     pub(super) tracing: Tracing,
+    /// The receiving interface, with interrupts held back as the set-up has it.
+    pub(super) moderated: Option<Moderated>,
     pub(super) stop: Arc<AtomicBool>,
 }
 
@@ -108,10 +112,7 @@ impl Trial for Held<'_, '_> {
     /// In the order of RFC 2544 section 23: snapshot, open, barrier, send on schedule, drain, read every counter once.
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
         let Self { trial, probe, .. } = self;
-        let schedule = match load {
-            Load::Rate(rate) => Schedule::Constant(rate),
-            Load::Maximum => Schedule::Maximum,
-        };
+        let schedule = load.schedule();
         trial.measure_tracer(load, &schedule)?;
         *trial.trials += 1;
         let tracer = trial.tracing.tracer().map(AsRef::as_ref);
@@ -162,9 +163,9 @@ impl Trial for Held<'_, '_> {
         let start = probe.snapshot();
         sides.sender.order(SendOrder {
             schedule,
-            duration,
+            limits: load.limits(duration),
             trial: trial.id(),
-            start: Instant::now() + HEAD_START,
+            start: *progress.start.get_or_init(soon),
         });
         let sent = sides.sender.done();
         let sending_over = probe.snapshot();
@@ -200,13 +201,18 @@ impl Trial for Held<'_, '_> {
         };
         let record = outcome.received.record.take();
         let mut measured = account.join(&sent.report, &outcome)?;
-        if load.pps().is_some() && !trial.stop.load(Ordering::Relaxed) {
+        if schedule.intended(duration).is_some() && !trial.stop.load(Ordering::Relaxed) {
             // A phase with a plan lasts as long as its plan, also when its last frame is gone a period before the end.
             measured.sending = measured.sending.max(duration);
         }
         measured.loss_shape =
             record.and_then(|record| record.shape(&end(&sent.report, &schedule, &measured)));
+        measured.latency =
+            outcome.received.latency.take().map(|latency| Latency { clock: clock_of(&schedule), ..latency });
         measured.generator = sent.generator.clone();
+        if let Some(moderated) = &trial.moderated {
+            measured.running = format!("{}, {}", measured.running, moderated.running());
+        }
         let profile = trial.profile_after(&sent);
         Ok(measured.result(*trial.trials, Phase::FixedLoad, &profile, load, duration))
     }
@@ -224,9 +230,9 @@ impl LiveTrial<'_> {
             let mut sender = self.start_sender()?;
             sender.order(SendOrder {
                 schedule: *schedule,
-                duration,
+                limits: (Some(duration), None),
                 trial: self.id(),
-                start: Instant::now() + HEAD_START,
+                start: soon(),
             });
             sender.done().map(drop)
         })
@@ -288,6 +294,7 @@ impl LiveTrial<'_> {
                         ready,
                         probe,
                         quiet: quiet(&setup),
+                        latency: setup.latency,
                     };
                     let _ = done.send(Outcome { received: programs::run(program, job)?, verify_ns: 0.0 });
                     return Ok(());
@@ -304,6 +311,7 @@ impl LiveTrial<'_> {
                 stop: &stop,
                 probe,
                 quiet: quiet(&setup),
+                latency: setup.latency,
             };
             open_with(spec, &interface, &setup.capture, application)?
         })
@@ -324,11 +332,11 @@ impl LiveTrial<'_> {
             // The other end lives until this thread is joined; if it does not, neither does the trial.
             let _ = ready.send(());
             let (generator, outruns) = (opened.facts.to_string(), opened.facts.outruns(&config));
-            while let Ok(SendOrder { schedule, duration, trial, start }) = orders.recv() {
+            while let Ok(SendOrder { schedule, limits: (duration, frames), trial, start }) = orders.recv() {
                 let job = SendJob {
                     plan: &plan,
                     schedule: &schedule,
-                    limits: Limits { duration: Some(duration), frames: None, stop: &stop },
+                    limits: Limits { duration, frames, stop: &stop },
                     trial,
                     stream: StreamId(0),
                     start,
@@ -351,7 +359,8 @@ impl LiveTrial<'_> {
 /// A phase to send.
 struct SendOrder {
     schedule: Schedule,
-    duration: Duration,
+    /// How long, and how many frames at most.
+    limits: (Option<Duration>, Option<u64>),
     trial: TrialId,
     start: Instant,
 }
@@ -365,6 +374,11 @@ struct Sent {
     cpu_ns: u64,
 }
 
+/// When a sender that is let go now can begin.
+fn soon() -> Instant {
+    Instant::now() + HEAD_START
+}
+
 /// How long nothing may come. A partly filled V3 block comes up to its retire timeout late.
 fn quiet(setup: &Setup) -> Duration {
     setup.quiet.max(2 * setup.capture.retire_timeout + Duration::from_millis(20))
@@ -376,10 +390,15 @@ fn end(sent: &SendReport, schedule: &Schedule, measured: &Measured) -> End {
     End {
         sent: sent.sent,
         at_ns: planned.unwrap_or(sent.elapsed.as_nanos() as u64),
-        clock: planned.map_or(Clock::GeneratorTime, |_| Clock::PlannedSendTime),
+        clock: clock_of(schedule),
         damaged: measured.arrivals.corrupt + measured.arrivals.truncated,
         ring_drops: measured.evidence.method.lost_at(LossPlace::Ring),
     }
+}
+
+/// What the times in the frames of a schedule are.
+fn clock_of(schedule: &Schedule) -> Clock {
+    schedule.planned_ns(0).map_or(Clock::GeneratorTime, |_| Clock::PlannedSendTime)
 }
 
 fn is_missing_frames(sent: &Result<Sent>, outcome: &Result<Outcome>) -> bool {

@@ -123,6 +123,7 @@ mod tests {
             damaged: 0,
             before_first: 0,
             after_last: 0,
+            last_lost: Some(900_000),
             lost_at_start: 0,
             lost_steadily: 20_000,
             lost_at_end: 0,

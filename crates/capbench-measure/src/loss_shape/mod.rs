@@ -49,6 +49,9 @@ pub struct LossShape {
     pub before_first: u64,
     /// Frames lost after the last that came.
     pub after_last: u64,
+    /// Number of the last frame lost, from 0; absent where none was.
+    #[serde(default)]
+    pub last_lost: Option<u64>,
     /// Frames lost in the first 100 ms.
     pub lost_at_start: u64,
     /// Frames lost in between.
@@ -204,6 +207,7 @@ fn shape<const N: usize>(tracker: SequenceTracker<N>, watch: &Watch, end: &End) 
         damaged: end.damaged,
         before_first: recorded.tally.before_first,
         after_last: recorded.after_last,
+        last_lost: recorded.tally.last_lost,
         lost_at_start: time.lost_at_start,
         lost_steadily: lost - time.lost_at_start - time.lost_at_end,
         lost_at_end: time.lost_at_end,

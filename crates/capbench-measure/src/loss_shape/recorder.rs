@@ -92,6 +92,7 @@ pub(super) struct Tally {
     pub(super) delivered: u64,
     pub(super) lost: u64,
     pub(super) before_first: u64,
+    pub(super) last_lost: Option<u64>,
     pub(super) marked_bursts: u64,
     pub(super) marked_frames: u64,
     bursts: Spreading,
@@ -127,6 +128,7 @@ impl LossRecorder {
                 delivered: 0,
                 lost: 0,
                 before_first: 0,
+                last_lost: None,
                 marked_bursts: 0,
                 marked_frames: 0,
                 bursts: Spreading::new(),
@@ -245,6 +247,7 @@ impl LossRecorder {
 
     fn lose(&mut self, frames: u64, first: u64, anchor: &Anchor, next: &Anchor) {
         self.tally.lost += frames;
+        self.tally.last_lost = (first + frames).checked_sub(1);
         self.flows.lose(first, frames);
         match &mut self.open {
             Some(open) => open.frames += frames,

@@ -158,6 +158,7 @@ fn assert_agrees(shape: &LossShape, reference: &Reference, sent: u64, period_ns:
     let first = bursts.first().filter(|burst| burst.0 == 0).map_or(0, |burst| burst.1);
     let last = bursts.last().filter(|burst| burst.0 + burst.1 == sent).map_or(0, |burst| burst.1);
     assert_eq!((shape.before_first, shape.after_last), (first, last));
+    assert_eq!(shape.last_lost, bursts.last().map(|burst| burst.0 + burst.1 - 1));
     let mut longest = bursts.clone();
     longest.sort_by_key(|burst| (std::cmp::Reverse(burst.1), burst.0));
     longest.truncate(8);

@@ -14,6 +14,7 @@ use super::report::Report;
 use super::run::{Job, Window, stillness};
 use super::scratch::Scratch;
 use crate::error::{MeasureError, Result};
+use crate::latency::Latency;
 use crate::loss_shape::LossRecord;
 use crate::receiver::{Received, Verifier};
 use crate::trial::Arrivals;
@@ -79,6 +80,12 @@ impl Outcome<'_> {
                 "it only counts frames: they are as it says, and what they contained is unknown".into()
             }),
             record,
+            latency: self.job.latency.map(|recording| {
+                Latency::unknown(
+                    recording,
+                    "when a program got a frame is not known: it is seen in its file only",
+                )
+            }),
             report: Some(report.said(summary.map(|summary| summary.frames))),
             filtered: false,
             notes,

@@ -23,6 +23,7 @@ use super::version;
 use crate::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use crate::accounts::threads::ThreadTimes;
 use crate::error::{MeasureError, Result};
+use crate::latency::Recording;
 use crate::receiver::{Progress, Received};
 use crate::trial::Load;
 
@@ -50,8 +51,8 @@ pub struct Expected {
 impl Expected {
     /// What a load may bring in a duration, in frames of this mean size.
     pub fn of(load: Load, duration: Duration, octets: f64) -> Self {
-        let frames = load.pps().unwrap_or(MOST_PPS) * duration.as_secs_f64();
-        Self { frames: frames.ceil() as u64, octets }
+        let most = || (MOST_PPS * duration.as_secs_f64()).ceil() as u64;
+        Self { frames: load.intended(duration).unwrap_or_else(most), octets }
     }
 
     fn bytes(self, options: &CaptureOptions) -> u64 {
@@ -83,6 +84,8 @@ pub struct Job<'a> {
     pub probe: KernelWorkProbe,
     /// How long nothing may come before a trial that still misses frames is over.
     pub quiet: Duration,
+    /// Whether and how the latency of frames is to be recorded.
+    pub latency: Option<Recording>,
 }
 
 /// Runs it for a trial. The calling thread must not end before this returns, which nothing makes it do.

@@ -7,6 +7,7 @@ use capbench_traffic::layout::VlanTag;
 use capbench_traffic::plan::FlowOrder;
 use capbench_traffic::recognise::{Recogniser, Seen, TagMetadata};
 
+use crate::latency::Timekeeper;
 use crate::loss_shape::{LossRecord, Watch};
 use crate::sequence::{Arrival, SequenceTracker};
 use crate::trial::Arrivals;
@@ -60,6 +61,12 @@ impl Verifier {
     /// Notes a frame.
     #[inline]
     pub fn note(&mut self, frame: &Frame<'_>) {
+        self.note_timed(frame, &mut ());
+    }
+
+    /// Notes a frame, and its times where it is one of the trial that has come for the first time.
+    #[inline]
+    pub fn note_timed(&mut self, frame: &Frame<'_>, timekeeper: &mut impl Timekeeper) {
         let tag = match frame.vlan {
             Some(tag) => TagMetadata::Stripped(VlanTag { tci: tag.tci }),
             None if self.vlan_metadata => TagMetadata::Absent,
@@ -67,23 +74,27 @@ impl Verifier {
         };
         self.arrivals.read += 1;
         match self.recogniser.look(frame.data, frame.wire_length, tag) {
-            Seen::Ours(stamp) => match self.streams.get_mut(usize::from(stamp.stream.0)) {
-                Some(stream) => match stream.note(stamp.sequence, stamp.planned_ns) {
-                    Arrival::InOrder => self.arrivals.delivered += 1,
+            Seen::Ours(stamp) => {
+                let Some(stream) = self.streams.get_mut(usize::from(stamp.stream.0)) else {
+                    self.arrivals.foreign += 1;
+                    return;
+                };
+                match stream.note(stamp.sequence, stamp.planned_ns) {
+                    Arrival::InOrder => {}
                     Arrival::AfterGap { missing } => {
                         if self.watch.gap(frame, missing, &self.arrivals) {
                             stream.note_mark(stamp.sequence);
                         }
-                        self.arrivals.delivered += 1;
                     }
-                    Arrival::Reordered => {
-                        self.arrivals.delivered += 1;
-                        self.arrivals.reordered += 1;
+                    Arrival::Reordered => self.arrivals.reordered += 1,
+                    Arrival::Duplicate => {
+                        self.arrivals.duplicates += 1;
+                        return;
                     }
-                    Arrival::Duplicate => self.arrivals.duplicates += 1,
-                },
-                None => self.arrivals.foreign += 1,
-            },
+                }
+                self.arrivals.delivered += 1;
+                timekeeper.note(stamp.planned_ns, frame.time_ns);
+            }
             Seen::Corrupt => self.arrivals.corrupt += 1,
             Seen::Truncated => self.arrivals.truncated += 1,
             Seen::Foreign => self.arrivals.foreign += 1,

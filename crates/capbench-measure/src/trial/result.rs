@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use capbench_traffic::report::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
-use super::{Phase, Profile, Verdict, tolerated_frames};
+use super::{LoadShape, Phase, Profile, Verdict, tolerated_frames};
 use crate::guards::{Disturbance, Guarding, Livelock};
+use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger, Place};
 use crate::loss_shape::LossShape;
 
@@ -103,8 +104,11 @@ pub struct TrialResult {
     pub report: Option<ProgramReport>,
     /// What the generator turned out to be.
     pub generator: String,
-    /// Intended load in frames per second; absent at maximum load.
+    /// Intended load in frames per second; absent where it is no constant rate.
     pub intended_pps: Option<f64>,
+    /// What the load was where it is neither a constant rate nor maximum load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadShape>,
     /// Intended length of the sending phase in seconds.
     pub duration_s: f64,
     /// Length of the sending phase as it was.
@@ -140,6 +144,9 @@ pub struct TrialResult {
     /// When frames were lost and how many at a time; absent where they were not looked at one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_shape: Option<LossShape>,
+    /// How long frames took; absent where it was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
     /// How it ended.
     pub verdict: Verdict,
     /// Why it shows nothing; absent where it shows something.

@@ -6,6 +6,7 @@
 pub mod affinity;
 pub mod capability;
 pub mod clock;
+pub mod coalescing;
 pub mod driver_counters;
 pub mod driver_info;
 mod ethtool;

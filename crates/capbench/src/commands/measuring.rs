@@ -87,8 +87,10 @@ impl Ready {
             statements,
             trials: Vec::new(),
             soak: None,
+            sweep: None,
             not_measured: self.not_measured,
             searches: Vec::new(),
+            rfc2544: Vec::new(),
             findings: Vec::new(),
         };
         record(self.laboratory, self.stop, directory, results, trials)

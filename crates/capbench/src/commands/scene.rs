@@ -164,8 +164,10 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
                 sizes,
                 layout,
                 placement: PlacementChoice::Same,
+                latency: None,
                 work: flags.work,
                 capture: capture.clone(),
+                moderation: None,
                 transmit: flags.transmit.clone(),
                 quiet: flags.quiet.unwrap_or(quiet),
             })

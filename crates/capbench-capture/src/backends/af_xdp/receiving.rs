@@ -17,7 +17,7 @@ use super::plan::{Plan, Sizes};
 use super::polling::Polling;
 use super::refusal::Refusal;
 use crate::backends::socket_setup::Context;
-use crate::capture::{Batch, Capture, Running};
+use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::Counters;
 use crate::error::Result;
 use crate::options::{ByteCount, CaptureOptions, Interface};
@@ -285,7 +285,7 @@ fn running(
             ByteCount(umem.bytes())
         ),
         // The kernel gives XDP no time; some drivers could, by a program that asks them.
-        time_source: "user space, one clock reading per batch",
+        time_source: TimeSource::UserSpace("one clock reading per batch"),
         vlan_metadata: false,
         shortfall: None,
         filtered: false,

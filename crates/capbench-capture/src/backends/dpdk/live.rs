@@ -19,7 +19,7 @@ use super::super::socket_setup::Context;
 use super::losses::{of_hardware, of_xdp};
 use super::prepare::{plan, start, too_much_to_lock};
 use super::{DeviceName, METHOD, Wish, check};
-use crate::capture::{Batch, Capture, Running};
+use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::Result;
 use crate::filter::{self, Keep};
@@ -210,7 +210,7 @@ fn running(
             if device.arguments().is_empty() { "" } else { "; " },
             device.arguments()
         ),
-        time_source: "user space, one clock read per burst",
+        time_source: TimeSource::UserSpace("one clock read per burst"),
         vlan_metadata: port.vlan_stripped(),
         shortfall: (!found).then(|| {
             format!("what its ring lost is unknown: the socket of the driver {} was not found", port.driver())

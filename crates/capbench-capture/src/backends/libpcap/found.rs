@@ -4,7 +4,7 @@ use capbench_sys::packet::Version;
 use capbench_sys::pcap::{Engine, Pcap, Ring};
 
 use super::{METHOD, Plan};
-use crate::capture::Running;
+use crate::capture::{Running, TimeSource};
 use crate::options::{ByteCount, CaptureOptions};
 
 /// A build of libpcap that reads other engines than the kernel's, and what shows it: a word in its version text, a
@@ -53,10 +53,10 @@ pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Run
             if plan.settings.immediate { ", immediate mode" } else { "" }
         ),
         time_source: match (own, pcap.has_nanoseconds()) {
-            (true, true) => "kernel, software, from libpcap in nanoseconds",
-            (true, false) => "kernel, software, from libpcap in microseconds",
-            (false, true) => "what that engine stamps, from libpcap in nanoseconds",
-            (false, false) => "what that engine stamps, from libpcap in microseconds",
+            (true, true) => TimeSource::Kernel("software, from libpcap in nanoseconds"),
+            (true, false) => TimeSource::Kernel("software, from libpcap in microseconds"),
+            (false, true) => TimeSource::Unknown("what that engine stamps, from libpcap in nanoseconds"),
+            (false, false) => TimeSource::Unknown("what that engine stamps, from libpcap in microseconds"),
         },
         vlan_metadata: false,
         shortfall: Running::shortfall_of(shortfalls),

@@ -11,7 +11,7 @@ use super::METHOD;
 use super::marking::{Verdict, constants};
 use crate::backends::absent::Nothing;
 use crate::backends::socket_setup::Context;
-use crate::capture::{Capture, Running};
+use crate::capture::{Capture, Running, TimeSource};
 use crate::counters::{Counters, Loss, LossPlace};
 use crate::error::{CaptureError, Result};
 use crate::mark::Tally;
@@ -133,7 +133,7 @@ impl XdpCount {
                 method: METHOD.name,
                 engine: format!("XDP program, {} mode", link.mode().word()),
                 geometry: format!("{numbers}; {fate}"),
-                time_source: "none",
+                time_source: TimeSource::None,
                 vlan_metadata: false,
                 shortfall: None,
                 filtered: false,

@@ -97,6 +97,7 @@ fn shape(sent: u64, lost: u64, events: u64) -> LossShape {
         damaged: 0,
         before_first: 0,
         after_last: 0,
+        last_lost: None,
         lost_at_start: 0,
         lost_steadily: lost,
         lost_at_end: 0,

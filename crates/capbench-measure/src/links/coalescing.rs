@@ -1,0 +1,157 @@
+//! Interrupt moderation of an interface, changed for a trial and put back.
+//!
+//! It is put back when the trial is over, also by an error, a panic or a stop. Only a process that is killed (SIGKILL)
+//! leaves it as the trial had it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use capbench_sys::host::coalescing::Coalescing;
+
+use crate::bed::Side;
+use crate::error::{MeasureError, Result};
+
+/// How receive interrupts are to be held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moderation {
+    /// For so many microseconds; 0: not at all. Some drivers round, and e1000e takes 1, 3 and 4 for modes of its own.
+    Fixed(u32),
+    /// As the driver chooses from the traffic.
+    Adaptive,
+}
+
+impl FromStr for Moderation {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let usecs = || text.strip_suffix("us")?.parse().ok();
+        match text {
+            "adaptive" => Ok(Self::Adaptive),
+            _ => usecs().map(Self::Fixed).ok_or_else(|| {
+                format!("\"{text}\" is no interrupt moderation; write for example 0us, 50us or adaptive")
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Moderation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(usecs) => write!(f, "{usecs}us"),
+            Self::Adaptive => f.write_str("adaptive"),
+        }
+    }
+}
+
+/// An interface whose moderation is changed until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Moderated {
+    side: Side,
+    before: Coalescing,
+    granted: Coalescing,
+}
+
+impl Moderated {
+    /// Changes it, and reads back what the driver made of it.
+    ///
+    /// # Errors
+    /// [`MeasureError::Unsupported`] where the driver has no moderation or refuses this one; then nothing is changed.
+    pub(crate) fn set(side: &Side, asked: Moderation) -> Result<Self> {
+        let unsupported = |reason| MeasureError::Unsupported {
+            what: format!("interrupt moderation {asked} on {}", side.name()),
+            reason,
+        };
+        let Some(before) = side.run(|| Coalescing::read(side.name()))?? else {
+            let reason = "its driver has none (a virtual link has no interrupts); it takes a network card whose \
+                          driver has (ethtool -c)";
+            return Err(unsupported(reason.into()));
+        };
+        let wanted = match asked {
+            Moderation::Fixed(usecs) => before.with_adaptive(false).with_receive_usecs(usecs),
+            Moderation::Adaptive => before.with_adaptive(true),
+        };
+        // Made first, so that whatever happens next puts back what was there.
+        let mut changed = Self { side: side.clone(), before, granted: wanted };
+        side.run(|| wanted.write(side.name()))?.map_err(|error| unsupported(error.to_string()))?;
+        changed.granted = side.run(|| Coalescing::read(side.name()))??.unwrap_or(before);
+        let is_as_asked = match asked {
+            Moderation::Fixed(_) => !changed.granted.is_adaptive(),
+            Moderation::Adaptive => changed.granted.is_adaptive(),
+        };
+        if is_as_asked {
+            Ok(changed)
+        } else {
+            Err(unsupported("its driver took the setting and did not apply it".into()))
+        }
+    }
+
+    /// What the driver made of it: some know steps only.
+    pub(crate) fn running(&self) -> String {
+        match self.granted.is_adaptive() {
+            true => "interrupt moderation adaptive".into(),
+            false => format!("interrupt moderation {} us", self.granted.receive_usecs()),
+        }
+    }
+}
+
+impl Drop for Moderated {
+    fn drop(&mut self) {
+        let (side, before) = (&self.side, self.before);
+        let restored = side.run(|| before.write(side.name())).and_then(|written| Ok(written?));
+        if let Err(error) = restored {
+            eprintln!("capbench: interface {}: interrupt moderation is not put back: {error}", side.name());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_sys::host::coalescing::Coalescing;
+
+    use super::{Moderated, Moderation};
+    use crate::bed::Side;
+
+    #[test]
+    fn moderation_is_read_and_written_alike() {
+        for text in ["0us", "125us", "adaptive"] {
+            assert_eq!(text.parse::<Moderation>().unwrap().to_string(), text);
+        }
+        for text in ["", "50", "us", "-1us", "1ms", "on"] {
+            assert!(text.parse::<Moderation>().is_err(), "{text}");
+        }
+    }
+
+    /// CAPBENCH_TEST_NIC names an interface whose driver moderates interrupts.
+    #[test]
+    fn root_moderation_is_set_and_put_back() {
+        let Ok(name) = std::env::var("CAPBENCH_TEST_NIC") else {
+            eprintln!("skipped: needs a network card, named by CAPBENCH_TEST_NIC");
+            return;
+        };
+        let side = Side::existing(&name).unwrap();
+        let now = || Coalescing::read(&name).unwrap().expect("a driver with moderation");
+        let before = now();
+        let asked = before.receive_usecs() + 100;
+        let moderated = Moderated::set(&side, Moderation::Fixed(asked)).unwrap();
+        assert_ne!(now(), before, "{}", moderated.running());
+        drop(moderated);
+        assert_eq!(now(), before);
+        let panicked = std::panic::catch_unwind(|| {
+            let _moderated = Moderated::set(&side, Moderation::Fixed(asked)).unwrap();
+            panic!("in the middle of a trial");
+        });
+        assert!(panicked.is_err());
+        assert_eq!(now(), before);
+        println!("{name}: {before:?}");
+    }
+
+    #[test]
+    fn an_interface_without_interrupts_says_so() {
+        let loopback = Side::existing("lo").unwrap();
+        let text = Moderated::set(&loopback, Moderation::Fixed(10)).unwrap_err().to_string();
+        assert!(
+            text.contains("interrupt moderation 10us on lo") && text.contains("driver has none"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,305 @@
+//! Back-to-back frames (RFC 2544 26.4 as updated by RFC 9004): the longest burst at the least gap, from idle, of which no
+//! frame is lost, and the time that all buffers on the way hold.
+//!
+//! RFC 9004 divides the mean burst by the theoretical rate, and takes off what was taken out of the buffer meanwhile:
+//! `implied * (1 - throughput / theoretical)`. For a capture that time is the one of ring, socket, backlog and card
+//! together. It has a meaning only where the throughput is below the theoretical rate, since buffers do not fill
+//! otherwise. On a link without a rate the generator's maximum takes its place, as [`MaximumRate`] says.
+//!
+//! Lengths are searched as ETSI TST009 12.3.3 does with its binary search with loss verification: a length that loses is
+//! tried again before it is believed to lose. The search does not begin in the middle of all lengths, the longest of which
+//! takes 30 s, but doubles a short one until it loses; between two lengths that differ by a factor of two it halves.
+
+use std::num::{NonZeroU32, NonZeroU64};
+use std::time::Duration;
+
+use capbench_traffic::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+use super::maximum::{MaximumRate, Percent};
+use super::{Ended, Finished, sound};
+use crate::error::{MeasureError, Result};
+use crate::laboratory::{Laboratory, Setup};
+use crate::session::{Observer, Session};
+use crate::trial::{Load, Phase, TrialResult};
+
+/// The longest burst that the standard wants to be possible.
+const LONGEST: Duration = Duration::from_secs(30);
+/// From this share of the longest burst on a result says nothing of the buffer.
+const NEAR_LIMIT: f64 = 0.95;
+/// Two clocks differ by this share at most: a throughput as near to the maximum rate is no less.
+const CLOCKS: f64 = 2e-4;
+
+/// A test with back-to-back frames.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BackToBackTest {
+    /// The rate of a burst.
+    pub maximum: MaximumRate,
+    /// The highest rate without loss, with the same frames.
+    pub throughput: Pps,
+    /// The length that is tried first.
+    pub first: NonZeroU64,
+    /// The length is found to this share of it, and not finer than one frame.
+    pub resolution: Percent,
+    /// How long a burst may last at most.
+    pub limit: Duration,
+    /// How often a length that loses is tried again before that is believed.
+    pub verifications: u32,
+    /// Independent searches (RFC 2544: at least 50).
+    pub repetitions: NonZeroU32,
+    /// How long the path is idle between bursts, at least; never shorter than the burst (RFC 9004: at least 2 s).
+    pub depletion: Duration,
+}
+
+/// What it found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BackToBackOutcome {
+    /// The rate of a burst: the theoretical rate of the formulas.
+    pub maximum: MaximumRate,
+    /// The highest rate without loss, frames per second.
+    pub throughput_pps: Pps,
+    /// The longest burst that would have been tried.
+    pub limit_frames: u64,
+    /// To what share of it a length was to be found.
+    pub resolution_percent: Percent,
+    /// How often a length that loses was tried again.
+    pub verifications: u32,
+    /// How long the path was idle between bursts, at least, in seconds.
+    pub depletion_s: f64,
+    /// Each search that went through.
+    pub searches: Vec<BurstSearch>,
+    /// What follows from them; absent without any.
+    pub benchmark: Option<Benchmark>,
+    /// Why that is not valid; absent where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid_because: Option<String>,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// One search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BurstSearch {
+    /// The longest burst without loss; 0 where the shortest one lost.
+    pub frames: u64,
+    /// The next length that was tried, less that one: a length in between would have been as good. Absent where the limit
+    /// was reached without loss.
+    pub step_frames: Option<u64>,
+    /// The rate at which the longest burst was sent, frames per second.
+    pub offered_pps: Option<f64>,
+    /// Numbers of its trials.
+    pub trials: Vec<u32>,
+}
+
+/// The benchmark of RFC 9004 section 6 over all searches.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Benchmark {
+    /// Mean length in frames: the benchmark.
+    pub average_frames: f64,
+    /// The shortest.
+    pub min_frames: u64,
+    /// The longest.
+    pub max_frames: u64,
+    /// Standard deviation in frames; absent with a single search.
+    pub stdev_frames: Option<f64>,
+    /// Seconds that the mean length lasts at the theoretical rate.
+    pub implied_buffer_s: f64,
+    /// The same, less what was taken out of the buffer meanwhile.
+    pub corrected_buffer_s: f64,
+    /// The lowest rate at which one of the longest bursts was sent, in percent of the theoretical rate: below 100 the gaps
+    /// were not the least ones.
+    pub offered_percent: Option<f64>,
+}
+
+impl BackToBackTest {
+    /// As the standards have it.
+    pub fn standard(maximum: MaximumRate, throughput: Pps) -> Self {
+        Self {
+            maximum,
+            throughput,
+            first: NonZeroU64::MIN.saturating_add(63),
+            resolution: Percent::fixed(1.0),
+            limit: LONGEST,
+            verifications: 2,
+            repetitions: NonZeroU32::MIN.saturating_add(49),
+            depletion: Duration::from_secs(2),
+        }
+    }
+
+    /// Frames of the longest burst.
+    fn limit_frames(&self) -> u64 {
+        (self.maximum.pps.get() * self.limit.as_secs_f64()).floor() as u64
+    }
+
+    /// How long so many frames take at the maximum rate.
+    fn length(&self, frames: NonZeroU64) -> Duration {
+        Duration::try_from_secs_f64(frames.get() as f64 / self.maximum.pps.get()).unwrap_or(self.limit)
+    }
+
+    /// # Errors
+    /// Where the test has no meaning or its figures contradict each other.
+    fn check(&self) -> Result<()> {
+        let refuse = |reason| Err(MeasureError::Unsupported { what: "a back-to-back test".into(), reason });
+        let (throughput, maximum) = (self.throughput.get(), self.maximum.pps.get());
+        if throughput >= maximum * (1.0 - CLOCKS) {
+            return refuse(format!(
+                "the throughput, {throughput:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
+                self.maximum
+            ));
+        }
+        if self.limit_frames() < self.first.get() {
+            return refuse(format!(
+                "its first burst has {} frames, and {:?} at the maximum rate have {} only",
+                self.first,
+                self.limit,
+                self.limit_frames()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Where the test has no meaning, and when a trial cannot be saved.
+    pub fn run(
+        &self,
+        setup: &Setup,
+        laboratory: &mut dyn Laboratory,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished<BackToBackOutcome>> {
+        self.check()?;
+        let mut bursts =
+            Bursts { test: self, setup, session: Session::new(laboratory, observer), rested: true };
+        let (mut searches, mut ended) = (Vec::new(), Ended::Complete);
+        for _ in 0..self.repetitions.get() {
+            match bursts.search()? {
+                Ok(search) => searches.push(search),
+                Err(end) => {
+                    ended = end;
+                    break;
+                }
+            }
+        }
+        let outcome = BackToBackOutcome {
+            maximum: self.maximum,
+            throughput_pps: self.throughput,
+            limit_frames: self.limit_frames(),
+            resolution_percent: self.resolution,
+            verifications: self.verifications,
+            depletion_s: self.depletion.as_secs_f64(),
+            benchmark: self.benchmark(&searches),
+            invalid_because: self.invalid(&searches),
+            searches,
+            ended,
+        };
+        Ok(Finished { outcome, trials: bursts.session.trials })
+    }
+
+    fn benchmark(&self, searches: &[BurstSearch]) -> Option<Benchmark> {
+        let frames = || searches.iter().map(|search| search.frames);
+        let count = searches.len() as f64;
+        let average = frames().sum::<u64>() as f64 / count;
+        let squares: f64 = frames().map(|frames| (frames as f64 - average).powi(2)).sum();
+        let implied = average / self.maximum.pps.get();
+        let slowest = searches.iter().filter_map(|search| search.offered_pps).min_by(f64::total_cmp);
+        Some(Benchmark {
+            average_frames: average,
+            min_frames: frames().min()?,
+            max_frames: frames().max()?,
+            stdev_frames: (searches.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
+            implied_buffer_s: implied,
+            corrected_buffer_s: implied * (1.0 - self.throughput.get() / self.maximum.pps.get()),
+            offered_percent: slowest.map(|pps| pps * 100.0 / self.maximum.pps.get()),
+        })
+    }
+
+    fn invalid(&self, searches: &[BurstSearch]) -> Option<String> {
+        let near = self.limit_frames() as f64 * NEAR_LIMIT;
+        let count = searches.iter().filter(|search| search.frames as f64 >= near).count();
+        (count > 0).then(|| {
+            format!(
+                "{count} of {} searches came near the longest burst, {} frames or {:?}: the buffer is larger than that, or \
+                 it never fills",
+                searches.len(),
+                self.limit_frames(),
+                self.limit
+            )
+        })
+    }
+}
+
+/// Bursts of one test.
+struct Bursts<'t> {
+    test: &'t BackToBackTest,
+    setup: &'t Setup,
+    session: Session<'t>,
+    /// Whether nothing has been sent yet.
+    rested: bool,
+}
+
+/// What one length showed.
+struct Tried {
+    /// The trial without loss; absent where every one lost.
+    clean: Option<TrialResult>,
+    trials: Vec<u32>,
+}
+
+impl Bursts<'_> {
+    /// One search for the longest burst without loss.
+    fn search(&mut self) -> Result<std::result::Result<BurstSearch, Ended>> {
+        let limit = self.test.limit_frames();
+        let (mut found, mut upper) =
+            (BurstSearch { frames: 0, step_frames: None, offered_pps: None, trials: Vec::new() }, None);
+        let mut next = Some(self.test.first);
+        while let Some(length) = next {
+            let tried = match self.try_length(length)? {
+                Ok(tried) => tried,
+                Err(ended) => return Ok(Err(ended)),
+            };
+            found.trials.extend(tried.trials);
+            match tried.clean {
+                Some(trial) => {
+                    found.frames = length.get();
+                    found.offered_pps = Some(trial.offered_pps);
+                }
+                None => upper = Some(length.get()),
+            }
+            next = match upper {
+                Some(upper) => self.between(found.frames, upper),
+                None => NonZeroU64::new(found.frames.saturating_mul(2).min(limit))
+                    .filter(|longer| longer.get() > found.frames),
+            };
+        }
+        found.step_frames = upper.map(|upper| upper - found.frames);
+        Ok(Ok(found))
+    }
+
+    /// The length in the middle of one without loss and one with, if they are not near enough to each other.
+    fn between(&self, clean: u64, lossy: u64) -> Option<NonZeroU64> {
+        let near = (clean as f64 * self.test.resolution.ratio()).floor().max(1.0) as u64;
+        NonZeroU64::new(clean + (lossy - clean) / 2).filter(|_| lossy - clean > near)
+    }
+
+    /// Tries a length, again where it loses.
+    fn try_length(&mut self, length: NonZeroU64) -> Result<std::result::Result<Tried, Ended>> {
+        let duration = self.test.length(length);
+        let mut trials = Vec::new();
+        for _ in 0..=self.test.verifications {
+            if !std::mem::take(&mut self.rested) {
+                self.session.rest(self.test.depletion.max(duration));
+            }
+            let load = Load::Burst(length);
+            match sound::trial(&mut self.session, self.setup, load, duration, Phase::BackToBack)? {
+                Ok(trial) => {
+                    trials.push(trial.number);
+                    if trial.delivered == length.get() {
+                        return Ok(Ok(Tried { clean: Some(trial), trials }));
+                    }
+                }
+                Err(ended) => return Ok(Err(ended)),
+            }
+        }
+        Ok(Ok(Tried { clean: None, trials }))
+    }
+}

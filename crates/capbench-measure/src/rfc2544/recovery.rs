@@ -1,0 +1,225 @@
+//! System recovery (RFC 2544 26.5): after an overload, the rate is halved, and frames may still be lost for a while. How
+//! long, is the time from the change of the rate to the last frame lost.
+//!
+//! The overload is 110 % of the throughput, or the maximum rate where that is less. Both times are those of the plan: the
+//! moment of the change, and the planned send time of the lost frame with the highest number, so no clock of the receiver is in
+//! it. What the generator is late adds to its uncertainty and is stored beside it.
+
+use std::time::Duration;
+
+use capbench_traffic::rates::Pps;
+use capbench_traffic::schedule::Step;
+use serde::{Deserialize, Serialize};
+
+use super::maximum::{MaximumRate, Percent};
+use super::{Ended, Finished, sound};
+use crate::error::{MeasureError, Result};
+use crate::laboratory::{Laboratory, Setup};
+use crate::session::{Observer, Session};
+use crate::trial::{Load, Phase, TrialResult};
+
+/// At the end of a trial, so much of the time after the overload must pass without loss, or else nobody knows whether it
+/// is over. And a generator that is later than that at any time has not sent the load that it was to send.
+const QUIET: f64 = 0.1;
+
+/// A test of system recovery.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RecoveryTest {
+    /// The highest rate without loss.
+    pub throughput: Pps,
+    /// The highest rate there is.
+    pub maximum: MaximumRate,
+    /// The overload in percent of the throughput: 110.
+    pub overload: Percent,
+    /// How long it lasts: at least 60 s.
+    pub overloaded: Duration,
+    /// The rate after it, in percent of the overload: 50.
+    pub after: Percent,
+    /// How long that lasts.
+    pub observed: Duration,
+    /// How often all of it is done.
+    pub repetitions: u32,
+}
+
+/// What it found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecoveryOutcome {
+    /// The highest rate without loss, frames per second.
+    pub throughput_pps: Pps,
+    /// The highest rate there is.
+    pub maximum: MaximumRate,
+    /// The overload, frames per second.
+    pub overload_pps: Pps,
+    /// How long it lasted, in seconds.
+    pub overloaded_s: f64,
+    /// The rate after it, frames per second.
+    pub after_pps: Pps,
+    /// How long that lasted, in seconds.
+    pub observed_s: f64,
+    /// Each repetition.
+    pub repetitions: Vec<Repetition>,
+    /// Mean of the recovery times; absent unless every repetition has one.
+    pub average_s: Option<f64>,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// One overload and what came after it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Repetition {
+    /// What it showed.
+    pub recovery: Recovery,
+    /// How late the generator was at most, in nanoseconds: the recovery time is uncertain by as much.
+    pub generator_late_ns: Option<u64>,
+    /// Number of the trial.
+    pub trial: u32,
+}
+
+/// What an overload showed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Recovery {
+    /// Frames were lost, and then no more.
+    Recovered {
+        /// From the change of the rate to the last frame lost, in seconds; 0 where none was lost after the change.
+        after_s: f64,
+    },
+    /// Nothing was lost at all: it was no overload.
+    NothingLost,
+    /// Frames were lost until the end, or nearly.
+    NotRecovered {
+        /// From the change of the rate to the last frame lost, in seconds.
+        at_least_s: f64,
+    },
+    /// The trial cannot tell.
+    Unknown {
+        /// Why.
+        because: String,
+    },
+}
+
+impl RecoveryTest {
+    /// As the standard has it, but for the repetitions, of which it says no number.
+    pub fn standard(throughput: Pps, maximum: MaximumRate) -> Self {
+        Self {
+            throughput,
+            maximum,
+            overload: Percent::fixed(110.0),
+            overloaded: Duration::from_secs(60),
+            after: Percent::fixed(50.0),
+            observed: Duration::from_secs(60),
+            repetitions: 1,
+        }
+    }
+
+    /// The load.
+    ///
+    /// # Errors
+    /// An overload that is none, or a rate after it that is one.
+    pub fn load(&self) -> Result<Step> {
+        let refuse = |reason: String| MeasureError::Unsupported { what: "a recovery test".into(), reason };
+        let whole = Percent::WHOLE;
+        if self.overload <= whole || self.after >= whole {
+            return Err(refuse(format!(
+                "its overload is to be more than 100 % of the throughput, not {}, and the rate after it less than 100 % of \
+                 the overload, not {}",
+                self.overload, self.after
+            )));
+        }
+        if self.overloaded.is_zero() || self.observed.is_zero() {
+            return Err(refuse("neither the overload nor the time after it may last 0 s".into()));
+        }
+        let wanted = self.throughput.get() * self.overload.ratio();
+        let before = Pps::new(wanted.min(self.maximum.pps.get()))?;
+        let after = Pps::new(before.get() * self.after.ratio())?;
+        if after >= self.throughput {
+            return Err(refuse(format!(
+                "the rate after the overload, {:.0} packets/s, is no less than the throughput, {:.0} packets/s",
+                after.get(),
+                self.throughput.get()
+            )));
+        }
+        Ok(Step { before, at: self.overloaded, after })
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Rates and times that contradict each other, and a trial that cannot be saved.
+    pub fn run(
+        &self,
+        setup: &Setup,
+        laboratory: &mut dyn Laboratory,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished<RecoveryOutcome>> {
+        let step = self.load()?;
+        let duration = self.overloaded + self.observed;
+        let mut session = Session::new(laboratory, observer);
+        let (mut repetitions, mut ended) = (Vec::new(), Ended::Complete);
+        for _ in 0..self.repetitions {
+            match sound::trial(&mut session, setup, Load::Step(step), duration, Phase::Recovery)? {
+                Ok(trial) => repetitions.push(Repetition {
+                    recovery: recovery(&trial, &step),
+                    generator_late_ns: trial.lateness.map(|lateness| lateness.max_ns),
+                    trial: trial.number,
+                }),
+                Err(end) => {
+                    ended = end;
+                    break;
+                }
+            }
+        }
+        let outcome = RecoveryOutcome {
+            throughput_pps: self.throughput,
+            maximum: self.maximum,
+            overload_pps: step.before,
+            overloaded_s: self.overloaded.as_secs_f64(),
+            after_pps: step.after,
+            observed_s: self.observed.as_secs_f64(),
+            average_s: average(&repetitions),
+            repetitions,
+            ended,
+        };
+        Ok(Finished { outcome, trials: session.trials })
+    }
+}
+
+/// What a trial with this load shows.
+pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
+    let unknown = |because: String| Recovery::Unknown { because };
+    let change_s = step.at.as_secs_f64();
+    // What was left unsent is the end of the plan.
+    let observed_s = step.planned_ns(trial.sent) as f64 / 1e9 - change_s;
+    let late_s = trial.lateness.map_or(0.0, |lateness| lateness.max_ns as f64 / 1e9);
+    if observed_s <= 0.0 {
+        return unknown("the generator sent no frame after the overload".into());
+    }
+    if late_s > observed_s * QUIET {
+        return unknown(format!(
+            "the generator was late by up to {late_s:.3} s, so the overload did not end when it was to"
+        ));
+    }
+    if trial.lost() == 0 {
+        return Recovery::NothingLost;
+    }
+    let Some(last) = trial.loss_shape.as_ref().and_then(|shape| shape.last_lost) else {
+        return unknown("the method does not show which frames were lost".into());
+    };
+    let after_s = (step.planned_ns(last) as f64 / 1e9 - change_s).max(0.0);
+    if after_s > observed_s * (1.0 - QUIET) {
+        Recovery::NotRecovered { at_least_s: after_s }
+    } else {
+        Recovery::Recovered { after_s }
+    }
+}
+
+fn average(repetitions: &[Repetition]) -> Option<f64> {
+    let times: Option<Vec<f64>> = repetitions
+        .iter()
+        .map(|repetition| match repetition.recovery {
+            Recovery::Recovered { after_s } => Some(after_s),
+            _ => None,
+        })
+        .collect();
+    times.filter(|times| !times.is_empty()).map(|times| times.iter().sum::<f64>() / times.len() as f64)
+}

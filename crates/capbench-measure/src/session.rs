@@ -1,0 +1,115 @@
+//! Trials one after the other, for whatever plan asks for them: each is announced, handed over when it ends, and kept;
+//! between them the user can stop.
+
+use std::time::Duration;
+
+use capbench_capture::MethodSpec;
+
+use crate::error::{MeasureError, Result};
+use crate::laboratory::{Laboratory, Setup};
+use crate::placement::PlacementChoice;
+use crate::trial::{Load, Phase, SizeLabel, TrialResult};
+
+/// What a trial takes beside sending: opening rings, draining, reading counters. Only for estimates.
+pub(crate) const OVERHEAD: Duration = Duration::from_millis(250);
+
+/// Follows trials while they run, and can stop them.
+pub trait Observer {
+    /// A trial begins.
+    fn starts(&mut self, what: &str);
+    /// A trial ended; saving it is the observer's business.
+    ///
+    /// # Errors
+    /// When it cannot be saved, which ends the run.
+    fn ends(&mut self, result: &TrialResult) -> Result<()>;
+    /// A set-up could not be measured; the others go on.
+    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError);
+    /// Whether the user wants to stop.
+    fn stopping(&self) -> bool;
+}
+
+/// The trials of one run.
+pub(crate) struct Session<'s> {
+    laboratory: &'s mut dyn Laboratory,
+    observer: &'s mut dyn Observer,
+    /// The trials so far, in the order in which they ran.
+    pub(crate) trials: Vec<TrialResult>,
+    /// Whether the user stopped it.
+    pub(crate) stopped: bool,
+}
+
+impl<'s> Session<'s> {
+    /// A run without trials yet.
+    pub(crate) fn new(laboratory: &'s mut dyn Laboratory, observer: &'s mut dyn Observer) -> Self {
+        Self { laboratory, observer, trials: Vec::new(), stopped: false }
+    }
+
+    /// One trial; `None` when it could not be run, which the observer is told, or the user stopped it.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub(crate) fn trial(
+        &mut self,
+        setup: &Setup,
+        load: Load,
+        duration: Duration,
+        phase: Phase,
+    ) -> Result<Option<TrialResult>> {
+        let what = describe(&setup.method, &setup.label, setup.placement, load);
+        self.announced(&what, setup, load, duration, phase)
+    }
+
+    /// The same, announced in other words.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub(crate) fn announced(
+        &mut self,
+        what: &str,
+        setup: &Setup,
+        load: Load,
+        duration: Duration,
+        phase: Phase,
+    ) -> Result<Option<TrialResult>> {
+        if self.is_stopping() {
+            return Ok(None);
+        }
+        self.observer.starts(what);
+        let run = self.laboratory.prepare(setup).and_then(|mut trial| trial.run(load, duration));
+        if self.is_stopping() {
+            // A trial that the user cut short shows nothing.
+            return Ok(None);
+        }
+        match run {
+            Ok(mut result) => {
+                result.phase = phase;
+                self.observer.ends(&result)?;
+                self.trials.push(result.clone());
+                Ok(Some(result))
+            }
+            Err(error) => {
+                self.observer.skips(setup, load, &error);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Leaves the path idle.
+    pub(crate) fn rest(&mut self, while_idle: Duration) {
+        self.laboratory.rest(while_idle);
+    }
+
+    fn is_stopping(&mut self) -> bool {
+        self.stopped |= self.observer.stopping();
+        self.stopped
+    }
+}
+
+pub(crate) fn describe(
+    method: &MethodSpec,
+    size: &SizeLabel,
+    placement: PlacementChoice,
+    load: Load,
+) -> String {
+    format!("{method}, {size} B, {placement}, {load}")
+}

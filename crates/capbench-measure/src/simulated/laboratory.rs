@@ -1,0 +1,210 @@
+//! The simulated path: a generator that reaches a known rate, a backlog, and methods behind it.
+
+use std::time::Duration;
+
+use capbench_capture::{Counters, Loss, LossPlace};
+use capbench_traffic::rates::Pps;
+use capbench_traffic::schedule::Step;
+
+use super::method::{Ability, SimulatedMethod};
+use super::noise::{Chance, LossBursts, Noise};
+use super::passage::{Offered, Passage, through};
+use crate::error::{MeasureError, Result};
+use crate::evidence::Evidence;
+use crate::laboratory::{Laboratory, Setup};
+use crate::trial::{Arrivals, CpuAccount, Cpus, Load, Measured, Phase, Profile, Trial, TrialResult};
+
+/// What holds for every trial on the path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Conditions {
+    pub(super) backlog_pps: f64,
+    pub(super) noise: Noise,
+    pub(super) bursts: Option<LossBursts>,
+    seed: u64,
+}
+
+/// A path whose generator reaches a known rate. Without further words it is exact: no noise, no bursts, and a backlog
+/// that holds any load.
+#[derive(Clone, Debug)]
+pub struct SimulatedLaboratory {
+    generator: f64,
+    conditions: Conditions,
+    methods: Vec<SimulatedMethod>,
+    trials: u32,
+}
+
+impl SimulatedLaboratory {
+    /// A path with these methods.
+    pub fn new(generator: f64, methods: Vec<SimulatedMethod>) -> Self {
+        let conditions =
+            Conditions { backlog_pps: f64::INFINITY, noise: Noise::default(), bursts: None, seed: 0 };
+        Self { generator, conditions, methods, trials: 0 }
+    }
+
+    /// Frames per second that the backlog passes on; it loses what is above.
+    #[must_use]
+    pub fn backlog(mut self, pps: f64) -> Self {
+        self.conditions.backlog_pps = pps;
+        self
+    }
+
+    /// Capacities vary, by this seed.
+    #[must_use]
+    pub fn noise(mut self, seed: u64, noise: Noise) -> Self {
+        self.conditions = Conditions { seed, noise, ..self.conditions };
+        self
+    }
+
+    /// Frames are lost in bursts, by this seed.
+    #[must_use]
+    pub fn bursts(mut self, seed: u64, bursts: LossBursts) -> Self {
+        self.conditions = Conditions { seed, bursts: Some(bursts), ..self.conditions };
+        self
+    }
+}
+
+impl Laboratory for SimulatedLaboratory {
+    fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
+        let method =
+            self.methods.iter().find(|method| method.name == setup.method.to_string()).cloned().ok_or_else(
+                || MeasureError::Unsupported {
+                    what: setup.method.to_string(),
+                    reason: "it is not on the simulated path".into(),
+                },
+            )?;
+        if let Some(asked) = setup.moderation {
+            return Err(MeasureError::Unsupported {
+                what: format!("interrupt moderation {asked}"),
+                reason: "a simulated path has no interrupts".into(),
+            });
+        }
+        let octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
+        let profile = Profile {
+            method: setup.method.to_string(),
+            frame_size: setup.label.clone(),
+            mean_frame_size: octets,
+            traffic: setup.layout.to_string(),
+            transmit: setup.transmit.clone(),
+            placement: setup.placement.to_string(),
+            cpus: Cpus { generator: 0, kernel: Some(1), application: 1 },
+            load_independent: true,
+            load_depends_because: None,
+            work: setup.work.to_string(),
+        };
+        let (ability, room) = (method.ability(setup, octets), method.waiting(&setup.capture));
+        Ok(Box::new(SimulatedTrial { laboratory: self, method, ability, room, quiet: setup.quiet, profile }))
+    }
+
+    fn statements(&self) -> Vec<String> {
+        vec!["a simulated path: no network was used".into()]
+    }
+}
+
+struct SimulatedTrial<'l> {
+    laboratory: &'l mut SimulatedLaboratory,
+    method: SimulatedMethod,
+    ability: Ability,
+    room: u64,
+    quiet: Duration,
+    profile: Profile,
+}
+
+impl Trial for SimulatedTrial<'_> {
+    fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
+        self.laboratory.trials += 1;
+        let number = self.laboratory.trials;
+        let stretches = offered(load, duration, self.laboratory.generator);
+        let sent = stretches.iter().map(|stretch| stretch.frames).sum();
+        let intended = load.intended(duration).unwrap_or(sent);
+        let sending = Duration::from_secs_f64(stretches.iter().map(|stretch| stretch.seconds).sum());
+        let conditions = self.laboratory.conditions;
+        let passage = through(
+            &self.method,
+            self.ability,
+            self.room,
+            &stretches,
+            &conditions,
+            &mut Chance::of_trial(conditions.seed, number),
+        );
+        let measured = self.measured(intended, sent, passage, sending);
+        Ok(measured.result(number, Phase::BestEffort, &self.profile, load, duration))
+    }
+
+    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
+        Ok(Box::new(self))
+    }
+}
+
+/// What a generator that reaches so many frames per second makes of a load.
+fn offered(load: Load, duration: Duration, generator: f64) -> Vec<Offered> {
+    let stretch = |pps: f64, duration: Duration| {
+        let (pps, seconds) = (pps.min(generator), duration.as_secs_f64());
+        // As a schedule rounds, so that what is held is sent to the last frame.
+        let planned = Pps::new(pps).ok().and_then(|pps| Load::Rate(pps).intended(duration));
+        Offered { frames: planned.unwrap_or(0), pps, seconds }
+    };
+    match load {
+        Load::Rate(pps) => vec![stretch(pps.get(), duration)],
+        Load::Maximum => vec![stretch(generator, duration)],
+        Load::Burst(frames) => {
+            let frames = frames.get();
+            vec![Offered { frames, pps: generator, seconds: frames as f64 / generator }]
+        }
+        Load::Step(Step { before, at, after }) => {
+            let at = at.min(duration);
+            vec![stretch(before.get(), at), stretch(after.get(), duration - at)]
+        }
+    }
+}
+
+impl SimulatedTrial<'_> {
+    fn measured(&self, intended: u64, sent: u64, passage: Passage, sending: Duration) -> Measured {
+        let Passage { delivered, lost_in_ring, lost_in_backlog, waiting } = passage;
+        let quiet = if delivered < sent { self.quiet } else { Duration::ZERO };
+        Measured {
+            intended,
+            evidence: Evidence {
+                sent,
+                unsent: intended - sent,
+                // A veth counts there what the backlog at its far end refused.
+                transmit_drops: Some(lost_in_backlog),
+                link_drops: Some(0),
+                backlog_drops: Some(lost_in_backlog),
+                virtual_pair: true,
+                xdp_attached: Some(false),
+                method: Counters {
+                    accepted: Some(sent - lost_in_backlog),
+                    losses: vec![Loss {
+                        place: LossPlace::Ring,
+                        count: Some(lost_in_ring),
+                        source: "simulated".into(),
+                    }],
+                    raw: Vec::new(),
+                },
+                read: delivered,
+                delivered,
+                ..Evidence::default()
+            },
+            arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
+            sending,
+            drain: Duration::from_secs_f64(waiting as f64 / self.ability.capacity) + quiet,
+            cpu: self.cpu(delivered, sent - lost_in_backlog),
+            ..Measured::default()
+        }
+    }
+
+    fn cpu(&self, taken: u64, arrived: u64) -> CpuAccount {
+        let application = (taken as f64 * self.ability.application_ns).round() as u64;
+        let kernel = arrived * self.method.kernel_ns;
+        let of_taken = |per_frame: f64| (taken as f64 * per_frame).round() as u64;
+        CpuAccount {
+            app_ns: Some(application),
+            app_charged_ns: Some(application),
+            kernel_ns: Some(kernel),
+            total_ns: Some(application + kernel),
+            voluntary_switches: self.ability.batching.map(|batching| of_taken(batching.wakeups)),
+            batches: self.ability.batching.map_or(0, |batching| of_taken(batching.batches)),
+            ..CpuAccount::default()
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! A path without a network: what a method would do is computed at once, and the same from the same seed. Benches,
+//! searches and sweeps are tested on it.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`laboratory`] | the path: generator, backlog, noise, bursts of loss; runs trials |
+//! | [`method`] | a method with its capacity, its cost regimes and its room |
+//! | [`noise`] | what is random about a trial |
+//! | `passage` | what becomes of the frames of one trial |
+
+pub mod laboratory;
+pub mod method;
+pub mod noise;
+mod passage;
+
+use std::time::Duration;
+
+use capbench_capture::{CaptureOptions, MethodSpec};
+use capbench_traffic::layout::FrameLayout;
+use capbench_traffic::sizes::Sizes;
+use capbench_traffic::units::FrameSize;
+
+pub use laboratory::SimulatedLaboratory;
+pub use method::{Room, SimulatedMethod, TwoRegimes};
+pub use noise::{LossBursts, Noise};
+
+use crate::laboratory::Setup;
+use crate::placement::PlacementChoice;
+use crate::trial::SizeLabel;
+use crate::work::WorkModel;
+
+/// A set-up with fixed frame size and defaults for the rest.
+///
+/// # Panics
+/// When the size is no legal frame size.
+pub fn setup(octets: u16) -> Setup {
+    Setup {
+        method: MethodSpec::plain("packet-v3"),
+        label: SizeLabel::Octets(octets),
+        sizes: Sizes::Fixed(FrameSize::new(octets.into()).expect("a legal frame size")),
+        layout: FrameLayout::default(),
+        placement: PlacementChoice::Same,
+        work: WorkModel::None.into(),
+        capture: CaptureOptions::default(),
+        moderation: None,
+        transmit: "simulated".into(),
+        quiet: Duration::ZERO,
+        latency: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

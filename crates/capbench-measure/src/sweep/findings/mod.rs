@@ -1,0 +1,102 @@
+//! What follows from a sweep, in plain sentences with the trials that they rest on. A pure function of what is saved.
+
+mod buffers;
+mod cheapest;
+mod crossings;
+mod livelock;
+mod onset;
+mod regimes;
+
+use std::collections::BTreeMap;
+
+use super::axis::AxisKind;
+use super::outcome::{Reading, Series, SweepOutcome};
+use crate::findings::Finding;
+use crate::trial::TrialResult;
+
+/// A sweep with its trials at hand.
+struct Swept<'r> {
+    outcome: &'r SweepOutcome,
+    trials: BTreeMap<u32, &'r TrialResult>,
+}
+
+/// Everything that a sweep shows beyond what [`crate::findings::find`] says of any trials.
+pub fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
+    let swept = Swept { outcome, trials: trials.iter().map(|trial| (trial.number, trial)).collect() };
+    let mut findings = Vec::new();
+    for series in &outcome.series {
+        if series.readings.iter().any(|reading| reading.back_to_back.is_some()) {
+            buffers::of(&swept, series, &mut findings);
+            continue;
+        }
+        onset::of(&swept, series, &mut findings);
+        match outcome.axis {
+            AxisKind::Work => regimes::of(&swept, series, &mut findings),
+            AxisKind::Load => livelock::of(&swept, series, &mut findings),
+            AxisKind::Size | AxisKind::Ring | AxisKind::Placement | AxisKind::Coalesce => {}
+        }
+    }
+    crossings::find(&swept, &mut findings);
+    cheapest::find(&swept, &mut findings);
+    findings
+}
+
+impl Swept<'_> {
+    /// The trials of a reading.
+    fn of(&self, reading: &Reading) -> impl Iterator<Item = &TrialResult> {
+        reading.trials.iter().filter_map(|number| self.trials.get(number).copied())
+    }
+
+    /// What reports call a reading's point.
+    fn label(&self, reading: &Reading) -> &str {
+        self.outcome.points.get(reading.point).map_or("?", |point| &point.label)
+    }
+
+    /// Series of the same scene together, in their order.
+    fn scenes(&self) -> Vec<Vec<&Series>> {
+        let mut scenes: Vec<Vec<&Series>> = Vec::new();
+        for series in &self.outcome.series {
+            match scenes.iter_mut().find(|scene| scene[0].scene() == series.scene()) {
+                Some(scene) => scene.push(series),
+                None => scenes.push(vec![series]),
+            }
+        }
+        scenes
+    }
+}
+
+impl Swept<'_> {
+    /// The median of something that trials of a reading know; `None` where one does not.
+    fn median(&self, reading: &Reading, of: impl Fn(&TrialResult) -> Option<f64>) -> Option<f64> {
+        let values: Option<Vec<f64>> = self.of(reading).map(of).collect();
+        super::interval::Estimate::of(values?).map(|estimate| estimate.median)
+    }
+}
+
+/// A finding about one series.
+fn about(series: &Series, text: String, trials: Vec<u32>) -> Finding {
+    Finding { scene: series.scene(), text: format!("{}: {text}", series.method), trials }
+}
+
+fn numbers<'r>(readings: impl IntoIterator<Item = &'r Reading>) -> Vec<u32> {
+    readings.into_iter().flat_map(|reading| reading.trials.iter().copied()).collect()
+}
+
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        share if share >= 10.0 => format!("{share:.0} %"),
+        share if share >= 0.1 => format!("{share:.1} %"),
+        share => format!("{share:.4} %"),
+    }
+}
+
+/// A time as people write it.
+fn time(ns: f64) -> String {
+    match ns.abs() {
+        large if large >= 1e9 => format!("{:.3} s", ns / 1e9),
+        large if large >= 1e6 => format!("{:.2} ms", ns / 1e6),
+        large if large >= 1e4 => format!("{:.1} µs", ns / 1e3),
+        large if large >= 1e3 => format!("{:.2} µs", ns / 1e3),
+        _ => format!("{ns:.0} ns"),
+    }
+}

@@ -1,0 +1,161 @@
+//! What a sweep is asked to do.
+
+use std::time::Duration;
+
+use capbench_capture::MethodSpec;
+
+use super::axis::{Axis, AxisKind, Point, contradiction};
+use super::back_to_back::BackToBackTest;
+use crate::error::Result;
+use crate::laboratory::Setup;
+use crate::placement::PlacementChoice;
+use crate::session::OVERHEAD;
+use crate::trial::Load;
+use crate::work::{LoopSpeed, WorkModel};
+
+/// What is done at a point. Over rings the two are the two ways to ask how large a ring has to be: for a load that has
+/// to be held, and for a burst that comes faster than frames are taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Probe {
+    /// One trial.
+    Trial,
+    /// The longest burst without loss at the load's rate.
+    BackToBack(BackToBackTest),
+}
+
+/// A sweep.
+#[derive(Clone, Debug)]
+pub struct SweepPlan {
+    /// What is varied.
+    pub axis: Axis,
+    /// Methods, in the order in which they take turns.
+    pub methods: Vec<MethodSpec>,
+    /// Everything else about a trial; method, placement and the axis replace their part.
+    pub base: Setup,
+    /// Placements; none where they are the axis.
+    pub placements: Vec<PlacementChoice>,
+    /// Loads; none where they are the axis.
+    pub loads: Vec<Load>,
+    /// What is done at a point.
+    pub probe: Probe,
+    /// Length of a trial.
+    pub duration: Duration,
+    /// How often every point is visited.
+    pub repeats: u32,
+    /// Points that may be added where the curve bends.
+    pub refinement: usize,
+    /// How fast the wait loop runs on the application's CPU, where that was measured: then what a packet costs beside
+    /// its iterations need not be read off a slope, which takes quiet repeats.
+    pub loop_speed: Option<LoopSpeed>,
+    /// Names the order of the points.
+    pub seed: u64,
+    /// What was found to be impossible before anything ran.
+    pub left_out: Vec<(PlacementChoice, MethodSpec)>,
+}
+
+impl SweepPlan {
+    /// Whether it can be run.
+    ///
+    /// # Errors
+    /// When something is missing or contradicts itself; the message says what to give.
+    pub fn check(&self) -> Result<()> {
+        let axis = self.axis.kind();
+        let given = |on_axis: bool, count: usize, what: &str| match (on_axis, count) {
+            (true, 1..) => {
+                Err(contradiction(format!("{what}s are the axis; name them there and nowhere else")))
+            }
+            (false, 0) => Err(contradiction(format!("no {what} was given; name one"))),
+            _ => Ok(()),
+        };
+        given(axis == AxisKind::Placement, self.placements.len(), "placement")?;
+        given(axis == AxisKind::Load, self.loads.len(), "load")?;
+        given(false, self.methods.len(), "method")?;
+        if self.repeats == 0 || self.duration.is_zero() {
+            return Err(contradiction("0 repeats, or trials of 0 s, measure nothing; give at least 1"));
+        }
+        if let Probe::BackToBack(test) = self.probe {
+            test.check()?;
+            let loads =
+                self.loads.iter().copied().chain(self.axis.points().iter().filter_map(|point| match point {
+                    Point::Load(load) => Some(*load),
+                    _ => None,
+                }));
+            for load in loads {
+                let Load::Rate(rate) = load else {
+                    return Err(contradiction(
+                        "a burst needs a rate to be sent at; give one in place of maximum load",
+                    ));
+                };
+                test.check_rate(rate)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Placements and loads in which the axis is swept.
+    pub(super) fn scenes(&self) -> Vec<(PlacementChoice, Load)> {
+        // The axis takes the place of whatever stands here.
+        let placements =
+            if self.placements.is_empty() { vec![self.base.placement] } else { self.placements.clone() };
+        let loads = if self.loads.is_empty() { vec![Load::Maximum] } else { self.loads.clone() };
+        placements.iter().flat_map(|&placement| loads.iter().map(move |&load| (placement, load))).collect()
+    }
+
+    /// Whether a method can be had in a placement.
+    pub(super) fn has(&self, placement: PlacementChoice, method: &MethodSpec) -> bool {
+        !self.left_out.iter().any(|(place, out)| *place == placement && out == method)
+    }
+
+    /// What a unit of the axis takes the application, nanoseconds, where that is known.
+    pub(super) fn unit_ns(&self) -> Option<f64> {
+        match self.axis.points().first()? {
+            Point::Work(WorkModel::Nanoseconds(_)) => Some(1.0),
+            Point::Work(WorkModel::Loop(_)) => self.loop_speed.map(|speed| 1.0 / speed.iterations_per_ns),
+            _ => None,
+        }
+    }
+
+    /// Visits of points, added ones included where all of them are.
+    fn visits(&self) -> usize {
+        let points = self.axis.points();
+        let added = if points.iter().any(|point| point.coordinate().is_some()) { self.refinement } else { 0 };
+        let pairs: usize = self
+            .scenes()
+            .iter()
+            .map(|(placement, _)| self.methods.iter().filter(|method| self.has(*placement, method)).count())
+            .sum();
+        (points.len() + added) * pairs * self.repeats as usize
+    }
+
+    /// Number of trials at most; of a search for bursts, about that.
+    pub fn trials(&self) -> usize {
+        let per_visit = match self.probe {
+            Probe::Trial => 1,
+            Probe::BackToBack(test) => self.rates().map(|rate| test.trials(rate)).max().unwrap_or(1),
+        };
+        self.visits() * per_visit
+    }
+
+    /// About how long it takes at most.
+    pub fn estimate(&self) -> Duration {
+        let overhead = OVERHEAD * self.trials() as u32;
+        let sending = match self.probe {
+            Probe::Trial => self.duration * self.trials() as u32,
+            // Half the bursts of a search are about as long as the longest, and the rest is short; every burst that loses
+            // is waited for.
+            Probe::BackToBack(test) => {
+                let bursts = (test.limit / 2 + self.base.quiet / 2) * (self.trials() - self.visits()) as u32;
+                self.duration * self.visits() as u32 + bursts
+            }
+        };
+        sending + overhead
+    }
+
+    fn rates(&self) -> impl Iterator<Item = f64> + '_ {
+        let on_axis = self.axis.points().iter().filter_map(|point| match point {
+            Point::Load(load) => load.pps(),
+            _ => None,
+        });
+        self.loads.iter().filter_map(|load| load.pps()).chain(on_axis)
+    }
+}

@@ -1,0 +1,215 @@
+//! A sweep from its first trial to its outcome.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::axis::{AxisKind, Point};
+use super::back_to_back::{BackToBack, Burst};
+use super::interval;
+use super::order::{Shuffle, turns};
+use super::outcome::{PointRecord, Reading, Series, SweepOutcome};
+use super::plan::{Probe, SweepPlan};
+use super::refine::{Seen, gaps};
+use crate::error::Result;
+use crate::laboratory::{Laboratory, Setup};
+use crate::placement::PlacementChoice;
+use crate::session::{Observer, Session, describe};
+use crate::trial::{Load, Phase, TrialResult, Verdict};
+
+/// A sweep that is over.
+#[derive(Debug)]
+pub struct SweepRun {
+    /// What is saved beside the trials.
+    pub outcome: SweepOutcome,
+    /// The trials in the order in which they ran.
+    pub trials: Vec<TrialResult>,
+}
+
+/// A scene, a point and a method, by their positions.
+type Key = (usize, usize, usize);
+
+/// What a visit of a point brought.
+struct Visit {
+    trial: TrialResult,
+    burst: Option<Burst>,
+}
+
+/// A sweep under way.
+struct Course<'p, 's> {
+    plan: &'p SweepPlan,
+    session: Session<'s>,
+    scenes: Vec<(PlacementChoice, Load)>,
+    /// Points in the order in which they came in, and whether they were added.
+    points: Vec<(Point, bool)>,
+    visits: BTreeMap<Key, Vec<Visit>>,
+    /// What failed once is not tried again.
+    failed: BTreeSet<Key>,
+    shuffle: Shuffle,
+}
+
+impl SweepPlan {
+    /// Runs it. A stop keeps what was measured.
+    ///
+    /// # Errors
+    /// A plan that contradicts itself, and a trial that cannot be saved. A point that cannot be measured with a method is
+    /// reported to the observer and left out.
+    pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<SweepRun> {
+        self.check()?;
+        let mut course = Course {
+            plan: self,
+            session: Session::new(laboratory, observer),
+            scenes: self.scenes(),
+            points: self.axis.points().iter().map(|point| (point.clone(), false)).collect(),
+            visits: BTreeMap::new(),
+            failed: BTreeSet::new(),
+            shuffle: Shuffle::new(self.seed),
+        };
+        course.pass(0)?;
+        course.refine()?;
+        for _ in 1..self.repeats {
+            course.pass(0)?;
+        }
+        Ok(course.end())
+    }
+}
+
+impl Course<'_, '_> {
+    /// Visits every point from this one on in every scene, in random order, methods in turn.
+    fn pass(&mut self, first: usize) -> Result<()> {
+        let points = self.points.len() - first;
+        let order = self.shuffle.pass(self.scenes.len() * points);
+        for (place, method) in turns(&order, self.plan.methods.len()) {
+            let key = (place / points, first + place % points, method);
+            if self.session.stopped {
+                return Ok(());
+            }
+            self.visit(key)?;
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, key: Key) -> Result<()> {
+        let (scene, point, method) = key;
+        let (placement, load) = self.scenes[scene];
+        let point = &self.points[point].0;
+        let method = &self.plan.methods[method];
+        let setup = Setup { method: method.clone(), placement, ..self.plan.base.clone() };
+        let (setup, load) = point.apply(&setup, load);
+        if self.failed.contains(&key) || !self.plan.has(setup.placement, method) {
+            return Ok(());
+        }
+        let what = format!("{}, {point}", describe(&setup.method, &setup.label, setup.placement, load));
+        let visit = match (self.plan.probe, load) {
+            (Probe::BackToBack(test), Load::Rate(rate)) => test
+                .search(&mut self.session, &setup, rate, self.plan.duration, &what)?
+                .map(|(trial, burst)| Visit { trial, burst: Some(burst) }),
+            _ => self
+                .session
+                .announced(&what, &setup, load, self.plan.duration, Phase::Sweep)?
+                .map(|trial| Visit { trial, burst: None }),
+        };
+        match visit {
+            Some(visit) => self.visits.entry(key).or_default().push(visit),
+            None if self.session.stopped => {}
+            None => {
+                self.failed.insert(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds points where the curves bend, and visits them, as long as there is something to see and points are left.
+    fn refine(&mut self) -> Result<()> {
+        let mut left = self.plan.refinement;
+        while left > 0 && !self.session.stopped {
+            let first = self.points.len();
+            for gap in gaps(&self.curves()) {
+                let between = self.points[gap.from].0.between(&self.points[gap.to].0);
+                let is_new = |point: &Point| !self.points.iter().any(|(known, _)| known == point);
+                if let Some(point) = between.filter(is_new).filter(|_| left > 0) {
+                    self.points.push((point, true));
+                    left -= 1;
+                }
+            }
+            if self.points.len() == first {
+                break;
+            }
+            self.pass(first)?;
+        }
+        Ok(())
+    }
+
+    /// What the first pass saw of every series.
+    fn curves(&self) -> Vec<Vec<Seen>> {
+        let mut curves: BTreeMap<(usize, usize), Vec<Seen>> = BTreeMap::new();
+        for (&(scene, point, method), visits) in &self.visits {
+            let Some((at, _)) = self.points[point].0.coordinate() else { continue };
+            let Some(visit) = visits.first().filter(|visit| visit.trial.verdict != Verdict::Invalid) else {
+                continue;
+            };
+            let (value, lost) = match &visit.burst {
+                // Bursts grow with the ring, so both are taken by their ratios.
+                Some(burst) => ((burst.frames.unwrap_or(0) as f64 + 1.0).log2(), false),
+                None => (visit.trial.delivered_pps, visit.trial.lost() > 0),
+            };
+            let at = if self.plan.axis.kind() == AxisKind::Ring { at.log2() } else { at };
+            curves.entry((scene, method)).or_default().push(Seen { point, at, value, lost });
+        }
+        let mut curves: Vec<_> = curves.into_values().collect();
+        curves.iter_mut().for_each(|curve| curve.sort_by(|a, b| a.at.total_cmp(&b.at)));
+        curves
+    }
+
+    fn end(self) -> SweepRun {
+        let Self { plan, session, scenes, points, visits, .. } = self;
+        let at = |point: &Point| point.coordinate().map(|(at, _)| at);
+        let mut order: Vec<usize> = (0..points.len()).collect();
+        if unit(&points).is_some() {
+            order.sort_by(|&a, &b| at(&points[a].0).partial_cmp(&at(&points[b].0)).expect("a coordinate"));
+        }
+        let records = order
+            .iter()
+            .map(|&index| {
+                let (point, refined) = &points[index];
+                PointRecord { label: point.to_string(), at: at(point), refined: *refined }
+            })
+            .collect();
+        let axis = plan.axis.kind();
+        let quiet_s = plan.base.quiet.as_secs_f64();
+        let mut series = Vec::new();
+        for (scene, (placement, load)) in scenes.iter().enumerate() {
+            for (method, spec) in plan.methods.iter().enumerate() {
+                let reading = |(position, &point): (usize, &usize)| {
+                    let visits = visits.get(&(scene, point, method))?;
+                    let trials: Vec<_> = visits.iter().map(|visit| &visit.trial).collect();
+                    let bursts = visits.iter().filter_map(|visit| visit.burst.clone()).collect();
+                    Reading::of(position, &trials, quiet_s, BackToBack::of(bursts))
+                };
+                series.push(Series {
+                    method: spec.to_string(),
+                    placement: (axis != AxisKind::Placement).then(|| placement.to_string()),
+                    load: (axis != AxisKind::Load).then(|| load.to_string()),
+                    readings: order.iter().enumerate().filter_map(reading).collect(),
+                });
+            }
+        }
+        let outcome = SweepOutcome {
+            axis,
+            unit: unit(&points),
+            unit_ns: plan.unit_ns(),
+            seed: plan.seed,
+            repeats: plan.repeats,
+            quiet_s,
+            interval: interval::METHOD.into(),
+            points: records,
+            series,
+            stopped: session.stopped,
+        };
+        SweepRun { outcome, trials: session.trials }
+    }
+}
+
+/// The unit of the points; `None` where one of them is a name.
+fn unit(points: &[(Point, bool)]) -> Option<String> {
+    let units: Option<Vec<_>> = points.iter().map(|(point, _)| Some(point.coordinate()?.1)).collect();
+    units?.first().map(|unit| (*unit).into())
+}

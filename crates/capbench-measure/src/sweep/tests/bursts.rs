@@ -1,0 +1,86 @@
+//! Back-to-back bursts and the time that buffers hold for.
+
+use capbench_capture::options::ByteCount;
+
+use super::*;
+use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
+use crate::sweep::BackToBackTest;
+use crate::sweep::back_to_back::{BackToBack, BurstEnd};
+
+const SLOT: ByteCount = ByteCount(2048);
+
+fn rings(from: u32, to: u32, pps: f64) -> SweepPlan {
+    SweepPlan {
+        probe: Probe::BackToBack(BackToBackTest {
+            limit: Duration::from_millis(500),
+            ..BackToBackTest::default()
+        }),
+        loads: vec![at(pps)],
+        ..plan(Axis::rings(from, to, SLOT).unwrap(), &["recv"])
+    }
+}
+
+fn tests(run: &SweepRun) -> Vec<&BackToBack> {
+    run.outcome.series[0].readings.iter().map(|reading| reading.back_to_back.as_ref().unwrap()).collect()
+}
+
+fn path(generator: f64, capacity: f64) -> SimulatedLaboratory {
+    SimulatedLaboratory::new(generator, vec![SimulatedMethod::new("recv", capacity).room(Room::Slots(SLOT))])
+}
+
+#[test]
+fn corrected_buffer_time_is_that_of_the_ring() {
+    let run = run(&SweepPlan { repeats: 2, ..rings(8, 4096, 1e6) }, &mut path(1e6, 750_000.0));
+    let frames = [8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0];
+    for (test, room) in tests(&run).into_iter().zip(frames) {
+        // Of 4 frames 3 are taken meanwhile.
+        let found = test.mean_frames.unwrap();
+        // A frame's rounding, and the resolution of the search.
+        assert!(found <= 4.0 * room + 2.0 && found >= 4.0 * room / 1.03 - 2.0, "{found} for {room}");
+        assert_eq!(test.searches.len(), 2);
+        let corrected = test.corrected_buffer_s.unwrap();
+        assert!((corrected / (found / 1e6 * 0.25) - 1.0).abs() < 0.001, "{corrected} for {found}");
+    }
+    let text = crate::sweep::find(&run.outcome, &run.trials);
+    assert!(text[0].text.contains("It grows with the ring at every step."), "{text:#?}");
+}
+
+#[test]
+fn a_buffer_that_another_place_limits_is_said_to_stop_growing() {
+    let methods = vec![SimulatedMethod::new("recv", 5e5).room(Room::Slots(SLOT)).room_at_most(300)];
+    let mut path = SimulatedLaboratory::new(1e6, methods);
+    let run = run(&rings(8, 4096, 1e6), &mut path);
+    let text = crate::sweep::find(&run.outcome, &run.trials).remove(0).text;
+    assert!(text.contains("From ring 1MiB, one block on it does not grow"), "{text}");
+}
+
+#[test]
+fn bursts_that_show_nothing_say_why() {
+    let end = |generator, capacity, room| {
+        let methods = vec![SimulatedMethod::new("recv", capacity).room(Room::Frames(room))];
+        let run = run(&rings(8, 8, 1e6), &mut SimulatedLaboratory::new(generator, methods));
+        tests(&run)[0].searches[0].clone()
+    };
+    assert_eq!(end(1e6, 2e6, 1).end, BurstEnd::NeverFills);
+    assert_eq!(end(5e5, 2e6, 1).end, BurstEnd::GeneratorLimited);
+    assert_eq!(end(1e6, 1e5, 0).end, BurstEnd::NoneHeld);
+    // Half a second of frames, half of them waiting, fit.
+    let far = end(1e6, 5e5, 499_000);
+    assert_eq!((far.end, far.frames), (BurstEnd::AtLimit, Some(500_000)));
+    // A trial of a second loses nothing, but leaves half of its frames in the buffer.
+    assert_eq!(end(1e6, 5e5, 1_000_000).end, BurstEnd::AtLimit);
+}
+
+#[test]
+fn a_burst_needs_a_rate_and_a_limit_that_holds_one() {
+    let text = |plan: SweepPlan| plan.check().unwrap_err().to_string();
+    assert!(text(SweepPlan { loads: vec![Load::Maximum], ..rings(8, 16, 1e6) }).contains("needs a rate"));
+    assert!(text(rings(8, 16, 10.0)).contains("longer limit"));
+}
+
+#[test]
+fn a_stop_within_a_search_keeps_the_trials() {
+    let mut record = Record { stop_after: Some(5), ..Record::default() };
+    let run = rings(8, 64, 1e6).run(&mut path(1e6, 5e5), &mut record).unwrap();
+    assert!(run.outcome.stopped && run.trials.len() == 5);
+}

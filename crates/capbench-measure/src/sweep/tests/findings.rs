@@ -1,0 +1,94 @@
+//! What sweeps say.
+
+use capbench_capture::options::ByteCount;
+
+use super::*;
+use crate::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
+use crate::sweep::{Spacing, find};
+
+fn texts(run: &SweepRun) -> String {
+    let lines: Vec<_> = find(&run.outcome, &run.trials)
+        .into_iter()
+        .map(|finding| {
+            assert!(!finding.trials.is_empty(), "{}", finding.text);
+            format!("[{}] {}", finding.scene.unwrap_or_default(), finding.text)
+        })
+        .collect();
+    lines.join("\n")
+}
+
+#[test]
+fn two_regimes_are_said_with_what_goes_with_them() {
+    let axis =
+        Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(36_000), 37, Spacing::Linear).unwrap();
+    let plan = SweepPlan { repeats: 4, loads: vec![at(45_000.0)], ..plan(axis, &["recv"]) };
+    let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())])
+        .noise(1, Noise { per_trial: 0.001, per_second: 0.0 });
+    insta::assert_snapshot!(texts(&run(&plan, &mut path)));
+}
+
+#[test]
+fn a_ring_that_hurts_once_it_drops_is_seen_to_cross() {
+    // The ring takes 2 us from the application per delivered packet and puts 1.2 us more on the kernel per arriving one.
+    let methods = vec![
+        SimulatedMethod::new("recv", 1e9 / 2500.0).cost(2500, 1000).sharing_cpu(),
+        SimulatedMethod::new("packet-v2", 1e9 / 500.0).cost(500, 2200).sharing_cpu(),
+    ];
+    let axis =
+        Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(24_000), 13, Spacing::Linear).unwrap();
+    let plan = SweepPlan { repeats: 4, loads: vec![at(167_000.0)], ..plan(axis, &["recv", "packet-v2"]) };
+    let mut path =
+        SimulatedLaboratory::new(1e6, methods).noise(2, Noise { per_trial: 0.001, per_second: 0.0 });
+    insta::assert_snapshot!(texts(&run(&plan, &mut path)));
+}
+
+#[test]
+fn the_cheapest_lossless_method_and_ring_are_named() {
+    let slot = Room::Slots(ByteCount(2048));
+    let methods = || {
+        vec![
+            SimulatedMethod::new("recv", 120_000.0).cost(900, 900).room(slot),
+            SimulatedMethod::new("packet-v2", 95_000.0).cost(100, 700).room(slot),
+        ]
+    };
+    let rings = plan(Axis::rings(512, 32_768, ByteCount(2048)).unwrap(), &["recv", "packet-v2"]);
+    let loads = [40_000.0, 80_000.0, 110_000.0, 300_000.0].map(|pps| Point::Load(at(pps)));
+    let loads = plan(Axis::new(loads.to_vec()).unwrap(), &["recv", "packet-v2"]);
+    let both: Vec<_> = [rings, loads]
+        .iter()
+        .map(|plan| texts(&run(plan, &mut SimulatedLaboratory::new(1e6, methods()))))
+        .collect();
+    insta::assert_snapshot!(both.join("\n\n"));
+}
+
+#[test]
+fn what_limits_is_told_by_where_frames_are_lost() {
+    let limit = |path: SimulatedLaboratory, pps: f64| {
+        let loads = [1000.0, pps].map(|pps| Point::Load(at(pps)));
+        texts(&run(&plan(Axis::new(loads.to_vec()).unwrap(), &["recv"]), &mut { path }))
+    };
+    let recv = || vec![SimulatedMethod::new("recv", 5e5)];
+    let cases = [
+        (SimulatedLaboratory::new(1e6, recv()), 9e5, "the application"),
+        (SimulatedLaboratory::new(1e6, recv()).backlog(3e5), 4e5, "the kernel's receive work"),
+        (SimulatedLaboratory::new(2e5, recv()), 4e5, "the generator"),
+        (
+            SimulatedLaboratory::new(1e6, recv()).bursts(1, LossBursts { per_second: 1.0, frames: 5 }),
+            4e5,
+            "the ring",
+        ),
+    ];
+    for (path, pps, words) in cases {
+        let text = limit(path, pps);
+        assert!(text.contains(&format!("What limits is {words}")), "{words}: {text}");
+    }
+}
+
+#[test]
+fn nothing_measured_nothing_found() {
+    let mut record = Record { stop_after: Some(0), ..Record::default() };
+    let run = plan(works(&[1, 2]), &["recv"])
+        .run(&mut SimulatedLaboratory::new(1e6, Vec::new()), &mut record)
+        .unwrap();
+    assert_eq!(texts(&run), "");
+}

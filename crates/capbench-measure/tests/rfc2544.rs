@@ -1,0 +1,161 @@
+//! The tests of RFC 2544 on the bed. Nothing here depends on how fast the host is: an application that works for long on
+//! each frame is the slowest part of the path on any.
+
+#[path = "../../capbench/tests/support/network.rs"]
+mod network;
+
+use std::num::{NonZeroU32, NonZeroU64};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::laboratory::Setup;
+use capbench_measure::live::{LiveLaboratory, Path, ReceiveBy};
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::rfc2544::recovery::Recovery;
+use capbench_measure::rfc2544::{BackToBackTest, Ended, FrameLossTest, MaximumRate, Percent, RecoveryTest};
+use capbench_measure::search::MaximumSource;
+use capbench_measure::session::Observer;
+use capbench_measure::simulated;
+use capbench_measure::trial::{Load, LoadShape, TrialResult, Verdict};
+use capbench_measure::work::WorkModel;
+use capbench_measure::{MeasureError, Result};
+use capbench_sys::host::identity;
+use capbench_traffic::{Mtu, Pps};
+use network::in_turn;
+
+fn is_root() -> bool {
+    let root = identity::effective().uid == 0;
+    if !root {
+        eprintln!("skipped: needs root");
+    }
+    root
+}
+
+fn laboratory() -> LiveLaboratory {
+    let irq =
+        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
+    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
+    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+}
+
+/// `packet-v2` with a ring of so many octets, and 50 us of work: no more than 20,000 frames a second.
+fn slow(ring: u64) -> Setup {
+    Setup {
+        method: "packet-v2".parse().unwrap(),
+        placement: PlacementChoice::Other,
+        transmit: "packet-tx".into(),
+        quiet: Duration::from_millis(200),
+        work: WorkModel::Nanoseconds(50_000).into(),
+        capture: CaptureOptions {
+            ring: ByteCount(ring),
+            block: ByteCount(16 << 10),
+            ..CaptureOptions::default()
+        },
+        ..simulated::setup(64)
+    }
+}
+
+fn given(pps: f64) -> MaximumRate {
+    MaximumRate { pps: Pps::new(pps).unwrap(), source: MaximumSource::Given }
+}
+
+/// Looks that every trial is accounted for.
+struct Accounting;
+
+impl Observer for Accounting {
+    fn starts(&mut self, _: &str) {}
+    fn ends(&mut self, trial: &TrialResult) -> Result<()> {
+        assert!(trial.sent > 0 && trial.verdict != Verdict::Invalid, "{trial:?}");
+        assert_eq!(trial.unexplained, 0, "{:?}", trial.ledger);
+        Ok(())
+    }
+    fn skips(&mut self, _: &Setup, _: Load, why: &MeasureError) {
+        panic!("{why}");
+    }
+    fn stopping(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn root_loss_goes_down_with_the_load_until_there_is_none() {
+    if !is_root() {
+        return;
+    }
+    let _turn = in_turn();
+    let test = FrameLossTest {
+        maximum: given(40_000.0),
+        step: Percent::new(10.0).unwrap(),
+        duration: Duration::from_millis(500),
+    };
+    let finished = test.run(&slow(256 << 10), &mut laboratory(), &mut Accounting).unwrap();
+    let outcome = finished.outcome;
+    for point in &outcome.points {
+        println!(
+            "{:.0} %: offered {:.1} %, lost {:.2} %",
+            point.load_percent, point.offered_percent, point.loss_percent
+        );
+    }
+    assert_eq!(outcome.ended, Ended::Complete);
+    assert!(outcome.points[0].loss_percent > 25.0, "twice what the application can take");
+    assert_eq!(outcome.points.len(), finished.trials.len());
+}
+
+#[test]
+fn root_a_larger_ring_holds_a_longer_burst() {
+    if !is_root() {
+        return;
+    }
+    let _turn = in_turn();
+    let mut laboratory = laboratory();
+    let mut longest = |ring: u64| {
+        let test = BackToBackTest {
+            first: NonZeroU64::new(4).unwrap(),
+            resolution: Percent::new(5.0).unwrap(),
+            repetitions: NonZeroU32::new(3).unwrap(),
+            depletion: Duration::from_millis(20),
+            limit: Duration::from_secs(1),
+            ..BackToBackTest::standard(given(500_000.0), Pps::new(20_000.0).unwrap())
+        };
+        let finished = test.run(&slow(ring), &mut laboratory, &mut Accounting).unwrap();
+        for trial in &finished.trials {
+            assert_eq!(trial.load, Some(LoadShape::Burst { frames: trial.intended }));
+            assert_eq!((trial.sent, trial.intended_pps), (trial.intended, None));
+        }
+        let benchmark = finished.outcome.benchmark.unwrap();
+        println!("ring of {ring} octets: {benchmark:?}");
+        assert_eq!((finished.outcome.ended, finished.outcome.searches.len()), (Ended::Complete, 3));
+        benchmark.average_frames
+    };
+    // 32 and 256 slots: both less than what the backlog in front of the ring holds.
+    let (small, large) = (longest(64 << 10), longest(512 << 10));
+    assert!(small > 0.0 && large > 2.0 * small, "{small} and {large}");
+}
+
+#[test]
+fn root_an_overload_is_followed_by_half_of_it() {
+    if !is_root() {
+        return;
+    }
+    let _turn = in_turn();
+    let test = RecoveryTest {
+        overload: Percent::new(300.0).unwrap(),
+        after: Percent::new(10.0).unwrap(),
+        overloaded: Duration::from_millis(500),
+        observed: Duration::from_millis(1000),
+        repetitions: 3,
+        ..RecoveryTest::standard(Pps::new(15_000.0).unwrap(), given(100_000.0))
+    };
+    let finished = test.run(&slow(256 << 10), &mut laboratory(), &mut Accounting).unwrap();
+    println!("{:#?}", finished.outcome);
+    for (repetition, trial) in finished.outcome.repetitions.iter().zip(&finished.trials) {
+        assert_eq!(trial.load, Some(LoadShape::Step { before_pps: 45_000.0, at_s: 0.5, after_pps: 4_500.0 }));
+        assert_eq!(trial.intended, 22_500 + 4_500);
+        // On a host that is busy with other things the generator may be late, and then nothing is claimed.
+        assert!(repetition.generator_late_ns.is_some());
+        assert_ne!(repetition.recovery, Recovery::NothingLost, "{:?}", trial.ledger);
+    }
+}

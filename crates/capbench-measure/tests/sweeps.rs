@@ -1,0 +1,140 @@
+//! Sweeps on the bed: every trial stands in the outcome, and rings as small as 8 frames can be asked for.
+
+#[path = "../../capbench/tests/support/network.rs"]
+mod network;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::live::{LiveLaboratory, Path, ReceiveBy};
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::session::Observer;
+use capbench_measure::simulated;
+use capbench_measure::sweep::back_to_back::BurstEnd;
+use capbench_measure::sweep::{Axis, BackToBackTest, Probe, Spacing, SweepPlan, SweepRun, find};
+use capbench_measure::trial::{Load, TrialResult};
+use capbench_measure::work::WorkModel;
+use capbench_measure::{MeasureError, Result};
+use capbench_sys::host::identity;
+use capbench_traffic::{Mtu, Pps};
+use network::in_turn;
+
+/// Nobody watches, nothing may fail.
+struct Strict;
+
+impl Observer for Strict {
+    fn starts(&mut self, _: &str) {}
+    fn ends(&mut self, _: &TrialResult) -> Result<()> {
+        Ok(())
+    }
+    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
+        panic!("{} at {load}: {why}", setup.method);
+    }
+    fn stopping(&self) -> bool {
+        false
+    }
+}
+
+fn is_root() -> bool {
+    let root = identity::effective().uid == 0;
+    if !root {
+        eprintln!("skipped: needs root");
+    }
+    root
+}
+
+fn laboratory() -> LiveLaboratory {
+    let irq =
+        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
+    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
+    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+}
+
+fn run(plan: &SweepPlan) -> SweepRun {
+    let run = plan.run(&mut laboratory(), &mut Strict).unwrap();
+    for finding in find(&run.outcome, &run.trials) {
+        println!("{}: {}", finding.scene.unwrap_or_default(), finding.text);
+    }
+    run
+}
+
+fn plan(axis: Axis, methods: &[&str], pps: f64) -> SweepPlan {
+    SweepPlan {
+        axis,
+        methods: methods.iter().map(|method| method.parse().unwrap()).collect(),
+        base: Setup {
+            transmit: "packet-tx".into(),
+            quiet: Duration::from_millis(100),
+            capture: CaptureOptions { ring: ByteCount(1 << 20), ..CaptureOptions::default() },
+            ..simulated::setup(64)
+        },
+        placements: vec![PlacementChoice::Other],
+        loads: vec![Load::Rate(Pps::new(pps).unwrap())],
+        probe: Probe::Trial,
+        duration: Duration::from_millis(100),
+        repeats: 2,
+        refinement: 1,
+        loop_speed: None,
+        seed: 1,
+        left_out: Vec::new(),
+    }
+}
+
+#[test]
+fn root_every_trial_of_a_work_sweep_stands_in_its_outcome() {
+    if !is_root() {
+        return;
+    }
+    let _turn = in_turn();
+    let work = WorkModel::Nanoseconds;
+    let axis = Axis::work(work(0), work(100_000), 3, Spacing::Linear).unwrap();
+    let run = run(&plan(axis, &["recv", "packet-v2", "packet-v3"], 30_000.0));
+    let readings: Vec<_> = run.outcome.series.iter().flat_map(|series| &series.readings).collect();
+    let numbers: usize = readings.iter().map(|reading| reading.trials.len() + reading.invalid.len()).sum();
+    assert_eq!((numbers, run.trials.len()), (run.trials.len(), run.outcome.points.len() * 6));
+    // 100 us of work for each of 30,000 frames/s cannot be done, whatever the host is. How many can be is told to a batch,
+    // which is long in so short a trial: the receiver sees the end of sending when it has taken one.
+    let ends = run.outcome.series.iter().map(|series| series.readings.last().unwrap());
+    for last in ends {
+        assert!(last.taken_pps.median < 15_000.0 && last.is_saturated(), "{last:?}");
+    }
+    assert!(run.trials.iter().all(|trial| trial.unexplained == 0));
+}
+
+#[test]
+fn root_bursts_are_found_for_rings_from_8_frames_on() {
+    if !is_root() {
+        return;
+    }
+    let _turn = in_turn();
+    let axis = Axis::rings(8, 128, ByteCount(2048)).unwrap();
+    let test = BackToBackTest { limit: Duration::from_millis(40), ..BackToBackTest::default() };
+    let mut plan = plan(axis, &["packet-v2"], 50_000.0);
+    plan.base.work = WorkModel::Nanoseconds(50_000).into();
+    let run = run(&SweepPlan { probe: Probe::BackToBack(test), refinement: 0, repeats: 1, ..plan });
+    let found: Vec<_> = run.outcome.series[0]
+        .readings
+        .iter()
+        .filter_map(|reading| reading.back_to_back.as_ref())
+        .filter(|test| test.searches.iter().any(|search| search.end == BurstEnd::Found))
+        .filter_map(|test| test.mean_frames)
+        .collect();
+    assert!(found.len() >= 2, "{:?}", run.outcome.series[0].readings);
+    assert!(found.last() > found.first(), "a larger ring holds more: {found:?}");
+}
+
+#[test]
+fn root_a_virtual_link_has_no_interrupts_to_hold_back() {
+    if !is_root() {
+        return;
+    }
+    let _turn = in_turn();
+    let mut setup = plan(Axis::rings(8, 8, ByteCount(2048)).unwrap(), &["recv"], 1000.0).base;
+    setup.moderation = Some("50us".parse().unwrap());
+    let text = laboratory().prepare(&setup).err().expect("a veth has none").to_string();
+    assert!(text.contains("its driver has none (a virtual link has no interrupts)"), "{text}");
+}
