@@ -10,6 +10,7 @@ mod progress;
 mod searches;
 mod stop;
 mod summary;
+mod sweeps;
 mod table;
 
 use clap::Parser;
@@ -26,6 +27,7 @@ fn main() -> std::process::ExitCode {
         Command::Bench(flags) => commands::bench::run(flags),
         Command::Search(flags) => commands::search::run(flags),
         Command::Soak(flags) => commands::soak::run(flags),
+        Command::Sweep(flags) => commands::sweep::run(flags),
         Command::Send(flags) => commands::send::run(flags),
         Command::Count(flags) => commands::count::run(flags),
         Command::Why(flags) => commands::why::run(flags),

@@ -8,6 +8,7 @@ pub mod scene;
 pub mod search;
 pub mod send;
 pub mod soak;
+pub mod sweep;
 pub mod traffic;
 pub mod why;
 
@@ -37,6 +38,8 @@ pub enum Command {
     Search(search::SearchFlags),
     /// Hold one load for minutes to days: every frame accounted for, a line per interval.
     Soak(soak::SoakFlags),
+    /// Vary one thing, work per packet, frame size, ring, placement or load, and see where each method begins to lose.
+    Sweep(sweep::SweepFlags),
     /// Generate traffic: exact counts, exact stop, lateness against the plan.
     Send(send::SendFlags),
     /// Count what arrives: a line per second, totals at the end.

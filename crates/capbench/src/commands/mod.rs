@@ -9,4 +9,5 @@ mod scene;
 pub mod search;
 pub mod send;
 pub mod soak;
+pub mod sweep;
 pub mod why;

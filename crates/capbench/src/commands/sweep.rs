@@ -1,0 +1,277 @@
+//! `capbench sweep`: one thing is varied, and every method sees every point.
+
+use std::str::FromStr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use capbench_capture::ByteCount;
+use capbench_measure::findings;
+use capbench_measure::laboratory::Setup;
+use capbench_measure::links::Moderation;
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::sweep::{self, Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets};
+use capbench_measure::trial::Load;
+use capbench_measure::work::WorkModel;
+use capbench_traffic::Pps;
+
+use super::measuring::{Ended, Ready};
+use super::scene::{Defaults, Scene};
+use crate::cli::sweep::{AxisName, SweepFlags};
+use crate::exit::{Exit, Usage, print};
+use crate::{summary, sweeps};
+
+/// Rings of a sweep that names none: frames.
+const RINGS: (&str, &str) = ("8", "32768");
+
+/// Runs the command.
+pub fn run(flags: &SweepFlags) -> Result<Exit> {
+    let preset = flags.preset.as_deref().map(preset).transpose()?;
+    let mut scene = Scene::new(&flags.scene, defaults(flags.axis))?;
+    let run_flags = &flags.scene.run;
+    let mut plan = plan(&scene, flags, preset.as_deref())?;
+    plan.check()?;
+    if run_flags.dry_run {
+        print(&describe(&scene, &plan))?;
+        return Ok(Exit::Done);
+    }
+    let ready = Ready::find(&mut scene, run_flags)?;
+    plan.left_out.clone_from(&ready.left_out);
+    if flags.axis == AxisName::Placement {
+        plan.axis = placements(&scene)?;
+    } else {
+        plan.placements.clone_from(&scene.placements);
+    }
+    let mut run = ready.begin("sweep", run_flags, statements(&plan), plan.trials())?;
+    let outcome = plan.run(&mut run.laboratory, &mut run.recorder)?.outcome;
+    let stopped = outcome.stopped;
+    let ended = run.end(stopped, |results| {
+        let of_sweep = sweep::find(&outcome, &results.trials);
+        results.findings = of_sweep.into_iter().chain(findings::find(&results.trials)).collect();
+        results.sweep = Some(outcome);
+    })?;
+    print(&report(&ended))?;
+    Ok(ended.exit(&scene))
+}
+
+fn defaults(axis: AxisName) -> Defaults {
+    Defaults {
+        methods: &["default"],
+        sizes: if axis == AxisName::Size { &[64, 128, 256, 512, 1024, 1280, 1518] } else { &[64] },
+        placements: if axis == AxisName::Placement {
+            &[PlacementChoice::Same, PlacementChoice::Other]
+        } else {
+            &[PlacementChoice::Same]
+        },
+        quiet: Duration::from_millis(500),
+    }
+}
+
+/// The parts of a publication's sweep: one for each of its loads.
+fn preset(name: &str) -> Result<Vec<&'static presets::WorkPreset>> {
+    let found: Vec<_> = presets::WORK.iter().filter(|preset| preset.name.starts_with(name)).collect();
+    if found.is_empty() {
+        let known: Vec<_> = presets::WORK.iter().map(|preset| preset.name).collect();
+        return Err(Usage(format!("\"{name}\" is no preset; {} are", known.join(", "))).into());
+    }
+    Ok(found)
+}
+
+fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&[&'static presets::WorkPreset]>) -> Result<SweepPlan> {
+    let [base, others @ ..] = &scene.sizes[..] else { return Err(Usage("no frame size".into()).into()) };
+    if !others.is_empty() && flags.axis != AxisName::Size {
+        return Err(Usage("--size: one frame size, or sweep size".into()).into());
+    }
+    let mut base = base.clone();
+    let mut loads = if flags.rate.is_empty() { vec![Load::Maximum] } else { flags.rate.clone() };
+    let axis = match preset {
+        Some(parts) => {
+            if flags.axis != AxisName::Work {
+                return Err(Usage("--preset: the sweeps of publications are sweeps of work".into()).into());
+            }
+            let [part] = parts else {
+                let names: Vec<_> = parts.iter().map(|part| part.name).collect();
+                return Err(Usage(format!("--preset: one of {}", names.join(", "))).into());
+            };
+            (base, loads) = (part.setup(&base), vec![part.load()?]);
+            part.axis(flags.steps.into())?
+        }
+        None => axis(scene, flags, &base)?,
+    };
+    let on_axis = |kind| flags.axis == kind;
+    Ok(SweepPlan {
+        axis,
+        methods: scene.methods.clone(),
+        base,
+        placements: if on_axis(AxisName::Placement) { Vec::new() } else { scene.placements.clone() },
+        loads: if on_axis(AxisName::Load) { Vec::new() } else { loads },
+        probe: if flags.bursts { Probe::BackToBack(BackToBackTest::default()) } else { Probe::Trial },
+        duration: flags.duration,
+        repeats: flags.visits.into(),
+        refinement: flags.refine.into(),
+        seed: flags.seed.unwrap_or_else(seed),
+        left_out: Vec::new(),
+    })
+}
+
+/// Another order each time; it is saved, so that it can be had again.
+fn seed() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
+    let spacing = if flags.geometric { Spacing::Geometric } else { Spacing::Linear };
+    let ends = flags.from.as_deref().zip(flags.to.as_deref());
+    let no_range = |what: &str| match ends {
+        Some(_) => Err(Usage(format!("--from: {what} are no range; name points"))),
+        None => Ok(()),
+    };
+    let points = |make: &dyn Fn(&str) -> Result<Point, String>| -> Result<Axis> {
+        let points: Result<Vec<_>, String> = flags.points.iter().map(|text| make(text)).collect();
+        Ok(Axis::new(points.map_err(|why| Usage(format!("--points: {why}")))?)?)
+    };
+    let named_elsewhere = |flag: &str| {
+        if flags.points.is_empty() { Ok(()) } else { Err(Usage(format!("--points: name them by {flag}"))) }
+    };
+    Ok(match flags.axis {
+        AxisName::Work => match ends {
+            Some((from, to)) => {
+                let end = |text| WorkModel::from_str(text).map_err(Usage);
+                Axis::work(end(from)?, end(to)?, flags.steps.into(), spacing)?
+            }
+            None if flags.points.is_empty() => {
+                Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(10_000), flags.steps.into(), spacing)?
+            }
+            None => points(&|text| text.parse().map(Point::Work))?,
+        },
+        AxisName::Size => {
+            no_range("frame sizes")?;
+            named_elsewhere("--size")?;
+            let point = |setup: &Setup| Point::Size(setup.label.clone(), setup.sizes.clone());
+            Axis::new(scene.sizes.iter().map(point).collect())?
+        }
+        AxisName::Ring => {
+            let slot = base.capture.frame.unwrap_or(SLOT);
+            let rings = |(from, to): (&str, &str)| -> Result<Axis> {
+                Ok(Axis::rings(frames(from).map_err(Usage)?, frames(to).map_err(Usage)?, slot)?)
+            };
+            match ends {
+                Some(ends) => rings(ends)?,
+                None if flags.points.is_empty() => rings(RINGS)?,
+                None => points(&|text| ring(text, slot).map(Point::Ring))?,
+            }
+        }
+        AxisName::Placement => {
+            no_range("placements")?;
+            named_elsewhere("--placement")?;
+            placements(scene)?
+        }
+        AxisName::Load => loads(flags, ends, spacing)?,
+        AxisName::Coalesce => {
+            no_range("settings")?;
+            if flags.points.is_empty() {
+                return Err(Usage("--points: name settings, for example 0us,10us,50us,200us,adaptive".into()).into());
+            }
+            points(&|text| text.parse::<Moderation>().map(Point::Coalesce))?
+        }
+    })
+}
+
+/// The size of a slot that holds a frame of an MTU of 1500 with its header.
+const SLOT: ByteCount = ByteCount(2048);
+
+fn frames(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("\"{text}\" is no number of frames"))
+}
+
+/// A ring as a number of frames, or as RING or RING/BLOCK sizes.
+fn ring(text: &str, slot: ByteCount) -> Result<RingSize, String> {
+    if let Ok(frames) = text.parse::<u32>() {
+        return Ok(RingSize::of_frames(frames, slot));
+    }
+    let size = |text: &str| ByteCount::from_str(text).map_err(|error| error.to_string());
+    match text.split_once('/') {
+        Some((ring, block)) => Ok(RingSize { ring: size(ring)?, block: size(block)? }),
+        None => {
+            let ring = size(text)?;
+            Ok(RingSize { ring, block: ByteCount(ring.0.min(1 << 20)) })
+        }
+    }
+}
+
+fn placements(scene: &Scene) -> Result<Axis> {
+    Ok(Axis::new(scene.placements.iter().copied().map(Point::Placement).collect())?)
+}
+
+fn loads(flags: &SweepFlags, ends: Option<(&str, &str)>, spacing: Spacing) -> Result<Axis> {
+    let point = |text: &str| match text {
+        "max" => Ok(Point::Load(Load::Maximum)),
+        rate => rate.parse().map(|rate| Point::Load(Load::Rate(rate))).map_err(|error: capbench_traffic::TrafficError| error.to_string()),
+    };
+    let points: Vec<Point> = match ends {
+        Some((from, to)) => {
+            let end = |text: &str| Pps::from_str(text).map_err(|error| Usage(error.to_string()));
+            let (from, to) = (end(from)?.get(), end(to)?.get());
+            if from >= to {
+                return Err(Usage(format!("--from {from}: the range is empty; begin below --to")).into());
+            }
+            let last = f64::from(flags.steps - 1);
+            let at = |step: u16| {
+                let part = f64::from(step) / last;
+                match spacing {
+                    Spacing::Linear => from + (to - from) * part,
+                    Spacing::Geometric => from * (to / from).powf(part),
+                }
+            };
+            let rate = |step| Ok(Point::Load(Load::Rate(Pps::new(at(step).round())?)));
+            (0..flags.steps).map(rate).collect::<Result<_>>()?
+        }
+        None => {
+            let named: Result<Vec<_>, String> = flags.points.iter().map(|text| point(text)).collect();
+            let rates = flags.rate.iter().map(|load| Point::Load(*load));
+            named.map_err(|why| Usage(format!("--points: {why}")))?.into_iter().chain(rates).collect()
+        }
+    };
+    if points.is_empty() {
+        return Err(Usage("a sweep of load needs loads: --rate 100k,200k,400k or --from 100k --to 1M".into()).into());
+    }
+    Ok(Axis::new(points)?)
+}
+
+fn describe(scene: &Scene, plan: &SweepPlan) -> String {
+    let mut text = scene.describe();
+    let list = |words: Vec<String>| words.join(", ");
+    let points = list(plan.axis.points().iter().map(ToString::to_string).collect());
+    summary::wrapped(&mut text, "points      ", "            ", &points);
+    if !plan.loads.is_empty() {
+        let loads = list(plan.loads.iter().map(ToString::to_string).collect());
+        summary::wrapped(&mut text, "loads       ", "            ", &loads);
+    }
+    if plan.refinement > 0 {
+        text.push_str(&format!("refinement  up to {} points where the curve bends\n", plan.refinement));
+    }
+    text.push_str(&format!(
+        "visits      {} of every point, in random order\ntrials      at most {} of {:?}\ntime        at most about {:.0} s\n",
+        plan.repeats,
+        plan.trials(),
+        plan.duration,
+        plan.estimate().as_secs_f64()
+    ));
+    text
+}
+
+fn statements(plan: &SweepPlan) -> Vec<String> {
+    vec![format!(
+        "trials send for {:?} and wait {:?} for missing frames, where RFC 2544 asks for 60 s and 2 s",
+        plan.duration, plan.base.quiet
+    )]
+}
+
+fn report(ended: &Ended) -> String {
+    let results = &ended.results;
+    let mut text = results.sweep.as_ref().map_or_else(String::new, sweeps::sweep);
+    text.push_str(&summary::engines(&results.trials));
+    text.push_str(&summary::not_measured(&results.not_measured));
+    text.push_str(&summary::findings(&results.findings));
+    text.push_str(&ended.footer());
+    text
+}
