@@ -44,7 +44,8 @@ fn loads(outcome: &SweepOutcome, series: &Series) -> String {
 }
 
 fn bursts(outcome: &SweepOutcome, series: &Series) -> String {
-    let mut table = Table::new(&["  point", "burst frames", "least", "most", "implied ms", "corrected ms", "found"]);
+    let mut table =
+        Table::new(&["  point", "burst frames", "least", "most", "implied ms", "corrected ms", "found"]);
     for reading in &series.readings {
         let Some(burst) = &reading.back_to_back else { continue };
         let number = |value: Option<f64>| value.map_or("-".into(), thousands);

@@ -9,7 +9,9 @@ use capbench_measure::findings;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::links::Moderation;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::sweep::{self, Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets};
+use capbench_measure::sweep::{
+    self, Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets,
+};
 use capbench_measure::trial::Load;
 use capbench_measure::work::WorkModel;
 use capbench_traffic::Pps;
@@ -76,7 +78,11 @@ fn preset(name: &str) -> Result<Vec<&'static presets::WorkPreset>> {
     Ok(found)
 }
 
-fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&[&'static presets::WorkPreset]>) -> Result<SweepPlan> {
+fn plan(
+    scene: &Scene,
+    flags: &SweepFlags,
+    preset: Option<&[&'static presets::WorkPreset]>,
+) -> Result<SweepPlan> {
     let [base, others @ ..] = &scene.sizes[..] else { return Err(Usage("no frame size".into()).into()) };
     if !others.is_empty() && flags.axis != AxisName::Size {
         return Err(Usage("--size: one frame size, or sweep size".into()).into());
@@ -138,9 +144,12 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
                 let end = |text| WorkModel::from_str(text).map_err(Usage);
                 Axis::work(end(from)?, end(to)?, flags.steps.into(), spacing)?
             }
-            None if flags.points.is_empty() => {
-                Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(10_000), flags.steps.into(), spacing)?
-            }
+            None if flags.points.is_empty() => Axis::work(
+                WorkModel::Nanoseconds(0),
+                WorkModel::Nanoseconds(10_000),
+                flags.steps.into(),
+                spacing,
+            )?,
             None => points(&|text| text.parse().map(Point::Work))?,
         },
         AxisName::Size => {
@@ -169,7 +178,10 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
         AxisName::Coalesce => {
             no_range("settings")?;
             if flags.points.is_empty() {
-                return Err(Usage("--points: name settings, for example 0us,10us,50us,200us,adaptive".into()).into());
+                return Err(Usage(
+                    "--points: name settings, for example 0us,10us,50us,200us,adaptive".into(),
+                )
+                .into());
             }
             points(&|text| text.parse::<Moderation>().map(Point::Coalesce))?
         }
@@ -205,7 +217,10 @@ fn placements(scene: &Scene) -> Result<Axis> {
 fn loads(flags: &SweepFlags, ends: Option<(&str, &str)>, spacing: Spacing) -> Result<Axis> {
     let point = |text: &str| match text {
         "max" => Ok(Point::Load(Load::Maximum)),
-        rate => rate.parse().map(|rate| Point::Load(Load::Rate(rate))).map_err(|error: capbench_traffic::TrafficError| error.to_string()),
+        rate => rate
+            .parse()
+            .map(|rate| Point::Load(Load::Rate(rate)))
+            .map_err(|error: capbench_traffic::TrafficError| error.to_string()),
     };
     let points: Vec<Point> = match ends {
         Some((from, to)) => {
@@ -232,7 +247,10 @@ fn loads(flags: &SweepFlags, ends: Option<(&str, &str)>, spacing: Spacing) -> Re
         }
     };
     if points.is_empty() {
-        return Err(Usage("a sweep of load needs loads: --rate 100k,200k,400k or --from 100k --to 1M".into()).into());
+        return Err(Usage(
+            "a sweep of load needs loads: --rate 100k,200k,400k or --from 100k --to 1M".into(),
+        )
+        .into());
     }
     Ok(Axis::new(points)?)
 }
