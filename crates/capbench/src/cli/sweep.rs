@@ -68,7 +68,7 @@ pub struct SweepFlags {
     #[arg(long, value_name = "TIME", value_parser = positive_duration, default_value = "1s")]
     pub duration: Duration,
     /// How often every point is visited, in a new random order each time
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub visits: u16,
     /// Points that may be added where the curve bends
     #[arg(long, value_name = "N", default_value_t = 4)]

@@ -7,13 +7,13 @@ use anyhow::Result;
 use capbench_capture::ByteCount;
 use capbench_measure::findings;
 use capbench_measure::laboratory::Setup;
-use capbench_measure::links::Moderation;
+use capbench_measure::links::coalescing::Moderation;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::sweep::{
     self, Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets,
 };
 use capbench_measure::trial::Load;
-use capbench_measure::work::WorkModel;
+use capbench_measure::work::{LoopSpeed, WorkModel};
 use capbench_traffic::Pps;
 
 use super::measuring::{Ended, Ready};
@@ -38,6 +38,7 @@ pub fn run(flags: &SweepFlags) -> Result<Exit> {
     }
     let ready = Ready::find(&mut scene, run_flags)?;
     plan.left_out.clone_from(&ready.left_out);
+    plan.loop_speed = Some(LoopSpeed::measure());
     if flags.axis == AxisName::Placement {
         plan.axis = placements(&scene)?;
     } else {
@@ -114,6 +115,7 @@ fn plan(
         duration: flags.duration,
         repeats: flags.visits.into(),
         refinement: flags.refine.into(),
+        loop_speed: None,
         seed: flags.seed.unwrap_or_else(seed),
         left_out: Vec::new(),
     })

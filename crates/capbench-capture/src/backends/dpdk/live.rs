@@ -84,7 +84,7 @@ impl Dpdk {
         })?;
         let mut filtered = false;
         if let DriverSockets::Packet(sockets) = port.sockets() {
-            let program = filter::program(Keep::NoOutgoing, SnapLength::EVERYTHING).unwrap_or_default();
+            let program = filter::program(Keep::NoOutgoing, SnapLength::EVERYTHING, None).unwrap_or_default();
             sockets.iter().try_for_each(|socket| socket.attach_filter(&program)).map_err(fail)?;
             filtered = true;
         }
