@@ -8,6 +8,7 @@ mod commands;
 mod exit;
 mod progress;
 mod searches;
+mod standard_tests;
 mod stop;
 mod summary;
 mod sweeps;
@@ -26,6 +27,7 @@ fn main() -> std::process::ExitCode {
     let done = match &cli.command {
         Command::Bench(flags) => commands::bench::run(flags),
         Command::Search(flags) => commands::search::run(flags),
+        Command::Rfc2544(flags) => commands::rfc2544::run(flags),
         Command::Soak(flags) => commands::soak::run(flags),
         Command::Sweep(flags) => commands::sweep::run(flags),
         Command::Send(flags) => commands::send::run(flags),

@@ -7,6 +7,7 @@ use capbench_capture::MethodSpec;
 use capbench_measure::MeasureError;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::results::{NotMeasured, Results, RunDirectory};
+use capbench_measure::rfc2544::Tested;
 use capbench_measure::search::{self, SearchOutcome};
 use capbench_measure::session::Observer;
 use capbench_measure::soak;
@@ -73,6 +74,15 @@ impl Recorder {
     /// When it cannot be saved.
     pub fn searched(&mut self, outcome: SearchOutcome) -> capbench_measure::Result<()> {
         self.results.searches.push(outcome);
+        self.directory.save(&self.results)
+    }
+
+    /// A test of RFC 2544 is over, whatever ended it.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub fn tested(&mut self, tested: Tested) -> capbench_measure::Result<()> {
+        self.results.rfc2544.push(tested);
         self.directory.save(&self.results)
     }
 

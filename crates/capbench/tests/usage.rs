@@ -67,7 +67,7 @@ fn names_that_nothing_has_are_refused_with_those_that_there_are() {
 
 #[test]
 fn no_command_is_a_mistake_that_names_the_commands() {
-    refused(USAGE, "", &["subcommand", "bench, search, soak, send, count, why, methods", "--help"]);
+    refused(USAGE, "", &["subcommand", "bench, search, rfc2544, soak, sweep, send", "--help"]);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn goals_that_contradict_themselves_are_refused() {
 
 #[test]
 fn help_of_everything() {
-    for command in ["", "bench", "search", "soak", "send", "count", "why", "methods"] {
+    for command in ["", "bench", "search", "sweep", "rfc2544", "soak", "send", "count", "why", "methods"] {
         let name = format!("help {command}");
         insta::assert_snapshot!(name.trim().replace(' ', "_"), printed(&format!("{command} --help")));
     }

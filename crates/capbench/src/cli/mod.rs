@@ -4,6 +4,7 @@ pub mod bench;
 pub mod capture;
 pub mod count;
 pub mod methods;
+pub mod rfc2544;
 pub mod scene;
 pub mod search;
 pub mod send;
@@ -36,6 +37,8 @@ pub enum Command {
     Bench(bench::BenchFlags),
     /// Search the highest load that a method holds: RFC 2544, NDR, PDR (RFC 9971), or goals of your own.
     Search(search::SearchFlags),
+    /// The tests of RFC 2544: throughput, latency, frame loss rate, back-to-back frames, system recovery.
+    Rfc2544(rfc2544::Rfc2544Flags),
     /// Hold one load for minutes to days: every frame accounted for, a line per interval.
     Soak(soak::SoakFlags),
     /// Vary one thing, work per packet, frame size, ring, placement or load, and see where each method begins to lose.

@@ -57,7 +57,7 @@ impl Ready {
         let environment = Environment::read()?;
         let mut laboratory = LiveLaboratory::new(scene.path.clone(), environment.irq_accounting, stop.flag())
             .with_programs(scene.programs.clone());
-        if flags.trace {
+        if !flags.no_trace {
             laboratory = laboratory.with_tracer();
         }
         let (not_measured, left_out) = preflight(scene, &mut laboratory)?;
