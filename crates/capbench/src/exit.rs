@@ -183,7 +183,8 @@ fn of_measure(error: &MeasureError) -> u8 {
         | MeasureError::UnknownProgram { .. }
         | MeasureError::Definition { .. }
         | MeasureError::Goal { .. }
-        | MeasureError::Search { .. } => USAGE,
+        | MeasureError::Search { .. }
+        | MeasureError::Sweep { .. } => USAGE,
         MeasureError::Capture(error) => of_capture(error),
         MeasureError::Traffic(error) => of_traffic(error),
         _ => FAILED,

@@ -90,7 +90,7 @@ fn row(result: &GoalResult) -> Vec<String> {
 /// Strict, NDR and PDR are never shown without each other: any one of them misleads on a noisy host.
 fn numbers(text: &mut String, numbers: &LossNumbers) {
     let held = |held: &Held| match held.pps {
-        Some(pps) => format!("{} ({:.0} s at it)", thousands(pps.floor()), held.seconds),
+        Some(pps) => format!("{} ({:.1} s at it)", thousands(pps.floor()), held.seconds),
         None => "not decided".into(),
     };
     let line = format!(

@@ -151,6 +151,32 @@ fn goals_that_contradict_themselves_are_refused() {
 }
 
 #[test]
+fn sweeps_and_tests_that_cannot_be_are_refused() {
+    refused(USAGE, "sweep", &["AXIS"]);
+    refused(USAGE, "sweep colour", &["colour", "work", "ring"]);
+    refused(USAGE, "sweep work --from ns:0", &["--to"]);
+    refused(USAGE, "sweep work --from ns:9 --to ns:3", &["9", "3"]);
+    refused(USAGE, "sweep work --from ns:0 --to loop:3", &["ns:0", "loop:3"]);
+    refused(USAGE, "sweep work --points ns:1,ns:1", &["twice"]);
+    refused(USAGE, "sweep work --preset dain-1999", &["dain-1999", "dain-2004-45kpps"]);
+    refused(USAGE, "sweep work --size 64,128", &["--size", "one frame size"]);
+    refused(USAGE, "sweep work --rate fast", &["fast", "max"]);
+    refused(USAGE, "sweep load", &["--rate", "--from"]);
+    refused(USAGE, "sweep load --from 2k --to 1k", &["--from"]);
+    refused(USAGE, "sweep ring --from 0 --to 8", &["0", "frames"]);
+    refused(USAGE, "sweep ring --bursts", &["burst", "rate"]);
+    refused(USAGE, "sweep ring --points 1MiB/x", &["--points"]);
+    refused(USAGE, "sweep size --points 64", &["--size"]);
+    refused(USAGE, "sweep placement --from same --to other", &["--from"]);
+    refused(USAGE, "sweep coalesce --points soon", &["soon", "adaptive"]);
+    refused(USAGE, "sweep work --visits 0", &["--visits"]);
+    refused(USAGE, "rfc2544 --test speed", &["speed", "throughput", "recovery"]);
+    refused(USAGE, "rfc2544 --throughput 10k", &["--max-rate"]);
+    refused(USAGE, "rfc2544 --throughput 10k --max-rate 5k", &["10000", "5000"]);
+    refused(USAGE, "rfc2544 --duration 0", &["--duration"]);
+}
+
+#[test]
 fn help_of_everything() {
     for command in ["", "bench", "search", "sweep", "rfc2544", "soak", "send", "count", "why", "methods"] {
         let name = format!("help {command}");
@@ -175,6 +201,11 @@ fn plans_are_printed_and_nothing_is_run() {
         )
     );
     insta::assert_snapshot!("plan_search", printed("search --dry-run --method packet-v2,packet-v3"));
+    insta::assert_snapshot!(
+        "plan_sweep",
+        printed("sweep ring --dry-run --method packet-v2 --rate 100k --bursts")
+    );
+    insta::assert_snapshot!("plan_rfc2544", printed("rfc2544 --dry-run --quick"));
     insta::assert_snapshot!("list_of_goals", printed("search --list-goals"));
     insta::assert_snapshot!(
         "plan_send",

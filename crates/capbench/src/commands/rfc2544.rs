@@ -88,6 +88,12 @@ pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
         );
         return Err(Usage(why).into());
     }
+    if let (Some(throughput), Some(maximum)) = (flags.throughput, flags.max_rate)
+        && throughput > maximum
+    {
+        let why = format!("--throughput {throughput}: it is above --max-rate {maximum}");
+        return Err(Usage(why).into());
+    }
     let quiet = if flags.quick { Duration::from_millis(500) } else { Duration::from_secs(2) };
     let defaults =
         Defaults { methods: &["packet-v3"], sizes: &[64], placements: &[PlacementChoice::Same], quiet };

@@ -1,0 +1,91 @@
+//! Sweeps and the tests of RFC 2544 by the command line: what they print and save.
+
+mod support;
+
+use std::fs;
+
+use serde_json::Value;
+use support::{Scratch, capbench, in_turn, privileged, run};
+
+/// Runs a command that saves, and gives what it printed and what it saved.
+fn saved(arguments: &str) -> (String, Value) {
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("run");
+    let mut command = capbench();
+    command.args(arguments.split_whitespace()).arg("--out").arg(&folder);
+    let ended = run(None, &mut command);
+    assert!(matches!(ended.code, Some(0 | 4)), "{arguments}: {}", ended.errors);
+    let results: Value = serde_json::from_slice(&fs::read(folder.join("results.json")).unwrap()).unwrap();
+    for trial in results["trials"].as_array().unwrap() {
+        assert_eq!(trial["unexplained"], 0, "{trial}");
+    }
+    let narrow = |line: &str| line.chars().count() <= 80 || line.starts_with("Saved");
+    for line in ended.out.lines() {
+        assert!(narrow(line), "wider than 80 columns: {line}");
+    }
+    (ended.out, results)
+}
+
+#[test]
+fn root_a_sweep_visits_every_point_with_every_method() {
+    if !privileged("root_a_sweep_visits_every_point_with_every_method") {
+        return;
+    }
+    let _turn = in_turn();
+    let (text, results) = saved(
+        "sweep work --from ns:0 --to ns:20000 --steps 3 --method packet-v2,packet-v3 --rate 20k --visits 2 --refine 0 \
+         --duration 60ms --quiet 60ms --seed 7 --repeats 0",
+    );
+    let sweep = &results["sweep"];
+    assert_eq!((&sweep["axis"], &sweep["seed"]), (&Value::from("work"), &Value::from(7)));
+    assert_eq!(sweep["points"].as_array().unwrap().len(), 3);
+    let series = sweep["series"].as_array().unwrap();
+    assert_eq!(series.len(), 2);
+    for series in series {
+        for reading in series["readings"].as_array().unwrap() {
+            let trials = ["trials", "invalid"].map(|part| reading[part].as_array().map_or(0, Vec::len));
+            assert_eq!(trials.iter().sum::<usize>(), 2, "{reading}");
+        }
+    }
+    for part in ["packet-v2, placement same", "packet-v3, placement same", "work ns:10000", "Seed 7"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn root_a_sweep_of_placements_or_sizes_takes_its_points_from_their_flags() {
+    if !privileged("root_a_sweep_of_placements_or_sizes_takes_its_points_from_their_flags") {
+        return;
+    }
+    let _turn = in_turn();
+    let short =
+        "--method packet-v2 --rate 10k --visits 1 --refine 0 --duration 50ms --quiet 60ms --repeats 0";
+    for (axis, points) in [("placement", 2), ("size --size 64,128,1518", 3)] {
+        let (_, results) = saved(&format!("sweep {axis} {short}"));
+        assert_eq!(results["sweep"]["points"].as_array().unwrap().len(), points, "{axis}");
+    }
+}
+
+#[test]
+fn root_the_tests_of_rfc_2544_are_run_in_terms_of_a_throughput_that_is_given() {
+    if !privileged("root_the_tests_of_rfc_2544_are_run_in_terms_of_a_throughput_that_is_given") {
+        return;
+    }
+    let _turn = in_turn();
+    let (text, results) = saved(
+        "rfc2544 --quick --throughput 20k --max-rate 40k --duration 60ms --repetitions 1 --longest-burst 100ms \
+         --quiet 60ms --method packet-v2 --repeats 0",
+    );
+    let tests: Vec<_> = results["rfc2544"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tested| tested["test"].as_str().unwrap().to_string())
+        .collect();
+    assert_eq!(tests, ["latency", "frame-loss", "back-to-back", "recovery"]);
+    for part in
+        ["latency: packet-v2", "planned to application", "frame loss rate", "back-to-back", "recovery"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
