@@ -99,6 +99,8 @@ pub struct Evidence {
     pub truncated: u64,
     /// Frames that reached it damaged.
     pub corrupt: u64,
+    /// Why its frames were not looked at one by one; absent where they were.
+    pub unverified: Option<String>,
 }
 
 impl Evidence {
@@ -154,8 +156,8 @@ impl Evidence {
             own(Place::MethodQueue, LossPlace::MethodQueue, Some(0), "the method has no queue of its own"),
             self.queue_entry(),
             entry(Place::Unread, unread, "what the method accepted, less its losses and the frames read"),
-            entry(Place::Truncated, Some(self.truncated), "capbench: verification of every frame"),
-            entry(Place::Corrupt, Some(self.corrupt), "capbench: verification of every frame"),
+            self.verified_entry(Place::Truncated, self.truncated),
+            self.verified_entry(Place::Corrupt, self.corrupt),
         ];
         Ledger::balance(self.sent, self.delivered, entries)
     }
@@ -274,6 +276,16 @@ impl Evidence {
             ),
         };
         Entry { place: Place::ApplicationQueue, count: Some(count), source }
+    }
+
+    /// What verification found wrong with frames; nothing where it did not look at them.
+    fn verified_entry(&self, place: Place, found: u64) -> Entry {
+        match &self.unverified {
+            None => {
+                Entry { place, count: Some(found), source: "capbench: verification of every frame".into() }
+            }
+            Some(reason) => Entry { place, count: None, source: format!("unknown: {reason}") },
+        }
     }
 
     /// What the stack lost in front of the capture point.

@@ -150,14 +150,14 @@ pub const fn about(place: Place) -> About {
             meaning: "it was delivered cut short, though the snap length allowed it whole",
             on_virtual_link: "verification of every frame",
             on_card: "the same",
-            unknown: "never",
+            unknown: "where a method or program only counts frames",
         },
         Place::Corrupt => About {
             key: "corrupt",
             meaning: "it was delivered damaged",
             on_virtual_link: "verification of every frame",
             on_card: "the same",
-            unknown: "never",
+            unknown: "where a method or program only counts frames",
         },
     }
 }

@@ -41,6 +41,17 @@ fn ring_loss_is_booked_to_the_ring() {
 }
 
 #[test]
+fn frames_that_were_only_counted_are_not_said_to_be_whole() {
+    let reason = "its frames were counted in the kernel, their contents not verified";
+    let ledger = Evidence { unverified: Some(reason.into()), ..quiet(1000, 1000) }.book();
+    for place in [Place::Truncated, Place::Corrupt] {
+        let entry = ledger.entries.iter().find(|entry| entry.place == place).unwrap();
+        assert_eq!((entry.count, entry.source.as_str()), (None, format!("unknown: {reason}").as_str()));
+    }
+    assert_eq!(quiet(1000, 1000).book().count(Place::Corrupt), Some(0), "verification found none");
+}
+
+#[test]
 fn a_veth_drop_in_the_backlog_is_booked_once() {
     let ledger = Evidence { transmit_drops: Some(50), backlog_drops: Some(40), ..quiet(1000, 950) }.book();
     assert_eq!(ledger.unexplained, 0);

@@ -185,6 +185,7 @@ impl Account<'_> {
             delivered: received.arrivals.delivered,
             truncated: received.arrivals.truncated,
             corrupt: received.arrivals.corrupt,
+            unverified: received.taken_on_trust.clone(),
             ..Evidence::default()
         }
     }
