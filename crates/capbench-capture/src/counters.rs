@@ -11,8 +11,11 @@ use capbench_sys::packet::{PacketSocket, PacketStatistics};
 pub struct Counters {
     /// Frames that reached the method's capture point, those lost there in fill ring, ring and method queue included.
     pub accepted: Option<u64>,
-    /// Where the method can lose frames, each place once. A place that is not listed is one that it does not have.
+    /// Where the method can lose frames, each place once.
     pub losses: Vec<Loss>,
+    /// Places that the method does not have. What becomes of frames at a place that stands neither here nor among the losses
+    /// is unknown.
+    pub without: Vec<LossPlace>,
     /// The method's own counters by their own names, as they were read.
     pub raw: Vec<(String, u64)>,
 }
@@ -80,6 +83,7 @@ impl Counters {
                     ..loss.clone()
                 })
                 .collect(),
+            without: self.without.clone(),
             raw: self
                 .raw
                 .iter()
@@ -93,6 +97,9 @@ impl Counters {
         self.raw.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 }
+
+/// Places that a packet socket, or a card's own ring, does not have: one ring or queue is all there is.
+pub(crate) const ONE_RING_WITHOUT: [LossPlace; 2] = [LossPlace::FillRing, LossPlace::MethodQueue];
 
 /// Accumulates `PACKET_STATISTICS`. The kernel resets them whenever they are read, so they are read here and nowhere
 /// else, and accumulated in 64 bits.
@@ -129,6 +136,7 @@ impl Accumulator {
                 count: Some(self.drops),
                 source: "PACKET_STATISTICS: tp_drops".into(),
             }],
+            without: ONE_RING_WITHOUT.to_vec(),
             raw,
         }
     }

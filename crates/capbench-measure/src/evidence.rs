@@ -112,12 +112,17 @@ impl Evidence {
             (Some(accepted), Some(drops)) => Some(accepted.saturating_sub(drops).saturating_sub(self.read)),
             _ => None,
         };
-        // A place of the method's own, or what stands there for methods that do not have it.
+        // A place that the method may know of, or what others say of it.
         let own =
             |place, at, count, source: &str| match self.method.losses.iter().find(|loss| loss.place == at) {
                 Some(loss) => Entry { place, count: loss.count, source: loss.source.to_string() },
                 None => entry(place, count, source),
             };
+        // A place that belongs to the method: nobody but it can tell.
+        let its = |place, at, absent: &str| match self.method.without.contains(&at) {
+            true => own(place, at, Some(0), absent),
+            false => own(place, at, None, "unknown: the method does not tell"),
+        };
         let told = |place, told: &Option<Counted>, count, source: &str| match told {
             Some(told) => entry(place, told.count, &told.source),
             None => entry(place, count, source),
@@ -151,9 +156,9 @@ impl Evidence {
             own(Place::Xdp, LossPlace::Xdp, xdp.count, &xdp.source),
             self.stack_entry(),
             own(Place::Filter, LossPlace::Filter, filter.count, &filter.source),
-            own(Place::FillRing, LossPlace::FillRing, Some(0), "the method has no fill ring"),
-            own(Place::Ring, LossPlace::Ring, Some(0), "the method has no ring"),
-            own(Place::MethodQueue, LossPlace::MethodQueue, Some(0), "the method has no queue of its own"),
+            its(Place::FillRing, LossPlace::FillRing, "the method has no fill ring"),
+            its(Place::Ring, LossPlace::Ring, "the method has no ring"),
+            its(Place::MethodQueue, LossPlace::MethodQueue, "the method has no queue of its own"),
             self.queue_entry(),
             entry(Place::Unread, unread, "what the method accepted, less its losses and the frames read"),
             self.verified_entry(Place::Truncated, self.truncated),

@@ -372,6 +372,7 @@ pub(crate) mod tests {
                         count: Some(ring_drops),
                         source: "tp_drops".into(),
                     }],
+                    without: vec![LossPlace::FillRing, LossPlace::MethodQueue],
                     raw: Vec::new(),
                 },
                 ..Evidence::default()

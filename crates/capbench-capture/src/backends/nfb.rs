@@ -7,7 +7,7 @@ use capbench_sys::packet::Frame;
 
 use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::{Batch, Capture, Running, TimeSource};
-use crate::counters::{Counters, Loss, LossPlace};
+use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::Result;
 use crate::methods::{Argument, CapturePoint, Method, SettingInfo};
 use crate::options::{CaptureOptions, Interface, SnapLength, number_of};
@@ -154,6 +154,7 @@ impl Capture for NfbCard {
                     None => "the firmware describes no counters for every queue".into(),
                 },
             }],
+            without: ONE_RING_WITHOUT.to_vec(),
             raw,
         })
     }

@@ -7,7 +7,7 @@ use capbench_sys::pf_ring::{PfRing, Reading, Ring, RingOptions, Way, can_lend};
 
 use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::{Batch, Capture, Running, TimeSource};
-use crate::counters::{Counters, Loss, LossPlace};
+use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::{CaptureError, Result};
 use crate::methods::{Argument, CapturePoint, Method, SettingInfo};
 use crate::options::{CaptureOptions, Direction, Interface, number_of};
@@ -176,6 +176,7 @@ impl Capture for PfRingSocket {
                 count: Some(counts.dropped),
                 source: "pfring_stats: drop".into(),
             }],
+            without: ONE_RING_WITHOUT.to_vec(),
             raw,
         })
     }

@@ -7,7 +7,7 @@ use capbench_sys::szedata2::{Card, Sze2};
 
 use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::{Batch, Capture, Running, TimeSource};
-use crate::counters::{Counters, Loss, LossPlace};
+use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::Result;
 use crate::methods::{Argument, CapturePoint, Method};
 use crate::options::{CaptureOptions, Interface, SnapLength};
@@ -102,6 +102,7 @@ impl Capture for Szedata2 {
                 count: None,
                 source: "libsze2 tells no counter; the card's tools do (ibufctl, rxdmactl)".into(),
             }],
+            without: ONE_RING_WITHOUT.to_vec(),
             raw: vec![("packets read".into(), self.packets)],
         })
     }

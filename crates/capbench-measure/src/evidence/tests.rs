@@ -8,7 +8,8 @@ use crate::ledger::Place;
 
 fn ring(accepted: Option<u64>, drops: Option<u64>) -> Counters {
     let loss = Loss { place: LossPlace::Ring, count: drops, source: "tp_drops".into() };
-    Counters { accepted, losses: vec![loss], raw: Vec::new() }
+    let without = vec![LossPlace::FillRing, LossPlace::MethodQueue];
+    Counters { accepted, losses: vec![loss], without, raw: Vec::new() }
 }
 
 fn quiet(sent: u64, delivered: u64) -> Evidence {

@@ -253,12 +253,12 @@ mod tests {
     fn a_refused_redirect_that_the_method_counted_is_not_the_drivers_loss() {
         let at = |place, count| Loss { place, count: Some(count), source: "x".into() };
         let losses = vec![at(LossPlace::FillRing, 6), at(LossPlace::Ring, 3)];
-        let method = Counters { accepted: None, losses, raw: Vec::new() };
+        let method = Counters { losses, ..Counters::default() };
         let driver = loss(Meaning::Driver, table::REDIRECT, 10, true);
         let evidence = report(vec![driver.clone()]).evidence(&circumstances(&method));
         assert_eq!(evidence.driver.unwrap().count, Some(1));
         let losses = vec![at(LossPlace::Ring, 3)];
-        let socket = Counters { accepted: None, losses, raw: Vec::new() };
+        let socket = Counters { losses, ..Counters::default() };
         let evidence = report(vec![driver]).evidence(&circumstances(&socket));
         assert_eq!(evidence.driver.unwrap().count, Some(10), "a packet socket's ring lies behind the driver");
     }

@@ -313,7 +313,7 @@ fn counters(drops: u64) -> capbench_capture::Counters {
         count: Some(drops),
         source: "the stand-in".into(),
     };
-    capbench_capture::Counters { accepted: None, losses: vec![loss], raw: Vec::new() }
+    capbench_capture::Counters { losses: vec![loss], ..Default::default() }
 }
 
 proptest! {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use capbench_capture::LossPlace;
 use capbench_sys::host::process::Signal;
 use regex::Regex;
 use serde::Deserialize;
@@ -34,6 +35,28 @@ struct Definition {
     stop: Option<String>,
     #[serde(default)]
     counts: BTreeMap<String, String>,
+    #[serde(default)]
+    without: Vec<Absent>,
+}
+
+/// A place that a program does not have, by its name in results.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Absent {
+    FillRing,
+    Ring,
+    MethodQueue,
+}
+
+impl Absent {
+    /// The place, and the meaning of a count that says there is one.
+    fn place(self) -> (LossPlace, Option<Meaning>) {
+        match self {
+            Self::FillRing => (LossPlace::FillRing, None),
+            Self::Ring => (LossPlace::Ring, Some(Meaning::Dropped)),
+            Self::MethodQueue => (LossPlace::MethodQueue, Some(Meaning::QueueDropped)),
+        }
+    }
 }
 
 /// The programs that the file at `path` defines.
@@ -96,12 +119,18 @@ fn program(name: &str, definition: Definition) -> std::result::Result<Program, S
         },
         version: None,
         counts,
+        without: definition.without.iter().map(|absent| absent.place().0).collect(),
         source: None,
         only_root: None,
         untested: None,
         remark: None,
     };
     let counts = |meaning| program.counts.iter().any(|count| count.meaning == meaning);
+    for counted in definition.without.iter().filter_map(|absent| absent.place().1) {
+        if counts(counted) {
+            return Err("without: a count says what is lost at a place that stands there".into());
+        }
+    }
     let tells = counts(Meaning::Captured) || (counts(Meaning::Received) && counts(Meaning::Dropped));
     if !program.writes_file() && !tells {
         return Err(
@@ -149,6 +178,7 @@ fn time(key: &str, text: Option<String>) -> std::result::Result<Option<Duration>
 mod tests {
     use std::time::Duration;
 
+    use capbench_capture::LossPlace;
     use capbench_sys::host::process::Signal;
 
     use super::{parse, read};
@@ -169,6 +199,7 @@ mod tests {
             [programs.other]
             command = ["cat"]
             counts = { received = '(\d+) in', dropped = '(\d+) out' }
+            without = ["fill_ring", "method_queue"]
         "#;
         let programs = parse(text).unwrap();
         let [mine, other] = &programs[..] else { panic!("{programs:?}") };
@@ -179,6 +210,8 @@ mod tests {
         let meanings: Vec<_> = mine.counts.iter().map(|count| count.meaning).collect();
         assert_eq!(meanings, [Meaning::Captured, Meaning::Other]);
         assert!(matches!(other.ready, Ready::Socket) && other.stop == Signal::Interrupt);
+        assert_eq!(other.without, [LossPlace::FillRing, LossPlace::MethodQueue]);
+        assert!(mine.without.is_empty(), "unknown, where a definition says nothing");
         assert_eq!((other.summary.as_str(), other.patience), ("cat", super::PATIENCE));
     }
 
@@ -200,6 +233,11 @@ mod tests {
             ("[programs.a]\ncommand = ['x']\n", "programs.a: nothing would tell what it captured"),
             ("[programs.a]\ncommand = ['x']\ncounts = { dropped = '(1)' }", "nothing would tell"),
             ("[programs.a]\ncommand = ['x', '{iface}']\n", "no placeholder {iface}"),
+            ("[programs.a]\ncommand = ['{file}']\nwithout = ['disk']", "unknown variant `disk`"),
+            (
+                "[programs.a]\ncommand = ['{file}']\nwithout = ['ring']\ncounts = { dropped = '(1)' }",
+                "without: a count says",
+            ),
             ("[programs.a]\ncommand = ['{file}']\nstop = 'STOP'\n", "stop: \"STOP\" is no signal"),
             ("[programs.a]\ncommand = ['{file}']\nholds = 'x'\n", "holds: \"x\" is not a duration"),
             ("[programs.a]\ncommand = ['{file}']\nready = '('\n", "ready: \"(\" is no regular expression"),

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use capbench_capture::LossPlace;
 use capbench_sys::host::process::Signal;
 use regex::Regex;
 
@@ -21,6 +22,7 @@ struct Row {
     /// An argument, and a pattern for what is shown of the answer.
     version: (&'static str, &'static str),
     counts: &'static [(&'static str, Meaning, &'static str)],
+    without: &'static [LossPlace],
     source: &'static str,
     only_root: Option<&'static str>,
     untested: Option<&'static str>,
@@ -28,6 +30,12 @@ struct Row {
 }
 
 const UNTRIED: Option<&str> = Some("untested: written after its documentation");
+
+/// They receive by packet sockets, which have no fill ring.
+const NO_FILL_RING: &[LossPlace] = &[LossPlace::FillRing];
+
+/// The same, with nothing between ring and file in which frames could be lost.
+const ONE_RING: &[LossPlace] = &[LossPlace::FillRing, LossPlace::MethodQueue];
 
 /// What most rows have in common.
 const USUAL: Row = Row {
@@ -40,6 +48,7 @@ const USUAL: Row = Row {
     holds_ms: 0,
     version: ("--version", ""),
     counts: &[],
+    without: NO_FILL_RING,
     source: "",
     only_root: None,
     untested: None,
@@ -50,6 +59,7 @@ const USUAL: Row = Row {
 const TRACESTATS: Row = Row {
     version: ("-H", r"^libtrace \S+"),
     counts: LIBTRACE_COUNTS,
+    without: ONE_RING,
     source: "Debian has it in the package libtrace-tools",
     ..USUAL
 };
@@ -85,6 +95,7 @@ const ROWS: [Row; 7] = [
             ("dropped by kernel", Meaning::Dropped, r"(\d+) packets? dropped by kernel"),
             ("dropped by interface", Meaning::Other, r"(\d+) packets? dropped by interface"),
         ],
+        without: ONE_RING,
         source: "Debian has it in the package tcpdump",
         only_root: Some("tcpdump sets its user when it starts, which a user namespace refuses"),
         ..USUAL
@@ -159,6 +170,7 @@ const ROWS: [Row; 7] = [
             ("passed filter", Meaning::Other, r"(\d+)\s+packets passed filter"),
             ("out of space", Meaning::Dropped, r"(\d+)\s+packets failed filter \(out of space\)"),
         ],
+        without: ONE_RING,
         source: "Debian has it in the package netsniff-ng",
         only_root: Some("netsniff-ng locks its memory, which a user namespace refuses"),
         ..USUAL
@@ -242,6 +254,7 @@ fn program(row: &Row) -> Program {
             .iter()
             .map(|&(name, meaning, text)| Count { name: name.into(), meaning, pattern: pattern(text) })
             .collect(),
+        without: row.without.to_vec(),
         source: Some(row.source),
         only_root: row.only_root,
         untested: row.untested,

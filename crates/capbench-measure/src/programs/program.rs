@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use capbench_capture::CaptureOptions;
+use capbench_capture::{CaptureOptions, LossPlace};
 use capbench_sys::host::process::{Signal, may_execute};
 use capbench_sys::host::{Capability, capability, namespace};
 use regex::Regex;
@@ -38,6 +38,8 @@ pub struct Program {
     pub version: Option<Version>,
     /// The counts in what it prints.
     pub counts: Vec<Count>,
+    /// Places of [`capbench_capture::Counters`] where it cannot lose frames, as it does not have them.
+    pub without: Vec<LossPlace>,
     /// Where it can be had, in words.
     pub source: Option<&'static str>,
     /// Why it runs for root only.

@@ -112,9 +112,17 @@ impl Report {
             lost(Meaning::Dropped, LossPlace::Ring, "its socket or ring had no room"),
             lost(Meaning::QueueDropped, LossPlace::MethodQueue, "its own queue had no room"),
         ];
+        let mut losses: Vec<_> = losses.into_iter().flatten().collect();
+        let knows_ring = program.without.contains(&LossPlace::Ring)
+            || losses.iter().any(|loss| loss.place == LossPlace::Ring);
+        if !knows_ring {
+            let source = format!("unknown: {} has no count of it", program.name);
+            losses.insert(0, Loss { place: LossPlace::Ring, count: None, source: source.into() });
+        }
         Counters {
             accepted: self.received(),
-            losses: losses.into_iter().flatten().collect(),
+            losses,
+            without: program.without.clone(),
             raw: self.found.iter().map(|(name, _, value)| (format!("reported {name}"), *value)).collect(),
         }
     }
@@ -126,7 +134,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::Report;
-    use crate::programs::{Program, Programs};
+    use crate::evidence::Evidence;
+    use crate::ledger::Place;
+    use crate::programs::{Meaning, Program, Programs};
 
     fn program(name: &str) -> Program {
         Programs::default().find(&format!("cmd:{name}").parse().unwrap()).unwrap().clone()
@@ -241,6 +251,22 @@ mod tests {
             ["x says 10000 received and 10 dropped, its file has 9000 frames"]
         );
         assert_eq!((report.said(None).captured, report.said(None).received), (None, Some(10000)));
+    }
+
+    /// A program that tells only what it captured may have lost frames; nobody says how many.
+    #[test]
+    fn a_ring_without_a_count_is_unknown_and_not_0() {
+        let mut quiet = program("tcpdump");
+        quiet.counts.retain(|count| count.meaning == Meaning::Captured);
+        let ring = |program: &Program| {
+            let method = Report::read(program, "9 packets captured").counters(program);
+            let entries = Evidence { method, ..Evidence::default() }.book().entries;
+            entries.into_iter().find(|entry| entry.place == Place::Ring).unwrap()
+        };
+        let entry = ring(&quiet);
+        assert_eq!((entry.count, entry.source.as_str()), (None, "unknown: tcpdump has no count of it"));
+        quiet.without.push(LossPlace::Ring);
+        assert_eq!(ring(&quiet).count, Some(0), "its definition says that there is none");
     }
 
     proptest! {

@@ -179,6 +179,7 @@ impl SimulatedTrial<'_> {
                         count: Some(lost_in_ring),
                         source: "simulated".into(),
                     }],
+                    without: vec![LossPlace::FillRing, LossPlace::MethodQueue],
                     raw: Vec::new(),
                 },
                 read: delivered,

@@ -70,6 +70,7 @@ impl Counted {
                 fill,
                 ring,
             ],
+            without: vec![LossPlace::MethodQueue],
             raw: self.raw(),
         }
     }

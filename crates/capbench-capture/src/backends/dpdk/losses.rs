@@ -38,6 +38,7 @@ pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {
     Counters {
         accepted: None,
         losses,
+        without: vec![LossPlace::MethodQueue],
         raw: raw.into_iter().filter_map(|(name, count)| Some((name.to_string(), count?))).collect(),
     }
 }
@@ -54,6 +55,8 @@ pub(super) fn of_hardware(port: &[(String, u64)]) -> Counters {
             count: lost,
             source: "rte_eth_stats: imissed + ierrors".into(),
         }],
+        // Its rings are the card's, whose losses are those of the link.
+        without: vec![LossPlace::FillRing, LossPlace::Ring, LossPlace::MethodQueue],
         raw: Vec::new(),
     }
 }

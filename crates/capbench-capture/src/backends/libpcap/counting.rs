@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
-use crate::counters::{Counters, Loss, LossPlace};
+use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::options::{Direction, Interface};
 
 /// Counts on from what libpcap said last: its counters have 32 bits.
@@ -46,11 +46,11 @@ impl Counting {
         let ring = |count, source: Cow<'static, str>| vec![Loss { place: LossPlace::Ring, count, source }];
         if self.went_backwards {
             let reason = "unknown: libpcap's counters went backwards".into();
-            return Counters { accepted: None, losses: ring(None, reason), raw };
+            return Counters { accepted: None, losses: ring(None, reason), without: Vec::new(), raw };
         }
         if !self.is_packet_socket {
             let reason = "unknown: ps_drop means what the engine under this libpcap counts there".into();
-            return Counters { accepted: None, losses: ring(None, reason), raw };
+            return Counters { accepted: None, losses: ring(None, reason), without: Vec::new(), raw };
         }
         // pcap_stats of libpcap on Linux: ps_recv is tp_packets, which includes the dropped ones, and ps_drop is
         // tp_drops (pcap-linux.c). libpcap itself discards frames of the other direction, from the ring: where there
@@ -65,6 +65,7 @@ impl Counting {
         Counters {
             accepted: (!is_mixed).then_some(received),
             losses: ring(Some(dropped), source.into()),
+            without: ONE_RING_WITHOUT.to_vec(),
             raw,
         }
     }

@@ -12,7 +12,7 @@ use super::marking::{Verdict, constants};
 use crate::backends::absent::Nothing;
 use crate::backends::socket_setup::Context;
 use crate::capture::{Capture, Running, TimeSource};
-use crate::counters::{Counters, Loss, LossPlace};
+use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::{CaptureError, Result};
 use crate::mark::Tally;
 use crate::options::{ByteCount, CaptureOptions, Direction, Interface};
@@ -217,6 +217,7 @@ impl Capture for XdpCount {
                 nothing(LossPlace::Xdp, "the XDP program counts every frame that it is given"),
                 nothing(LossPlace::Ring, "frames are counted where they arrive and never queued"),
             ],
+            without: ONE_RING_WITHOUT.to_vec(),
             raw,
         })
     }

@@ -115,7 +115,7 @@ impl Trial for QueueTrial<'_> {
             evidence: Evidence {
                 sent,
                 unsent: intended - sent,
-                method: Counters { accepted: Some(sent), losses, raw: Vec::new() },
+                method: Counters { accepted: Some(sent), losses, ..Counters::default() },
                 read: delivered,
                 delivered,
                 ..Evidence::default()
