@@ -69,6 +69,8 @@ pub struct Evidence {
     pub backlog_cpus: Vec<(CpuId, u64)>,
     /// `rx_dropped` of the receiving interface, which counts what a backlog refused, and more.
     pub receive_drops: Option<u64>,
+    /// How many of those the receiving driver dropped itself, by its own counters.
+    pub driver_receive_drops: u64,
     /// Whether sender and receiver are the two ends of a veth pair, whose `tx_dropped` includes what the receiver's
     /// backlog refused.
     pub virtual_pair: bool,
@@ -333,15 +335,18 @@ impl Evidence {
         }
         if !self.virtual_pair {
             // The softnet counter is the whole host's, the interface's counts other drops, too: neither is exceeded.
-            let backlog =
-                self.backlog_drops.zip(self.receive_drops).map(|(host, interface)| host.min(interface));
-            let backlog_source =
-                "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver confirms it";
+            let backlog = self.backlog_drops.zip(self.refused_by_stack()).map(|(host, ours)| host.min(ours));
+            let backlog_source = match backlog {
+                Some(_) => {
+                    "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver, without its driver's own, \
+                     confirms it"
+                }
+                None => self.backlog_unknown(),
+            };
             return Refused { backlog, backlog_source, ..refused };
         }
         let (Some(drops), Some(softnet)) = (transmit, self.backlog_drops) else {
-            let backlog_source = "unknown: /proc/net/softnet_stat could not be read";
-            return Refused { backlog: None, backlog_source, ..refused };
+            return Refused { backlog: None, backlog_source: self.backlog_unknown(), ..refused };
         };
         if self.peer_queue != PeerQueue::None {
             let (in_queue, backlog_source) = match self.peer_queue {
@@ -352,7 +357,8 @@ impl Evidence {
                 ),
                 _ => (0, "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver confirms it"),
             };
-            let behind = self.receive_drops.map(|received| received.saturating_sub(in_queue));
+            let behind = self.refused_by_stack().map(|refused| refused.saturating_sub(in_queue));
+            let backlog_source = if behind.is_some() { backlog_source } else { self.backlog_unknown() };
             return Refused {
                 transmit: Some(0),
                 queue: transmit,
@@ -366,6 +372,19 @@ impl Evidence {
             backlog: Some(backlog),
             backlog_source: "/proc/net/softnet_stat: dropped, as far as tx_dropped of the sender confirms it",
             ..refused
+        }
+    }
+
+    /// What `rx_dropped` of the receiver has beside its driver's own drops, which are booked from the driver's counters.
+    fn refused_by_stack(&self) -> Option<u64> {
+        self.receive_drops.map(|all| all.saturating_sub(self.driver_receive_drops))
+    }
+
+    /// Why nobody can say what a backlog refused.
+    fn backlog_unknown(&self) -> &'static str {
+        match self.backlog_drops {
+            None => "unknown: /proc/net/softnet_stat could not be read",
+            Some(_) => "unknown: link statistics are missing, and softnet_stat counts for the whole host",
         }
     }
 }

@@ -85,7 +85,7 @@ pub const fn about(place: Place) -> About {
             meaning: "the softirq backlog of a CPU was full (`net.core.netdev_max_backlog`)",
             on_virtual_link: "`dropped` of `/proc/net/softnet_stat`, each CPU named, as far as `tx_dropped` of the sender \
                               confirms it",
-            on_card: "the same, as far as `rx_dropped` of the receiver confirms it",
+            on_card: "the same, as far as `rx_dropped` of the receiver, without its driver's own drops, confirms it",
             unknown: "where `/proc/net/softnet_stat` or link statistics are missing",
         },
         Place::Xdp => About {

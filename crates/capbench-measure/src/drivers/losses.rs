@@ -56,6 +56,16 @@ pub fn nic_losses(
     losses.into_iter().map(|(_, loss)| loss).collect()
 }
 
+/// Frames that stand in `rx_dropped` of an interface and that its driver's own counters account for: what it dropped itself
+/// (`ndo_get_stats64` of most drivers adds that up there, net/core/dev.c adds what the stack refused).
+pub fn in_receive_drops(driver: Option<&'static Driver>, link: &LinkStats, counters: &[CounterDelta]) -> u64 {
+    // Without what the field itself witnesses: that has both.
+    let own = LinkStats { rx_dropped: 0, ..*link };
+    let losses = nic_losses(driver, Some(&own), counters);
+    let known = by_place(&losses, Place::Driver).fold(0u64, |all, loss| all.saturating_add(loss.count));
+    known.min(link.rx_dropped)
+}
+
 /// What one row found.
 struct Witness {
     count: u64,

@@ -11,6 +11,6 @@ mod pattern;
 mod snapshot;
 pub mod table;
 
-pub use losses::{NicLoss, by_place, nic_losses};
+pub use losses::{NicLoss, by_place, in_receive_drops, nic_losses};
 pub use snapshot::{CounterDelta, NicSnapshot, raw};
 pub use table::{Driver, Meaning, Row, Scope, Tells, known};

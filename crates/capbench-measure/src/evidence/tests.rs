@@ -83,6 +83,47 @@ fn ends_of_frames_that_the_tracer_did_not_see_are_told() {
     assert!(!source(0).contains("unseen"), "the method keeps frames from the stack");
 }
 
+/// 30 frames in rx_dropped, 20 of them the driver's own; the host's backlogs refused 25, 15 of them of other interfaces.
+#[test]
+fn what_the_driver_dropped_is_not_booked_to_the_backlog_again() {
+    let nic = NicEvidence {
+        driver: Some(Counted { count: Some(20), source: "rx_drops".into() }),
+        ..NicEvidence::default()
+    };
+    let on_card = Evidence {
+        virtual_pair: false,
+        receive_drops: Some(30),
+        driver_receive_drops: 20,
+        backlog_drops: Some(25),
+        nic,
+        ..quiet(1000, 970)
+    };
+    let ledger = on_card.book();
+    assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Driver, 20), (Place::Backlog, 10)]));
+    let behind_queue = Evidence { virtual_pair: true, peer_queue: PeerQueue::OfBuffers, ..on_card };
+    assert_eq!(behind_queue.book().count(Place::Backlog), Some(10));
+}
+
+#[test]
+fn an_unknown_backlog_names_the_counter_that_was_missing() {
+    let source = |evidence: Evidence| {
+        let ledger = evidence.book();
+        let entry = ledger.entries.into_iter().find(|entry| entry.place == Place::Backlog).unwrap();
+        assert_eq!(entry.count, None);
+        entry.source
+    };
+    for virtual_pair in [true, false] {
+        let complete = Evidence { virtual_pair, receive_drops: Some(0), ..quiet(10, 10) };
+        assert!(
+            source(Evidence { backlog_drops: None, ..complete.clone() }).contains("softnet_stat could not")
+        );
+        let without_link = Evidence { transmit_drops: None, receive_drops: None, ..complete };
+        assert!(source(without_link).contains("link statistics are missing"));
+    }
+    let polled = Evidence { peer_queue: PeerQueue::OfBuffers, ..quiet(10, 10) };
+    assert!(source(polled).contains("link statistics are missing"));
+}
+
 #[test]
 fn backlog_drops_of_other_traffic_are_not_ours() {
     let ledger = Evidence { transmit_drops: Some(0), backlog_drops: Some(99), ..quiet(1000, 1000) }.book();

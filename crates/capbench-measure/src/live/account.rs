@@ -170,6 +170,7 @@ impl Account<'_> {
             link_drops: None,
             nic: nic.evidence(&circumstances),
             receive_drops: receive.as_ref().map(|stats| stats.rx_dropped),
+            driver_receive_drops: nic.in_receive_drops,
             virtual_pair: self.bed.is_virtual(),
             peer_queue: self.peer_queue(),
             past_backlog: self.past_backlog,

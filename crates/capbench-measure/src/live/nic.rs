@@ -6,7 +6,9 @@ use std::time::Duration;
 use capbench_capture::{Counters, LossPlace};
 
 use crate::bed::Side;
-use crate::drivers::{CounterDelta, Meaning, NicLoss, NicSnapshot, by_place, nic_losses, raw, table};
+use crate::drivers::{
+    CounterDelta, Meaning, NicLoss, NicSnapshot, by_place, in_receive_drops, nic_losses, raw, table,
+};
 use crate::error::Result;
 use crate::evidence::{Counted, NicEvidence};
 use crate::ledger::Place;
@@ -27,6 +29,8 @@ pub(super) struct NicReport {
     nic: NicSnapshot,
     deltas: Vec<CounterDelta>,
     losses: Vec<NicLoss>,
+    /// Frames of `rx_dropped` that it dropped itself.
+    pub(super) in_receive_drops: u64,
 }
 
 /// What else is known of the trial.
@@ -51,8 +55,8 @@ pub(super) fn gone_between(sent: u64, transmitted: u64, received: u64, seen: u64
 }
 
 impl NicReport {
-    /// From the counters before and after, and the link statistics' difference; `backlog` frames of theirs, at most, were
-    /// refused by the stack and not by driver or card.
+    /// From the counters before and after, and the link statistics' difference; `backlog` frames, at most, were refused by the
+    /// stack: of `rx_dropped` so many are not the driver's or the card's, its own drops aside.
     pub(super) fn new(
         before: &NicSnapshot,
         after: NicSnapshot,
@@ -60,10 +64,13 @@ impl NicReport {
         backlog: u64,
     ) -> Self {
         let deltas = after.since(before);
-        let link =
-            link.map(|stats| LinkStats { rx_dropped: stats.rx_dropped.saturating_sub(backlog), ..stats });
-        let losses = nic_losses(after.driver(), link.as_ref(), &deltas);
-        Self { nic: after, deltas, losses }
+        let own = link.map_or(0, |stats| in_receive_drops(after.driver(), &stats, &deltas));
+        let without_stack = |stats: LinkStats| {
+            let refused = backlog.min(stats.rx_dropped - own);
+            LinkStats { rx_dropped: stats.rx_dropped - refused, ..stats }
+        };
+        let losses = nic_losses(after.driver(), link.map(without_stack).as_ref(), &deltas);
+        Self { nic: after, deltas, losses, in_receive_drops: own }
     }
 
     /// For the ledger.
@@ -205,7 +212,7 @@ mod tests {
     }
 
     fn report(losses: Vec<NicLoss>) -> NicReport {
-        NicReport { nic: NicSnapshot::default(), deltas: Vec::new(), losses }
+        NicReport { nic: NicSnapshot::default(), deltas: Vec::new(), losses, in_receive_drops: 0 }
     }
 
     fn circumstances(method: &Counters) -> Circumstances<'_> {
