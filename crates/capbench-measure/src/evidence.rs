@@ -79,6 +79,8 @@ pub struct Evidence {
     pub peer_queue: PeerQueue,
     /// Whether frames pass no backlog: a NAPI poll takes them to the method, or the method takes them in that poll.
     pub past_backlog: bool,
+    /// Whether the method takes frames from the stack, so that they do not end there.
+    pub takes_frames: bool,
     /// Whether an XDP program is attached to the receiving interface.
     pub xdp_attached: Option<bool>,
     /// What the tracer saw; `None` without one.
@@ -191,6 +193,13 @@ impl Evidence {
             (None, 0) => counters.into(),
             (None, _) => format!("{counters}; refused to the generator (ENOBUFS) before them: {untold}"),
         };
+        let unplaced = self.traced.as_ref().map(|traced| &traced.unplaced_transmit);
+        let source = match unplaced.filter(|losses| !losses.is_empty()) {
+            Some(losses) => {
+                format!("{source}; skb:kfree_skb: not counted, as their place is unknown: {losses}")
+            }
+            None => source,
+        };
         let count = counted.map(|count| count + before);
         Entry { place: Place::Transmit, count, source }
     }
@@ -298,22 +307,17 @@ impl Evidence {
     /// What the stack lost in front of the capture point.
     fn stack_entry(&self) -> Entry {
         let (count, source) = match (&self.traced, &self.untraced) {
-            (Some(traced), _) => (Some(traced.stack.total()), self.traced_stack_source(traced)),
+            (Some(traced), _) => traced.in_stack(self.ends_in_stack()),
             (None, Some(reason)) => (None, format!("unknown: no tracer of drop reasons: {reason}")),
             (None, None) => (None, "unknown: needs a tracer of drop reasons".into()),
         };
         Entry { place: Place::Stack, count, source }
     }
 
-    fn traced_stack_source(&self, traced: &TracedLosses) -> String {
-        let source = traced.stack_source();
-        match self.method.accepted.filter(|_| self.virtual_pair).map_or(0, |accepted| traced.unseen(accepted))
-        {
-            0 => source,
-            unseen => format!(
-                "{source}; of the frames that reached the capture point, {unseen} were dropped unseen"
-            ),
-        }
+    /// How many frames should have ended in the stack behind the capture point: on other links than a pair of its own, others'
+    /// frames end there, too, and cards take those of other addresses off before.
+    fn ends_in_stack(&self) -> Option<u64> {
+        self.method.accepted.filter(|_| self.virtual_pair && !self.takes_frames)
     }
 
     /// A source of the backlog's drops with the CPUs that dropped, of whose trial's frames or others'.

@@ -101,7 +101,8 @@ pub const fn about(place: Place) -> About {
             meaning: "the network stack dropped it in front of the capture point",
             on_virtual_link: "tracer: `skb:kfree_skb` by the kernel's reasons",
             on_card: "the same",
-            unknown: "without the tracer: not asked for, no privilege, no BTF; the source says which",
+            unknown: "without the tracer: not asked for, no privilege, no BTF; where it missed events, saw drops of unknown place, \
+                      or saw few frames end; the source says which",
         },
         Place::Filter => About {
             key: "filter",

@@ -75,12 +75,21 @@ fn ends_of_frames_that_the_tracer_did_not_see_are_told() {
         let traced = Some(TracedLosses { after, ..TracedLosses::default() });
         let ledger = Evidence { traced, ..quiet(1000, 1000) }.book();
         let entry = ledger.entries.into_iter().find(|entry| entry.place == Place::Stack).unwrap();
-        assert_eq!(entry.count, Some(0));
-        entry.source
+        (entry.count, entry.source)
     };
-    assert!(source(993).ends_with("of the frames that reached the capture point, 7 were dropped unseen"));
-    assert!(!source(1000).contains("unseen"));
-    assert!(!source(0).contains("unseen"), "the method keeps frames from the stack");
+    let (count, told) = source(993);
+    assert!(count == Some(0) && told.contains("capture point, 7 were not seen to be dropped"), "{told}");
+    assert!(!source(1000).1.contains("not seen"));
+    assert_eq!(source(0).0, None, "a tracer that saw no end at all may have seen no loss either");
+    let traced = Some(TracedLosses::default());
+    let taking = Evidence { traced, takes_frames: true, ..quiet(1000, 1000) };
+    assert_eq!(taking.book().count(Place::Stack), Some(0), "the method keeps frames from the stack");
+    let sending = [(crate::tracer::DropKind { reason: Some("NEW".into()), function: None }, 5)];
+    let sending = crate::tracer::InterfaceTrace { drops: sending.into(), ..Default::default() };
+    let traced = Some(TracedLosses::new(&sending, &Default::default(), false));
+    let ledger = Evidence { traced, takes_frames: true, ..quiet(1000, 1000) }.book();
+    let entry = ledger.entries.iter().find(|entry| entry.place == Place::Transmit).unwrap();
+    assert!(entry.source.ends_with("place is unknown: NEW 5"), "{entry:?}");
 }
 
 /// 30 frames in rx_dropped, 20 of them the driver's own; the host's backlogs refused 25, 15 of them of other interfaces.

@@ -42,6 +42,8 @@ pub struct TracedLosses {
     pub xdp: Losses,
     /// Lost in the stack in front of the capture point.
     pub stack: Losses,
+    /// Dropped on the sending interface, nobody knows whether its counters have it.
+    pub unplaced_transmit: Losses,
     /// Dropped on the receiving interface, nobody knows whether before or after the capture point.
     pub unplaced: Losses,
     /// Dropped on the receiving interface after the capture point: no losses, but the end of each frame that reached it.
@@ -79,6 +81,7 @@ impl TracedLosses {
                     (Standing::Xdp, true) => &mut losses.xdp,
                     (Standing::Stack, true) => &mut losses.stack,
                     (Standing::Unknown, true) => &mut losses.unplaced,
+                    (Standing::Unknown, false) => &mut losses.unplaced_transmit,
                     (Standing::After, true) => {
                         losses.after += count;
                         continue;
@@ -127,25 +130,36 @@ impl TracedLosses {
         }
     }
 
-    /// How many of the frames that reached the capture point on a link of capbench's own the tracer has not seen end. There
-    /// the stack drops each of them behind it; where it took less than half to its end, the method keeps frames from it.
-    pub fn unseen(&self, accepted: u64) -> u64 {
-        if self.after < accepted / 2 { 0 } else { accepted.saturating_sub(self.after) }
-    }
-
-    /// Where the number of the frames lost in the stack comes from.
-    pub fn stack_source(&self) -> String {
-        let lost = match self.stack.is_empty() {
+    /// Frames lost in the stack, with the source. On a link of capbench's own where the method leaves frames to the stack, the
+    /// tracer sees each frame end there that reached the capture point: `ends` is how many it should have seen.
+    ///
+    /// Where it is in doubt whether everything was seen, none is not known to be none, and some are at least so many.
+    pub fn in_stack(&self, ends: Option<u64>) -> (Option<u64>, String) {
+        let unseen = ends.map_or(0, |ends| ends.saturating_sub(self.after));
+        let mut doubts = Vec::new();
+        if !self.unplaced.is_empty() {
+            doubts.push(format!("not counted, as their place is unknown: {}", self.unplaced));
+        }
+        if self.missed > 0 {
+            doubts.push(format!("{} events of the host were missed", self.missed));
+        }
+        // A few frames end otherwise than by being dropped, those of the host's own protocols for example.
+        let is_blind = ends.is_some_and(|ends| unseen > ends / 2);
+        let is_certain = doubts.is_empty() && !is_blind;
+        if unseen > 0 {
+            doubts.push(format!(
+                "of the frames that reached the capture point, {unseen} were not seen to be dropped behind it"
+            ));
+        }
+        let seen = match self.stack.is_empty() {
             true => "skb:kfree_skb: none in front of the capture point".into(),
             false => format!("skb:kfree_skb: {}", self.stack),
         };
-        let lost = match self.unplaced.is_empty() {
-            true => lost,
-            false => format!("{lost}; not counted, as their place is unknown: {}", self.unplaced),
-        };
-        match self.missed {
-            0 => lost,
-            missed => format!("{lost}; {missed} events of the host were missed"),
+        let told = [seen].into_iter().chain(doubts).collect::<Vec<_>>().join("; ");
+        match (is_certain, self.stack.is_empty()) {
+            (true, _) => (Some(self.stack.total()), told),
+            (false, false) => (Some(self.stack.total()), format!("at least: {told}")),
+            (false, true) => (None, format!("unknown: {told}")),
         }
     }
 }
@@ -163,16 +177,39 @@ mod tests {
 
     #[test]
     fn drops_go_to_their_places_and_captured_frames_to_none() {
-        let sent = trace(&[("QDISC_DROP", 3), ("OTHERHOST", 9)]);
+        let sent = trace(&[("QDISC_DROP", 3), ("OTHERHOST", 9), ("NEWER", 4)]);
         let received =
             trace(&[("OTHERHOST", 1000), ("PFMEMALLOC", 2), ("XDP", 5), ("NEW", 1), ("CPU_BACKLOG", 8)]);
         let losses = TracedLosses::new(&sent, &received, true);
         assert_eq!((losses.transmit.total(), losses.stack.total(), losses.xdp.total()), (3, 2, 5));
         assert_eq!(
-            losses.stack_source(),
-            "skb:kfree_skb: PFMEMALLOC 2; not counted, as their place is unknown: NEW 1"
+            (losses.unplaced_transmit.to_string(), losses.unplaced.to_string()),
+            ("NEWER 4".into(), "NEW 1".into())
+        );
+        assert_eq!(
+            losses.in_stack(None),
+            (
+                Some(2),
+                "at least: skb:kfree_skb: PFMEMALLOC 2; not counted, as their place is unknown: NEW 1".into()
+            )
         );
         assert_eq!(losses.counters["trace.receive.drop.OTHERHOST"], 1000);
+    }
+
+    #[test]
+    fn where_the_tracer_may_have_been_blind_no_loss_is_unknown_and_some_are_at_least_so_many() {
+        let seen = TracedLosses { after: 1000, ..TracedLosses::default() };
+        let count = |losses: &TracedLosses, ends| losses.in_stack(ends).0;
+        assert_eq!((count(&seen, Some(1000)), count(&seen, None)), (Some(0), Some(0)));
+        assert_eq!(count(&seen, Some(1003)), Some(0), "three frames of other protocols");
+        assert_eq!(count(&seen, Some(2001)), None, "most ends were not seen");
+        assert_eq!(count(&TracedLosses { missed: 1, ..seen.clone() }, Some(1000)), None);
+        let unplaced = TracedLosses::new(&trace(&[]), &trace(&[("NEW", 1), ("OTHERHOST", 1000)]), false);
+        assert_eq!(count(&unplaced, Some(1000)), None);
+        let lost = TracedLosses::new(&trace(&[]), &trace(&[("PFMEMALLOC", 2)]), false);
+        let (count, source) = TracedLosses { missed: 3, ..lost }.in_stack(None);
+        assert_eq!(count, Some(2));
+        assert_eq!(source, "at least: skb:kfree_skb: PFMEMALLOC 2; 3 events of the host were missed");
     }
 
     #[test]
