@@ -1,6 +1,7 @@
 //! A driver's counters at one moment, and what they counted between two.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use capbench_sys::host::driver_counters::{self, DriverCounter};
 use capbench_sys::host::driver_info;
@@ -10,6 +11,14 @@ use crate::Result;
 
 /// How often a counter is read to see whether it grows by being read.
 const READINGS: usize = 3;
+
+/// How much later the last of these readings is where a counter moved between the first two. A counter that counts frames has
+/// moved further by then, and one that grows by being read has not.
+const LATER: Duration = Duration::from_millis(5);
+
+/// How often a counter is read within a trial at most: by us a few times, by drivers every other second, by others that watch
+/// the host. What more readings would be needed for was counted.
+const MOST_READINGS: u64 = 1000;
 
 /// Counters of unknown meaning that [`raw`] shows at most: some drivers have thousands, most of them moving.
 const MOST_UNKNOWN: usize = 200;
@@ -27,6 +36,20 @@ struct Reading {
     value: u64,
     /// What the value grows by whenever it is read, though nothing happens: see [`Driver::adds_registers`].
     register: u64,
+}
+
+impl Reading {
+    /// Whether the value adds up a register whenever it is read. It then did so at `before`, too, unless the register was still
+    /// 0; the register only grows; and the value has grown by so many registers as it can have been read. A sound counter
+    /// that loses frames while it is read keeps to none of this.
+    fn is_register_since(&self, before: &Self) -> bool {
+        let grown = self.value.saturating_sub(before.value);
+        let was_register = before.register > 0 || before.value == 0;
+        self.register > 0
+            && was_register
+            && before.register <= self.register
+            && (self.register..=self.register.saturating_mul(MOST_READINGS)).contains(&grown)
+    }
 }
 
 /// What one counter counted between two snapshots.
@@ -57,6 +80,9 @@ impl NicSnapshot {
         let adds = name.as_deref().and_then(known).is_some_and(|driver| driver.adds_registers);
         let mut readings = vec![first];
         while adds && readings.len() < READINGS {
+            if readings.len() + 1 == READINGS && readings[0] != readings[1] {
+                std::thread::sleep(LATER);
+            }
             readings.push(read()?);
         }
         Ok(Self::of(name, &readings))
@@ -94,8 +120,7 @@ impl NicSnapshot {
         }
         let delta = |(occurrence, reading): (usize, &Reading)| {
             let then = earlier.get(&(reading.name.as_str(), occurrence))?;
-            let by_register =
-                reading.register > 0 && reading.value - then.value.min(reading.value) >= reading.register;
+            let by_register = reading.is_register_since(then);
             let count = if by_register {
                 reading.register.checked_sub(then.register)?
             } else {
@@ -206,6 +231,32 @@ mod tests {
         assert!(deltas[0].by_register && !deltas[1].by_register);
         let sound = readings([900, 900, 900]).since(&readings([100, 100, 100]));
         assert_eq!((sound[0].count, sound[0].by_register), (800, false));
+    }
+
+    /// Steady overload: the counter moves by two between readings some microseconds apart.
+    #[test]
+    fn a_sound_counter_that_moves_steadily_while_it_is_read_stays_one() {
+        let readings = |values: [u64; 3]| {
+            let texts = values.map(|value| counters(&format!("rx_missed_errors: {value}\n")));
+            NicSnapshot::of(Some("e1000".into()), &texts)
+        };
+        let counted = |before: [u64; 3], after: [u64; 3]| {
+            let deltas = readings(after).since(&readings(before));
+            (deltas[0].count, deltas[0].by_register)
+        };
+        assert_eq!(
+            counted([0, 0, 0], [100_000, 100_002, 100_004]),
+            (100_000, false),
+            "too much for readings"
+        );
+        assert_eq!(
+            counted([500, 500, 500], [600, 602, 604]),
+            (100, false),
+            "it stood still when nothing came"
+        );
+        assert_eq!(counted([500, 509, 518], [600, 602, 604]), (100, false), "a register does not shrink");
+        assert_eq!(counted([0, 0, 0], [100_000, 100_002, 101_004]), (100_000, false), "it moves by time");
+        assert_eq!(counted([0, 0, 0], [20, 40, 60]), (20, true), "the register had counted nothing before");
     }
 
     #[test]
