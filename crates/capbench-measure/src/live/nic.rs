@@ -91,7 +91,7 @@ impl NicReport {
             xdp.extend((count > 0).then_some(redirect));
         }
         let in_driver = driver.iter().fold(0u64, |all, loss| all.saturating_add(loss.count));
-        let told = if tells_missed { counted(&link, circumstances.foreign) } else { self.blind() };
+        let told = if tells_missed { Ok(counted(&link, circumstances.foreign)) } else { Err(self.blind()) };
         NicEvidence {
             link: Some(with_gone(told, in_driver, circumstances)),
             driver: (!driver.is_empty())
@@ -101,11 +101,11 @@ impl NicReport {
         }
     }
 
-    /// A card whose drops nobody can read.
-    fn blind(&self) -> Counted {
+    /// Why nobody can read what the card drops.
+    fn blind(&self) -> String {
         let name = self.nic.driver_name().unwrap_or("the interface");
         let reason = self.nic.driver().and_then(|driver| driver.blind).unwrap_or("it has no counter for it");
-        Counted { count: None, source: format!("unknown with {name}: {reason}") }
+        format!("{name}: {reason}")
     }
 
     /// What a reader of the trial should know.
@@ -132,20 +132,33 @@ fn refused_by_method(method: &Counters) -> u64 {
         .sum()
 }
 
-/// Adds what is gone between the drivers and stands in no counter. Frames of others would hide some of it.
-fn with_gone(told: Counted, in_driver: u64, circumstances: &Circumstances<'_>) -> Counted {
-    let Some(gone) = circumstances.gone_between.filter(|_| circumstances.foreign == 0) else { return told };
-    let untold = gone.saturating_sub(in_driver).saturating_sub(told.count.unwrap_or(0));
-    if untold == 0 && told.count.is_some() {
-        return told;
+/// Adds to what the card told, or to why it does not, what is gone between the drivers and stands in no counter. Frames of
+/// others would hide some of it.
+fn with_gone(
+    told: std::result::Result<Counted, String>,
+    in_driver: u64,
+    circumstances: &Circumstances<'_>,
+) -> Counted {
+    const DIFFERENCE: &str = "computed: tx_packets of the sender less rx_packets of the receiver";
+    let gone = circumstances.gone_between.filter(|_| circumstances.foreign == 0);
+    let untold = |told: u64| gone.map(|gone| gone.saturating_sub(in_driver).saturating_sub(told));
+    match told {
+        Ok(told) => match (told.count, told.count.and_then(untold)) {
+            (None, _) | (_, None | Some(0)) => told,
+            (Some(0), Some(untold)) => Counted {
+                count: Some(untold),
+                source: format!("{DIFFERENCE}; the card counts none of them ({})", told.source),
+            },
+            (Some(count), Some(untold)) => Counted {
+                count: Some(count + untold),
+                source: format!("{count} by {}; {untold} more {DIFFERENCE}", told.source),
+            },
+        },
+        Err(reason) => match untold(0) {
+            None => Counted { count: None, source: format!("unknown with {reason}") },
+            Some(count) => Counted { count: Some(count), source: format!("{DIFFERENCE} ({reason})") },
+        },
     }
-    let difference = "tx_packets of the sender less rx_packets of the receiver";
-    let source = match told.count {
-        Some(0) => format!("{difference}; the card counts none of them ({})", told.source),
-        Some(count) => format!("{count} by {}; {untold} more by {difference}", told.source),
-        None => format!("{difference} ({})", told.source.trim_start_matches("unknown with ")),
-    };
-    Counted { count: Some(told.count.unwrap_or(0) + untold), source }
 }
 
 /// Adds up different losses. One that contains frames of others is told only when nothing else was about.
@@ -279,7 +292,10 @@ mod tests {
         };
         let missed = |count| vec![loss(Meaning::Missed, "", count, true)];
         assert_eq!(link(missed(3), Some(10), 0).count, Some(10));
-        assert!(link(missed(3), Some(10), 0).source.contains("7 more by tx_packets"), "each part is named");
+        assert!(
+            link(missed(3), Some(10), 0).source.contains("7 more computed: tx_packets"),
+            "each part is named"
+        );
         assert_eq!(link(missed(10), Some(10), 0).count, Some(10), "one loss, two witnesses");
         assert_eq!(link(missed(12), Some(10), 0).count, Some(12));
         assert_eq!(link(missed(3), Some(10), 1).count, Some(3), "frames of others blur the difference");
