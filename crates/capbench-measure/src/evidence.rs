@@ -103,6 +103,9 @@ pub struct Evidence {
     pub truncated: u64,
     /// Frames that reached it damaged.
     pub corrupt: u64,
+    /// Whether the trial ended while frames may still have waited in ring or socket. Else it went on until nothing came any more,
+    /// and what is missing then is missing.
+    pub cut_short: bool,
     /// Why its frames were not looked at one by one; absent where they were.
     pub unverified: Option<String>,
 }
@@ -112,10 +115,6 @@ impl Evidence {
     pub fn book(&self) -> Ledger {
         let entry = |place, count, source: &str| Entry { place, count, source: source.to_string() };
         let Refused { transmit, queue, backlog, backlog_source } = self.refused();
-        let unread = match (self.method.accepted, self.method.dropped()) {
-            (Some(accepted), Some(drops)) => Some(accepted.saturating_sub(drops).saturating_sub(self.read)),
-            _ => None,
-        };
         // A place that the method may know of, or what others say of it.
         let own =
             |place, at, count, source: &str| match self.method.losses.iter().find(|loss| loss.place == at) {
@@ -164,7 +163,7 @@ impl Evidence {
             its(Place::Ring, LossPlace::Ring, "the method has no ring"),
             its(Place::MethodQueue, LossPlace::MethodQueue, "the method has no queue of its own"),
             self.queue_entry(),
-            entry(Place::Unread, unread, "what the method accepted, less its losses and the frames read"),
+            self.unread_entry(),
             self.verified_entry(Place::Truncated, self.truncated),
             self.verified_entry(Place::Corrupt, self.corrupt),
         ];
@@ -222,7 +221,9 @@ impl Evidence {
         };
         let source = match left {
             0 => counter.into(),
-            _ => format!("{counter}; {left} more were still in it at the end, by rx_packets of the receiver"),
+            _ => format!(
+                "{counter}; {left} more were still in it at the end, computed: sent less refused and rx_packets of the receiver"
+            ),
         };
         Entry { place, count: refused.map(|refused| refused + left), source }
     }
@@ -264,9 +265,11 @@ impl Evidence {
                 place,
                 count: Some(received.saturating_sub(backlog + xdp + stack.unwrap_or(0) + accepted)),
                 source: match stack {
-                    Some(_) => "rx_packets of the receiver less what backlog, XDP and stack lost and the socket accepted",
+                    Some(_) => {
+                        "computed: rx_packets of the receiver less what backlog, XDP and stack lost and the socket accepted"
+                    }
                     None => {
-                        "rx_packets of the receiver less what backlog and XDP lost and the socket accepted: with what \
+                        "computed: rx_packets of the receiver less what backlog and XDP lost and the socket accepted: with what \
                          the stack lost, which no tracer tells"
                     }
                 }
@@ -292,6 +295,28 @@ impl Evidence {
             ),
         };
         Entry { place: Place::ApplicationQueue, count: Some(count), source }
+    }
+
+    /// What lay in ring or socket at the end. It is the difference of other counters, so it may hold only what can have lain
+    /// there: else whatever the method lost and did not count would stand here, and never be unexplained.
+    fn unread_entry(&self) -> Entry {
+        let place = Place::Unread;
+        if !self.cut_short {
+            let source =
+                "capbench: the trial went on until every frame was accounted for, or none came any more";
+            return Entry { place, count: Some(0), source: source.into() };
+        }
+        let (count, source) = match (self.method.accepted, self.method.dropped()) {
+            (Some(accepted), Some(drops)) => (
+                Some(accepted.saturating_sub(drops).saturating_sub(self.read)),
+                "computed: what the method accepted, less its losses and the frames read",
+            ),
+            _ => (
+                None,
+                "unknown: the trial was cut short, and the method does not tell what it accepted or lost",
+            ),
+        };
+        Entry { place, count, source: source.into() }
     }
 
     /// What verification found wrong with frames; nothing where it did not look at them.

@@ -142,9 +142,10 @@ pub const fn about(place: Place) -> About {
         Place::Unread => About {
             key: "unread",
             meaning: "it lay in ring or socket, unread, when the trial ended",
-            on_virtual_link: "what the method accepted, less its losses and the frames read",
+            on_virtual_link: "0 where a trial went on until every frame was accounted for or none came any more; where it was cut \
+                              short, computed: what the method accepted, less its losses and the frames read",
             on_card: "the same",
-            unknown: "where the method does not tell what it accepted or lost",
+            unknown: "where a trial was cut short and the method does not tell what it accepted or lost",
         },
         Place::Truncated => About {
             key: "truncated",

@@ -66,6 +66,8 @@ pub struct Received {
     pub switches: Option<ThreadTimes>,
     /// From the end of sending to the last look for frames.
     pub drain: Duration,
+    /// Whether it ended while frames may still have waited: the user stopped it, or the longest drain was over.
+    pub cut_short: bool,
     /// What does the work, found out: a library with its version, the mode of XDP, a program with its version.
     pub engine: String,
     /// Sizes as they were granted, and where times come from.
@@ -212,7 +214,7 @@ impl Reception<'_> {
         let cpu_start = clock::thread_cpu_ns();
         // A receiver that is gone has been given up by the trial; the loop below then ends at once by `stop`.
         let _ = self.ready.send(());
-        loop {
+        let cut_short = loop {
             let came = capture.take_with(TICK, &mut hands)?;
             hands.end_batch();
             batches += u64::from(came);
@@ -223,10 +225,11 @@ impl Reception<'_> {
             }
             // Methods that count in the kernel hand nothing over; whether something came shows in their tally.
             let came = came || capture.tally()?.is_some_and(|tally| hands.adopt(tally));
-            if self.stop.load(Ordering::Relaxed) || end.is_reached(self.progress, hands.accounted(), came) {
-                break;
+            let is_stopped = self.stop.load(Ordering::Relaxed);
+            if is_stopped || end.is_reached(self.progress, hands.accounted(), came) {
+                break is_stopped || end.is_cut_short;
             }
-        }
+        };
         let Done { verifier, queue, cpu_ns, switches: others } = hands.finish(self.stop)?;
         let cpu_ns = clock::thread_cpu_ns() - cpu_start + cpu_ns;
         // Now rather than by whoever waits for this thread: freeing the ring takes time on this CPU, too.
@@ -250,6 +253,7 @@ impl Reception<'_> {
             kernel,
             switches,
             drain: end.drained(),
+            cut_short,
             running: format!("{}; time: {}", running.geometry, running.time_source),
             engine: running.engine,
             taken_on_trust: tallied
@@ -355,11 +359,13 @@ struct End {
     quiet: Duration,
     finished: Option<Instant>,
     last: Instant,
+    /// Whether the longest drain ended it.
+    is_cut_short: bool,
 }
 
 impl End {
     fn new(quiet: Duration) -> Self {
-        Self { quiet, finished: None, last: Instant::now() }
+        Self { quiet, finished: None, last: Instant::now(), is_cut_short: false }
     }
 
     /// Looks at the clock only after the sender has finished: once a batch, never once a frame.
@@ -373,9 +379,9 @@ impl End {
         if came || self.last < finished {
             self.last = now;
         }
-        accounted >= progress.sent.load(Ordering::Relaxed)
-            || now - self.last >= self.quiet
-            || now - finished >= LONGEST_DRAIN
+        let is_over = accounted >= progress.sent.load(Ordering::Relaxed) || now - self.last >= self.quiet;
+        self.is_cut_short = !is_over && now - finished >= LONGEST_DRAIN;
+        is_over || self.is_cut_short
     }
 
     fn drained(&self) -> Duration {

@@ -187,6 +187,7 @@ impl Account<'_> {
             delivered: received.arrivals.delivered,
             truncated: received.arrivals.truncated,
             corrupt: received.arrivals.corrupt,
+            cut_short: received.cut_short,
             unverified: received.taken_on_trust.clone(),
             ..Evidence::default()
         }

@@ -74,6 +74,7 @@ impl Outcome<'_> {
             kernel: window.kernel,
             switches: Some(window.switches),
             drain: window.drain,
+            cut_short: window.cut_short,
             engine: String::new(),
             running: self.running(summary),
             taken_on_trust: summary.is_none().then(|| {

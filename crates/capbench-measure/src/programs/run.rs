@@ -123,6 +123,8 @@ pub(super) struct Window {
     pub(super) switches: ThreadTimes,
     pub(super) kernel: KernelWorkSnapshot,
     pub(super) drain: Duration,
+    /// Whether frames may still have waited for it when it was told to stop.
+    pub(super) cut_short: bool,
     pub(super) notes: Vec<String>,
 }
 
@@ -239,11 +241,15 @@ impl<'a> Running<'a> {
         let quiet = stillness(self.program, self.job);
         let members = self.process.members();
         let mut stillness = Stillness::new(idle, self.look(&members)?);
+        let mut cut_short = true;
         while !self.is_stopped() {
             thread::sleep(TICK);
             self.check_alive("before it was stopped")?;
             self.check_room()?;
-            if stillness.has_lasted(quiet, self.look(&members)?) {
+            let look = self.look(&members)?;
+            if stillness.has_lasted(quiet, look) {
+                // What waits in a socket's queue shows; what waits in a ring does not.
+                cut_short = look.queued > 0;
                 break;
             }
             if finished.elapsed() >= LONGEST_DRAIN {
@@ -257,7 +263,7 @@ impl<'a> Running<'a> {
         let drain = finished.elapsed();
         let kernel = self.job.probe.snapshot()?;
         let (cpu_ns, switches) = Usage::of(&self.process.members()).since(&before);
-        Ok(Window { cpu_ns, switches, kernel, drain, notes })
+        Ok(Window { cpu_ns, switches, kernel, drain, cut_short, notes })
     }
 
     fn is_stopped(&self) -> bool {
