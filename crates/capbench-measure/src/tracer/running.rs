@@ -138,13 +138,17 @@ impl Tracer {
 
     /// Time in the receive softirq of a CPU, one that runs at the moment included; `None` where it cannot be read.
     pub fn net_rx(&self, cpu: CpuId) -> Option<NetRxTime> {
-        let values = self.softirq.per_cpu("work", 0).ok()?;
-        let value = values.get(cpu.number() as usize)?;
-        // `struct work` of softirq.bpf.c.
-        let [entered, total_ns, runs, in_processes_ns, in_napi_ns] =
-            [0, 1, 2, 3, 4].map(|at| word(value, at));
-        let running = if entered == 0 { 0 } else { clock::monotonic_ns().saturating_sub(entered) };
-        Some(NetRxTime { total_ns: total_ns + running, in_processes_ns, in_napi_ns, runs })
+        let read = || {
+            let values = self.softirq.per_cpu("work", 0).ok()?;
+            // `struct work` of softirq.bpf.c.
+            let value = values.get(cpu.number() as usize)?;
+            Some([0, 1, 2, 3, 4].map(|at| word(value, at)))
+        };
+        stable(read, clock::monotonic_ns).map(|(work, now)| {
+            let [entered, total_ns, runs, in_processes_ns, in_napi_ns] = work;
+            let running = if entered == 0 { 0 } else { now.saturating_sub(entered) };
+            NetRxTime { total_ns: total_ns + running, in_processes_ns, in_napi_ns, runs }
+        })
     }
 
     /// Measures what the tracer costs while `load` brings events about. Done once; later calls do nothing.
@@ -225,6 +229,24 @@ impl Tracer {
     }
 }
 
+/// Readings of what another CPU may be changing meanwhile, until one is the same as the one before: with the time between the
+/// two. Where none is, the last one as if nothing ran, since a softirq that just ended may stand in both of its words.
+fn stable(read: impl Fn() -> Option<[u64; 5]>, now: impl Fn() -> u64) -> Option<([u64; 5], u64)> {
+    /// A softirq that ends takes microseconds, and as much as a reading.
+    const READINGS: usize = 64;
+    let mut work = read()?;
+    for _ in 0..READINGS {
+        let between = now();
+        let again = read()?;
+        if again == work {
+            return Some((work, between));
+        }
+        work = again;
+    }
+    work[0] = 0;
+    Some((work, now()))
+}
+
 /// Fills `watched` of drops.bpf.c.
 fn set_watched(drops: &Loaded, scopes: &[Scope]) -> std::result::Result<(), SysError> {
     if scopes.len() > MOST_WATCHED {
@@ -262,5 +284,35 @@ fn reason(error: &SysError) -> String {
                 .into()
         }
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::stable;
+
+    /// The softirq that was entered at 100 ends at 160 between two readings.
+    #[test]
+    fn a_softirq_that_ends_while_it_is_read_counts_once() {
+        let torn = [100, 60, 1, 0, 0];
+        let done = [0, 60, 1, 0, 0];
+        let readings = RefCell::new(vec![done, done, torn]);
+        let read = || readings.borrow_mut().pop();
+        assert_eq!(stable(read, || 170), Some((done, 170)));
+        let running = [100, 0, 0, 0, 0];
+        assert_eq!(stable(|| Some(running), || 130), Some((running, 130)));
+        assert_eq!(stable(|| None, || 0), None);
+    }
+
+    #[test]
+    fn what_never_stands_still_is_read_without_what_runs() {
+        let count = RefCell::new(0);
+        let read = || {
+            *count.borrow_mut() += 1;
+            Some([100, *count.borrow(), 0, 0, 0])
+        };
+        assert_eq!(stable(read, || 170).map(|(work, _)| (work[0], work[1] > 0)), Some((0, true)));
     }
 }

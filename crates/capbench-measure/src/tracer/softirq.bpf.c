@@ -23,6 +23,16 @@ struct {
 	__type(value, struct work);
 } work SEC(".maps");
 
+/* Whether a kernel thread polls for packets: napi/INTERFACE-ID of napi_kthread_create, backlog_napi/CPU of
+ * backlog_napi_setup (net/core/dev.c). The run time of others, nfsd or btrfs for example, is no part of the account. */
+static __always_inline int polls(const char name[16])
+{
+	if (name[0] == 'b' && name[1] == 'a' && name[2] == 'c' && name[3] == 'k' && name[4] == 'l' && name[5] == 'o' &&
+	    name[6] == 'g' && name[7] == '_')
+		return name[8] == 'n' && name[9] == 'a' && name[10] == 'p' && name[11] == 'i' && name[12] == '/';
+	return name[0] == 'n' && name[1] == 'a' && name[2] == 'p' && name[3] == 'i' && name[4] == '/';
+}
+
 SEC("tp_btf/softirq_entry") int softirq_entry(__u64 *arguments)
 {
 	__u32 zero = 0;
@@ -50,8 +60,8 @@ SEC("tp_btf/softirq_exit") int softirq_exit(__u64 *arguments)
 	char name[16] = {};
 	if (!(BPF_CORE_READ(task, flags) & PF_KTHREAD))
 		mine->in_processes += spent;
-	else if (!bpf_get_current_comm(name, sizeof(name)) && (name[0] == 'n' || name[0] == 'b'))
-		mine->in_napi += spent; /* napi/... and backlog_napi/... */
+	else if (!bpf_get_current_comm(name, sizeof(name)) && polls(name))
+		mine->in_napi += spent;
 	return 0;
 }
 
