@@ -69,6 +69,12 @@ impl Counters {
         lost.sum()
     }
 
+    /// Whether the method takes frames by an XDP program, so that they never reach the stack: only such a method can lose some in
+    /// XDP or for want of a buffer in a fill ring.
+    pub fn takes_by_xdp(&self) -> bool {
+        self.losses.iter().any(|loss| matches!(loss.place, LossPlace::Xdp | LossPlace::FillRing))
+    }
+
     /// What was counted since `before`, an earlier reading of the same capture.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {

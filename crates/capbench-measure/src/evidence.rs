@@ -79,8 +79,6 @@ pub struct Evidence {
     pub peer_queue: PeerQueue,
     /// Whether frames pass no backlog: a NAPI poll takes them to the method, or the method takes them in that poll.
     pub past_backlog: bool,
-    /// Whether the method takes frames from the stack, so that they do not end there.
-    pub takes_frames: bool,
     /// Whether an XDP program is attached to the receiving interface.
     pub xdp_attached: Option<bool>,
     /// What the tracer saw; `None` without one.
@@ -342,7 +340,7 @@ impl Evidence {
     /// How many frames should have ended in the stack behind the capture point: on other links than a pair of its own, others'
     /// frames end there, too, and cards take those of other addresses off before.
     fn ends_in_stack(&self) -> Option<u64> {
-        self.method.accepted.filter(|_| self.virtual_pair && !self.takes_frames)
+        self.method.accepted.filter(|_| self.virtual_pair && !self.method.takes_by_xdp())
     }
 
     /// A source of the backlog's drops with the CPUs that dropped, of whose trial's frames or others'.

@@ -82,12 +82,13 @@ fn ends_of_frames_that_the_tracer_did_not_see_are_told() {
     assert!(!source(1000).1.contains("not seen"));
     assert_eq!(source(0).0, None, "a tracer that saw no end at all may have seen no loss either");
     let traced = Some(TracedLosses::default());
-    let taking = Evidence { traced, takes_frames: true, ..quiet(1000, 1000) };
+    let mut taking = Evidence { traced, ..quiet(1000, 1000) };
+    taking.method.losses.push(Loss { place: LossPlace::Xdp, count: Some(0), source: "x".into() });
     assert_eq!(taking.book().count(Place::Stack), Some(0), "the method keeps frames from the stack");
     let sending = [(crate::tracer::DropKind { reason: Some("NEW".into()), function: None }, 5)];
     let sending = crate::tracer::InterfaceTrace { drops: sending.into(), ..Default::default() };
     let traced = Some(TracedLosses::new(&sending, &Default::default(), false));
-    let ledger = Evidence { traced, takes_frames: true, ..quiet(1000, 1000) }.book();
+    let ledger = Evidence { traced, ..quiet(1000, 1000) }.book();
     let entry = ledger.entries.iter().find(|entry| entry.place == Place::Transmit).unwrap();
     assert!(entry.source.ends_with("place is unknown: NEW 5"), "{entry:?}");
 }

@@ -174,7 +174,6 @@ impl Account<'_> {
             virtual_pair: self.bed.is_virtual(),
             peer_queue: self.peer_queue(),
             past_backlog: self.past_backlog,
-            takes_frames: self.own_xdp,
             xdp_attached: self.after.receive.xdp.map(|xdp| xdp != XdpAttachment::Detached && !self.own_xdp),
             traced: self.traced(),
             untraced: self.untraced.map(String::from),

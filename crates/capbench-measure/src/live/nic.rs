@@ -122,8 +122,7 @@ impl NicReport {
 /// Frames that a method which redirects frames to itself has counted where it could not take them: the driver counts them,
 /// too, as a redirect that failed.
 fn refused_by_method(method: &Counters) -> u64 {
-    let redirects = |place: LossPlace| matches!(place, LossPlace::Xdp | LossPlace::FillRing);
-    if !method.losses.iter().any(|loss| redirects(loss.place)) {
+    if !method.takes_by_xdp() {
         return 0;
     }
     [LossPlace::Xdp, LossPlace::FillRing, LossPlace::Ring]
