@@ -114,9 +114,14 @@ impl Case {
                 eprintln!("again, the host was busy: {} {} {elsewhere:?}", self.fault, self.intensity);
                 continue;
             };
-            for known in [Place::Stack, Place::Xdp] {
-                let entry = trial.ledger.iter().find(|entry| entry.place == known).unwrap();
-                assert!(entry.count.is_some(), "the tracer knows {known:?}: {}", what());
+            let entry = |place| trial.ledger.iter().find(|entry| entry.place == place).unwrap();
+            assert!(entry(Place::Xdp).count.is_some(), "the tracer knows what XDP dropped: {}", what());
+            let stack = entry(Place::Stack);
+            if stack.count.is_none() {
+                // On a busy CPU the kernel fails to report some drops; the ledger is to say so, and does.
+                assert!(stack.source.contains("not seen"), "{}", what());
+                eprintln!("again, the tracer was blind: {} {} {}", self.fault, self.intensity, stack.source);
+                continue;
             }
             let booked = match self.place {
                 Some(place) => trial.ledger.iter().find(|entry| entry.place == place).unwrap().count.unwrap(),

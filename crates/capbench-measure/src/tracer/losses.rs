@@ -143,9 +143,9 @@ impl TracedLosses {
         if self.missed > 0 {
             doubts.push(format!("{} events of the host were missed", self.missed));
         }
-        // A few frames end otherwise than by being dropped, those of the host's own protocols for example.
-        let is_blind = ends.is_some_and(|ends| unseen > ends / 2);
-        let is_certain = doubts.is_empty() && !is_blind;
+        // On a busy CPU the kernel fails to report some drops, of which it keeps no count. Where it kept back ends of captured
+        // frames, it may have kept back losses.
+        let is_certain = doubts.is_empty() && unseen == 0;
         if unseen > 0 {
             doubts.push(format!(
                 "of the frames that reached the capture point, {unseen} were not seen to be dropped behind it"
@@ -201,8 +201,7 @@ mod tests {
         let seen = TracedLosses { after: 1000, ..TracedLosses::default() };
         let count = |losses: &TracedLosses, ends| losses.in_stack(ends).0;
         assert_eq!((count(&seen, Some(1000)), count(&seen, None)), (Some(0), Some(0)));
-        assert_eq!(count(&seen, Some(1003)), Some(0), "three frames of other protocols");
-        assert_eq!(count(&seen, Some(2001)), None, "most ends were not seen");
+        assert_eq!(count(&seen, Some(1003)), None, "three ends were not seen");
         assert_eq!(count(&TracedLosses { missed: 1, ..seen.clone() }, Some(1000)), None);
         let unplaced = TracedLosses::new(&trace(&[]), &trace(&[("NEW", 1), ("OTHERHOST", 1000)]), false);
         assert_eq!(count(&unplaced, Some(1000)), None);
