@@ -176,6 +176,41 @@ fn root_of_several_losers_the_one_that_loses_most_comes_first() {
 }
 
 #[test]
+fn root_what_a_socket_on_all_interfaces_lost_of_another_is_not_booked_to_this_one() {
+    if !privileged("root_what_a_socket_on_all_interfaces_lost_of_another_is_not_booked_to_this_one") {
+        return;
+    }
+    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    spaces.right.ip("link add idle type veth peer name idle-peer");
+    spaces.right.ip("link set dev idle up");
+    spaces.right.ip("link set dev idle-peer up");
+    let mut command = program("tcpdump");
+    command.args(["-Z", "root", "-B", "64", "-i", "any", "-w", "/dev/null"]);
+    let mut tcpdump = Running::start(Some(&spaces.right), &mut command);
+    tcpdump.wait_for("listening on any");
+    tcpdump.signal("STOP");
+    let mut command = capbench();
+    command.args(["why", "-i", "idle", "--json"]);
+    let mut why = Running::start(Some(&spaces.right), &mut command);
+    why.wait_for("arrive");
+    send(&spaces, "--rate 50000 -c 20000");
+    why.wait_for(&format!("ring of tcpdump {} loses", tcpdump.pid()));
+    why.signal("INT");
+    let out = why.end().success().out;
+    let looks = out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let blamed = looks.filter(|look| !look["advice"].as_array().unwrap().is_empty()).collect::<Vec<_>>();
+    assert!(!blamed.is_empty(), "{out}");
+    for look in &blamed {
+        assert_eq!(look["advice"][0]["at_most"], true, "{look:#}");
+        let places = look["lost"].as_array().unwrap();
+        let sockets = places.iter().find(|place| place["place"] == "socket").unwrap();
+        assert_eq!(sockets["frames"], 0, "{look:#}");
+        assert!(sockets["source"].as_str().unwrap().contains("sockets on all interfaces"), "{look:#}");
+        assert!(look["verdict"].as_str().unwrap().contains("at most so many of idle"), "{look:#}");
+    }
+}
+
+#[test]
 fn root_sockets_in_other_namespaces_are_listed_with_what_they_lost() {
     if !privileged("root_sockets_in_other_namespaces_are_listed_with_what_they_lost") {
         return;

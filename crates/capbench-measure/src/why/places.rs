@@ -126,15 +126,27 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) 
     all.push(lost(Place::Backlog, Some(ours), &source));
     all.push(lost(Place::Stack, Some((link.rx_dropped - ours).saturating_sub(booked)), "rx_dropped"));
     all.push(lost(Place::NoHandler, Some(link.rx_nohandler), "rx_nohandler"));
-    let dropped: Option<u64> = match sockets.unknown {
-        Some(_) => None,
-        None => sockets.here.iter().map(|socket| socket.dropped).sum(),
-    };
-    all.push(lost(Place::Socket, dropped, "the sockets' own counters"));
+    all.push(of_sockets(sockets));
     for lost in &mut all {
         lost.per_s = lost.frames.map(|frames| frames as f64 / seconds);
     }
     all
+}
+
+/// The sockets that are bound to the interface. One on all interfaces does not tell which of them filled it: what it lost
+/// is named beside the sum.
+fn of_sockets(sockets: &Sockets) -> Lost {
+    let (of_all, bound): (Vec<_>, Vec<_>) = sockets.here.iter().partition(|socket| socket.every_interface);
+    let frames = match sockets.unknown {
+        Some(_) => None,
+        None => bound.iter().map(|socket| socket.dropped).sum(),
+    };
+    let mut source = String::from("the sockets' own counters");
+    let most: u64 = of_all.iter().filter_map(|socket| socket.dropped).sum();
+    if most > 0 {
+        source.push_str(&format!("; at most {most} more, which sockets on all interfaces lost of all of them"));
+    }
+    Lost { place: Place::Socket, frames, per_s: None, source }
 }
 
 /// Link, NIC, driver and XDP program, by the driver's counters as far as their meaning is known. `backlog` frames of
@@ -241,6 +253,19 @@ mod tests {
         assert!(at(&all, Place::Backlog).source.contains("whole host has 40"));
         let all = losses(counted(&LinkStats::default(), &[cpu(0, 40)], &sockets), None, 1.0);
         assert_eq!(at(&all, Place::Backlog).frames, Some(0));
+    }
+
+    #[test]
+    fn what_a_socket_on_all_interfaces_lost_is_not_this_interfaces() {
+        let socket = |every_interface, dropped| {
+            let known = crate::why::tests::socket_that_lost(dropped);
+            crate::why::Socket { every_interface, ..known }
+        };
+        let sockets = Sockets { here: vec![socket(false, 3), socket(true, 40)], ..Sockets::default() };
+        let all = losses(counted(&LinkStats::default(), &[], &sockets), None, 1.0);
+        let of_sockets = at(&all, Place::Socket);
+        assert_eq!(of_sockets.frames, Some(3));
+        assert!(of_sockets.source.contains("at most 40 more"), "{of_sockets:?}");
     }
 
     #[test]

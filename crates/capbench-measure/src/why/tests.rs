@@ -77,6 +77,11 @@ fn socket(method: Method, process: Process, dropped: u64) -> Socket {
     }
 }
 
+/// A ring of a stopped process.
+pub(super) fn socket_that_lost(dropped: u64) -> Socket {
+    socket(Method::PacketV3, reader('T', 0.0), dropped)
+}
+
 /// What is said about a look, as text.
 fn said(mut look: Look) -> String {
     look.advice = advice::advise(&look);
@@ -138,6 +143,18 @@ fn sockets_that_lose() {
         ]
         .join("\n")
     );
+}
+
+#[test]
+fn a_socket_on_all_interfaces_is_blamed_after_those_of_this_one() {
+    let everywhere = Socket { every_interface: true, interface: None, ..socket_that_lost(40_000) };
+    let text = said(with_socket(everywhere.clone()));
+    assert!(text.contains("of all interfaces: at most so many of eth0"), "{text}");
+    assert!(text.contains("does not tell whose were lost"), "{text}");
+    let mut look = with_socket(everywhere);
+    look.sockets.here.push(socket_that_lost(3));
+    let text = said(look);
+    assert!(text.starts_with("the TPACKET_V3 ring of tcpdump 42 loses 3 packets/s"), "{text}");
 }
 
 #[test]

@@ -18,6 +18,8 @@ pub struct Advice {
     pub place: Place,
     /// Frames that it lost in the interval.
     pub lost: u64,
+    /// Whether these are of all interfaces together, so that at most so many are this one's.
+    pub at_most: bool,
     /// The place in words, with whose it is.
     pub who: String,
     /// The likely cause.
@@ -26,17 +28,18 @@ pub struct Advice {
     pub change: String,
 }
 
-/// What to say of every place that lost, most first.
+/// What to say of every place that lost, most first, sockets on all interfaces last.
 pub(super) fn advise(look: &Look) -> Vec<Advice> {
     let mut all: Vec<_> = look.sockets.here.iter().filter_map(|socket| of_socket(look, socket)).collect();
     for lost in &look.lost {
         let Some(frames) = lost.frames.filter(|frames| *frames > 0) else { continue };
         if let Some((cause, change)) = of_place(look, lost.place) {
             let who = format!("{} ({})", lost.place.word(), lost.source);
-            all.push(Advice { place: lost.place, lost: frames, who, cause, change });
+            all.push(Advice { place: lost.place, lost: frames, at_most: false, who, cause, change });
         }
     }
-    all.sort_by_key(|advice| std::cmp::Reverse(advice.lost));
+    // What may be another interface's comes after what is this one's.
+    all.sort_by_key(|advice| (advice.at_most, std::cmp::Reverse(advice.lost)));
     all
 }
 
@@ -49,8 +52,10 @@ pub(super) fn verdict(look: &Look) -> String {
             0 => String::new(),
             others => format!("; {others} other place{} too", if others == 1 { " loses" } else { "s lose" }),
         };
+        let whose =
+            if first.at_most { format!(", of all interfaces: at most so many of {interface}") } else { String::new() };
         return format!(
-            "{} loses {} packets/s ({} in {:.1} s){more}",
+            "{} loses {} packets/s ({} in {:.1} s{whose}){more}",
             first.who,
             rate(first.lost),
             first.lost,

@@ -26,7 +26,11 @@ pub(super) fn of_socket(look: &Look, socket: &Socket) -> Option<Advice> {
     if let Some(others) = others_of_group(look, socket) {
         cause.push_str(&others);
     }
-    Some(Advice { place: Place::Socket, lost, who, cause, change })
+    let at_most = socket.every_interface;
+    if at_most {
+        cause.push_str("; it takes frames of all interfaces, and its counter does not tell whose were lost");
+    }
+    Some(Advice { place: Place::Socket, lost, at_most, who, cause, change })
 }
 
 /// How the other members of its fanout group fare, where it has some.

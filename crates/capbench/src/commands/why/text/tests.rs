@@ -94,6 +94,7 @@ fn look() -> Look {
         advice: vec![Advice {
             place: Place::Socket,
             lost: 1_234_567,
+            at_most: false,
             who: "the TPACKET_V3 ring of suricata 4242".into(),
             cause: "suricata 4242 does not keep up: it is busy (98 % of a CPU)".into(),
             change: "make it do less for each packet, or share the load between several sockets".into(),
