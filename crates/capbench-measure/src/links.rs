@@ -24,7 +24,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use crate::{MeasureError, Result};
 use exchange::Exchange;
 pub use message::{DefaultRoute, Link, Tie, XdpAttachment};
-pub use stats::LinkStats;
+pub use stats::{LinkDeltas, LinkStats};
 
 /// A connection to the kernel about the interfaces of one network namespace.
 #[derive(Debug)]

@@ -190,7 +190,7 @@ fn root_why_is_json_line_by_line_and_ends_in_time() {
     let lines: Vec<Value> =
         ended.success().out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2);
-    assert!(lines.iter().all(|line| line["schema_version"] == 2 && line["interface"] == "right"));
+    assert!(lines.iter().all(|line| line["schema_version"] == 3 && line["interface"] == "right"));
     let total: f64 = lines.iter().map(|line| line["seconds"].as_f64().unwrap()).sum();
     assert!((total - lines[1]["time_s"].as_f64().unwrap()).abs() < 1e-6, "{lines:#?}");
 }

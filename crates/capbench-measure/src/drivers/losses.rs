@@ -4,7 +4,7 @@ use super::pattern::matches;
 use super::snapshot::CounterDelta;
 use super::table::{Driver, Meaning, Row, Scope, Tells, UNKNOWN};
 use crate::ledger::Place;
-use crate::links::LinkStats;
+use crate::links::{LinkDeltas, LinkStats};
 
 /// Frames that a network card or its driver lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,15 @@ pub struct NicLoss {
 pub fn nic_losses(
     driver: Option<&'static Driver>,
     link: Option<&LinkStats>,
+    counters: &[CounterDelta],
+) -> Vec<NicLoss> {
+    nic_losses_of(driver, link.map(LinkDeltas::from).as_ref(), counters)
+}
+
+/// The same where some of the link statistics went back: those say nothing.
+pub(crate) fn nic_losses_of(
+    driver: Option<&'static Driver>,
+    link: Option<&LinkDeltas>,
     counters: &[CounterDelta],
 ) -> Vec<NicLoss> {
     let driver = driver.unwrap_or(&UNKNOWN);
@@ -73,7 +82,7 @@ struct Witness {
     source: String,
 }
 
-fn witness(row: &Row, link: Option<&LinkStats>, counters: &[CounterDelta]) -> Option<Witness> {
+fn witness(row: &Row, link: Option<&LinkDeltas>, counters: &[CounterDelta]) -> Option<Witness> {
     let sum = |pattern: &str| {
         counters
             .iter()
@@ -82,7 +91,7 @@ fn witness(row: &Row, link: Option<&LinkStats>, counters: &[CounterDelta]) -> Op
             .reduce(|(all, registers), (one, register)| (all.saturating_add(one), registers || register))
     };
     let (count, by_register, of) = match row.scope {
-        Scope::Link(read) => (read(link?), false, "link statistics"),
+        Scope::Link(read) => (read(link?)?, false, "link statistics"),
         Scope::Total | Scope::PerQueue => {
             let (count, by_register) = sum(row.pattern)?;
             (count, by_register, "driver counter")

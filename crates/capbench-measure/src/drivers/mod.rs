@@ -11,6 +11,7 @@ mod pattern;
 mod snapshot;
 pub mod table;
 
+pub(crate) use losses::nic_losses_of;
 pub use losses::{NicLoss, by_place, in_receive_drops, nic_losses};
 pub use snapshot::{CounterDelta, NicSnapshot, raw};
 pub use table::{Driver, Meaning, Row, Scope, Tells, known};

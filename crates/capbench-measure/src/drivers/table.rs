@@ -13,7 +13,7 @@ mod realtek;
 use std::time::Duration;
 
 use crate::ledger::Place;
-use crate::links::LinkStats;
+use crate::links::LinkDeltas;
 
 /// What a counter means, whatever its driver calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -114,7 +114,7 @@ pub enum Scope {
     /// One queue: those of all queues make up the interface's.
     PerQueue,
     /// No counter of the driver's own, but a field of `struct rtnl_link_stats64`.
-    Link(fn(&LinkStats) -> u64),
+    Link(fn(&LinkDeltas) -> Option<u64>),
 }
 
 /// One counter name, or pattern of names, of one driver. Rows of one meaning and part are witnesses of the same losses:
@@ -260,7 +260,7 @@ const fn queue(pattern: &'static str, meaning: Meaning, source: &'static str) ->
 /// Lost frames as a field of the link statistics tells them.
 const fn link(
     field: &'static str,
-    read: fn(&LinkStats) -> u64,
+    read: fn(&LinkDeltas) -> Option<u64>,
     meaning: Meaning,
     source: &'static str,
 ) -> Row {

@@ -13,7 +13,49 @@ macro_rules! link_stats {
             pub rx_otherhost_dropped: Option<u64>,
         }
 
+        /// What each of these counted in an interval; `None` where the counter went back, because the interface was made
+        /// anew or its driver reset: how much came in between is not known.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct LinkDeltas {
+            $($(#[$doc])* pub $name: Option<u64>,)+
+            /// Packets dropped because they were addressed to another host; `None` before Linux 5.19, too.
+            pub rx_otherhost_dropped: Option<u64>,
+        }
+
+        impl LinkDeltas {
+            /// The counters that went back, by name.
+            pub fn went_back(&self) -> Vec<&'static str> {
+                let all = [$((stringify!($name), self.$name)),+];
+                all.into_iter().filter(|(_, count)| count.is_none()).map(|(name, _)| name).collect()
+            }
+
+            /// The sum of both intervals.
+            pub fn plus(&self, later: &Self) -> Self {
+                let sum = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
+                Self {
+                    $($name: sum(self.$name, later.$name),)+
+                    rx_otherhost_dropped: sum(self.rx_otherhost_dropped, later.rx_otherhost_dropped),
+                }
+            }
+        }
+
+        impl From<&LinkStats> for LinkDeltas {
+            /// What was counted, all of it known.
+            fn from(counted: &LinkStats) -> Self {
+                Self { $($name: Some(counted.$name),)+ rx_otherhost_dropped: counted.rx_otherhost_dropped }
+            }
+        }
+
         impl LinkStats {
+            /// What each counted since `before`.
+            pub fn each_since(&self, before: &Self) -> LinkDeltas {
+                let otherhost = self.rx_otherhost_dropped.zip(before.rx_otherhost_dropped);
+                LinkDeltas {
+                    $($name: self.$name.checked_sub(before.$name),)+
+                    rx_otherhost_dropped: otherhost.and_then(|(now, then)| now.checked_sub(then)),
+                }
+            }
+
             /// The counters in the attribute IFLA_STATS64; `None` where it is shorter than Linux 4.6 made it.
             pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
                 let mut words = words(bytes);
@@ -120,5 +162,16 @@ mod tests {
         let more = LinkStats { rx_packets: 11, ..new };
         assert_eq!(more.since(&new).unwrap().rx_packets, 10);
         assert_eq!(new.since(&more), None);
+    }
+
+    #[test]
+    fn a_counter_that_went_back_leaves_the_others_known() {
+        let before = LinkStats { rx_packets: 1000, rx_dropped: 50, ..LinkStats::default() };
+        let after = LinkStats { rx_packets: 1007, rx_dropped: 2, ..LinkStats::default() };
+        let came = after.each_since(&before);
+        assert_eq!((came.rx_packets, came.rx_dropped, came.went_back()), (Some(7), None, vec!["rx_dropped"]));
+        let later = LinkDeltas::from(&LinkStats { rx_packets: 3, rx_dropped: 9, ..LinkStats::default() });
+        let all = came.plus(&later);
+        assert_eq!((all.rx_packets, all.rx_dropped), (Some(10), None));
     }
 }

@@ -24,14 +24,14 @@ use serde::Serialize;
 
 use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot};
 use crate::drivers::{self, NicSnapshot};
-use crate::links::{Link, LinkStats, Links};
+use crate::links::{Link, LinkDeltas, LinkStats, Links};
 use crate::{MeasureError, Result};
 pub use advice::Advice;
 pub use places::{Lost, Place};
 pub use sockets::{Fanout, Method, Process, Ring, Scope, Socket, Sockets};
 
 /// Version of [`Look`] as JSON.
-const SCHEMA_VERSION: u32 = 2;
+const SCHEMA_VERSION: u32 = 3;
 
 /// What was seen in an interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,12 +50,12 @@ pub struct Look {
     pub up: bool,
     /// Whether it has a carrier.
     pub carrier: bool,
-    /// Packets that it received (rx_packets).
-    pub received: u64,
+    /// Packets that it received (rx_packets); absent where the counter went back.
+    pub received: Option<u64>,
     /// The same for each second.
-    pub received_per_s: f64,
-    /// Their octets.
-    pub octets: u64,
+    pub received_per_s: Option<f64>,
+    /// Their octets; absent where the counter went back.
+    pub octets: Option<u64>,
     /// What the receive path of each CPU that took packets did, for all interfaces of the host.
     pub softnet: Vec<SoftnetDelta>,
     /// `net.core.netdev_max_backlog`; absent where the namespace does not show it.
@@ -122,6 +122,8 @@ pub struct Watch {
     first: Moment,
     last: Moment,
     tally: sockets::Tally,
+    /// What the link counted in all looks: a counter that went back in one of them is unknown in their sum.
+    counted: LinkDeltas,
     /// What sockets counted in all looks.
     total: Option<Sockets>,
     /// When sockets are due to be read between looks.
@@ -158,7 +160,8 @@ impl Watch {
         let last = first.clone();
         let tally = sockets::Tally::new(source.read());
         let (index, name, next_reading) = (link.index, interface.into(), Instant::now() + READING);
-        Ok(Self { links, index, name, source, first, last, tally, total: None, next_reading })
+        let counted = first.stats.each_since(&first.stats);
+        Ok(Self { links, index, name, source, first, last, tally, counted, total: None, next_reading })
     }
 
     /// How long it has been watched.
@@ -192,7 +195,9 @@ impl Watch {
             total => *total = Some(sockets.clone()),
         }
         let before = std::mem::replace(&mut self.last, now);
-        Ok(compare(&before, &self.last, sockets, self.last.at - self.first.at))
+        let stats = self.last.stats.each_since(&before.stats);
+        self.counted = self.counted.plus(&stats);
+        Ok(compare(&before, &self.last, &stats, sockets, self.last.at - self.first.at))
     }
 
     /// That the interface has gone, where it has.
@@ -210,7 +215,7 @@ impl Watch {
     /// What was seen from the beginning to the last look.
     pub fn overall(&self) -> Look {
         let sockets = self.total.clone().unwrap_or_default();
-        compare(&self.first, &self.last, sockets, self.last.at - self.first.at)
+        compare(&self.first, &self.last, &self.counted, sockets, self.last.at - self.first.at)
     }
 }
 
@@ -254,17 +259,15 @@ fn read(links: &Links, index: InterfaceIndex, name: &str) -> Result<Moment> {
     })
 }
 
-fn compare(before: &Moment, after: &Moment, sockets: Sockets, time: Duration) -> Look {
-    // Counters that went back: the driver was reset. What it has counted since is all that is known.
-    let stats = after.stats.since(&before.stats).unwrap_or(after.stats);
+fn compare(before: &Moment, after: &Moment, stats: &LinkDeltas, sockets: Sockets, time: Duration) -> Look {
     let softnet = after.softnet.since(&before.softnet);
     let nic = after.nic.since(&before.nic);
     let in_driver = after.xdp.as_ref().is_some_and(|xdp| xdp.is_in_driver);
     // GRO is not enough: frames of a peer that can segment go past NAPI, to a backlog that counts what it refuses here.
     let polled = nic.iter().any(|delta| delta.name.ends_with("_xdp_packets") && delta.count > 0);
     let queue = after.peer.map(|now| places::Queue {
-        refused: now.zip(before.peer.flatten()).map(|(now, then)| now.saturating_sub(then)),
-        is_used: in_driver || after.offloads.gro == Some(true) && (polled || stats.rx_dropped == 0),
+        refused: now.zip(before.peer.flatten()).and_then(|(now, then)| now.checked_sub(then)),
+        is_used: in_driver || after.offloads.gro == Some(true) && (polled || stats.rx_dropped == Some(0)),
     });
     let seconds = (after.at - before.at).as_secs_f64().max(1e-3);
     let mut look = Look {
@@ -276,13 +279,13 @@ fn compare(before: &Moment, after: &Moment, sockets: Sockets, time: Duration) ->
         up: after.link.up,
         carrier: after.link.carrier,
         received: stats.rx_packets,
-        received_per_s: stats.rx_packets as f64 / seconds,
+        received_per_s: stats.rx_packets.map(|packets| packets as f64 / seconds),
         octets: stats.rx_bytes,
         max_backlog: after.max_backlog,
         xdp: after.xdp.as_ref().map(|xdp| xdp.words.clone()),
         lost: places::losses(
             places::Counted {
-                link: &stats,
+                link: stats,
                 driver: after.nic.driver(),
                 nic: &nic,
                 softnet: &softnet,
@@ -304,6 +307,13 @@ fn compare(before: &Moment, after: &Moment, sockets: Sockets, time: Duration) ->
         verdict: String::new(),
     };
     look.notes = fidelity::notes(&look, after.offloads, &after.link);
+    let back = stats.went_back();
+    if !back.is_empty() {
+        look.notes.push(format!(
+            "{} went back, as after a reset of the driver: what they counted meanwhile is unknown",
+            back.join(", ")
+        ));
+    }
     look.advice = advice::advise(&look);
     look.verdict = advice::verdict(&look);
     look

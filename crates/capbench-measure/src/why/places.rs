@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::sockets::{Method, Sockets};
 use crate::accounts::softnet::SoftnetDelta;
 use crate::drivers::table::REDIRECT;
-use crate::drivers::{CounterDelta, Driver, Meaning, NicLoss, nic_losses};
+use crate::drivers::{CounterDelta, Driver, Meaning, NicLoss, nic_losses_of};
 use crate::ledger;
-use crate::links::LinkStats;
+use crate::links::LinkDeltas;
 
 /// A place, in the order in which frames pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -75,7 +75,7 @@ pub(super) struct Program {
 /// The counters of an interval.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted<'c> {
-    pub(super) link: &'c LinkStats,
+    pub(super) link: &'c LinkDeltas,
     pub(super) driver: Option<&'static Driver>,
     pub(super) nic: &'c [CounterDelta],
     pub(super) softnet: &'c [SoftnetDelta],
@@ -110,22 +110,23 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) 
     let lost = |place, frames, source: &str| Lost { place, frames, per_s: None, source: source.into() };
     // A frame that the backlog refuses counts in rx_dropped, too (net/core/dev.c, enqueue_to_backlog).
     let refused: u64 = softnet.iter().map(|cpu| cpu.dropped).sum();
-    let ours = refused.min(link.rx_dropped);
+    let ours = if refused == 0 { Some(0) } else { link.rx_dropped.map(|dropped| dropped.min(refused)) };
     let (of_card, booked) = of_card(counted, ours, xdp);
     let mut all: Vec<_> = queue.map(Queue::lost).into_iter().chain(of_card).collect();
     let cpus: Vec<_> =
         softnet.iter().filter(|cpu| cpu.dropped > 0).map(|cpu| cpu.cpu.number().to_string()).collect();
     let mut source = String::from("dropped of /proc/net/softnet_stat");
-    if ours > 0 {
+    if ours > Some(0) {
         source.push_str(&format!(", CPU {}", cpus.join(", ")));
     }
-    if refused > ours {
+    if ours.is_some_and(|ours| refused > ours) {
         // Which of them were this interface's is not told; more than its rx_dropped cannot be.
         source.push_str(&format!("; at most, the whole host has {refused}"));
     }
-    all.push(lost(Place::Backlog, Some(ours), &source));
-    all.push(lost(Place::Stack, Some((link.rx_dropped - ours).saturating_sub(booked)), "rx_dropped"));
-    all.push(lost(Place::NoHandler, Some(link.rx_nohandler), "rx_nohandler"));
+    all.push(lost(Place::Backlog, ours, &source));
+    let of_stack = link.rx_dropped.zip(ours).map(|(dropped, ours)| (dropped - ours).saturating_sub(booked));
+    all.push(lost(Place::Stack, of_stack, "rx_dropped"));
+    all.push(lost(Place::NoHandler, link.rx_nohandler, "rx_nohandler"));
     all.push(of_sockets(sockets));
     for lost in &mut all {
         lost.per_s = lost.frames.map(|frames| frames as f64 / seconds);
@@ -151,10 +152,11 @@ fn of_sockets(sockets: &Sockets) -> Lost {
 
 /// Link, NIC, driver and XDP program, by the driver's counters as far as their meaning is known. `backlog` frames of
 /// rx_dropped are not theirs. The number is how many frames they account for that may stand in rx_dropped, too.
-fn of_card(counted: Counted<'_>, backlog: u64, xdp: Option<&Program>) -> (Vec<Lost>, u64) {
+fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) -> (Vec<Lost>, u64) {
     use Meaning::{Checksum, Framing, Length};
-    let link = LinkStats { rx_dropped: counted.link.rx_dropped - backlog, ..*counted.link };
-    let mut found = nic_losses(counted.driver, Some(&link), counted.nic);
+    let rx_dropped = counted.link.rx_dropped.zip(backlog).map(|(dropped, backlog)| dropped - backlog);
+    let link = LinkDeltas { rx_dropped, ..*counted.link };
+    let mut found = nic_losses_of(counted.driver, Some(&link), counted.nic);
     // Drivers add what they dropped to rx_dropped, veth for example; for some it is all that they tell.
     let is_in_both = |loss: &&NicLoss| {
         loss.meaning.place() == Some(ledger::Place::Driver) || loss.source == "link statistics rx_dropped"
@@ -216,6 +218,11 @@ mod tests {
 
     use super::*;
     use crate::drivers::known;
+    use crate::links::LinkStats;
+
+    fn known_link(counted: LinkStats) -> LinkDeltas {
+        LinkDeltas::from(&counted)
+    }
 
     fn cpu(number: u32, dropped: u64) -> SoftnetDelta {
         SoftnetDelta {
@@ -236,13 +243,13 @@ mod tests {
         Program { words: "program 7".into(), is_in_driver }
     }
 
-    fn counted<'c>(link: &'c LinkStats, softnet: &'c [SoftnetDelta], sockets: &'c Sockets) -> Counted<'c> {
+    fn counted<'c>(link: &'c LinkDeltas, softnet: &'c [SoftnetDelta], sockets: &'c Sockets) -> Counted<'c> {
         Counted { link, driver: None, nic: &[], softnet, sockets, queue: None }
     }
 
     #[test]
     fn a_frame_that_the_backlog_refused_is_booked_once() {
-        let (link, sockets) = (LinkStats { rx_dropped: 12, ..LinkStats::default() }, Sockets::default());
+        let (link, sockets) = (known_link(LinkStats { rx_dropped: 12, ..LinkStats::default() }), Sockets::default());
         let all = losses(counted(&link, &[cpu(0, 0), cpu(1, 10)], &sockets), None, 1.0);
         assert_eq!(at(&all, Place::Backlog).frames, Some(10));
         assert!(at(&all, Place::Backlog).source.ends_with("CPU 1"));
@@ -251,7 +258,7 @@ mod tests {
         let all = losses(counted(&link, &[cpu(0, 40)], &sockets), None, 1.0);
         assert_eq!((at(&all, Place::Backlog).frames, at(&all, Place::Stack).frames), (Some(12), Some(0)));
         assert!(at(&all, Place::Backlog).source.contains("whole host has 40"));
-        let all = losses(counted(&LinkStats::default(), &[cpu(0, 40)], &sockets), None, 1.0);
+        let all = losses(counted(&known_link(LinkStats::default()), &[cpu(0, 40)], &sockets), None, 1.0);
         assert_eq!(at(&all, Place::Backlog).frames, Some(0));
     }
 
@@ -262,15 +269,26 @@ mod tests {
             crate::why::Socket { every_interface, ..known }
         };
         let sockets = Sockets { here: vec![socket(false, 3), socket(true, 40)], ..Sockets::default() };
-        let all = losses(counted(&LinkStats::default(), &[], &sockets), None, 1.0);
+        let all = losses(counted(&known_link(LinkStats::default()), &[], &sockets), None, 1.0);
         let of_sockets = at(&all, Place::Socket);
         assert_eq!(of_sockets.frames, Some(3));
         assert!(of_sockets.source.contains("at most 40 more"), "{of_sockets:?}");
     }
 
     #[test]
+    fn a_counter_that_went_back_makes_its_places_unknown_and_no_others() {
+        let stats = LinkDeltas { rx_dropped: None, ..known_link(LinkStats { rx_nohandler: 2, ..LinkStats::default() }) };
+        let sockets = Sockets::default();
+        let all = losses(counted(&stats, &[cpu(0, 0)], &sockets), None, 1.0);
+        let told = [Place::Backlog, Place::Stack, Place::NoHandler].map(|place| at(&all, place).frames);
+        assert_eq!(told, [Some(0), None, Some(2)]);
+        let all = losses(counted(&stats, &[cpu(0, 5)], &sockets), None, 1.0);
+        assert_eq!(at(&all, Place::Backlog).frames, None, "the host lost 5: nobody knows whose");
+    }
+
+    #[test]
     fn the_queue_of_a_veth_is_counted_by_its_peer() {
-        let (link, sockets) = (LinkStats { rx_dropped: 9, ..LinkStats::default() }, Sockets::default());
+        let (link, sockets) = (known_link(LinkStats { rx_dropped: 9, ..LinkStats::default() }), Sockets::default());
         let of = |refused, is_used| {
             let queue = Queue { refused, is_used };
             let softnet = [cpu(0, 9)];
@@ -287,7 +305,7 @@ mod tests {
     #[test]
     fn a_frame_that_two_counters_of_a_nic_count_is_one() {
         let link =
-            LinkStats { rx_missed_errors: 5, rx_fifo_errors: 5, rx_crc_errors: 1, ..LinkStats::default() };
+            known_link(LinkStats { rx_missed_errors: 5, rx_fifo_errors: 5, rx_crc_errors: 1, ..LinkStats::default() });
         let sockets = Sockets::default();
         let all = losses(counted(&link, &[], &sockets), Some(&program(true)), 2.0);
         assert_eq!((at(&all, Place::Nic).frames, at(&all, Place::Nic).per_s), (Some(5), Some(2.5)));
@@ -303,7 +321,7 @@ mod tests {
             by_register: false,
         });
         // veth adds the latter to rx_dropped.
-        let (link, sockets) = (LinkStats { rx_dropped: 5, ..LinkStats::default() }, Sockets::default());
+        let (link, sockets) = (known_link(LinkStats { rx_dropped: 5, ..LinkStats::default() }), Sockets::default());
         let veth = Counted { driver: known("veth"), nic: &nic, ..counted(&link, &[], &sockets) };
         let generic = losses(veth, Some(&program(false)), 1.0);
         assert_eq!(at(&generic, Place::Xdp).frames, None, "the driver knows nothing of a generic program");

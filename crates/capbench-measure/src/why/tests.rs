@@ -25,9 +25,9 @@ fn quiet() -> Look {
         seconds: 1.0,
         up: true,
         carrier: true,
-        received: 100_000,
-        received_per_s: 100_000.0,
-        octets: 6_400_000,
+        received: Some(100_000),
+        received_per_s: Some(100_000.0),
+        octets: Some(6_400_000),
         softnet: Vec::new(),
         driver: Some("igb".into()),
         driver_counters: BTreeMap::new(),
@@ -111,12 +111,20 @@ fn with_socket(socket: Socket) -> Look {
 #[test]
 fn where_nothing_is_lost_nothing_is_advised() {
     assert_eq!(said(quiet()), "nothing is lost: 100000 packets/s arrive on eth0\n");
-    let idle = Look { received: 0, octets: 0, ..quiet() };
+    let idle = Look { received: Some(0), octets: Some(0), ..quiet() };
     assert_eq!(said(idle.clone()), "nothing arrives on eth0 and nothing is lost\n");
     let down = Look { up: false, ..idle.clone() };
     assert!(said(down).starts_with("eth0 is down"));
     let unknown = Sockets { unknown: Some("needs root".into()), ..Sockets::default() };
     assert!(said(Look { sockets: unknown, ..idle }).contains("as far as can be told"));
+}
+
+#[test]
+fn where_the_counter_of_packets_went_back_their_rate_is_unknown() {
+    let reset = Look { received: None, octets: None, ..quiet() };
+    assert_eq!(said(reset.clone()), "nothing is lost, as far as can be told; how much arrives on eth0 is unknown\n");
+    let losing = Look { sockets: with_socket(socket_that_lost(40_000)).sockets, ..reset };
+    assert!(said(losing).contains("lasts about"));
 }
 
 #[test]
@@ -154,7 +162,7 @@ fn a_socket_on_all_interfaces_is_blamed_after_those_of_this_one() {
     let mut look = with_socket(everywhere);
     look.sockets.here.push(socket_that_lost(3));
     let text = said(look);
-    assert!(text.starts_with("the TPACKET_V3 ring of tcpdump 42 loses 3 packets/s"), "{text}");
+    assert!(text.starts_with("the TPACKET_V3 ring of tcpdump 42 loses 3.0 packets/s"), "{text}");
 }
 
 #[test]

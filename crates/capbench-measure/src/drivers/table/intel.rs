@@ -61,7 +61,7 @@ const GIGABIT_QUEUES: &[Row] = &[
     queue("rx_queue_{n}_drops", Missed, QUEUES_C).part("queues"),
     link(
         "rx_fifo_errors - rx_missed_errors",
-        |stats| stats.rx_fifo_errors.saturating_sub(stats.rx_missed_errors),
+        |stats| Some(stats.rx_fifo_errors?.saturating_sub(stats.rx_missed_errors?)),
         Missed,
         QUEUES_C,
     )

@@ -74,11 +74,16 @@ pub(super) fn verdict(look: &Look) -> String {
     if !look.up {
         return format!("{interface} is down: nothing arrives; `ip link set {interface} up` sets it up");
     }
-    if look.received == 0 {
+    let Some(received) = look.received else {
+        return format!(
+            "nothing is lost, as far as can be told; how much arrives on {interface} is unknown{earlier}"
+        );
+    };
+    if received == 0 {
         let carrier = if look.carrier { "" } else { " (it has no carrier)" };
         return format!("nothing arrives on {interface}{carrier} and nothing is lost{known}{earlier}");
     }
-    format!("nothing is lost{known}: {} packets/s arrive on {interface}{earlier}", rate(look.received))
+    format!("nothing is lost{known}: {} packets/s arrive on {interface}{earlier}", rate(received))
 }
 
 /// A rate without digits that mean nothing.

@@ -84,7 +84,7 @@ fn longer_backlog(look: &Look) -> String {
     /// How long a burst should fit.
     const BURST_S: f64 = 0.01;
     let lost: u64 = look.softnet.iter().map(|cpu| cpu.dropped).sum();
-    let burst = (look.received + lost) as f64 / look.seconds * BURST_S;
+    let burst = (look.received.unwrap_or(0) + lost) as f64 / look.seconds * BURST_S;
     let now = look
         .max_backlog
         .map_or("it is set in the host's first network namespace".into(), |length| format!("now {length}"));

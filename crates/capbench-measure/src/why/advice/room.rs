@@ -21,8 +21,11 @@ pub(super) struct Room {
 impl Room {
     /// That of a socket; `None` where its size is not known or nothing is offered.
     pub(super) fn of(socket: &Socket, look: &Look) -> Option<Self> {
-        let length = if look.received == 0 { 64.0 } else { look.octets as f64 / look.received as f64 };
-        let offered = socket.accepted.unwrap_or(look.received) + socket.dropped.unwrap_or(0);
+        let length = match look.octets.zip(look.received) {
+            Some((octets, received)) if received > 0 => octets as f64 / received as f64,
+            _ => 64.0,
+        };
+        let offered = socket.accepted.or(look.received)? + socket.dropped.unwrap_or(0);
         let rate = offered as f64 / look.seconds;
         let (octets, frames) = match (socket.method, socket.ring) {
             (Method::PacketV3, Some(ring)) => {

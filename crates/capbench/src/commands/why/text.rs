@@ -11,7 +11,8 @@ const MOST_COUNTERS: usize = 12;
 
 /// A look in one line, for logs.
 pub fn line(look: &Look) -> String {
-    format!("{:8.3} s  {:>11} packets/s  {}\n", look.time_s, thousands(look.received_per_s), look.verdict)
+    let received = look.received_per_s.map_or("unknown".into(), thousands);
+    format!("{:8.3} s  {received:>11} packets/s  {}\n", look.time_s, look.verdict)
 }
 
 /// A look with everything: what loses and why, then every place, every socket and what else there is to know.
@@ -32,12 +33,13 @@ pub fn whole(look: &Look) -> String {
 }
 
 fn head(text: &mut String, look: &Look) {
+    let bits = |octets: u64| format!("{:.1}", octets as f64 * 8e-6 / look.seconds);
     let mut words = format!(
-        "{} over {:.1} s: {} packets/s, {:.1} Mbit/s",
+        "{} over {:.1} s: {} packets/s, {} Mbit/s",
         look.interface,
         look.seconds,
-        thousands(look.received_per_s),
-        look.octets as f64 * 8e-6 / look.seconds
+        look.received_per_s.map_or("unknown".into(), thousands),
+        look.octets.map_or("unknown".into(), bits)
     );
     if let Some(driver) = &look.driver {
         let _ = write!(words, "; driver {driver}");

@@ -57,16 +57,16 @@ fn look() -> Look {
         ..socket(9, 0)
     };
     Look {
-        schema_version: 2,
+        schema_version: 3,
         interface: "eth0".into(),
         namespace: 1,
         time_s: 12.0,
         seconds: 1.0,
         up: true,
         carrier: true,
-        received: 14_880_952,
-        received_per_s: 14_880_952.0,
-        octets: 14_880_952 * 60,
+        received: Some(14_880_952),
+        received_per_s: Some(14_880_952.0),
+        octets: Some(14_880_952 * 60),
         softnet: vec![],
         max_backlog: Some(1000),
         driver: Some("ixgbe".into()),
