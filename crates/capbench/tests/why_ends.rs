@@ -73,6 +73,30 @@ fn root_an_interface_that_goes_takes_nothing_with_it_that_was_seen() {
 }
 
 #[test]
+fn root_an_interface_that_gets_another_name_is_followed() {
+    if !privileged("root_an_interface_that_gets_another_name_is_followed") {
+        return;
+    }
+    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right", "--json"]));
+    why.wait_for("nothing arrives");
+    spaces.right.ip("link set dev right down");
+    spaces.right.ip("link set dev right name other");
+    // Another interface takes the name: none of its counters may be taken for the first one's.
+    spaces.right.ip("link add right type veth peer name its-peer");
+    spaces.right.ip("link set dev other up");
+    why.wait_for("\"interface\":\"other\"");
+    send(&spaces, "--rate 1000 -c 100");
+    why.wait_for("packets/s arrive on other");
+    why.signal("INT");
+    let out = why.end().success().out;
+    let looks = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>();
+    let received = looks.iter().map(|look| look["received"].as_u64().unwrap()).sum::<u64>();
+    let by_driver = looks.iter().filter_map(|look| look["driver_counters"]["rx_queue_0_xdp_packets"].as_u64());
+    assert!(received >= 100 && by_driver.sum::<u64>() <= received, "{out}");
+}
+
+#[test]
 fn root_an_interrupt_ends_a_watch_with_what_it_has() {
     if !privileged("root_an_interrupt_ends_a_watch_with_what_it_has") {
         return;

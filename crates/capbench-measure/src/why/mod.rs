@@ -156,7 +156,7 @@ impl Watch {
         let links = Links::of_current_namespace()?;
         let link = links.by_name(interface)?;
         let source = sockets::Source::new(types, NetNamespace::current()?.inode(), link.index);
-        let first = read(&links, link.index, interface)?;
+        let first = read(&links, link.index)?;
         let last = first.clone();
         let tally = sockets::Tally::new(source.read());
         let (index, name, next_reading) = (link.index, interface.into(), Instant::now() + READING);
@@ -184,7 +184,7 @@ impl Watch {
     /// # Errors
     /// Where the interface has gone.
     pub fn look(&mut self) -> Result<Look> {
-        let now = match read(&self.links, self.index, &self.name) {
+        let now = match read(&self.links, self.index) {
             Ok(now) => now,
             Err(error) => return Err(self.gone().unwrap_or(error)),
         };
@@ -194,6 +194,7 @@ impl Watch {
             Some(total) => total.absorb(&sockets),
             total => *total = Some(sockets.clone()),
         }
+        self.name.clone_from(&now.link.name);
         let before = std::mem::replace(&mut self.last, now);
         let stats = self.last.stats.each_since(&before.stats);
         self.counted = self.counted.plus(&stats);
@@ -219,10 +220,30 @@ impl Watch {
     }
 }
 
-fn read(links: &Links, index: InterfaceIndex, name: &str) -> Result<Moment> {
-    // Reading a driver's counters brings the link statistics up to date with many drivers.
-    let nic = NicSnapshot::take(name)?;
-    let link = links.by_index(index)?;
+/// How often an interface is looked at anew that gets another name meanwhile.
+const ATTEMPTS: u32 = 4;
+
+/// The driver's counters, which go by name, and the link with its statistics, which goes by number: of one interface, also
+/// while it gets another name.
+fn read_counters(links: &Links, index: InterfaceIndex) -> Result<(NicSnapshot, Link)> {
+    let mut named = links.by_index(index)?;
+    for _ in 0..ATTEMPTS {
+        // Reading a driver's counters brings the link statistics up to date with many drivers.
+        let nic = NicSnapshot::take(&named.name);
+        let link = links.by_index(index)?;
+        if link.name == named.name {
+            return Ok((nic?, link));
+        }
+        named = link;
+    }
+    Err(MeasureError::Interface {
+        interface: named.name,
+        reason: "its name changes all the time; try again when nobody renames it".into(),
+    })
+}
+
+fn read(links: &Links, index: InterfaceIndex) -> Result<Moment> {
+    let (nic, link) = read_counters(links, index)?;
     let stats = link.stats.ok_or_else(|| MeasureError::Interface {
         interface: link.name.clone(),
         reason: "the kernel tells none of its counters; nothing can be said about it".into(),
