@@ -4,7 +4,7 @@ mod support;
 
 use serde_json::Value;
 use support::why::{look, send};
-use support::{Ended, Namespaces, Running, Scratch, capbench, in_turn, privileged, program, run};
+use support::{Ended, Namespaces, Running, Scratch, capbench, eventually, in_turn, privileged, program, run};
 
 /// One look, as text in one line.
 fn said(spaces: &Namespaces, arguments: &str) -> String {
@@ -70,6 +70,35 @@ fn root_an_interface_that_goes_takes_nothing_with_it_that_was_seen() {
     assert!(seen["seconds"].as_f64().unwrap() > 1.0 && seen["received"].as_u64() > Some(0), "{seen:#}");
     let all = lines.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     assert_eq!(all.map(|look| look["received"].as_u64().unwrap()).sum::<u64>(), 500);
+}
+
+/// Whether a process has set up how it answers SIGINT (the second bit of SigCgt in proc_pid_status(5)).
+fn answers_interrupts(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
+}
+
+#[test]
+fn root_an_interface_that_goes_in_the_first_second_leaves_a_document() {
+    if !privileged("root_an_interface_that_goes_in_the_first_second_leaves_a_document") {
+        return;
+    }
+    for flags in [&["--once", "--json"][..], &["--json"], &["--once"]] {
+        let spaces = Namespaces::new();
+        let mut command = capbench();
+        let why = Running::start(Some(&spaces.right), command.args(["why", "-i", "right"]).args(flags));
+        eventually("it watches", || answers_interrupts(why.pid()));
+        spaces.right.ip("link del dev right");
+        let ended = why.end();
+        assert_eq!(ended.code, Some(1), "{flags:?}: {ended:#?}");
+        assert!(ended.errors.contains("right: has gone after"), "{flags:?}: {ended:#?}");
+        if flags.contains(&"--json") {
+            assert_eq!(ended.json()["interface"], "right", "{flags:?}");
+        } else {
+            assert!(ended.out.contains("places:"), "{ended:#?}");
+        }
+    }
 }
 
 #[test]

@@ -122,8 +122,9 @@ pub struct Watch {
     first: Moment,
     last: Moment,
     tally: sockets::Tally,
-    /// What the link counted in all looks: a counter that went back in one of them is unknown in their sum.
-    counted: LinkDeltas,
+    /// What the link counted in all looks: a counter that went back in one of them is unknown in their sum. Absent before
+    /// the first look.
+    counted: Option<LinkDeltas>,
     /// What sockets counted in all looks.
     total: Option<Sockets>,
     /// When sockets are due to be read between looks.
@@ -160,8 +161,7 @@ impl Watch {
         let last = first.clone();
         let tally = sockets::Tally::new(source.read());
         let (index, name, next_reading) = (link.index, interface.into(), Instant::now() + READING);
-        let counted = first.stats.each_since(&first.stats);
-        Ok(Self { links, index, name, source, first, last, tally, counted, total: None, next_reading })
+        Ok(Self { links, index, name, source, first, last, tally, counted: None, total: None, next_reading })
     }
 
     /// How long it has been watched.
@@ -182,23 +182,32 @@ impl Watch {
     /// What was seen since the last look.
     ///
     /// # Errors
-    /// Where the interface has gone.
+    /// Where the interface has gone; what its sockets had counted until then is part of [`Self::overall`].
     pub fn look(&mut self) -> Result<Look> {
         let now = match read(&self.links, self.index) {
             Ok(now) => now,
-            Err(error) => return Err(self.gone().unwrap_or(error)),
+            Err(error) => {
+                self.take_sockets();
+                return Err(self.gone().unwrap_or(error));
+            }
         };
         self.tally.add(self.source.read());
+        let sockets = self.take_sockets();
+        self.name.clone_from(&now.link.name);
+        let before = std::mem::replace(&mut self.last, now);
+        let stats = self.last.stats.each_since(&before.stats);
+        self.counted = Some(self.counted.map_or(stats, |counted| counted.plus(&stats)));
+        Ok(compare(&before, &self.last, Some(&stats), sockets, self.last.at - self.first.at))
+    }
+
+    /// What sockets counted since the last look, added to the total.
+    fn take_sockets(&mut self) -> Sockets {
         let sockets = self.tally.take();
         match &mut self.total {
             Some(total) => total.absorb(&sockets),
             total => *total = Some(sockets.clone()),
         }
-        self.name.clone_from(&now.link.name);
-        let before = std::mem::replace(&mut self.last, now);
-        let stats = self.last.stats.each_since(&before.stats);
-        self.counted = self.counted.plus(&stats);
-        Ok(compare(&before, &self.last, &stats, sockets, self.last.at - self.first.at))
+        sockets
     }
 
     /// That the interface has gone, where it has.
@@ -213,10 +222,10 @@ impl Watch {
         })
     }
 
-    /// What was seen from the beginning to the last look.
+    /// What was seen from the beginning to the last look: before the first one no count of the link is known.
     pub fn overall(&self) -> Look {
         let sockets = self.total.clone().unwrap_or_default();
-        compare(&self.first, &self.last, &self.counted, sockets, self.last.at - self.first.at)
+        compare(&self.first, &self.last, self.counted.as_ref(), sockets, self.last.at - self.first.at)
     }
 }
 
@@ -280,7 +289,15 @@ fn read(links: &Links, index: InterfaceIndex) -> Result<Moment> {
     })
 }
 
-fn compare(before: &Moment, after: &Moment, stats: &LinkDeltas, sockets: Sockets, time: Duration) -> Look {
+/// `counted` is what the link counted between the two; absent where it was read only once.
+fn compare(
+    before: &Moment,
+    after: &Moment,
+    counted: Option<&LinkDeltas>,
+    sockets: Sockets,
+    time: Duration,
+) -> Look {
+    let stats = counted.copied().unwrap_or_default();
     let softnet = after.softnet.since(&before.softnet);
     let nic = after.nic.since(&before.nic);
     let in_driver = after.xdp.as_ref().is_some_and(|xdp| xdp.is_in_driver);
@@ -306,7 +323,7 @@ fn compare(before: &Moment, after: &Moment, stats: &LinkDeltas, sockets: Sockets
         xdp: after.xdp.as_ref().map(|xdp| xdp.words.clone()),
         lost: places::losses(
             places::Counted {
-                link: stats,
+                link: &stats,
                 driver: after.nic.driver(),
                 nic: &nic,
                 softnet: &softnet,
@@ -328,7 +345,7 @@ fn compare(before: &Moment, after: &Moment, stats: &LinkDeltas, sockets: Sockets
         verdict: String::new(),
     };
     look.notes = fidelity::notes(&look, after.offloads, &after.link);
-    let back = stats.went_back();
+    let back = counted.map(LinkDeltas::went_back).unwrap_or_default();
     if !back.is_empty() {
         look.notes.push(format!(
             "{} went back, as after a reset of the driver: what they counted meanwhile is unknown",

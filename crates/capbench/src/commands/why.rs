@@ -6,7 +6,6 @@ mod text;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_measure::MeasureError;
 use capbench_measure::why::{Look, Watch};
 
 use crate::cli::why::WhyFlags;
@@ -34,11 +33,14 @@ pub fn run(flags: &WhyFlags) -> Result<Exit> {
         }
         let look = match watch.look() {
             Ok(look) => look,
-            Err(error @ MeasureError::Interface { .. }) if looks > 0 => {
-                output.end(&watch.overall())?;
+            Err(error) => {
+                let seen = watch.overall();
+                if looks == 0 {
+                    output.look(&seen)?;
+                }
+                output.end(&seen)?;
                 return Err(error.into());
             }
-            Err(error) => return Err(error.into()),
         };
         looks += 1;
         output.look(&look)?;
