@@ -17,6 +17,8 @@ pub struct NicLoss {
     pub count: u64,
     /// Whether each count is a frame lost.
     pub exact: bool,
+    /// Whether these frames stand in rx_dropped of the link statistics, too.
+    pub in_rx_dropped: bool,
     /// The counter that says so.
     pub source: String,
 }
@@ -48,6 +50,7 @@ pub(crate) fn nic_losses_of(
             part: row.part,
             count: witness.count,
             exact: row.tells == Tells::Loss,
+            in_rx_dropped: row.in_rx_dropped,
             source: witness.source,
         };
         match losses.iter_mut().find(|(_, known)| (known.meaning, known.part) == (row.meaning, row.part)) {

@@ -137,6 +137,10 @@ pub struct Row {
     pub source: &'static str,
     /// Whether the meaning could be made sure of; if not, it is shown and not booked.
     pub verified: bool,
+    /// Whether frames counted here stand in rx_dropped of the link statistics, too: what a driver drops itself does.
+    pub in_rx_dropped: bool,
+    /// Whether what it counts went through the interface's NAPI poll.
+    pub polled: bool,
 }
 
 /// When a driver's counters are up to date.
@@ -244,7 +248,8 @@ const fn row(
     tells: Tells,
     source: &'static str,
 ) -> Row {
-    Row { pattern, less: "", meaning, part: "", tells, scope, source, verified: true }
+    let in_rx_dropped = matches!(meaning, Meaning::NoMemory | Meaning::Driver);
+    Row { pattern, less: "", meaning, part: "", tells, scope, source, verified: true, in_rx_dropped, polled: false }
 }
 
 /// A counter of lost frames of the whole interface.
@@ -285,6 +290,16 @@ impl Row {
 
     const fn at_most(mut self) -> Self {
         self.tells = Tells::AtMost;
+        self
+    }
+
+    const fn in_rx_dropped(mut self) -> Self {
+        self.in_rx_dropped = true;
+        self
+    }
+
+    const fn polled(mut self) -> Self {
+        self.polled = true;
         self
     }
 
@@ -349,6 +364,17 @@ mod tests {
             assert!(names.contains(&name), "{name}");
         }
         assert!(known("no-such-driver").is_none() && known("").is_none());
+    }
+
+    #[test]
+    fn what_is_read_from_rx_dropped_is_marked_so() {
+        let dropped = LinkDeltas { rx_dropped: Some(7), ..LinkDeltas::default() };
+        for row in all().flat_map(Driver::rows) {
+            if let Scope::Link(read) = row.scope {
+                assert!(read(&dropped).is_none() || row.in_rx_dropped, "{row:?}");
+            }
+            assert!(row.meaning.place() != Some(Place::Driver) || row.in_rx_dropped, "{row:?}");
+        }
     }
 
     /// The row of a name must not depend on the order of rows.

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn loss(meaning: Meaning, part: &'static str, count: u64, exact: bool) -> NicLoss {
-        NicLoss { meaning, part, count, exact, source: "driver counter x".into() }
+        NicLoss { meaning, part, count, exact, in_rx_dropped: false, source: "driver counter x".into() }
     }
 
     fn report(losses: Vec<NicLoss>) -> NicReport {

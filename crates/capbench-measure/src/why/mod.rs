@@ -302,7 +302,9 @@ fn compare(
     let nic = after.nic.since(&before.nic);
     let in_driver = after.xdp.as_ref().is_some_and(|xdp| xdp.is_in_driver);
     // GRO is not enough: frames of a peer that can segment go past NAPI, to a backlog that counts what it refuses here.
-    let polled = nic.iter().any(|delta| delta.name.ends_with("_xdp_packets") && delta.count > 0);
+    let driver = after.nic.driver();
+    let is_polled = |name: &str| driver.and_then(|driver| driver.row_of(name)).is_some_and(|row| row.polled);
+    let polled = nic.iter().any(|delta| delta.count > 0 && is_polled(&delta.name));
     let queue = after.peer.map(|now| places::Queue {
         refused: now.zip(before.peer.flatten()).and_then(|(now, then)| now.checked_sub(then)),
         is_used: in_driver || after.offloads.gro == Some(true) && (polled || stats.rx_dropped == Some(0)),

@@ -158,10 +158,7 @@ fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) ->
     let link = LinkDeltas { rx_dropped, ..*counted.link };
     let mut found = nic_losses_of(counted.driver, Some(&link), counted.nic);
     // Drivers add what they dropped to rx_dropped, veth for example; for some it is all that they tell.
-    let is_in_both = |loss: &&NicLoss| {
-        loss.meaning.place() == Some(ledger::Place::Driver) || loss.source == "link statistics rx_dropped"
-    };
-    let booked = found.iter().filter(is_in_both).map(|loss| loss.count).sum();
+    let booked = found.iter().filter(|loss| loss.in_rx_dropped).map(|loss| loss.count).sum();
     // A frame that an AF_XDP socket refuses counts there and as a redirect that failed.
     let refused: u64 = counted
         .sockets
@@ -284,6 +281,16 @@ mod tests {
         assert_eq!(told, [Some(0), None, Some(2)]);
         let all = losses(counted(&stats, &[cpu(0, 5)], &sockets), None, 1.0);
         assert_eq!(at(&all, Place::Backlog).frames, None, "the host lost 5: nobody knows whose");
+    }
+
+    #[test]
+    fn what_a_card_tells_by_rx_dropped_alone_is_booked_once() {
+        let nic = [CounterDelta { name: "queue_0_rx_xdp_drop".into(), count: 2, by_register: false }];
+        let stats = known_link(LinkStats { rx_dropped: 9, ..LinkStats::default() });
+        let sockets = Sockets::default();
+        let ena = Counted { driver: known("ena"), nic: &nic, ..counted(&stats, &[], &sockets) };
+        let all = losses(ena, None, 1.0);
+        assert_eq!((at(&all, Place::Nic).frames, at(&all, Place::Stack).frames), (Some(7), Some(0)));
     }
 
     #[test]

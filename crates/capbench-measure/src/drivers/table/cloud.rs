@@ -26,13 +26,16 @@ const ENA_XDP_C: &str = "drivers/net/ethernet/amazon/ena/ena_xdp.h: ena_xdp_exec
 /// and gives the card's drops as `rx_dropped`, to which the stack adds its own. The allowances count packets that were
 /// shaped: kept back or dropped.
 const ENA: &[Row] = &[
-    link("rx_dropped", |stats| stats.rx_dropped, Missed, ENA_C).less("queue_{n}_rx_xdp_drop").at_most(),
+    link("rx_dropped", |stats| stats.rx_dropped, Missed, ENA_C)
+        .less("queue_{n}_rx_xdp_drop")
+        .at_most()
+        .in_rx_dropped(),
     total("bw_in_allowance_exceeded", Allowance, ENA_H).part("bandwidth").at_most().unverified(),
     total("pps_allowance_exceeded", Allowance, ENA_H).part("packets").at_most().unverified(),
     total("conntrack_allowance_exceeded", Allowance, ENA_H).part("conntrack").at_most().unverified(),
     total("linklocal_allowance_exceeded", Allowance, ENA_H).part("linklocal").at_most().unverified(),
     total("bw_out_allowance_exceeded", Allowance, ENA_H).part("out").at_most().unverified(),
-    queue("queue_{n}_rx_xdp_drop", Xdp, ENA_XDP_C),
+    queue("queue_{n}_rx_xdp_drop", Xdp, ENA_XDP_C).in_rx_dropped(),
     queue("queue_{n}_rx_xdp_aborted", Xdp, ENA_XDP_C).part("aborted"),
     queue("queue_{n}_rx_xdp_invalid", Xdp, ENA_XDP_C).part("invalid"),
     info(
@@ -113,6 +116,7 @@ const VETH: &[Row] = &[
     link("rx_missed_errors", |stats| stats.rx_missed_errors, Missed, VETH_STATS_C),
     queue("rx_queue_{n}_drops", DriverDrop, VETH_C).part(REDIRECT),
     queue("rx_queue_{n}_xdp_drops", Xdp, VETH_C),
+    info("rx_queue_{n}_xdp_packets", Part, VETH_C).polled(),
     info("rx_queue_{n}_xdp_redirect|rx_queue_{n}_xdp_tx", Offload, VETH_C),
     info("rx_queue_{n}_xdp_tx_errors", Part, VETH_C),
     info("tx_queue_{n}_xdp_xmit_errors", Transmit, VETH_C),
