@@ -5,7 +5,7 @@
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
 
-use capbench_measure::why::{Look, Place as At, Watch};
+use capbench_measure::why::{Look, Place as At, Tracing, Watch};
 use capbench_sys::bpf::XdpMode;
 use capbench_sys::bpf::object::{Loaded, ObjectFile, Opened};
 use capbench_sys::host::interface;
@@ -32,12 +32,12 @@ fn send(place: &Place) {
 }
 
 /// What is seen at `right` while frames come that a program in this mode drops.
-fn look(mode: XdpMode) -> Look {
+fn look(mode: XdpMode, tracing: Tracing) -> Look {
     let _turn = in_turn();
     let place = Place::with_pair();
     let (program, mut watch) = place.inside(|| {
         let link = drop_all().attach(interface::index_of("right").unwrap(), mode).unwrap();
-        (link, Watch::new("right").unwrap())
+        (link, Watch::new("right", tracing).unwrap())
     });
     send(&place);
     let look = place.inside(|| watch.look()).unwrap();
@@ -50,7 +50,7 @@ fn root_frames_that_an_xdp_program_drops_are_its_own() {
     if !privileged("root_frames_that_an_xdp_program_drops_are_its_own") {
         return;
     }
-    let look = look(XdpMode::Driver);
+    let look = look(XdpMode::Driver, Tracing::Wanted);
     let first = &look.advice[0];
     assert_eq!((first.place, first.lost, look.advice.len()), (At::Xdp, FRAMES, 1), "{look:#?}");
     assert!(
@@ -61,12 +61,18 @@ fn root_frames_that_an_xdp_program_drops_are_its_own() {
 }
 
 #[test]
-fn root_what_a_program_of_the_stack_drops_is_not_claimed_to_be_known() {
-    if !privileged("root_what_a_program_of_the_stack_drops_is_not_claimed_to_be_known") {
+fn root_what_a_program_of_the_stack_drops_is_told_by_the_tracer_and_unknown_without() {
+    if !privileged("root_what_a_program_of_the_stack_drops_is_told_by_the_tracer_and_unknown_without") {
         return;
     }
-    let look = look(XdpMode::Generic);
-    let xdp = look.lost.iter().find(|lost| lost.place == At::Xdp).unwrap();
-    assert!(xdp.source.contains("drop_all") && xdp.source.contains("generic"), "{look:#?}");
-    assert!(xdp.frames.is_none() && look.verdict.contains("as far as can be told"), "{look:#?}");
+    let of = |look: &Look| look.lost.iter().find(|lost| lost.place == At::Xdp).unwrap().clone();
+    let seen = look(XdpMode::Generic, Tracing::Wanted);
+    assert!(of(&seen).source.contains("drop_all") && of(&seen).source.contains("generic"), "{seen:#?}");
+    assert_eq!((of(&seen).frames, seen.advice[0].place), (Some(FRAMES), At::Xdp), "{seen:#?}");
+    let untraced = look(XdpMode::Generic, Tracing::LeftOut);
+    assert!(
+        of(&untraced).frames.is_none() && untraced.verdict.contains("as far as can be told"),
+        "{untraced:#?}"
+    );
+    assert!(untraced.notes.iter().any(|note| note.contains("not traced")), "{untraced:#?}");
 }

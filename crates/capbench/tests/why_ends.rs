@@ -121,7 +121,8 @@ fn root_an_interface_that_gets_another_name_is_followed() {
     let out = why.end().success().out;
     let looks = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>();
     let received = looks.iter().map(|look| look["received"].as_u64().unwrap()).sum::<u64>();
-    let by_driver = looks.iter().filter_map(|look| look["driver_counters"]["rx_queue_0_xdp_packets"].as_u64());
+    let by_driver =
+        looks.iter().filter_map(|look| look["driver_counters"]["rx_queue_0_xdp_packets"].as_u64());
     assert!(received >= 100 && by_driver.sum::<u64>() <= received, "{out}");
 }
 

@@ -249,7 +249,18 @@ const fn row(
     source: &'static str,
 ) -> Row {
     let in_rx_dropped = matches!(meaning, Meaning::NoMemory | Meaning::Driver);
-    Row { pattern, less: "", meaning, part: "", tells, scope, source, verified: true, in_rx_dropped, polled: false }
+    Row {
+        pattern,
+        less: "",
+        meaning,
+        part: "",
+        tells,
+        scope,
+        source,
+        verified: true,
+        in_rx_dropped,
+        polled: false,
+    }
 }
 
 /// A counter of lost frames of the whole interface.

@@ -29,6 +29,14 @@ impl Tracer {
         Self::start(scopes)
     }
 
+    /// As [`Self::start`].
+    ///
+    /// # Errors
+    /// Always.
+    pub fn start_drops(_: &Path, scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
+        Self::start(scopes)
+    }
+
     /// Never called.
     pub fn watch(&self, _: &[Scope]) -> Result<()> {
         match self.0 {}

@@ -6,10 +6,13 @@
 //! tag, packet sockets of all protocols (ETH_P_ALL), tc ingress, netfilter ingress, protocols. So a drop by tc at ingress
 //! comes after the capture.
 
+use serde::Serialize;
+
 use super::DropKind;
 
 /// What a drop on a watched interface means for a capture there that asks for all protocols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// Lost on the way out of the sending interface: its counters leave these out.
     Transmit,
@@ -23,6 +26,20 @@ pub enum Standing {
     After,
     /// Not known.
     Unknown,
+}
+
+impl Standing {
+    /// In words, behind a number of frames.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Transmit => "on the way out",
+            Self::Xdp => "in generic XDP",
+            Self::Stack => "in front of the capture",
+            Self::Counted => "counted at its place",
+            Self::After => "after the capture",
+            Self::Unknown => "unknown where",
+        }
+    }
 }
 
 /// Reasons by name and the place that each stands for. Where each was made sure of: the kernel's source from Linux 5.17 to

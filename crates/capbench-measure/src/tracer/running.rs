@@ -26,9 +26,10 @@ const OPTIONAL: [&str; 3] = ["xdp_exception", "xdp_redirect_err", "xdp_redirect_
 #[derive(Debug)]
 pub struct Tracer {
     // Fields are dropped in this order: the programs leave their tracepoints first.
-    _traces: [Traces; 2],
+    _traces: Vec<Traces>,
     drops: Loaded,
-    softirq: Loaded,
+    /// Absent where only drops are asked for.
+    softirq: Option<Loaded>,
     reasons: Option<ReasonNames>,
     symbols: Symbols,
     /// Measured once, or why it could not be.
@@ -45,11 +46,27 @@ impl Tracer {
         Self::start_on(Path::new(KERNEL_TYPES), scopes)
     }
 
+    /// The same for drops alone: the time in the receive softirq stays unknown, and costs nothing.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_drops(types: &Path, scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
+        Self::start_with(types, scopes, false)
+    }
+
     /// The same with the description of the kernel's types in another file.
     ///
     /// # Errors
     /// As [`Self::start`].
     pub fn start_on(types: &Path, scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
+        Self::start_with(types, scopes, true)
+    }
+
+    fn start_with(
+        types: &Path,
+        scopes: &[Scope],
+        with_softirq: bool,
+    ) -> std::result::Result<Self, Unavailable> {
         if !types.exists() {
             let reason = format!(
                 "the kernel does not describe its types: there is no {} (CONFIG_DEBUG_INFO_BTF)",
@@ -57,10 +74,10 @@ impl Tracer {
             );
             return Err(Unavailable { reason });
         }
-        Self::load(types, scopes).map_err(|error| Unavailable { reason: reason(&error) })
+        Self::load(types, scopes, with_softirq).map_err(|error| Unavailable { reason: reason(&error) })
     }
 
-    fn load(types: &Path, scopes: &[Scope]) -> std::result::Result<Self, SysError> {
+    fn load(types: &Path, scopes: &[Scope], with_softirq: bool) -> std::result::Result<Self, SysError> {
         let types = KernelTypes::read(types)?;
         // The enumeration and the tracepoint's argument came together (Linux 5.17).
         let reasons = ReasonNames::find(|name| types.enumeration(name));
@@ -74,9 +91,15 @@ impl Tracer {
         }
         drop(types);
         let drops = drops.load()?;
-        let softirq = Opened::read("softirq", object_file!("softirq"))?.load()?;
         set_watched(&drops, scopes)?;
-        let traces = [drops.attach_traces()?, softirq.attach_traces()?];
+        let mut traces = vec![drops.attach_traces()?];
+        let softirq = match with_softirq {
+            true => Some(Opened::read("softirq", object_file!("softirq"))?.load()?),
+            false => None,
+        };
+        if let Some(softirq) = &softirq {
+            traces.push(softirq.attach_traces()?);
+        }
         Ok(Self {
             _traces: traces,
             drops,
@@ -138,8 +161,9 @@ impl Tracer {
 
     /// Time in the receive softirq of a CPU, one that runs at the moment included; `None` where it cannot be read.
     pub fn net_rx(&self, cpu: CpuId) -> Option<NetRxTime> {
+        let softirq = self.softirq.as_ref()?;
         let read = || {
-            let values = self.softirq.per_cpu("work", 0).ok()?;
+            let values = softirq.per_cpu("work", 0).ok()?;
             // `struct work` of softirq.bpf.c.
             let value = values.get(cpu.number() as usize)?;
             Some([0, 1, 2, 3, 4].map(|at| word(value, at)))
@@ -200,10 +224,12 @@ impl Tracer {
     /// Time in ns and number of events so far, of drops and of receive softirqs.
     fn spent(&self) -> [(u64, u64); 2] {
         let drops = self.drops.runs(Some("kfree_skb"));
-        let values = self.softirq.per_cpu("work", 0).unwrap_or_default();
-        // `runs` of `struct work` of softirq.bpf.c. Softirqs of other kinds are part of the time.
-        let softirqs = values.iter().map(|value| word(value, 2)).sum();
-        [(drops.ns, drops.count), (self.softirq.runs(None).ns, softirqs)]
+        let of_softirq = |softirq: &Loaded| {
+            let values = softirq.per_cpu("work", 0).unwrap_or_default();
+            // `runs` of `struct work` of softirq.bpf.c. Softirqs of other kinds are part of the time.
+            (softirq.runs(None).ns, values.iter().map(|value| word(value, 2)).sum())
+        };
+        [(drops.ns, drops.count), self.softirq.as_ref().map_or((0, 0), of_softirq)]
     }
 
     /// Waits until nothing has been counted for a moment, so that what a load left in queues is no part of what comes next.

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`places`] | what the kernel counts along the receive path |
 //! | [`sockets`] | the sockets that capture, here and elsewhere on the host |
+//! | `traced` | why the kernel dropped frames, by its tracepoints |
 //! | `advice` | the likely cause, and what to change |
 //! | `fidelity` | when what is captured is not what was on the wire |
 
@@ -12,6 +13,7 @@ mod advice;
 mod fidelity;
 pub mod places;
 pub mod sockets;
+mod traced;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,10 +27,12 @@ use serde::Serialize;
 use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot};
 use crate::drivers::{self, NicSnapshot};
 use crate::links::{Link, LinkDeltas, LinkStats, Links};
+use crate::tracer::{InterfaceTrace, Scope as Watched, Tracer};
 use crate::{MeasureError, Result};
 pub use advice::Advice;
 pub use places::{Lost, Place};
 pub use sockets::{Fanout, Method, Process, Ring, Scope, Socket, Sockets};
+pub use traced::{Dropped, Traced, Tracing};
 
 /// Version of [`Look`] as JSON.
 const SCHEMA_VERSION: u32 = 3;
@@ -73,6 +77,8 @@ pub struct Look {
     pub promiscuous: Option<bool>,
     /// The XDP program on it.
     pub xdp: Option<String>,
+    /// Why the kernel dropped frames; absent where that is not traced, which the notes then say.
+    pub traced: Option<Traced>,
     /// What each place lost, in the order of the path.
     pub lost: Vec<Lost>,
     /// The sockets that capture on it, with what each counted in the interval.
@@ -102,6 +108,8 @@ struct Moment {
     link: Link,
     stats: LinkStats,
     nic: NicSnapshot,
+    /// Since the watch began, or why there is none.
+    trace: std::result::Result<InterfaceTrace, String>,
     rings: Option<RingSizes>,
     softnet: SoftnetSnapshot,
     xdp: Option<places::Program>,
@@ -119,6 +127,7 @@ pub struct Watch {
     index: InterfaceIndex,
     name: String,
     source: sockets::Source,
+    tracer: std::result::Result<Tracer, String>,
     first: Moment,
     last: Moment,
     tally: sockets::Tally,
@@ -149,19 +158,37 @@ impl Watch {
     ///
     /// # Errors
     /// [`MeasureError::NoInterface`] where there is none of that name.
-    pub fn new(interface: &str) -> Result<Self> {
-        Self::with_types(interface, Path::new(sockets::records::KERNEL_TYPES))
+    pub fn new(interface: &str, tracing: Tracing) -> Result<Self> {
+        Self::with_types(interface, tracing, Path::new(sockets::records::KERNEL_TYPES))
     }
 
-    fn with_types(interface: &str, types: &Path) -> Result<Self> {
+    fn with_types(interface: &str, tracing: Tracing, types: &Path) -> Result<Self> {
         let links = Links::of_current_namespace()?;
         let link = links.by_name(interface)?;
-        let source = sockets::Source::new(types, NetNamespace::current()?.inode(), link.index);
-        let first = read(&links, link.index)?;
+        let namespace = NetNamespace::current()?.inode();
+        let source = sockets::Source::new(types, namespace, link.index);
+        let tracer = match tracing {
+            Tracing::Wanted => Tracer::start_drops(types, &[Watched { interface: link.index, namespace }])
+                .map_err(|unavailable| unavailable.to_string()),
+            Tracing::LeftOut => Err("it was left out (--no-trace)".into()),
+        };
+        let first = read(&links, link.index, &tracer)?;
         let last = first.clone();
         let tally = sockets::Tally::new(source.read());
         let (index, name, next_reading) = (link.index, interface.into(), Instant::now() + READING);
-        Ok(Self { links, index, name, source, first, last, tally, counted: None, total: None, next_reading })
+        Ok(Self {
+            links,
+            index,
+            name,
+            source,
+            tracer,
+            first,
+            last,
+            tally,
+            counted: None,
+            total: None,
+            next_reading,
+        })
     }
 
     /// How long it has been watched.
@@ -184,7 +211,7 @@ impl Watch {
     /// # Errors
     /// Where the interface has gone; what its sockets had counted until then is part of [`Self::overall`].
     pub fn look(&mut self) -> Result<Look> {
-        let now = match read(&self.links, self.index) {
+        let now = match read(&self.links, self.index, &self.tracer) {
             Ok(now) => now,
             Err(error) => {
                 self.take_sockets();
@@ -251,7 +278,18 @@ fn read_counters(links: &Links, index: InterfaceIndex) -> Result<(NicSnapshot, L
     })
 }
 
-fn read(links: &Links, index: InterfaceIndex) -> Result<Moment> {
+/// What the tracer has counted on the interface, the only one that it watches.
+fn trace(tracer: &std::result::Result<Tracer, String>) -> std::result::Result<InterfaceTrace, String> {
+    let tracer = tracer.as_ref().map_err(Clone::clone)?;
+    let traces = tracer.snapshot().map_err(|error| error.to_string())?;
+    traces.into_iter().next().ok_or_else(|| "the tracer watches no interface".into())
+}
+
+fn read(
+    links: &Links,
+    index: InterfaceIndex,
+    tracer: &std::result::Result<Tracer, String>,
+) -> Result<Moment> {
     let (nic, link) = read_counters(links, index)?;
     let stats = link.stats.ok_or_else(|| MeasureError::Interface {
         interface: link.name.clone(),
@@ -266,7 +304,8 @@ fn read(links: &Links, index: InterfaceIndex) -> Result<Moment> {
             AttachedMode::Several => "in several places",
         };
         let is_in_driver = attached.mode == AttachedMode::Driver;
-        places::Program { words: format!("{attached}, {by}"), is_in_driver }
+        let is_generic = attached.mode == AttachedMode::Generic;
+        places::Program { words: format!("{attached}, {by}"), is_in_driver, is_generic }
     });
     let peer = link.kind.as_deref().filter(|kind| *kind == "veth").and(link.tied_to).map(|tie| {
         let peer = links.tied(tie).ok()?;
@@ -278,6 +317,7 @@ fn read(links: &Links, index: InterfaceIndex) -> Result<Moment> {
         namespace: NetNamespace::current()?.inode(),
         stats,
         nic,
+        trace: trace(tracer),
         rings: ring_sizes::read(&link.name).ok().flatten(),
         softnet: SoftnetSnapshot::read()?,
         xdp,
@@ -310,6 +350,10 @@ fn compare(
         is_used: in_driver || after.offloads.gro == Some(true) && (polled || stats.rx_dropped == Some(0)),
     });
     let seconds = (after.at - before.at).as_secs_f64().max(1e-3);
+    let traced = match (&before.trace, &after.trace) {
+        (Ok(then), Ok(now)) => Ok(Traced::new(&now.since(then))),
+        (Err(reason), _) | (_, Err(reason)) => Err(reason.clone()),
+    };
     let mut look = Look {
         schema_version: SCHEMA_VERSION,
         interface: after.link.name.clone(),
@@ -331,10 +375,12 @@ fn compare(
                 softnet: &softnet,
                 sockets: &sockets,
                 queue: queue.as_ref(),
+                traced: traced.as_ref().ok(),
             },
             after.xdp.as_ref(),
             seconds,
         ),
+        traced: traced.as_ref().ok().cloned(),
         driver: after.nic.driver_name().map(Into::into),
         driver_counters: drivers::raw(after.nic.driver(), &nic),
         receive_queues: after.queues,
@@ -347,6 +393,14 @@ fn compare(
         verdict: String::new(),
     };
     look.notes = fidelity::notes(&look, after.offloads, &after.link);
+    match &traced {
+        Err(reason) => look.notes.push(format!("why the kernel drops frames is not traced: {reason}")),
+        Ok(traced) if traced.missed > 0 => look.notes.push(format!(
+            "the tracer missed {} events of the host: there may be more drops than it counts",
+            traced.missed
+        )),
+        Ok(_) => {}
+    }
     let back = counted.map(LinkDeltas::went_back).unwrap_or_default();
     if !back.is_empty() {
         look.notes.push(format!(

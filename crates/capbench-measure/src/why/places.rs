@@ -3,11 +3,13 @@
 use serde::Serialize;
 
 use super::sockets::{Method, Sockets};
+use super::traced::Traced;
 use crate::accounts::softnet::SoftnetDelta;
 use crate::drivers::table::REDIRECT;
 use crate::drivers::{CounterDelta, Driver, Meaning, NicLoss, nic_losses_of};
 use crate::ledger;
 use crate::links::LinkDeltas;
+use crate::tracer::reasons::Standing;
 
 /// A place, in the order in which frames pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -31,9 +33,58 @@ pub enum Place {
     NoHandler,
     /// The ring or queue of a socket.
     Socket,
+    /// What this host sends and the interface does not take.
+    Transmit,
 }
 
 impl Place {
+    /// All of them, in their order.
+    pub const ALL: [Self; 10] = [
+        Self::LinkQueue,
+        Self::Link,
+        Self::Nic,
+        Self::Driver,
+        Self::Xdp,
+        Self::Backlog,
+        Self::Stack,
+        Self::NoHandler,
+        Self::Socket,
+        Self::Transmit,
+    ];
+
+    /// What counts it, as docs/why.md says it.
+    pub fn counter(self) -> &'static str {
+        const OF_DRIVER: &str = "the driver's own counters where their meaning is known, else the interface's \
+                                 rx_crc_errors, rx_missed_errors and their like";
+        match self {
+            Self::LinkQueue => {
+                "tx_dropped of the peer, wherever that is; only where GRO or an XDP program has frames go through the queue"
+            }
+            Self::Link | Self::Nic | Self::Driver => OF_DRIVER,
+            Self::Xdp => {
+                "the driver's counter of what it dropped; of a program in generic mode `skb:kfree_skb`, which needs the \
+                 tracer; unknown with drivers that have no counter; exceptions and failed redirects (`xdp:*`) are named \
+                 beside it"
+            }
+            Self::Backlog => {
+                "`dropped` of `/proc/net/softnet_stat`, which is the whole host's, as far as rx_dropped of the interface \
+                 agrees"
+            }
+            Self::Stack => {
+                "the rest of rx_dropped, frames of protocols that nothing here speaks among them, or what the tracer saw \
+                 dropped in front of the capture, whichever is more; with its reasons"
+            }
+            Self::NoHandler => "rx_nohandler: an inactive member of a bond",
+            Self::Socket => {
+                "each AF_PACKET and AF_XDP socket's own counters; those of sockets on all interfaces are named beside them"
+            }
+            Self::Transmit => {
+                "tx_dropped, and what the tracer saw dropped on the way out (queueing disciplines, tc), which tx_dropped \
+                 leaves out"
+            }
+        }
+    }
+
     /// Its name in tables.
     pub fn word(self) -> &'static str {
         match self {
@@ -46,6 +97,7 @@ impl Place {
             Self::Stack => "stack, driver",
             Self::NoHandler => "no handler",
             Self::Socket => "sockets",
+            Self::Transmit => "transmit",
         }
     }
 }
@@ -70,6 +122,8 @@ pub(super) struct Program {
     pub(super) words: String,
     /// Whether the driver alone runs it: only then its counters know what the program drops.
     pub(super) is_in_driver: bool,
+    /// Whether the stack alone runs it, so that the tracer sees whatever it drops.
+    pub(super) is_generic: bool,
 }
 
 /// The counters of an interval.
@@ -81,6 +135,8 @@ pub(super) struct Counted<'c> {
     pub(super) softnet: &'c [SoftnetDelta],
     pub(super) sockets: &'c Sockets,
     pub(super) queue: Option<&'c Queue>,
+    /// Absent where nothing was traced.
+    pub(super) traced: Option<&'c Traced>,
 }
 
 /// The queue of a veth, which its peer fills and counts.
@@ -106,7 +162,7 @@ impl Queue {
 
 /// What each place lost, each loss booked once. `xdp` is the program on the interface.
 pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) -> Vec<Lost> {
-    let Counted { link, softnet, sockets, queue, .. } = counted;
+    let Counted { link, softnet, sockets, queue, traced, .. } = counted;
     let lost = |place, frames, source: &str| Lost { place, frames, per_s: None, source: source.into() };
     // A frame that the backlog refuses counts in rx_dropped, too (net/core/dev.c, enqueue_to_backlog).
     let refused: u64 = softnet.iter().map(|cpu| cpu.dropped).sum();
@@ -125,9 +181,15 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) 
     }
     all.push(lost(Place::Backlog, ours, &source));
     let of_stack = link.rx_dropped.zip(ours).map(|(dropped, ours)| (dropped - ours).saturating_sub(booked));
-    all.push(lost(Place::Stack, of_stack, "rx_dropped"));
+    // The two are witnesses of the same losses, but for a few that rx_dropped leaves out: the larger one counts.
+    let frames_at = |standing| traced.map_or(0, |traced| traced.frames(standing));
+    let reasons_at = |standing| traced.map_or(String::new(), |traced| traced.reasons(standing));
+    let of_stack = of_stack.map(|frames| frames.max(frames_at(Standing::Stack)));
+    all.push(lost(Place::Stack, of_stack, &format!("rx_dropped{}", reasons_at(Standing::Stack))));
     all.push(lost(Place::NoHandler, link.rx_nohandler, "rx_nohandler"));
     all.push(of_sockets(sockets));
+    let sent = link.tx_dropped.map(|dropped| dropped + frames_at(Standing::Transmit));
+    all.push(lost(Place::Transmit, sent, &format!("tx_dropped{}", reasons_at(Standing::Transmit))));
     for lost in &mut all {
         lost.per_s = lost.frames.map(|frames| frames as f64 / seconds);
     }
@@ -145,9 +207,24 @@ fn of_sockets(sockets: &Sockets) -> Lost {
     let mut source = String::from("the sockets' own counters");
     let most: u64 = of_all.iter().filter_map(|socket| socket.dropped).sum();
     if most > 0 {
-        source.push_str(&format!("; at most {most} more, which sockets on all interfaces lost of all of them"));
+        source
+            .push_str(&format!("; at most {most} more, which sockets on all interfaces lost of all of them"));
     }
     Lost { place: Place::Socket, frames, per_s: None, source }
+}
+
+const NOT_COUNTED: &str = "; the driver does not count what it drops";
+
+/// What a program of the stack dropped, and what says so. Drops of which nobody knows where may be its own.
+fn of_generic(traced: &Traced) -> (Option<u64>, String) {
+    let unplaced = traced.reasons(Standing::Unknown);
+    if unplaced.is_empty() {
+        let reasons = traced.reasons(Standing::Xdp);
+        let told = if reasons.is_empty() { "; skb:kfree_skb: none".into() } else { reasons };
+        (Some(traced.frames(Standing::Xdp)), told)
+    } else {
+        (None, format!("{unplaced}, which may be its own"))
+    }
 }
 
 /// Link, NIC, driver and XDP program, by the driver's counters as far as their meaning is known. `backlog` frames of
@@ -180,14 +257,15 @@ fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) ->
     let mut all = Vec::new();
     for place in [Place::Link, Place::Nic, Place::Driver, Place::Xdp] {
         let its: Vec<_> = found.iter().filter(|loss| place_of(loss) == Some(place)).collect();
-        let frames = its.iter().map(|loss| loss.count).sum();
+        let mut frames = Some(its.iter().map(|loss| loss.count).sum());
         // Those that say something; all where none does.
-        let says = its.iter().filter(|loss| loss.count > 0 || frames == 0).map(|loss| {
+        let says = its.iter().filter(|loss| loss.count > 0 || frames == Some(0)).map(|loss| {
             let most = if loss.exact { "" } else { " (at most)" };
             format!("{}{most}", loss.source)
         });
         let mut source = says.collect::<Vec<_>>().join(", ");
         let is_counted = !its.is_empty() && (place != Place::Xdp || xdp.is_some_and(|xdp| xdp.is_in_driver));
+        let failures = counted.traced.map(Traced::xdp_failures).unwrap_or_default();
         match (place, xdp) {
             (Place::Nic, _) if !is_counted => {
                 source = counted
@@ -197,14 +275,20 @@ fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) ->
                     .into();
             }
             (Place::Xdp, None) => continue,
-            (Place::Xdp, Some(program)) if is_counted => source = format!("{}; {source}", program.words),
+            (Place::Xdp, Some(program)) if is_counted => {
+                source = format!("{}; {source}{failures}", program.words)
+            }
             (Place::Xdp, Some(program)) => {
-                source = format!("{}; the driver does not count what it drops", program.words)
+                let traced = counted.traced.filter(|_| program.is_generic);
+                let (dropped, told) = traced.map_or((None, NOT_COUNTED.into()), of_generic);
+                (frames, source) = (dropped, format!("{}{told}{failures}", program.words));
+                all.push(Lost { place, frames, per_s: None, source });
+                continue;
             }
             _ if !is_counted => continue,
             _ => {}
         }
-        all.push(Lost { place, frames: is_counted.then_some(frames), per_s: None, source });
+        all.push(Lost { place, frames: frames.filter(|_| is_counted), per_s: None, source });
     }
     (all, booked)
 }
@@ -216,6 +300,7 @@ mod tests {
     use super::*;
     use crate::drivers::known;
     use crate::links::LinkStats;
+    use crate::why::traced::Dropped;
 
     fn known_link(counted: LinkStats) -> LinkDeltas {
         LinkDeltas::from(&counted)
@@ -237,16 +322,17 @@ mod tests {
     }
 
     fn program(is_in_driver: bool) -> Program {
-        Program { words: "program 7".into(), is_in_driver }
+        Program { words: "program 7".into(), is_in_driver, is_generic: !is_in_driver }
     }
 
     fn counted<'c>(link: &'c LinkDeltas, softnet: &'c [SoftnetDelta], sockets: &'c Sockets) -> Counted<'c> {
-        Counted { link, driver: None, nic: &[], softnet, sockets, queue: None }
+        Counted { link, driver: None, nic: &[], softnet, sockets, queue: None, traced: None }
     }
 
     #[test]
     fn a_frame_that_the_backlog_refused_is_booked_once() {
-        let (link, sockets) = (known_link(LinkStats { rx_dropped: 12, ..LinkStats::default() }), Sockets::default());
+        let (link, sockets) =
+            (known_link(LinkStats { rx_dropped: 12, ..LinkStats::default() }), Sockets::default());
         let all = losses(counted(&link, &[cpu(0, 0), cpu(1, 10)], &sockets), None, 1.0);
         assert_eq!(at(&all, Place::Backlog).frames, Some(10));
         assert!(at(&all, Place::Backlog).source.ends_with("CPU 1"));
@@ -274,7 +360,10 @@ mod tests {
 
     #[test]
     fn a_counter_that_went_back_makes_its_places_unknown_and_no_others() {
-        let stats = LinkDeltas { rx_dropped: None, ..known_link(LinkStats { rx_nohandler: 2, ..LinkStats::default() }) };
+        let stats = LinkDeltas {
+            rx_dropped: None,
+            ..known_link(LinkStats { rx_nohandler: 2, ..LinkStats::default() })
+        };
         let sockets = Sockets::default();
         let all = losses(counted(&stats, &[cpu(0, 0)], &sockets), None, 1.0);
         let told = [Place::Backlog, Place::Stack, Place::NoHandler].map(|place| at(&all, place).frames);
@@ -294,8 +383,43 @@ mod tests {
     }
 
     #[test]
+    fn the_table_of_the_documentation_is_this_one() {
+        let documented = include_str!("../../../../docs/why.md");
+        let (_, table) = documented.split_once("| place | counter |\n|---|---|\n").unwrap();
+        let (table, _) = table.split_once("\n\n").unwrap();
+        let rows = Place::ALL.map(|place| format!("| {} | {} |", place.word(), place.counter()));
+        assert_eq!(table.lines().collect::<Vec<_>>(), rows);
+        assert!(Place::ALL.is_sorted());
+    }
+
+    #[test]
+    fn what_is_traced_tells_what_a_program_of_the_stack_dropped_and_why_frames_did_not_leave() {
+        let dropped = |reason: &str, frames, standing| Dropped { reason: reason.into(), frames, standing };
+        let told = |drops| {
+            let traced = Traced { drops, xdp_redirect_errors: 2, ..Traced::default() };
+            let stats = known_link(LinkStats { tx_dropped: 1, rx_dropped: 3, ..LinkStats::default() });
+            let sockets = Sockets::default();
+            let seen = Counted { traced: Some(&traced), ..counted(&stats, &[], &sockets) };
+            losses(seen, Some(&program(false)), 1.0)
+        };
+        let all = told(vec![
+            dropped("XDP", 9, Standing::Xdp),
+            dropped("PFMEMALLOC", 5, Standing::Stack),
+            dropped("QDISC_DROP", 4, Standing::Transmit),
+            dropped("OTHERHOST", 100, Standing::After),
+        ]);
+        let frames = [Place::Xdp, Place::Stack, Place::Transmit].map(|place| at(&all, place).frames);
+        assert_eq!(frames, [Some(9), Some(5), Some(5)]);
+        assert!(at(&all, Place::Xdp).source.contains("XDP 9; 2 failed redirects"), "{all:?}");
+        let all = told(vec![dropped("NEW", 1, Standing::Unknown)]);
+        assert_eq!(at(&all, Place::Xdp).frames, None, "it may be the program's");
+        assert_eq!(at(&told(Vec::new()), Place::Xdp).frames, Some(0));
+    }
+
+    #[test]
     fn the_queue_of_a_veth_is_counted_by_its_peer() {
-        let (link, sockets) = (known_link(LinkStats { rx_dropped: 9, ..LinkStats::default() }), Sockets::default());
+        let (link, sockets) =
+            (known_link(LinkStats { rx_dropped: 9, ..LinkStats::default() }), Sockets::default());
         let of = |refused, is_used| {
             let queue = Queue { refused, is_used };
             let softnet = [cpu(0, 9)];
@@ -311,8 +435,12 @@ mod tests {
 
     #[test]
     fn a_frame_that_two_counters_of_a_nic_count_is_one() {
-        let link =
-            known_link(LinkStats { rx_missed_errors: 5, rx_fifo_errors: 5, rx_crc_errors: 1, ..LinkStats::default() });
+        let link = known_link(LinkStats {
+            rx_missed_errors: 5,
+            rx_fifo_errors: 5,
+            rx_crc_errors: 1,
+            ..LinkStats::default()
+        });
         let sockets = Sockets::default();
         let all = losses(counted(&link, &[], &sockets), Some(&program(true)), 2.0);
         assert_eq!((at(&all, Place::Nic).frames, at(&all, Place::Nic).per_s), (Some(5), Some(2.5)));
@@ -328,7 +456,8 @@ mod tests {
             by_register: false,
         });
         // veth adds the latter to rx_dropped.
-        let (link, sockets) = (known_link(LinkStats { rx_dropped: 5, ..LinkStats::default() }), Sockets::default());
+        let (link, sockets) =
+            (known_link(LinkStats { rx_dropped: 5, ..LinkStats::default() }), Sockets::default());
         let veth = Counted { driver: known("veth"), nic: &nic, ..counted(&link, &[], &sockets) };
         let generic = losses(veth, Some(&program(false)), 1.0);
         assert_eq!(at(&generic, Place::Xdp).frames, None, "the driver knows nothing of a generic program");

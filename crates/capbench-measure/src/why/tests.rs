@@ -3,7 +3,7 @@ use std::path::Path;
 
 use super::*;
 
-const PLACES: [Place; 8] = [
+const PLACES: [Place; 9] = [
     Place::LinkQueue,
     Place::Link,
     Place::Nic,
@@ -12,6 +12,7 @@ const PLACES: [Place; 8] = [
     Place::Backlog,
     Place::Stack,
     Place::NoHandler,
+    Place::Transmit,
 ];
 
 /// A second in which an interface received 100,000 frames of 64 octets.
@@ -36,6 +37,7 @@ fn quiet() -> Look {
         max_backlog: Some(1000),
         nic_ring: Some(NicRing { descriptors: 512, most: 4096 }),
         xdp: None,
+        traced: None,
         lost: PLACES.map(none).into(),
         sockets: Sockets::default(),
         notes: Vec::new(),
@@ -122,7 +124,10 @@ fn where_nothing_is_lost_nothing_is_advised() {
 #[test]
 fn where_the_counter_of_packets_went_back_their_rate_is_unknown() {
     let reset = Look { received: None, octets: None, ..quiet() };
-    assert_eq!(said(reset.clone()), "nothing is lost, as far as can be told; how much arrives on eth0 is unknown\n");
+    assert_eq!(
+        said(reset.clone()),
+        "nothing is lost, as far as can be told; how much arrives on eth0 is unknown\n"
+    );
     let losing = Look { sockets: with_socket(socket_that_lost(40_000)).sockets, ..reset };
     assert!(said(losing).contains("lasts about"));
 }
@@ -182,7 +187,7 @@ fn places_that_lose() {
 
 #[test]
 fn a_kernel_without_types_says_what_is_unknown() {
-    let mut watch = Watch::with_types("lo", Path::new("/nonexistent/btf")).unwrap();
+    let mut watch = Watch::with_types("lo", Tracing::LeftOut, Path::new("/nonexistent/btf")).unwrap();
     let look = watch.look().unwrap();
     let unknown = look.sockets.unknown.clone().unwrap();
     assert!(unknown.contains("CONFIG_DEBUG_INFO_BTF") && unknown.contains("AF_XDP"), "{unknown}");
@@ -192,6 +197,6 @@ fn a_kernel_without_types_says_what_is_unknown() {
 
 #[test]
 fn an_interface_that_is_not_there_is_named() {
-    let error = Watch::new("no-such-if").unwrap_err();
+    let error = Watch::new("no-such-if", Tracing::Wanted).unwrap_err();
     assert!(matches!(&error, MeasureError::NoInterface { .. }) && error.to_string().contains("no-such-if"));
 }

@@ -18,6 +18,9 @@ pub struct WhyFlags {
     /// Say everything once, about the whole time, instead of every second
     #[arg(long)]
     pub once: bool,
+    /// Do not trace why the kernel drops frames: as root a BPF program runs for each frame that the host drops
+    #[arg(long)]
+    pub no_trace: bool,
     /// One JSON object a second instead of text
     #[arg(long)]
     pub json: bool,

@@ -6,7 +6,7 @@ mod text;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_measure::why::{Look, Watch};
+use capbench_measure::why::{Look, Tracing, Watch};
 
 use crate::cli::why::WhyFlags;
 use crate::exit::{Exit, print};
@@ -21,7 +21,8 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Runs the command.
 pub fn run(flags: &WhyFlags) -> Result<Exit> {
-    let mut watch = Watch::new(&flags.interface)?;
+    let tracing = if flags.no_trace { Tracing::LeftOut } else { Tracing::Wanted };
+    let mut watch = Watch::new(&flags.interface, tracing)?;
     let stop = Stop::install()?;
     let limit = flags.duration.unwrap_or(if flags.once { INTERVAL } else { Duration::MAX });
     let output = Output::new(flags);

@@ -52,8 +52,11 @@ pub(super) fn verdict(look: &Look) -> String {
             0 => String::new(),
             others => format!("; {others} other place{} too", if others == 1 { " loses" } else { "s lose" }),
         };
-        let whose =
-            if first.at_most { format!(", of all interfaces: at most so many of {interface}") } else { String::new() };
+        let whose = if first.at_most {
+            format!(", of all interfaces: at most so many of {interface}")
+        } else {
+            String::new()
+        };
         return format!(
             "{} loses {} packets/s ({} in {:.1} s{whose}){more}",
             first.who,

@@ -24,12 +24,21 @@ pub(super) fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
             of_nic(look),
         ),
         Place::Backlog => (of_backlog(look), longer_backlog(look)),
+        Place::Transmit => (
+            "what this host sends did not leave: a queueing discipline or the driver's queue was full, or the other end of \
+             a veth did not take it"
+                .into(),
+            format!(
+                "`tc -s qdisc show dev {interface}` shows the former; of a veth `why` at its other end tells the rest"
+            ),
+        ),
         Place::Stack => (
             "the driver had no memory or a full queue, or the frames were of a protocol that nothing here speaks; the \
              latter are no loss for a capture"
                 .into(),
             format!(
-                "`ethtool -S {interface}` tells the driver's part; `perf record -e skb:kfree_skb` names the kernel's reasons"
+                "`ethtool -S {interface}` tells the driver's part; the kernel's reasons are {}",
+                if look.traced.is_some() { "in the list of drops" } else { "traced by `capbench why` as root" }
             ),
         ),
         Place::NoHandler => (

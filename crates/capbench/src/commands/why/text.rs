@@ -74,6 +74,15 @@ fn places(text: &mut String, look: &Look) {
         let words = format!("packets in softirq, of the whole host: {}", softirq.join(", "));
         wrapped(text, "  ", "    ", &words);
     }
+    let drops = look
+        .traced
+        .iter()
+        .flat_map(|traced| &traced.drops)
+        .map(|dropped| format!("{} {} ({})", dropped.reason, dropped.frames, dropped.standing.words()));
+    let drops: Vec<_> = drops.collect();
+    if !drops.is_empty() {
+        wrapped(text, "  ", "    ", &format!("dropped by the kernel, by reason: {}", drops.join(", ")));
+    }
     let counters = look.driver_counters.iter().map(|(name, count)| format!("{name} {count}"));
     let mut shown: Vec<_> = counters.take(MOST_COUNTERS).collect();
     if look.driver_counters.len() > MOST_COUNTERS {

@@ -1,4 +1,7 @@
-use capbench_measure::why::{Advice, Fanout, Lost, Method, Place, Process, Ring, Scope, Sockets};
+use capbench_measure::tracer::reasons::Standing;
+use capbench_measure::why::{
+    Advice, Dropped, Fanout, Lost, Method, Place, Process, Ring, Scope, Sockets, Traced,
+};
 
 use super::*;
 
@@ -75,6 +78,17 @@ fn look() -> Look {
         receive_queues: Some(14),
         promiscuous: Some(true),
         xdp: None,
+        traced: Some(Traced {
+            drops: vec![
+                Dropped { reason: "OTHERHOST".into(), frames: 14_880_952, standing: Standing::After },
+                Dropped {
+                    reason: "no reason given, in do_xdp_generic".into(),
+                    frames: 3,
+                    standing: Standing::Xdp,
+                },
+            ],
+            ..Traced::default()
+        }),
         lost: vec![
             lost(
                 Place::Nic,
