@@ -125,6 +125,13 @@ fn root_frames_that_a_snaplen_cuts_are_told() {
     }
     let notes = seen["notes"].to_string();
     assert!(notes.contains("cuts frames to 96 octets; the MTU of 1500 allows 1518"), "{notes}");
+    let gro = |setting: &str| spaces.right.run("ethtool", &format!("-K right gro {setting}"));
+    gro("on");
+    let joined = look(&spaces.right)["notes"].to_string();
+    assert!(joined.contains("allows 1518, and joined ones"), "{joined}");
+    gro("off");
+    let single = look(&spaces.right)["notes"].to_string();
+    assert!(!single.contains("joined ones"), "{single}");
     assert!(notes.contains("takes both directions"), "{notes}");
 }
 

@@ -35,6 +35,8 @@ const IFLA_STATS64: u16 = 23;
 const IFLA_PROMISCUITY: u16 = 30;
 const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_XDP: u16 = 43;
+const IFLA_GRO_MAX_SIZE: u16 = 58;
+const IFLA_GRO_IPV4_MAX_SIZE: u16 = 64;
 const IFLA_XDP_ATTACHED: u16 = 2;
 
 // linux/if_addr.h
@@ -76,6 +78,9 @@ pub struct Link {
     pub kind: Option<String>,
     /// Uses of promiscuous mode, those of sockets among them (IFLA_PROMISCUITY); `None` where the kernel does not tell.
     pub promiscuity: Option<u32>,
+    /// The most octets that GRO joins to one packet (IFLA_GRO_MAX_SIZE since Linux 5.19, IFLA_GRO_IPV4_MAX_SIZE since 6.3,
+    /// the larger one); `None` where the kernel does not tell.
+    pub gro_most: Option<u32>,
     /// The interface that it is tied to: the peer of a veth.
     pub tied_to: Option<Tie>,
     /// Whether a BPF program sits at the driver; `None` where the kernel does not tell.
@@ -139,6 +144,10 @@ pub(super) fn link(answer: &Answer) -> Option<Link> {
             .and_then(|info| attribute(info, IFLA_INFO_KIND))
             .map(|kind| String::from_utf8_lossy(kind).trim_end_matches('\0').to_owned()),
         promiscuity: attribute(attributes, IFLA_PROMISCUITY).and_then(|count| u32_at(count, 0)),
+        gro_most: [IFLA_GRO_MAX_SIZE, IFLA_GRO_IPV4_MAX_SIZE]
+            .into_iter()
+            .filter_map(|which| u32_at(attribute(attributes, which)?, 0))
+            .max(),
         tied_to: attribute(attributes, IFLA_LINK)
             .and_then(|index| u32_at(index, 0))
             .and_then(InterfaceIndex::new)
@@ -249,12 +258,15 @@ mod tests {
             nla(IFLA_ADDRESS, &[2, 0, 0, 0, 0, 1]),
             nla(IFLA_PROMISCUITY, &1u32.to_ne_bytes()),
             nla(IFLA_LINK, &7u32.to_ne_bytes()),
+            nla(IFLA_GRO_MAX_SIZE, &131_072u32.to_ne_bytes()),
+            nla(IFLA_GRO_IPV4_MAX_SIZE, &65_536u32.to_ne_bytes()),
             nla(IFLA_LINK_NETNSID, &2u32.to_ne_bytes()),
             // Nested attributes may carry NLA_F_NESTED.
             nla(IFLA_XDP | 0x8000, &nla(IFLA_XDP_ATTACHED, &[2])),
         ]);
         let link = link(&answer).unwrap();
         assert_eq!((link.index.number(), link.name.as_str(), link.mtu), (5, "veth0", 1500));
+        assert_eq!(link.gro_most, Some(131_072));
         assert_eq!(link.mac, Some([2, 0, 0, 0, 0, 1]));
         assert!(link.up && link.carrier && link.no_arp && !link.promiscuous);
         let peer = Tie { index: InterfaceIndex::new(7).unwrap(), namespace: Some(2) };

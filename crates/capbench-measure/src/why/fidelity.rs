@@ -1,15 +1,27 @@
 //! When what is captured is not what was on the wire.
 
+use capbench_sys::host::features;
 use capbench_sys::host::offload::{self, Offload};
 
 use super::Look;
 use super::sockets::Method;
 use crate::links::Link;
 
+/// The name by which `ethtool -k` shows it.
+const HARDWARE_GRO: &str = "rx-gro-hw";
+
+/// The most octets that GRO joins where the kernel does not tell, and LRO anywhere: an IP packet's (GRO_LEGACY_MAX_SIZE of
+/// include/linux/netdevice.h).
+const LEGACY_MOST: u32 = 65_536;
+
+/// Octets of an Ethernet header with, at most, one tag.
+const HEADER: u32 = 18;
+
 /// Offloads of an interface that change what a capture sees; `None` where it does not tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Offloads {
     pub(super) gro: Option<bool>,
+    hardware_gro: Option<bool>,
     lro: Option<bool>,
     vlan: Option<bool>,
     checksum: Option<bool>,
@@ -23,6 +35,7 @@ impl Offloads {
         let get = |which| offload::get(interface, which).ok();
         Self {
             gro: get(Offload::Gro),
+            hardware_gro: features::is_active(interface, HARDWARE_GRO).ok().flatten(),
             lro: get(Offload::Lro),
             vlan: get(Offload::ReceiveVlan),
             checksum: get(Offload::ReceiveChecksum),
@@ -30,6 +43,13 @@ impl Offloads {
             transmit_checksum: get(Offload::TransmitChecksum),
         }
     }
+}
+
+/// The longest frame that a packet socket can be given.
+fn longest_frame(offloads: Offloads, link: &Link) -> u32 {
+    let joins = [offloads.gro, offloads.hardware_gro, offloads.lro].contains(&Some(true)) && !link.loopback;
+    let joined = if joins { link.gro_most.unwrap_or(LEGACY_MOST) } else { 0 };
+    (link.mtu + HEADER).max(joined)
 }
 
 /// What there is to know, a sentence each.
@@ -42,6 +62,12 @@ pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String>
     if on(offloads.lro) {
         note(format!(
             "LRO is on: the NIC joins TCP segments to longer ones; `ethtool -K {interface} lro off`"
+        ));
+    }
+    if on(offloads.hardware_gro) {
+        note(format!(
+            "hardware GRO is on: the NIC joins TCP segments to longer ones before anybody sees them; `ethtool -K \
+             {interface} rx-gro-hw off`"
         ));
     }
     if on(offloads.gro) && !is_loopback {
@@ -96,10 +122,40 @@ pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String>
         if socket.outgoing == Some(true) && !is_loopback {
             note(format!("{who} takes both directions: copies of what this host sends, too{sent}"));
         }
-        // An Ethernet frame has 14 octets of header and, at most, 4 of tag.
-        if let Some(octets) = socket.cut_to.filter(|octets| *octets < mtu + 18) {
-            note(format!("{who} cuts frames to {octets} octets; the MTU of {mtu} allows {}", mtu + 18));
+        let longest = longest_frame(offloads, link);
+        if let Some(octets) = socket.cut_to.filter(|octets| *octets < longest) {
+            let single = mtu + HEADER;
+            let joined = match longest > single {
+                true => format!(", and joined ones (GRO, LRO) reach {longest}"),
+                false => String::new(),
+            };
+            note(format!("{who} cuts frames to {octets} octets; the MTU of {mtu} allows {single}{joined}"));
         }
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::links::Links;
+
+    #[test]
+    fn joined_frames_are_longer_than_the_mtu_allows() {
+        let mut link = Links::of_current_namespace().unwrap().by_name("lo").unwrap();
+        (link.mtu, link.loopback, link.gro_most) = (1500, false, Some(131_072));
+        let none = Offloads::default();
+        assert_eq!(longest_frame(none, &link), 1518);
+        for joining in [
+            Offloads { gro: Some(true), ..none },
+            Offloads { hardware_gro: Some(true), ..none },
+            Offloads { lro: Some(true), ..none },
+        ] {
+            assert_eq!(longest_frame(joining, &link), 131_072);
+            let untold = Link { gro_most: None, ..link.clone() };
+            assert_eq!(longest_frame(joining, &untold), LEGACY_MOST);
+            let loopback = Link { loopback: true, ..link.clone() };
+            assert_eq!(longest_frame(joining, &loopback), 1518);
+        }
+    }
 }

@@ -10,6 +10,8 @@ pub mod coalescing;
 pub mod driver_counters;
 pub mod driver_info;
 mod ethtool;
+mod ethtool_strings;
+pub mod features;
 pub mod filesystem;
 mod guarded;
 pub mod identity;
