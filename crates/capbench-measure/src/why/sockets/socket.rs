@@ -104,7 +104,8 @@ pub struct Socket {
     pub fill_empty: Option<u64>,
     /// Times that a TPACKET_V3 ring stopped because every block was full.
     pub freezes: Option<u64>,
-    /// Whether the owner read, and so reset, the counters meanwhile: then they tell the least.
+    /// Whether the owner was seen to read, and so to reset, the counters, meanwhile or earlier: then they tell the least. A
+    /// reading is seen where a counter went back; who reads once may read again between two of ours unseen.
     pub at_least: bool,
     /// Whether it was closed in the interval.
     pub closed: bool,
@@ -132,12 +133,12 @@ impl Socket {
     fn since(&self, before: &Self) -> Self {
         let was_read =
             |now: Option<u64>, then: Option<u64>| now.zip(then).is_some_and(|(now, then)| now < then);
-        let at_least = was_read(self.accepted, before.accepted)
+        let is_reset = was_read(self.accepted, before.accepted)
             || was_read(self.dropped, before.dropped)
             || was_read(self.freezes, before.freezes);
         // Reading resets them all at once.
         let count = |now: Option<u64>, then: Option<u64>| match now.zip(then) {
-            Some((now, then)) if !at_least => Some(now - then),
+            Some((now, then)) if !is_reset => Some(now - then),
             _ => now,
         };
         let of_before = |pid: u32| before.processes.iter().find(|process| process.pid == pid);
@@ -152,7 +153,7 @@ impl Socket {
             ring_full: count(self.ring_full, before.ring_full),
             fill_empty: count(self.fill_empty, before.fill_empty),
             freezes: count(self.freezes, before.freezes),
-            at_least,
+            at_least: is_reset || before.at_least,
             ..self.clone()
         }
     }

@@ -22,6 +22,10 @@ impl Tally {
     pub(in crate::why) fn add(&mut self, now: Sockets) {
         let came = now.since(&self.last);
         self.last = now;
+        // Whose owner was once seen to read its counters stays marked.
+        for socket in self.last.here.iter_mut().chain(&mut self.last.elsewhere) {
+            socket.at_least = came.by_inode(socket.inode).is_some_and(|came| came.at_least);
+        }
         match &mut self.sum {
             Some(sum) => sum.absorb(&came),
             sum => *sum = Some(came),

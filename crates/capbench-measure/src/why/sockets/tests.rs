@@ -136,6 +136,21 @@ proptest! {
 }
 
 #[test]
+fn whose_owner_was_once_seen_to_read_stays_marked() {
+    let at = |dropped| of(&[Record { dropped, ..ring(5, 1) }]);
+    let mut tally = Tally::new(at(9));
+    let mut told = |dropped| {
+        tally.add(at(dropped));
+        let socket = tally.take().here.remove(0);
+        (socket.dropped, socket.at_least)
+    };
+    assert_eq!(told(12), (Some(3), false));
+    assert_eq!(told(2), (Some(2), true));
+    // Lost were perhaps 2 more and then, after a second reading, 5: nobody can tell.
+    assert_eq!(told(5), (Some(3), true));
+}
+
+#[test]
 fn a_socket_that_closed_stays_in_the_sum() {
     let mut tally = Tally::new(of(&[ring(5, 1)]));
     tally.add(of(&[Record { dropped: 9, ..ring(5, 1) }, ring(6, 1)]));

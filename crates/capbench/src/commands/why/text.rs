@@ -194,7 +194,7 @@ fn cells(text: &mut String, process: &str, values: [String; 6]) {
 fn notes(text: &mut String, look: &Look) {
     let all = look.sockets.here.iter().chain(&look.sockets.elsewhere);
     let reset = all.filter(|socket| socket.at_least).map(|socket| {
-        format!("{} read its counters meanwhile, which resets them: it lost at least so many", socket.owner())
+        format!("{} reads its counters, which resets them: it lost at least so many", socket.owner())
     });
     let notes: Vec<_> =
         reset.chain(look.sockets.unknown.iter().cloned()).chain(look.notes.iter().cloned()).collect();
