@@ -143,6 +143,11 @@ fn goals_that_contradict_themselves_are_refused() {
     refused(USAGE, "search --goal mine:loss=0,duration=1s,width=0", &["mine", "width=0"]);
     refused(USAGE, "search --goal mine:loss=1%,duration=1s,width=0.5%", &["mine", "width", "loss"]);
     refused(USAGE, "search --goal mine:loss=0,duration=2s,sum=1s", &["mine", "sum"]);
+    let endless = "search --dry-run --goal mine:loss=0";
+    refused(USAGE, &format!("{endless},duration=10ms,sum=10m"), &["mine", "sum", "10000 trials"]);
+    refused(USAGE, &format!("{endless},duration=1s,sum=9999999999999s"), &["mine", "sum"]);
+    refused(USAGE, &format!("{endless},duration=1s,width=1e-17,strategy=binary"), &["mine", "width"]);
+    refused(USAGE, &format!("{endless},duration=10ms,sum=100s,width=0.0001%,strategy=binary"), &["100000 trials"]);
     refused(USAGE, "search --goal ndr --goal ndr", &["two goals", "ndr"]);
     refused(USAGE, "search --min-rate 20k --max-rate 10k", &["maximum load", "least"]);
     refused(USAGE, "search --goal rfc2544 --time 30s", &["30s", "cannot suffice", "trials"]);

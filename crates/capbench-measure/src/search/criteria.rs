@@ -37,29 +37,53 @@ fn ns(duration: Duration) -> f64 {
     duration.as_nanos() as f64
 }
 
+/// How a trial counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    is_full: bool,
+    is_high: bool,
+}
+
+/// Trial time of one load by kind of trial, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Tally {
+    full_low: f64,
+    full_high: f64,
+    short_low: f64,
+    short_high: f64,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, duration: Duration, kind: Kind) {
+        let sum = match (kind.is_full, kind.is_high) {
+            (true, false) => &mut self.full_low,
+            (true, true) => &mut self.full_high,
+            (false, false) => &mut self.short_low,
+            (false, true) => &mut self.short_high,
+        };
+        *sum += ns(duration);
+    }
+}
+
 impl Criteria {
     /// What these trials of one load say about it. Missing time is assumed once to be all good and once all bad; where
     /// both come to the same, the load is decided.
     pub fn classify<'t>(&self, trials: impl IntoIterator<Item = &'t Observation>) -> Class {
-        self.classify_by(trials, |trial| trial.loss_ratio)
+        let mut tally = Tally::default();
+        trials
+            .into_iter()
+            .for_each(|trial| tally.add(trial.duration, self.kind(trial.duration, trial.loss_ratio)));
+        self.decide(&tally)
     }
 
-    /// The same by another loss than that of the trial.
-    pub(super) fn classify_by<'t>(
-        &self,
-        trials: impl IntoIterator<Item = &'t Observation>,
-        loss: impl Fn(&Observation) -> f64,
-    ) -> Class {
-        let (mut full_low, mut full_high, mut short_low, mut short_high) = (0.0, 0.0, 0.0, 0.0);
-        for trial in trials {
-            let sum = match (trial.duration >= self.full_length, loss(trial) > self.loss_ratio.get()) {
-                (true, false) => &mut full_low,
-                (true, true) => &mut full_high,
-                (false, false) => &mut short_low,
-                (false, true) => &mut short_high,
-            };
-            *sum += ns(trial.duration);
-        }
+    /// On which sum a trial of this length and loss is put.
+    pub(super) fn kind(&self, duration: Duration, loss_ratio: f64) -> Kind {
+        Kind { is_full: duration >= self.full_length, is_high: loss_ratio > self.loss_ratio.get() }
+    }
+
+    /// What the sums say.
+    pub(super) fn decide(&self, tally: &Tally) -> Class {
+        let Tally { full_low, full_high, short_low, short_high } = *tally;
         let exceed = self.exceed_ratio.get();
         // Short low-loss trials excuse short high-loss ones in the share that is allowed, and do no more good.
         let excess: f64 = short_high - short_low * exceed / (1.0 - exceed);

@@ -1,12 +1,14 @@
 //! Every trial of a search, by load. All goals see all of it.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::criteria::{Class, Criteria};
+use super::criteria::{Class, Criteria, Tally};
+use super::ratio::Ratio;
 
 /// What the search knows of a trial.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,51 +63,145 @@ impl Ord for Key {
     }
 }
 
+/// Which loss of a trial counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LossOf {
+    /// Lost and unsent frames.
+    Trial,
+    /// What the path lost.
+    Path,
+}
+
+/// The sums of one load for criteria that sort its trials alike. Every nomination asks for them, so only trials that
+/// came since are added.
+#[derive(Clone, Debug)]
+struct Sums {
+    loss_ratio: Ratio,
+    full_length: Duration,
+    of: LossOf,
+    tally: Tally,
+    trials: usize,
+}
+
+/// The trials of one load.
+#[derive(Clone, Debug, Default)]
+struct AtLoad {
+    trials: Vec<Observation>,
+    sums: RefCell<Vec<Sums>>,
+}
+
+impl AtLoad {
+    fn classify(&self, criteria: &Criteria, of: LossOf) -> Class {
+        let Criteria { loss_ratio, full_length, .. } = *criteria;
+        let mut all = self.sums.borrow_mut();
+        let is_same =
+            |sums: &Sums| (sums.loss_ratio, sums.full_length, sums.of) == (loss_ratio, full_length, of);
+        let place = all.iter().position(is_same).unwrap_or_else(|| {
+            all.push(Sums { loss_ratio, full_length, of, tally: Tally::default(), trials: 0 });
+            all.len() - 1
+        });
+        let sums = &mut all[place];
+        for trial in &self.trials[sums.trials..] {
+            let loss = match of {
+                LossOf::Trial => trial.loss_ratio,
+                LossOf::Path => trial.path_loss_ratio,
+            };
+            sums.tally.add(trial.duration, criteria.kind(trial.duration, loss));
+        }
+        sums.trials = self.trials.len();
+        criteria.decide(&sums.tally)
+    }
+}
+
 /// Trials by load.
 #[derive(Clone, Debug, Default)]
 pub struct Database {
-    loads: BTreeMap<Key, Vec<Observation>>,
+    loads: BTreeMap<Key, AtLoad>,
 }
 
 impl Database {
     /// Adds a trial.
     pub fn add(&mut self, trial: Observation) {
-        self.loads.entry(Key(trial.load)).or_default().push(trial);
+        self.loads.entry(Key(trial.load)).or_default().trials.push(trial);
     }
 
     /// Trials of one load, in the order in which they came.
     pub fn at(&self, load: Pps) -> &[Observation] {
-        self.loads.get(&Key(load)).map_or(&[], Vec::as_slice)
+        self.loads.get(&Key(load)).map_or(&[], |at| &at.trials)
     }
 
     /// Loads with their trials, from the lowest.
     pub fn loads(&self) -> impl Iterator<Item = (Pps, &[Observation])> {
-        self.loads.iter().map(|(key, trials)| (key.0, trials.as_slice()))
+        self.loads.iter().map(|(key, at)| (key.0, at.trials.as_slice()))
     }
 
     /// What the trials of one load say about it.
     pub fn classify(&self, load: Pps, criteria: &Criteria) -> Class {
-        criteria.classify(self.at(load))
+        self.loads.get(&Key(load)).map_or(Class::Undecided, |at| at.classify(criteria, LossOf::Trial))
     }
 
     /// Whether a load that is not held is too much for the path, and not only for the generator.
     pub(super) fn is_limit_of_path(&self, load: Pps, criteria: &Criteria) -> bool {
-        criteria.classify_by(self.at(load), |trial| trial.path_loss_ratio) == Class::Upper
+        self.loads.get(&Key(load)).is_some_and(|at| at.classify(criteria, LossOf::Path) == Class::Upper)
     }
 
     /// The relevant bounds. A load that is held above one that is not (loss inversion) is passed over.
     pub fn bounds(&self, criteria: &Criteria) -> Bounds {
         let mut bounds = Bounds::default();
-        for (load, trials) in self.loads() {
-            match criteria.classify(trials) {
-                Class::Lower => bounds.lower = Some(load),
+        for (load, at) in &self.loads {
+            match at.classify(criteria, LossOf::Trial) {
+                Class::Lower => bounds.lower = Some(load.0),
                 Class::Upper => {
-                    bounds.upper = Some(load);
+                    bounds.upper = Some(load.0);
                     break;
                 }
                 Class::Undecided => {}
             }
         }
         bounds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_traffic::rates::Pps;
+    use proptest::prelude::*;
+
+    use super::{Database, Observation};
+    use crate::search::criteria::Criteria;
+    use crate::search::ratio::Ratio;
+
+    proptest! {
+        /// Asked after every trial or only at the end, the answer is that of all trials.
+        #[test]
+        fn sums_that_are_kept_say_what_all_trials_say(
+            trials in prop::collection::vec((1u64..3, 0.0..0.02f64, any::<bool>()), 1..60), exceed in 0.0..0.9f64,
+        ) {
+            let load = Pps::new(1000.0).unwrap();
+            let criteria = |loss, full_s| Criteria {
+                loss_ratio: Ratio::new(loss).unwrap(),
+                exceed_ratio: Ratio::new(exceed).unwrap(),
+                full_length: Duration::from_secs(full_s),
+                duration_sum: Duration::from_secs(20),
+            };
+            let all = [criteria(0.0, 1), criteria(0.01, 1), criteria(0.01, 2)];
+            let mut seen = Database::default();
+            for (seconds, loss_ratio, ask) in trials {
+                let duration = Duration::from_secs(seconds);
+                let trial = Observation {
+                    number: 1, load, duration, loss_ratio, path_loss_ratio: 0.0, achieved: load, loss_events: None,
+                };
+                seen.add(trial);
+                if ask {
+                    seen.bounds(&all[0]);
+                }
+            }
+            for criteria in &all {
+                prop_assert_eq!(seen.classify(load, criteria), criteria.classify(seen.at(load)));
+                prop_assert!(!seen.is_limit_of_path(load, criteria));
+            }
+        }
     }
 }

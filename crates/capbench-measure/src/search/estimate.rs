@@ -1,6 +1,5 @@
 //! What a search will cost, before it starts: the search itself, run on paths of known capacity that lose nothing below it.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
 use capbench_traffic::rates::Pps;
@@ -17,6 +16,8 @@ const CAPACITIES: u32 = 24;
 const SUPPOSED_MAXIMUM: f64 = 1e6;
 /// Trials of the self-test, where the generator keeps to its plan at once.
 const SELF_TEST_TRIALS: u32 = 2;
+/// A search of more trials takes days beside its traffic.
+const MOST_TRIALS: u32 = 100_000;
 
 /// Trials, and how long they send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +59,7 @@ impl SearchPlan {
     /// What the search will cost.
     ///
     /// # Errors
-    /// Goals that cannot be searched together.
+    /// Goals that cannot be searched together, and those that need too many trials.
     pub fn estimate(&self) -> Result<Estimate> {
         let supposed = self.line_rate_pps.map_or(SUPPOSED_MAXIMUM, Pps::get).max(self.least_pps.get() * 2.0);
         let maximum = self.maximum_pps.unwrap_or(Pps::new(supposed)?);
@@ -81,13 +82,18 @@ impl SearchPlan {
         let self_tests = if self.maximum_pps.is_some() { 0 } else { SELF_TEST_TRIALS };
         let mut cost = Cost { traffic: self.self_test * self_tests, trials: self_tests };
         let mut strategists = self.strategists(maximum)?;
-        let done: std::result::Result<(), Infallible> =
-            pursue(&mut strategists, &mut Database::default(), |request| {
-                cost.trials += 1;
-                cost.traffic += request.duration;
-                Ok(lossless_below(capacity, request, cost.trials))
-            });
-        let Ok(()) = done;
+        pursue(&mut strategists, &mut Database::default(), |request| {
+            cost.trials += 1;
+            cost.traffic += request.duration;
+            if cost.trials > MOST_TRIALS {
+                return Err(MeasureError::Search {
+                    reason: format!(
+                        "the goals can need more than {MOST_TRIALS} trials; give smaller sums, longer trials or larger widths"
+                    ),
+                });
+            }
+            Ok(lossless_below(capacity, request, cost.trials))
+        })?;
         Ok(cost)
     }
 }

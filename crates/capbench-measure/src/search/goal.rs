@@ -99,6 +99,10 @@ impl Goal {
     pub(super) const EXPANSION: i64 = 2;
     /// Coarser targets at most: each doubles the width.
     const MOST_TARGETS: u32 = 8;
+    /// Full-length trials that a load may take: more than any evidence needs, and no search comes to its end with them.
+    const MOST_TRIALS: u128 = 10_000;
+    /// The clocks of two hosts are further apart.
+    const LEAST_WIDTH: Ratio = Ratio::fixed(1e-6);
 
     /// Whether its attributes can be met together.
     ///
@@ -127,6 +131,20 @@ impl Goal {
         }
         if self.width.ratio() == Ratio::ZERO {
             return refuse("width=0 is never reached; 0.5% is usual".into());
+        }
+        if self.width.ratio() < Self::LEAST_WIDTH {
+            return refuse(format!(
+                "width={} is closer than rates can be told apart; give at least {}",
+                self.width,
+                Self::LEAST_WIDTH
+            ));
+        }
+        if sum.as_nanos().div_ceil(last.as_nanos()) > Self::MOST_TRIALS {
+            return refuse(format!(
+                "sum={sum:?} asks for more than {} trials of duration={last:?} at a load; give a smaller sum or longer \
+                 trials",
+                Self::MOST_TRIALS
+            ));
         }
         if self.width.ratio() < self.loss_ratio {
             return refuse(format!(
@@ -215,6 +233,8 @@ mod tests {
             (Goal { width: Width::Relative(ratio(0.3)), ..ndr() }, "the whole"),
             (Goal { preceding_targets: 99, ..ndr() }, "more than 8"),
             (Goal { name: "a b".into(), ..ndr() }, "letters"),
+            (Goal { width: Width::Relative(ratio(1e-17)), ..ndr() }, "give at least 0.0001 %"),
+            (Goal { duration_sum: second * 10_001, ..ndr() }, "more than 10000 trials"),
         ];
         for (goal, expected) in cases {
             let text = goal.validate().unwrap_err().to_string();

@@ -36,17 +36,32 @@ impl Grid {
     /// The shortest series in which every width is close to a whole number of steps.
     pub(super) fn new(least: Pps, maximum: Pps, widths: &[Ratio]) -> Result<Self> {
         let span = (maximum.get() / least.get()).ln();
-        let is_close = |top: Step, width: Ratio| {
-            let steps = logarithm(width) / (span / top as f64);
-            CLOSE.contains(&(steps.floor() / steps))
+        // Nothing where a series of this length is close enough, else the first length that can be.
+        let longer = |top: Step, width: Ratio| {
+            let per_step = logarithm(width) / span;
+            let steps = per_step * top as f64;
+            let whole = steps.floor();
+            let rounded = whole / steps;
+            let enough = match rounded {
+                _ if CLOSE.contains(&rounded) => return None,
+                _ if rounded > *CLOSE.end() => whole,
+                _ => whole + 1.0,
+            };
+            Some(((enough / CLOSE.end() / per_step).floor() as Step).max(top + 1))
         };
         // Shorter series have a step wider than the narrowest width.
         let narrowest = widths.iter().map(|&width| logarithm(width)).fold(f64::INFINITY, f64::min);
         let first = if narrowest.is_finite() { (span / narrowest).floor().max(1.0) as Step } else { 1 };
-        let top = (first..LONGEST).find(|&top| widths.iter().all(|&width| is_close(top, width)));
-        let top = top.ok_or_else(|| MeasureError::Search {
-            reason: "the widths of the goals are too small to be searched together; give wider ones".into(),
-        })?;
+        let mut top = first;
+        while let Some(longer) = widths.iter().find_map(|&width| longer(top, width)) {
+            top = longer;
+            if top >= LONGEST {
+                return Err(MeasureError::Search {
+                    reason: "the widths of the goals are too small to be searched together; give wider ones"
+                        .into(),
+                });
+            }
+        }
         Ok(Self { least, maximum, unit: span / top as f64, top })
     }
 
