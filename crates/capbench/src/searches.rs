@@ -81,7 +81,11 @@ fn row(result: &GoalResult) -> Vec<String> {
         format!("  {}", result.goal.name),
         rate(&result.lower, |bound| bound.achieved_pps),
         rate(&result.upper, |bound| bound.intended_pps),
-        result.conditional_throughput_pps.map_or("-".into(), |pps| thousands(pps.floor())),
+        // What is held at least is no throughput.
+        result
+            .conditional_throughput_pps
+            .filter(|_| result.status != Status::AtLeast)
+            .map_or("-".into(), |pps| thousands(pps.floor())),
         result.relative_width.map_or("-".into(), |width| format!("{:.2} %", width * 100.0)),
         status.into(),
     ]
@@ -90,7 +94,13 @@ fn row(result: &GoalResult) -> Vec<String> {
 /// Strict, NDR and PDR are never shown without each other: any one of them misleads on a noisy host.
 fn numbers(text: &mut String, numbers: &LossNumbers) {
     let held = |held: &Held| match held.pps {
-        Some(pps) => format!("{} ({:.1} s at it)", thousands(pps.floor()), held.seconds),
+        Some(pps) => format!(
+            "{}{} ({:.1} s at it, by {})",
+            if held.at_least { "at least " } else { "" },
+            thousands(pps.floor()),
+            held.seconds,
+            held.by
+        ),
         None => "not decided".into(),
     };
     let line = format!(
