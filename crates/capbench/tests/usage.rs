@@ -95,6 +95,15 @@ fn limits_that_measure_nothing_are_refused() {
     refused(USAGE, "bench --duration 0", &["--duration"]);
     refused(USAGE, "bench --duration 0ms", &["--duration"]);
     refused(USAGE, "bench --duration soon", &["soon", "500ms"]);
+    let long = "9999999999years";
+    refused(USAGE, &format!("sweep work --duration {long} --dry-run"), &["--duration", "366 days"]);
+    refused(USAGE, &format!("rfc2544 --duration {long} --dry-run"), &["--duration"]);
+    refused(USAGE, "soak --for 1e19 --rate 1k --dry-run", &["--for"]);
+    refused(USAGE, &format!("search --goal x:loss=0,duration={long} --dry-run"), &["duration"]);
+    refused(USAGE, "search --goal x:loss=0,duration=500years --dry-run", &["x", "30 days"]);
+    for plan in ["sweep work", "rfc2544", "bench"] {
+        printed(&format!("{plan} --duration 30days --dry-run"));
+    }
     refused(USAGE, "bench --quiet 0", &["--quiet"]);
     refused(USAGE, "send -i lo --isolated --duration 0", &["--duration"]);
     refused(USAGE, "send -i lo --isolated -c 0", &["--count"]);
@@ -147,7 +156,11 @@ fn goals_that_contradict_themselves_are_refused() {
     refused(USAGE, &format!("{endless},duration=10ms,sum=10m"), &["mine", "sum", "10000 trials"]);
     refused(USAGE, &format!("{endless},duration=1s,sum=9999999999999s"), &["mine", "sum"]);
     refused(USAGE, &format!("{endless},duration=1s,width=1e-17,strategy=binary"), &["mine", "width"]);
-    refused(USAGE, &format!("{endless},duration=10ms,sum=100s,width=0.0001%,strategy=binary"), &["100000 trials"]);
+    refused(
+        USAGE,
+        &format!("{endless},duration=10ms,sum=100s,width=0.0001%,strategy=binary"),
+        &["100000 trials"],
+    );
     refused(USAGE, "search --goal ndr --goal ndr", &["two goals", "ndr"]);
     refused(USAGE, "search --min-rate 20k --max-rate 10k", &["maximum load", "least"]);
     refused(USAGE, "search --goal rfc2544 --time 30s", &["30s", "cannot suffice", "trials"]);

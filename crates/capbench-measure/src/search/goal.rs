@@ -101,6 +101,8 @@ impl Goal {
     const MOST_TARGETS: u32 = 8;
     /// Full-length trials that a load may take: more than any evidence needs, and no search comes to its end with them.
     const MOST_TRIALS: u128 = 10_000;
+    /// Longer than any trial or load takes.
+    const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
     /// The clocks of two hosts are further apart.
     const LEAST_WIDTH: Ratio = Ratio::fixed(1e-6);
 
@@ -118,6 +120,9 @@ impl Goal {
         }
         if last.is_zero() || sum.is_zero() || first.is_zero() {
             return refuse("durations are above 0".into());
+        }
+        if last.max(sum).max(first) > Self::LONGEST {
+            return refuse("duration, sum and initial are at most 30 days".into());
         }
         if sum < last {
             return refuse(format!(
@@ -234,6 +239,7 @@ mod tests {
             (Goal { preceding_targets: 99, ..ndr() }, "more than 8"),
             (Goal { name: "a b".into(), ..ndr() }, "letters"),
             (Goal { width: Width::Relative(ratio(1e-17)), ..ndr() }, "give at least 0.0001 %"),
+            (Goal { final_duration: Duration::MAX, duration_sum: Duration::MAX, ..ndr() }, "at most 30 days"),
             (Goal { duration_sum: second * 10_001, ..ndr() }, "more than 10000 trials"),
         ];
         for (goal, expected) in cases {

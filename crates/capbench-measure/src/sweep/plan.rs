@@ -138,17 +138,19 @@ impl SweepPlan {
 
     /// About how long it takes at most.
     pub fn estimate(&self) -> Duration {
-        let overhead = OVERHEAD * self.trials() as u32;
+        let times = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let overhead = OVERHEAD.saturating_mul(times(self.trials()));
         let sending = match self.probe {
-            Probe::Trial => self.duration * self.trials() as u32,
+            Probe::Trial => self.duration.saturating_mul(times(self.trials())),
             // Half the bursts of a search are about as long as the longest, and the rest is short; every burst that loses
             // is waited for.
             Probe::BackToBack(test) => {
-                let bursts = (test.limit / 2 + self.base.quiet / 2) * (self.trials() - self.visits()) as u32;
-                self.duration * self.visits() as u32 + bursts
+                let bursts = self.trials().saturating_sub(self.visits());
+                let bursts = (test.limit / 2 + self.base.quiet / 2).saturating_mul(times(bursts));
+                self.duration.saturating_mul(times(self.visits())).saturating_add(bursts)
             }
         };
-        sending + overhead
+        sending.saturating_add(overhead)
     }
 
     fn rates(&self) -> impl Iterator<Item = f64> + '_ {

@@ -13,6 +13,8 @@ pub mod sweep;
 pub mod traffic;
 pub mod why;
 
+use std::time::Duration;
+
 use clap::{Parser, Subcommand};
 
 /// Which capture method captures every packet on this host, up to what rate, at what CPU cost, and where is a packet lost?
@@ -53,19 +55,26 @@ pub enum Command {
     Methods(methods::MethodsFlags),
 }
 
+/// Longer than any measurement, and short enough for whatever is computed from it.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
 /// Reads a duration such as `500ms` or `1m 30s`; plain numbers are seconds.
-pub fn duration(text: &str) -> Result<std::time::Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let refuse = || format!("\"{text}\" is not a duration; write for example 500ms, 10s or 2m");
-    if let Ok(seconds) = text.parse::<f64>() {
-        return std::time::Duration::try_from_secs_f64(seconds).map_err(|_| refuse());
+    let duration = match text.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| refuse())?,
+        Err(_) => humantime::parse_duration(text).map_err(|_| refuse())?,
+    };
+    if duration > LONGEST {
+        return Err(format!("\"{text}\" is longer than 366 days; give a shorter duration"));
     }
-    humantime::parse_duration(text).map_err(|_| refuse())
+    Ok(duration)
 }
 
 /// As [`duration`], but longer than nothing.
-pub fn positive_duration(text: &str) -> Result<std::time::Duration, String> {
+pub fn positive_duration(text: &str) -> Result<Duration, String> {
     match duration(text)? {
-        std::time::Duration::ZERO => Err("a duration of 0 measures nothing".into()),
+        Duration::ZERO => Err("a duration of 0 measures nothing".into()),
         some => Ok(some),
     }
 }
