@@ -61,6 +61,9 @@ pub struct Results {
 pub struct NotMeasured {
     /// The method.
     pub method: String,
+    /// The test of RFC 2544 that it concerns, as in `rfc2544`; absent where it concerns the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
     /// The placement; absent where it concerns them all.
     pub placement: Option<String>,
     /// The frame size; absent where it concerns them all.

@@ -107,6 +107,7 @@ impl Recorder {
         let (size, place) = (&setup.label, setup.placement);
         self.results.not_measured.push(NotMeasured {
             method: setup.method.to_string(),
+            test: None,
             placement: Some(place.to_string()),
             frame_size: Some(size.clone()),
             reason: format!("at {load}: {why}"),

@@ -7,6 +7,7 @@ use capbench_measure::rfc2544::recovery::Recovery;
 use capbench_measure::rfc2544::{
     BackToBackOutcome, Ended, Found, FrameLossOutcome, LatencyOutcome, RecoveryOutcome, Tested,
 };
+use capbench_measure::search::Status;
 
 use crate::cli::rfc2544::Test;
 use crate::summary::{thousands, wrapped};
@@ -26,7 +27,9 @@ pub fn name(test: Test) -> &'static str {
 /// One test with its set-up.
 pub fn tested(tested: &Tested) -> String {
     let (test, ended, body) = match &tested.found {
-        Found::Latency(outcome) => (Test::Latency, &outcome.ended, latency(outcome)),
+        Found::Latency(outcome) => {
+            (Test::Latency, &outcome.ended, latency(outcome, tested.throughput_status))
+        }
         Found::FrameLoss(outcome) => (Test::FrameLoss, &outcome.ended, frame_loss(outcome)),
         Found::BackToBack(outcome) => (Test::BackToBack, &outcome.ended, back_to_back(outcome)),
         Found::Recovery(outcome) => (Test::Recovery, &outcome.ended, recovery(outcome)),
@@ -50,10 +53,14 @@ pub fn tested(tested: &Tested) -> String {
     text
 }
 
-fn latency(outcome: &LatencyOutcome) -> String {
+fn latency(outcome: &LatencyOutcome, throughput: Option<Status>) -> String {
     let mut text = String::new();
+    let worth = match throughput {
+        Some(Status::AtLeast) => ", where the throughput is at least that",
+        _ => "",
+    };
     let line = format!(
-        "at {} packets/s; {} trials of {} s, frames from {} s on; microseconds",
+        "at {} packets/s{worth}; {} trials of {} s, frames from {} s on; microseconds",
         thousands(outcome.rate_pps.get().floor()),
         outcome.repetitions,
         outcome.duration_s,

@@ -212,7 +212,8 @@ pub fn not_measured(list: &[NotMeasured]) -> String {
     }
     let mut text = String::from("Not measured\n");
     for missing in list {
-        let mut what = missing.method.clone();
+        let mut what = missing.test.as_ref().map_or(String::new(), |test| format!("{test}: "));
+        what.push_str(&missing.method);
         if let Some(size) = &missing.frame_size {
             let _ = write!(what, ", {size} B");
         }

@@ -191,6 +191,7 @@ fn sweeps_and_tests_that_cannot_be_are_refused() {
     refused(USAGE, "rfc2544 --test speed", &["speed", "throughput", "recovery"]);
     refused(USAGE, "rfc2544 --throughput 10k", &["--max-rate"]);
     refused(USAGE, "rfc2544 --throughput 10k --max-rate 5k", &["10000", "5000"]);
+    refused(USAGE, "rfc2544 --test throughput --throughput 5k --max-rate 10k", &["--test throughput"]);
     refused(USAGE, "rfc2544 --duration 0", &["--duration"]);
 }
 

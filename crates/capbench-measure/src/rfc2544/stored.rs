@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BackToBackOutcome, Finished, FrameLossOutcome, LatencyOutcome, RecoveryOutcome};
 use crate::laboratory::Setup;
+use crate::search::Status;
 use crate::trial::SizeLabel;
 
 /// A test with its set-up. Its trials stand with the others.
@@ -17,6 +18,9 @@ pub struct Tested {
     pub frame_size: SizeLabel,
     /// The work per packet.
     pub work: String,
+    /// What the throughput that it is told in terms of is worth; absent where that was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput_status: Option<Status>,
     /// Numbers of its trials, in the order in which they ran.
     pub trials: Vec<u32>,
     /// Which test it was, and what it found.
@@ -40,12 +44,13 @@ pub enum Found {
 
 impl<T: Into<Found>> Finished<T> {
     /// What is saved of it, where it ran with this set-up.
-    pub fn tested(self, setup: &Setup) -> Tested {
+    pub fn tested(self, setup: &Setup, throughput_status: Option<Status>) -> Tested {
         Tested {
             method: setup.method.to_string(),
             placement: setup.placement.to_string(),
             frame_size: setup.label.clone(),
             work: setup.work.to_string(),
+            throughput_status,
             trials: self.trials.iter().map(|trial| trial.number).collect(),
             found: self.outcome.into(),
         }

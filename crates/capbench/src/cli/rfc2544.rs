@@ -23,6 +23,52 @@ pub enum Test {
     Recovery,
 }
 
+/// A test whose rates are told in terms of the throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InTerms {
+    /// 26.2
+    Latency,
+    /// 26.3
+    FrameLoss,
+    /// 26.4
+    BackToBack,
+    /// 26.5
+    Recovery,
+}
+
+impl Test {
+    /// The test, where it is one beside throughput.
+    pub fn in_terms_of_throughput(self) -> Option<InTerms> {
+        match self {
+            Self::Throughput => None,
+            Self::Latency => Some(InTerms::Latency),
+            Self::FrameLoss => Some(InTerms::FrameLoss),
+            Self::BackToBack => Some(InTerms::BackToBack),
+            Self::Recovery => Some(InTerms::Recovery),
+        }
+    }
+}
+
+impl InTerms {
+    /// As results name it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::FrameLoss => "frame-loss",
+            Self::BackToBack => "back-to-back",
+            Self::Recovery => "recovery",
+        }
+    }
+
+    /// Whether it asks for more than the throughput, and says nothing where that is not known to be more.
+    pub fn overloads(self) -> bool {
+        match self {
+            Self::Latency | Self::FrameLoss => false,
+            Self::BackToBack | Self::Recovery => true,
+        }
+    }
+}
+
 /// What to test.
 #[derive(Args, Clone, Debug)]
 #[command(

@@ -10,8 +10,8 @@ use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::NotMeasured;
 use capbench_measure::rfc2544::{
-    BackToBackTest, Ended as TestEnd, Finished, Found, FrameLossTest, LatencyTest, MaximumRate, Percent,
-    RecoveryTest, Tested,
+    BackToBackTest, Ended as TestEnd, Found, FrameLossTest, LatencyTest, MaximumRate, Percent, RecoveryTest,
+    Tested,
 };
 use capbench_measure::search::{self, End, Goal, MaximumSource, SearchOutcome, SearchPlan, Status, Stored};
 use capbench_measure::trial::Load;
@@ -19,7 +19,7 @@ use capbench_traffic::Pps;
 
 use super::measuring::{Ended, Ready, Run};
 use super::scene::{Defaults, Scene};
-use crate::cli::rfc2544::{Rfc2544Flags, Test};
+use crate::cli::rfc2544::{InTerms, Rfc2544Flags, Test};
 use crate::exit::{Exit, Usage, print};
 use crate::{searches, standard_tests, summary};
 
@@ -76,6 +76,8 @@ impl Extent {
 #[derive(Clone, Copy, Debug)]
 struct Rates {
     throughput: Pps,
+    /// What the search's result is worth; absent where the throughput was given.
+    status: Option<Status>,
     maximum: MaximumRate,
 }
 
@@ -93,6 +95,11 @@ pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
     {
         let why = format!("--throughput {throughput}: it is above --max-rate {maximum}");
         return Err(Usage(why).into());
+    }
+    if flags.throughput.is_some() && tests.iter().all(|test| *test == Test::Throughput) {
+        let why =
+            "--test throughput: --throughput gives what it would find; name another test, or leave it out";
+        return Err(Usage(why.into()).into());
     }
     let quiet = if flags.quick { Duration::from_millis(500) } else { Duration::from_secs(2) };
     let defaults =
@@ -137,9 +144,11 @@ fn tested(
 ) -> Result<bool> {
     run.recorder.about(format!("{}, {} B, {}, throughput", setup.method, setup.label, setup.placement));
     let rates = match (flags.throughput, flags.max_rate) {
-        (Some(throughput), Some(maximum)) => {
-            Some(Rates { throughput, maximum: MaximumRate { pps: maximum, source: MaximumSource::Given } })
-        }
+        (Some(throughput), Some(maximum)) => Some(Rates {
+            throughput,
+            status: None,
+            maximum: MaximumRate { pps: maximum, source: MaximumSource::Given },
+        }),
         _ => {
             let outcome = match run.laboratory.prepare(setup) {
                 Ok(mut trial) => plan.run(trial.as_mut(), Stored::default(), &mut run.recorder)?.outcome,
@@ -156,11 +165,19 @@ fn tested(
             rates
         }
     };
-    for &test in tests.iter().filter(|test| **test != Test::Throughput) {
+    for test in tests.iter().copied().filter_map(Test::in_terms_of_throughput) {
         let Some(rates) = rates else {
             missing(run, setup, test, "no throughput was found that it could be told in terms of".into());
             continue;
         };
+        if rates.status == Some(Status::AtLeast) && test.overloads() {
+            let why = format!(
+                "{:.0} packets/s are held at least and no throughput was found, so nothing offered would be an overload",
+                rates.throughput.get()
+            );
+            missing(run, setup, test, why);
+            continue;
+        }
         match one(run, setup, test, rates, extent) {
             Ok(tested) => {
                 let stopped = *ended(&tested.found) == TestEnd::Stopped;
@@ -180,53 +197,51 @@ fn tested(
 fn one(
     run: &mut Run,
     setup: &Setup,
-    test: Test,
-    Rates { throughput, maximum }: Rates,
+    test: InTerms,
+    Rates { throughput, status, maximum }: Rates,
     extent: Extent,
 ) -> capbench_measure::Result<Tested> {
-    fn done<T: Into<Found>>(finished: Finished<T>, setup: &Setup) -> Tested {
-        finished.tested(setup)
-    }
     let (laboratory, recorder) = (&mut run.laboratory, &mut run.recorder);
     Ok(match test {
-        Test::Throughput | Test::Latency => {
+        InTerms::Latency => {
             let test = LatencyTest {
                 duration: 2 * extent.trial,
                 from: extent.trial,
                 repetitions: extent.latency,
                 ..LatencyTest::standard(throughput)
             };
-            done(test.run(setup, laboratory, recorder)?, setup)
+            test.run(setup, laboratory, recorder)?.tested(setup, status)
         }
-        Test::FrameLoss => {
+        InTerms::FrameLoss => {
             let test = FrameLossTest { maximum, step: Percent::new(10.0)?, duration: extent.trial };
-            done(test.run(setup, laboratory, recorder)?, setup)
+            test.run(setup, laboratory, recorder)?.tested(setup, status)
         }
-        Test::BackToBack => {
+        InTerms::BackToBack => {
             let test = BackToBackTest {
                 repetitions: extent.bursts,
                 limit: extent.longest_burst,
                 depletion: extent.depletion,
                 ..BackToBackTest::standard(maximum, throughput)
             };
-            done(test.run(setup, laboratory, recorder)?, setup)
+            test.run(setup, laboratory, recorder)?.tested(setup, status)
         }
-        Test::Recovery => {
+        InTerms::Recovery => {
             let test = RecoveryTest {
                 overloaded: extent.trial,
                 observed: extent.trial,
                 repetitions: extent.recovery,
                 ..RecoveryTest::standard(throughput, maximum)
             };
-            done(test.run(setup, laboratory, recorder)?, setup)
+            test.run(setup, laboratory, recorder)?.tested(setup, status)
         }
     })
 }
 
 /// A test that has no meaning here is no failure: the report says why.
-fn missing(run: &mut Run, setup: &Setup, test: Test, reason: String) {
+fn missing(run: &mut Run, setup: &Setup, test: InTerms, reason: String) {
     run.recorder.results.not_measured.push(NotMeasured {
-        method: format!("{}: {}", standard_tests::name(test), setup.method),
+        method: setup.method.to_string(),
+        test: Some(test.key().into()),
         placement: Some(setup.placement.to_string()),
         frame_size: Some(setup.label.clone()),
         reason,
@@ -245,9 +260,13 @@ fn ended(found: &Found) -> &TestEnd {
 /// The throughput that a search found, or what the generator could show of it.
 fn found(outcome: &SearchOutcome) -> Result<Option<Rates>> {
     let held = outcome.goals.first().filter(|goal| goal.status != Status::Irregular);
-    let lower = held.and_then(|goal| goal.lower.as_ref());
-    let Some((lower, maximum)) = lower.zip(outcome.maximum.as_ref()) else { return Ok(None) };
-    Ok(Some(Rates { throughput: Pps::new(lower.achieved_pps)?, maximum: maximum.into() }))
+    let lower = held.and_then(|goal| Some((goal.status, goal.lower.as_ref()?)));
+    let Some(((status, lower), maximum)) = lower.zip(outcome.maximum.as_ref()) else { return Ok(None) };
+    Ok(Some(Rates {
+        throughput: Pps::new(lower.achieved_pps)?,
+        status: Some(status),
+        maximum: maximum.into(),
+    }))
 }
 
 /// The search for the throughput, with trials of the length asked for.

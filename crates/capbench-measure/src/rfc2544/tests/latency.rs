@@ -34,7 +34,7 @@ fn a_path_that_delays_each_frame_alike_has_that_latency_and_no_variation() {
     let latency = finished.trials[0].latency.as_ref().unwrap();
     assert_eq!(latency.total.as_ref().unwrap().frames, 2_500, "of the second half");
     assert!(finished.trials.iter().all(|trial| trial.phase == Phase::Latency));
-    let tested = Finished { outcome, trials: finished.trials }.tested(&setup());
+    let tested = Finished { outcome, trials: finished.trials }.tested(&setup(), None);
     let text = serde_json::to_string(&tested).unwrap();
     assert_eq!(serde_json::from_str::<Tested>(&text).unwrap(), tested);
     assert!(text.contains("\"test\":\"latency\"") && text.contains("\"trials\":[1,2,3,4,5]"), "{text}");
