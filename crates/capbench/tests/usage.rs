@@ -184,6 +184,16 @@ fn sweeps_and_tests_that_cannot_be_are_refused() {
     refused(USAGE, "sweep ring --from 0 --to 8", &["0", "frames"]);
     refused(USAGE, "sweep ring --bursts", &["burst", "rate"]);
     refused(USAGE, "sweep ring --points 1MiB/x", &["--points"]);
+    refused(USAGE, "sweep ring --points 0", &["--points", "ring"]);
+    refused(USAGE, "sweep ring --points 3KiB/1GiB", &["--points", "block"]);
+    refused(USAGE, "sweep ring --points 8192GiB --dry-run", &["memory"]);
+    refused(USAGE, "sweep ring --from 8 --to 4294967295 --dry-run", &["memory"]);
+    refused(USAGE, "sweep load --from 1k --to 2k --rate 5M", &["--rate", "--from"]);
+    refused(USAGE, "sweep work --work ns:5000", &["--work", "--points"]);
+    refused(USAGE, "sweep placement --bursts --rate 1k", &["--bursts"]);
+    refused(USAGE, "sweep work --bursts --rate 1k", &["--bursts"]);
+    refused(USAGE, "sweep work --rate max,max", &["max", "twice"]);
+    printed("sweep load --from 1 --to 5 --dry-run");
     refused(USAGE, "sweep size --points 64", &["--size"]);
     refused(USAGE, "sweep placement --from same --to other", &["--from"]);
     refused(USAGE, "sweep coalesce --points soon", &["soon", "adaptive"]);

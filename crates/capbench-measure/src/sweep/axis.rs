@@ -64,10 +64,26 @@ impl RingSize {
     /// A ring for so many frames in slots of this size: one block where it is small, else blocks of 1 MiB.
     ///
     /// Blocks are whole pages, so a ring for very few small slots has room for more.
-    pub fn of_frames(frames: u32, slot: ByteCount) -> Self {
-        let whole = (u64::from(frames) * slot.0).max(1).next_multiple_of(PAGE);
+    ///
+    /// # Errors
+    /// No frame.
+    pub fn of_frames(frames: u32, slot: ByteCount) -> Result<Self> {
+        let whole = u64::from(frames).saturating_mul(slot.0).min(u64::MAX / 2).next_multiple_of(PAGE);
         let ring = if whole > BLOCK { whole.next_multiple_of(BLOCK) } else { whole };
-        Self { ring: ByteCount(ring), block: ByteCount(ring.min(BLOCK)) }
+        Self::new(ByteCount(ring), ByteCount(ring.min(BLOCK)))
+    }
+
+    /// A ring in blocks.
+    ///
+    /// # Errors
+    /// Nothing in it, or less than a block.
+    pub fn new(ring: ByteCount, block: ByteCount) -> Result<Self> {
+        if block.0 == 0 || block > ring {
+            return Err(contradiction(format!(
+                "a ring of {ring} in blocks of {block} holds nothing; give a ring of at least one block"
+            )));
+        }
+        Ok(Self { ring, block })
     }
 }
 
@@ -252,8 +268,8 @@ impl Axis {
         }
         let frames =
             std::iter::successors(Some(from), |frames| frames.checked_mul(2).filter(|&next| next <= to));
-        let mut points: Vec<_> =
-            frames.map(|frames| Point::Ring(RingSize::of_frames(frames, slot))).collect();
+        let ring = |frames| Ok(Point::Ring(RingSize::of_frames(frames, slot)?));
+        let mut points: Vec<_> = frames.map(ring).collect::<Result<_>>()?;
         points.dedup();
         Self::new(points)
     }

@@ -73,6 +73,11 @@ impl SweepPlan {
         if self.repeats == 0 || self.duration.is_zero() {
             return Err(contradiction("0 repeats, or trials of 0 s, measure nothing; give at least 1"));
         }
+        for (position, load) in self.loads.iter().enumerate() {
+            if self.loads[..position].contains(load) {
+                return Err(contradiction(format!("load {load} was given twice; give it once")));
+            }
+        }
         if let Probe::BackToBack(test) = self.probe {
             test.check()?;
             let loads =

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use capbench_capture::ByteCount;
+use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::findings;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::links::coalescing::Moderation;
@@ -84,6 +84,7 @@ fn plan(
     flags: &SweepFlags,
     preset: Option<&[&'static presets::WorkPreset]>,
 ) -> Result<SweepPlan> {
+    contradictions(flags)?;
     let [base, others @ ..] = &scene.sizes[..] else { return Err(Usage("no frame size".into()).into()) };
     if !others.is_empty() && flags.axis != AxisName::Size {
         return Err(Usage("--size: one frame size, or sweep size".into()).into());
@@ -126,6 +127,32 @@ fn seed() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
+/// Flags that the axis leaves nothing to say.
+fn contradictions(flags: &SweepFlags) -> Result<()> {
+    let on = |axis| flags.axis == axis;
+    let refusals = [
+        (flags.bursts && !on(AxisName::Ring), "--bursts: bursts are searched for in a sweep of rings"),
+        (
+            on(AxisName::Load) && flags.from.is_some() && !flags.rate.is_empty(),
+            "--rate: the loads are those from --from to --to; give one of the two",
+        ),
+        (
+            on(AxisName::Work) && flags.scene.work.model != WorkModel::None,
+            "--work: work is what is varied; name it by --points or --from and --to",
+        ),
+    ];
+    match refusals.iter().find(|(is_so, _)| *is_so) {
+        Some((_, why)) => Err(Usage((*why).into()).into()),
+        None => Ok(()),
+    }
+}
+
+/// A ring that memory has no room for would be found out in the midst of a sweep.
+fn room(ring: RingSize, base: &Setup) -> Result<(), String> {
+    let capture = CaptureOptions { ring: ring.ring, ..base.capture.clone() };
+    capture.checked_ring().map(drop).map_err(|error| error.to_string())
+}
+
 fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
     let spacing = if flags.geometric { Spacing::Geometric } else { Spacing::Linear };
     let ends = flags.from.as_deref().zip(flags.to.as_deref());
@@ -165,11 +192,17 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
             let rings = |(from, to): (&str, &str)| -> Result<Axis> {
                 Ok(Axis::rings(frames(from).map_err(Usage)?, frames(to).map_err(Usage)?, slot)?)
             };
-            match ends {
+            let axis = match ends {
                 Some(ends) => rings(ends)?,
                 None if flags.points.is_empty() => rings(RINGS)?,
                 None => points(&|text| ring(text, slot).map(Point::Ring))?,
+            };
+            for point in axis.points() {
+                if let Point::Ring(ring) = point {
+                    room(*ring, base).map_err(Usage)?;
+                }
             }
+            axis
         }
         AxisName::Placement => {
             no_range("placements")?;
@@ -200,16 +233,17 @@ fn frames(text: &str) -> Result<u32, String> {
 /// A ring as a number of frames, or as RING or RING/BLOCK sizes.
 fn ring(text: &str, slot: ByteCount) -> Result<RingSize, String> {
     if let Ok(frames) = text.parse::<u32>() {
-        return Ok(RingSize::of_frames(frames, slot));
+        return RingSize::of_frames(frames, slot).map_err(|error| error.to_string());
     }
     let size = |text: &str| ByteCount::from_str(text).map_err(|error| error.to_string());
-    match text.split_once('/') {
-        Some((ring, block)) => Ok(RingSize { ring: size(ring)?, block: size(block)? }),
+    let (ring, block) = match text.split_once('/') {
+        Some((ring, block)) => (size(ring)?, size(block)?),
         None => {
             let ring = size(text)?;
-            Ok(RingSize { ring, block: ByteCount(ring.0.min(1 << 20)) })
+            (ring, ByteCount(ring.0.min(1 << 20)))
         }
-    }
+    };
+    RingSize::new(ring, block).map_err(|error| error.to_string())
 }
 
 fn placements(scene: &Scene) -> Result<Axis> {
@@ -240,7 +274,10 @@ fn loads(flags: &SweepFlags, ends: Option<(&str, &str)>, spacing: Spacing) -> Re
                 }
             };
             let rate = |step| Ok(Point::Load(Load::Rate(Pps::new(at(step).round())?)));
-            (0..flags.steps).map(rate).collect::<Result<_>>()?
+            let mut points: Vec<Point> = (0..flags.steps).map(rate).collect::<Result<_>>()?;
+            // Steps too narrow for whole rates fall together.
+            points.dedup();
+            points
         }
         None => {
             let named: Result<Vec<_>, String> = flags.points.iter().map(|text| point(text)).collect();
