@@ -40,9 +40,9 @@ pub struct Results {
     /// What a soak stores instead of trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soak: Option<SoakRecord>,
-    /// What was varied, in runs that sweep.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sweep: Option<SweepOutcome>,
+    /// What was varied, in runs that sweep: a sweep each, whose trials stand with the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<SweepOutcome>,
     /// What was asked for and could not be measured.
     #[serde(default)]
     pub not_measured: Vec<NotMeasured>,

@@ -36,7 +36,7 @@ fn root_a_sweep_visits_every_point_with_every_method() {
         "sweep work --from ns:0 --to ns:20000 --steps 3 --method packet-v2,packet-v3 --rate 20k --visits 2 --refine 0 \
          --duration 60ms --quiet 60ms --seed 7 --repeats 0",
     );
-    let sweep = &results["sweep"];
+    let sweep = &results["sweeps"][0];
     assert_eq!((&sweep["axis"], &sweep["seed"]), (&Value::from("work"), &Value::from(7)));
     assert_eq!(sweep["points"].as_array().unwrap().len(), 3);
     let series = sweep["series"].as_array().unwrap();
@@ -62,7 +62,7 @@ fn root_a_sweep_of_placements_or_sizes_takes_its_points_from_their_flags() {
         "--method packet-v2 --rate 10k --visits 1 --refine 0 --duration 50ms --quiet 60ms --repeats 0";
     for (axis, points) in [("placement", 2), ("size --size 64,128,1518", 3)] {
         let (_, results) = saved(&format!("sweep {axis} {short}"));
-        assert_eq!(results["sweep"]["points"].as_array().unwrap().len(), points, "{axis}");
+        assert_eq!(results["sweeps"][0]["points"].as_array().unwrap().len(), points, "{axis}");
     }
 }
 

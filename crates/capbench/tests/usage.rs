@@ -177,6 +177,9 @@ fn sweeps_and_tests_that_cannot_be_are_refused() {
     refused(USAGE, "sweep work --from ns:0 --to loop:3", &["ns:0", "loop:3"]);
     refused(USAGE, "sweep work --points ns:1,ns:1", &["twice"]);
     refused(USAGE, "sweep work --preset dain-1999", &["dain-1999", "dain-2004-45kpps"]);
+    refused(USAGE, "sweep work --preset=", &["dain-2004"]);
+    let both = printed("sweep work --preset dain-2004 --dry-run");
+    assert!(both.contains("45000") && both.contains("167000"), "{both}");
     refused(USAGE, "sweep work --size 64,128", &["--size", "one frame size"]);
     refused(USAGE, "sweep work --rate fast", &["fast", "max"]);
     refused(USAGE, "sweep load", &["--rate", "--from"]);

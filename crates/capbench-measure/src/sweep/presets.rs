@@ -15,6 +15,8 @@ use crate::work::WorkModel;
 pub struct WorkPreset {
     /// Its name.
     pub name: &'static str,
+    /// The name of the publication, which stands for all of its sweeps.
+    pub publication: &'static str,
     /// What it is, in a line.
     pub summary: &'static str,
     /// Frames per second.
@@ -30,6 +32,7 @@ pub struct WorkPreset {
 pub const WORK: [WorkPreset; 2] = [
     WorkPreset {
         name: "dain-2004-45kpps",
+        publication: "dain-2004",
         summary: "45,000 packets/s: why does capture improve as the work per packet grows?",
         pps: 45_000.0,
         from: 1500,
@@ -37,6 +40,7 @@ pub const WORK: [WorkPreset; 2] = [
     },
     WorkPreset {
         name: "dain-2004-167kpps",
+        publication: "dain-2004",
         summary: "167,000 packets/s: why does the ring hurt once packets are dropped?",
         pps: 167_000.0,
         from: 5,

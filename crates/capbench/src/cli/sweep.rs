@@ -54,7 +54,8 @@ pub struct SweepFlags {
     /// Equal ratios between the points of a range instead of equal differences
     #[arg(long)]
     pub geometric: bool,
-    /// A sweep of a publication, with its loads, points and frames: dain-2004
+    /// Sweeps of a publication, with their loads, points and frames: dain-2004, which is dain-2004-45kpps and
+    /// dain-2004-167kpps
     #[arg(long, value_name = "NAME", conflicts_with_all = ["points", "from", "to", "rate", "size"])]
     pub preset: Option<String>,
     /// Loads, separated by commas; max is what the generator can do [default: max]

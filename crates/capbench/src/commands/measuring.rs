@@ -87,7 +87,7 @@ impl Ready {
             statements,
             trials: Vec::new(),
             soak: None,
-            sweep: None,
+            sweeps: Vec::new(),
             not_measured: self.not_measured,
             searches: Vec::new(),
             rfc2544: Vec::new(),

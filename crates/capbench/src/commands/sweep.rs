@@ -27,30 +27,43 @@ const RINGS: (&str, &str) = ("8", "32768");
 
 /// Runs the command.
 pub fn run(flags: &SweepFlags) -> Result<Exit> {
-    let preset = flags.preset.as_deref().map(preset).transpose()?;
+    let parts = flags.preset.as_deref().map(preset).transpose()?;
     let mut scene = Scene::new(&flags.scene, defaults(flags.axis))?;
     let run_flags = &flags.scene.run;
-    let mut plan = plan(&scene, flags, preset.as_deref())?;
-    plan.check()?;
+    let mut plans: Vec<SweepPlan> = match &parts {
+        Some(parts) => parts.iter().map(|part| plan(&scene, flags, Some(part))).collect::<Result<_>>()?,
+        None => vec![plan(&scene, flags, None)?],
+    };
+    plans.iter().try_for_each(SweepPlan::check)?;
     if run_flags.dry_run {
-        print(&describe(&scene, &plan))?;
+        print(&describe(&scene, &plans))?;
         return Ok(Exit::Done);
     }
     let ready = Ready::find(&mut scene, run_flags)?;
-    plan.left_out.clone_from(&ready.left_out);
-    plan.loop_speed = Some(LoopSpeed::measure());
-    if flags.axis == AxisName::Placement {
-        plan.axis = placements(&scene)?;
-    } else {
-        plan.placements.clone_from(&scene.placements);
+    let loop_speed = LoopSpeed::measure();
+    for plan in &mut plans {
+        plan.left_out.clone_from(&ready.left_out);
+        plan.loop_speed = Some(loop_speed);
+        if flags.axis == AxisName::Placement {
+            plan.axis = placements(&scene)?;
+        } else {
+            plan.placements.clone_from(&scene.placements);
+        }
     }
-    let mut run = ready.begin("sweep", run_flags, statements(&plan), plan.trials())?;
-    let outcome = plan.run(&mut run.laboratory, &mut run.recorder)?.outcome;
-    let stopped = outcome.stopped;
+    let trials = plans.iter().map(SweepPlan::trials).sum();
+    let mut run = ready.begin("sweep", run_flags, statements(&plans), trials)?;
+    let mut stopped = false;
+    for plan in &plans {
+        let outcome = plan.run(&mut run.laboratory, &mut run.recorder)?.outcome;
+        stopped = outcome.stopped;
+        run.recorder.results.sweeps.push(outcome);
+        if stopped {
+            break;
+        }
+    }
     let ended = run.end(stopped, |results| {
-        let of_sweep = sweep::find(&outcome, &results.trials);
-        results.findings = of_sweep.into_iter().chain(findings::find(&results.trials)).collect();
-        results.sweep = Some(outcome);
+        let of_sweeps = results.sweeps.iter().flat_map(|outcome| sweep::find(outcome, &results.trials));
+        results.findings = of_sweeps.chain(findings::find(&results.trials)).collect();
     })?;
     print(&report(&ended))?;
     Ok(ended.exit(&scene))
@@ -69,21 +82,21 @@ fn defaults(axis: AxisName) -> Defaults {
     }
 }
 
-/// The parts of a publication's sweep: one for each of its loads.
+/// The sweep of this name, or those of the publication of this name.
 fn preset(name: &str) -> Result<Vec<&'static presets::WorkPreset>> {
-    let found: Vec<_> = presets::WORK.iter().filter(|preset| preset.name.starts_with(name)).collect();
+    let found: Vec<_> =
+        presets::WORK.iter().filter(|preset| preset.name == name || preset.publication == name).collect();
     if found.is_empty() {
-        let known: Vec<_> = presets::WORK.iter().map(|preset| preset.name).collect();
+        let mut known: Vec<_> =
+            presets::WORK.iter().flat_map(|preset| [preset.publication, preset.name]).collect();
+        known.sort_unstable();
+        known.dedup();
         return Err(Usage(format!("\"{name}\" is no preset; {} are", known.join(", "))).into());
     }
     Ok(found)
 }
 
-fn plan(
-    scene: &Scene,
-    flags: &SweepFlags,
-    preset: Option<&[&'static presets::WorkPreset]>,
-) -> Result<SweepPlan> {
+fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>) -> Result<SweepPlan> {
     contradictions(flags)?;
     let [base, others @ ..] = &scene.sizes[..] else { return Err(Usage("no frame size".into()).into()) };
     if !others.is_empty() && flags.axis != AxisName::Size {
@@ -92,14 +105,10 @@ fn plan(
     let mut base = base.clone();
     let mut loads = if flags.rate.is_empty() { vec![Load::Maximum] } else { flags.rate.clone() };
     let axis = match preset {
-        Some(parts) => {
+        Some(part) => {
             if flags.axis != AxisName::Work {
                 return Err(Usage("--preset: the sweeps of publications are sweeps of work".into()).into());
             }
-            let [part] = parts else {
-                let names: Vec<_> = parts.iter().map(|part| part.name).collect();
-                return Err(Usage(format!("--preset: one of {}", names.join(", "))).into());
-            };
             (base, loads) = (part.setup(&base), vec![part.load()?]);
             part.axis(flags.steps.into())?
         }
@@ -294,38 +303,44 @@ fn loads(flags: &SweepFlags, ends: Option<(&str, &str)>, spacing: Spacing) -> Re
     Ok(Axis::new(points)?)
 }
 
-fn describe(scene: &Scene, plan: &SweepPlan) -> String {
+fn describe(scene: &Scene, plans: &[SweepPlan]) -> String {
     let mut text = scene.describe();
     let list = |words: Vec<String>| words.join(", ");
-    let points = list(plan.axis.points().iter().map(ToString::to_string).collect());
-    summary::wrapped(&mut text, "points      ", "            ", &points);
-    if !plan.loads.is_empty() {
-        let loads = list(plan.loads.iter().map(ToString::to_string).collect());
-        summary::wrapped(&mut text, "loads       ", "            ", &loads);
+    for plan in plans {
+        let points = list(plan.axis.points().iter().map(ToString::to_string).collect());
+        summary::wrapped(&mut text, "points      ", "            ", &points);
+        if !plan.loads.is_empty() {
+            let loads = list(plan.loads.iter().map(ToString::to_string).collect());
+            summary::wrapped(&mut text, "loads       ", "            ", &loads);
+        }
+        if plan.refinement > 0 {
+            text.push_str(&format!("refinement  up to {} points where the curve bends\n", plan.refinement));
+        }
+        text.push_str(&format!(
+            "visits      {} of every point, in random order\ntrials      at most {} of {:?}\ntime        at most about {:.0} s\n",
+            plan.repeats,
+            plan.trials(),
+            plan.duration,
+            plan.estimate().as_secs_f64()
+        ));
     }
-    if plan.refinement > 0 {
-        text.push_str(&format!("refinement  up to {} points where the curve bends\n", plan.refinement));
-    }
-    text.push_str(&format!(
-        "visits      {} of every point, in random order\ntrials      at most {} of {:?}\ntime        at most about {:.0} s\n",
-        plan.repeats,
-        plan.trials(),
-        plan.duration,
-        plan.estimate().as_secs_f64()
-    ));
     text
 }
 
-fn statements(plan: &SweepPlan) -> Vec<String> {
-    vec![format!(
-        "trials send for {:?} and wait {:?} for missing frames, where RFC 2544 asks for 60 s and 2 s",
-        plan.duration, plan.base.quiet
-    )]
+fn statements(plans: &[SweepPlan]) -> Vec<String> {
+    let of = |plan: &SweepPlan| {
+        format!(
+            "trials send for {:?} and wait {:?} for missing frames, where RFC 2544 asks for 60 s and 2 s",
+            plan.duration, plan.base.quiet
+        )
+    };
+    // The sweeps of a publication differ in neither.
+    plans.first().map(of).into_iter().collect()
 }
 
 fn report(ended: &Ended) -> String {
     let results = &ended.results;
-    let mut text = results.sweep.as_ref().map_or_else(String::new, sweeps::sweep);
+    let mut text = results.sweeps.iter().map(sweeps::sweep).collect::<String>();
     text.push_str(&summary::engines(&results.trials));
     text.push_str(&summary::not_measured(&results.not_measured));
     text.push_str(&summary::findings(&results.findings));
