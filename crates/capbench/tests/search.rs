@@ -63,6 +63,37 @@ fn root_a_search_that_was_stopped_is_gone_on_with() {
 }
 
 #[test]
+fn root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time() {
+    if !privileged("root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time") {
+        return;
+    }
+    let _turn = in_turn();
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("run");
+    let mut command = capbench();
+    // Enough for the least that the goal can need, and too little with drains.
+    let longer = SHORT.replace("sum=200ms", "sum=1s");
+    command.args(longer.split_whitespace()).args(["--repeats", "0", "--time", "600ms", "--out"]).arg(&folder);
+    let ended = run(None, &mut command);
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    let short = results(&folder).unwrap();
+    assert_eq!(short["searches"][0]["ended"]["how"], "time_up", "{}", ended.out);
+    assert_eq!(short["complete"], false);
+
+    let resume = |more: &[&str]| {
+        let mut command = capbench();
+        command.arg("search").arg("--resume").arg(&folder).args(more);
+        run(None, &mut command)
+    };
+    let ended = resume(&[]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.errors.contains("--time"), "{}", ended.errors);
+    let ended = resume(&["--time", "10m"]);
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    assert_eq!(results(&folder).unwrap()["complete"], true);
+}
+
+#[test]
 fn root_a_search_accounts_for_every_packet_and_saves_its_bounds() {
     if !privileged("root_a_search_accounts_for_every_packet_and_saves_its_bounds") {
         return;

@@ -165,7 +165,10 @@ fn goals_that_contradict_themselves_are_refused() {
     refused(USAGE, "search --min-rate 20k --max-rate 10k", &["maximum load", "least"]);
     refused(USAGE, "search --goal rfc2544 --time 30s", &["30s", "cannot suffice", "trials"]);
     refused(FAILED, "search --goals no-such-file.toml", &["no-such-file.toml"]);
-    refused(USAGE, "search --resume x --goal ndr", &["--resume"]);
+    for other in ["--goal ndr", "--max-rate 5k", "--method recv", "--ring 1MiB", "--vlan 3", "--dry-run"] {
+        refused(USAGE, &format!("search --resume x {other}"), &[]);
+    }
+    refused(FAILED, "search --resume x --time 5m", &["results.json"]);
 }
 
 #[test]

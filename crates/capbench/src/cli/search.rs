@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use capbench_traffic::Pps;
-use clap::Args;
+use clap::{Arg, Args};
 
 use super::positive_duration;
 use super::scene::{SceneFlags, otherwise};
@@ -17,6 +17,7 @@ use super::scene::{SceneFlags, otherwise};
     mut_arg("size", |arg| otherwise(arg, "64")),
     mut_arg("placement", |arg| otherwise(arg, "same")),
     mut_arg("quiet", |arg| otherwise(arg, "500ms; RFC 2544 waits 2s")),
+    mut_args(with_resume),
 )]
 pub struct SearchFlags {
     /// A preset of --list-goals, several with commas, or a goal such as mine:loss=0.1%,duration=2s,sum=10s,width=1%;
@@ -38,9 +39,18 @@ pub struct SearchFlags {
     /// Trial time that each search may use; what it has shown by then is its result
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub time: Option<Duration>,
-    /// Go on with the run of this directory that was interrupted; its own flags hold
-    #[arg(long, value_name = "DIR", exclusive = true)]
+    /// Go on with the run of this directory that was interrupted, or whose time was used up; its own flags hold, but for
+    /// --time
+    #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
     #[command(flatten)]
     pub scene: SceneFlags,
+}
+
+/// A run is gone on with by its own flags, but for the time allowed.
+fn with_resume(flag: Arg) -> Arg {
+    match flag.get_id().as_str() {
+        "resume" | "time" => flag,
+        _ => flag.conflicts_with("resume"),
+    }
 }

@@ -14,6 +14,7 @@ use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
+use capbench_measure::search::End;
 use capbench_measure::trial::Verdict;
 
 use super::scene::Scene;
@@ -144,7 +145,8 @@ impl Run {
         if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !stopped) {
             return Err(failure.clone().into());
         }
-        results.complete = !stopped;
+        // What was ended by its time, or by a trial that could not be run, can be gone on with.
+        results.complete = !stopped && results.searches.iter().all(|search| search.ended == End::Complete);
         for statement in self.laboratory.statements() {
             if !results.statements.contains(&statement) {
                 results.statements.push(statement);

@@ -38,7 +38,7 @@ pub fn run(flags: &SearchFlags) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     match &flags.resume {
-        Some(path) => resume(path),
+        Some(path) => resume(path, flags.time),
         None => begin(flags),
     }
 }
@@ -59,8 +59,8 @@ fn begin(flags: &SearchFlags) -> Result<Exit> {
     searched(run, &scene, &setups, &plan, &[])
 }
 
-/// Goes on with a run that was interrupted, by the flags that it was begun with.
-fn resume(path: &Path) -> Result<Exit> {
+/// Goes on with a run that was interrupted, by the flags that it was begun with, but for the time allowed.
+fn resume(path: &Path, time: Option<Duration>) -> Result<Exit> {
     let (directory, results) = RunDirectory::resume(path)?;
     let refuse = |why: String| Usage(format!("--resume {}: {why}", path.display()));
     if results.complete {
@@ -71,8 +71,12 @@ fn resume(path: &Path) -> Result<Exit> {
     let Command::Search(flags) = command.command else {
         return Err(refuse("it is no run of capbench search".into()).into());
     };
+    let is_used_up = results.searches.iter().any(|search| search.ended == End::TimeUp);
+    if is_used_up && time.is_none() {
+        return Err(refuse("its time was used up; allow more in all with --time".into()).into());
+    }
     let mut scene = Scene::new(&flags.scene, DEFAULTS)?;
-    let plan = plan(&flags)?;
+    let plan = plan(&SearchFlags { time: time.or(flags.time), ..flags.clone() })?;
     plan.validate()?;
     let ready = Ready::find(&mut scene, &flags.scene.run)?;
     let setups = setups(&scene, &ready);
