@@ -274,6 +274,9 @@ mod tests {
             assert!(self.1 < 3, "a fault in the third trial");
             self.0.prepare(setup)
         }
+        fn rest(&mut self, while_idle: Duration) {
+            self.0.rest(while_idle);
+        }
         fn statements(&self) -> Vec<String> {
             Vec::new()
         }

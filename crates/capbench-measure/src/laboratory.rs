@@ -49,8 +49,8 @@ pub trait Laboratory {
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>>;
 
     /// Leaves the path idle for a while, so that whatever holds frames gives them up. On a path where time does not pass
-    /// there is nothing to wait for.
-    fn rest(&mut self, _while_idle: Duration) {}
+    /// there is nothing to wait for; a laboratory around another one hands it on, so there is no default.
+    fn rest(&mut self, while_idle: Duration);
 
     /// What results on this path have to say about it.
     fn statements(&self) -> Vec<String>;

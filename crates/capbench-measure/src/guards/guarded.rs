@@ -64,6 +64,10 @@ impl<L: Laboratory> Laboratory for Guarded<L> {
         }))
     }
 
+    fn rest(&mut self, while_idle: Duration) {
+        self.inner.rest(while_idle);
+    }
+
     fn statements(&self) -> Vec<String> {
         let mut statements = self.inner.statements();
         let Memory { probes, repeats, .. } = self.memory;

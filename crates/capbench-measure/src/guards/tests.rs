@@ -20,6 +20,8 @@ const MS: u64 = 1_000_000;
 struct Disturbed<F> {
     path: SimulatedLaboratory,
     happens: F,
+    /// How long it was left idle.
+    rests: Vec<Duration>,
 }
 
 struct DisturbedTrial<'l, F> {
@@ -30,6 +32,10 @@ struct DisturbedTrial<'l, F> {
 impl<F: FnMut(&mut TrialResult)> Laboratory for Disturbed<F> {
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
         Ok(Box::new(DisturbedTrial { trial: self.path.prepare(setup)?, happens: &mut self.happens }))
+    }
+
+    fn rest(&mut self, while_idle: Duration) {
+        self.rests.push(while_idle);
     }
 
     fn statements(&self) -> Vec<String> {
@@ -54,7 +60,7 @@ fn guarded<F: FnMut(&mut TrialResult)>(happens: F) -> Guarded<Disturbed<F>> {
         ],
     );
     let policy = Policy { pause: Duration::ZERO, ..Policy::default() };
-    Guarded::new(Disturbed { path, happens }, policy, Arc::new(AtomicBool::new(false)))
+    Guarded::new(Disturbed { path, happens, rests: Vec::new() }, policy, Arc::new(AtomicBool::new(false)))
 }
 
 fn at(pps: f64) -> Load {
@@ -79,6 +85,13 @@ fn stolen(steal_ns: u64) -> Disturbance {
 fn texts(trials: &[TrialResult]) -> String {
     let found = findings::find(trials).into_iter();
     found.map(|finding| format!("{} {:?}", finding.text, finding.trials)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn rests_reach_the_path_that_is_guarded() {
+    let mut path = guarded(|_| {});
+    path.rest(2 * SECOND);
+    assert_eq!(path.inner().rests, [2 * SECOND]);
 }
 
 #[test]
@@ -277,7 +290,7 @@ fn a_stop_ends_repeats_and_pauses() {
         lose_all(trial);
     };
     let policy = Policy { pause: Duration::from_secs(3600), ..Policy::default() };
-    let mut path = Guarded::new(Disturbed { path, happens }, policy, stop);
+    let mut path = Guarded::new(Disturbed { path, happens, rests: Vec::new() }, policy, stop);
     assert!(run(&mut path, at(1e6)).guarding.is_none());
     let next = run(&mut path, at(1e5));
     assert_eq!(next.guarding.unwrap().recovery.unwrap().probes.len(), 1);

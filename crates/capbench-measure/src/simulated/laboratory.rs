@@ -95,6 +95,8 @@ impl Laboratory for SimulatedLaboratory {
         Ok(Box::new(SimulatedTrial { laboratory: self, method, ability, room, quiet: setup.quiet, profile }))
     }
 
+    fn rest(&mut self, _while_idle: Duration) {}
+
     fn statements(&self) -> Vec<String> {
         vec!["a simulated path: no network was used".into()]
     }

@@ -54,6 +54,8 @@ impl Laboratory for Queue {
         Ok(Box::new(QueueTrial { path: self, setup: setup.clone() }))
     }
 
+    fn rest(&mut self, _while_idle: Duration) {}
+
     fn statements(&self) -> Vec<String> {
         Vec::new()
     }
