@@ -8,7 +8,7 @@ use capbench_capture::MethodSpec;
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::placement::PlacementChoice;
-use crate::trial::{Load, Phase, SizeLabel, TrialResult};
+use crate::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
 
 /// What a trial takes beside sending: opening rings, draining, reading counters. Only for estimates.
 pub(crate) const OVERHEAD: Duration = Duration::from_millis(250);
@@ -26,6 +26,22 @@ pub trait Observer {
     fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError);
     /// Whether the user wants to stop.
     fn stopping(&self) -> bool;
+}
+
+/// Why there is no trial that shows something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// The user stopped it.
+    Stopped,
+    /// It could not be run; the observer was told why.
+    NotRun,
+    /// It shows nothing.
+    Invalid {
+        /// Its number.
+        trial: u32,
+        /// Why.
+        because: String,
+    },
 }
 
 /// The trials of one run.
@@ -94,6 +110,27 @@ impl<'s> Session<'s> {
         }
     }
 
+    /// One trial that shows something. One that does not is repeated where trials are guarded and nowhere else
+    /// ([`crate::guards`]), so it is the end of what was to follow from it.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub(crate) fn sound(
+        &mut self,
+        what: &str,
+        setup: &Setup,
+        load: Load,
+        duration: Duration,
+        phase: Phase,
+    ) -> Result<std::result::Result<TrialResult, Missing>> {
+        Ok(match self.announced(what, setup, load, duration, phase)? {
+            None if self.stopped => Err(Missing::Stopped),
+            None => Err(Missing::NotRun),
+            Some(result) if result.verdict == Verdict::Invalid => Err(Missing::of(&result)),
+            Some(result) => Ok(result),
+        })
+    }
+
     /// Leaves the path idle.
     pub(crate) fn rest(&mut self, while_idle: Duration) {
         self.laboratory.rest(while_idle);
@@ -105,6 +142,13 @@ impl<'s> Session<'s> {
     }
 }
 
+impl Missing {
+    fn of(invalid: &TrialResult) -> Self {
+        Self::Invalid { trial: invalid.number, because: invalid.why_invalid() }
+    }
+}
+
+/// A trial as it is announced.
 pub(crate) fn describe(
     method: &MethodSpec,
     size: &SizeLabel,

@@ -44,7 +44,7 @@ pub fn tested(tested: &Tested) -> String {
         Ended::Complete => None,
         Ended::Stopped => Some("the user stopped it".to_string()),
         Ended::NotRun => Some("a trial could not be run".into()),
-        Ended::Invalid { trials } => Some(format!("the accounts of trials {trials:?} contradict themselves")),
+        Ended::Invalid { trials, because } => Some(format!("trial {trials:?} shows nothing: {because}")),
     };
     if let Some(why) = incomplete {
         wrapped(&mut text, "  ", "    ", &format!("incomplete: {why}"));

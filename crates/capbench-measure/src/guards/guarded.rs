@@ -111,7 +111,7 @@ impl Trial for GuardedTrial<'_> {
                 trial.invalidate(failure);
                 break trial;
             }
-            if because.is_empty() || !self.may_repeat(duration, set_aside.len()) {
+            if because.is_empty() || !self.may_repeat(&trial, duration, set_aside.len()) {
                 break trial;
             }
             self.memory.repeats += 1;
@@ -166,12 +166,13 @@ impl GuardedTrial<'_> {
     }
 
     /// Whether another attempt is allowed after so many.
-    fn may_repeat(&self, duration: Duration, before: usize) -> bool {
+    fn may_repeat(&self, last: &TrialResult, duration: Duration, before: usize) -> bool {
         let Memory { first, repeated, .. } = *self.memory;
-        // The first repeat of a run is always within the budget: a run may be a single trial.
+        // The first repeat of a run is always within the budget: a run may be a single trial. So is one of a trial that
+        // shows nothing, since nobody repeats it after this.
         let budget = first.mul_f64(self.policy.repeat_share).max(duration);
         before < self.policy.repeats as usize
-            && repeated + duration <= budget
+            && (last.verdict == Verdict::Invalid || repeated + duration <= budget)
             && !self.stop.load(Ordering::Relaxed)
     }
 }

@@ -38,8 +38,9 @@ pub use noise::{CpuDisturbance, Disturbance};
 pub struct Policy {
     /// How often a disturbed trial is repeated at most.
     pub repeats: u32,
-    /// Share of the time of all trials so far that repeats may take; beyond it trials are marked only. A host that is
-    /// always noisy would otherwise make a run as many times longer, and be as noisy.
+    /// Share of the time of all trials so far that repeats of disturbed trials may take; beyond it they are marked only. A
+    /// host that is always noisy would otherwise make a run as many times longer, and be as noisy. Trials that show nothing
+    /// are repeated all the same: whoever runs them through guards does not.
     pub repeat_share: f64,
     /// Probes after an overload before the path is given up.
     pub probes: u32,

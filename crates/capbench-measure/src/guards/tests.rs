@@ -244,7 +244,7 @@ fn a_rate_above_the_line_is_an_error() {
     let above = with(1.001);
     assert_eq!(above.verdict, Verdict::Invalid);
     assert!(above.invalid_because.unwrap().contains("more than the link carries (1488095 packets/s"));
-    assert_eq!(above.guarding.unwrap().attempt, 2, "it is tried again first");
+    assert_eq!(above.guarding.unwrap().attempt, 3, "it is tried again first");
 }
 
 #[test]

@@ -17,10 +17,10 @@ use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::maximum::{MaximumRate, Percent};
-use super::{Ended, Finished, sound};
+use super::{Ended, Finished};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
-use crate::session::{Observer, Session};
+use crate::session::{Observer, Session, describe};
 use crate::trial::{Load, Phase, TrialResult};
 
 /// The longest burst that the standard wants to be possible.
@@ -290,14 +290,16 @@ impl Bursts<'_> {
                 self.session.rest(self.test.depletion.max(duration));
             }
             let load = Load::Burst(length);
-            match sound::trial(&mut self.session, self.setup, load, duration, Phase::BackToBack)? {
+            let Setup { method, label, placement, .. } = self.setup;
+            let what = describe(method, label, *placement, load);
+            match self.session.sound(&what, self.setup, load, duration, Phase::BackToBack)? {
                 Ok(trial) => {
                     trials.push(trial.number);
                     if trial.delivered == length.get() {
                         return Ok(Ok(Tried { clean: Some(trial), trials }));
                     }
                 }
-                Err(ended) => return Ok(Err(ended)),
+                Err(missing) => return Ok(Err(missing.into())),
             }
         }
         Ok(Ok(Tried { clean: None, trials }))

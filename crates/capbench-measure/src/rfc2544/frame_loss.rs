@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::maximum::{MaximumRate, Percent};
-use super::{Ended, Finished, sound};
+use super::{Ended, Finished};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
-use crate::session::{Observer, Session};
+use crate::session::{Observer, Session, describe};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
 
 /// The coarsest step that the standard allows.
@@ -106,10 +106,11 @@ impl FrameLossTest {
         };
         for percent in self.loads()? {
             let load = Load::Rate(self.maximum.part(percent)?);
-            match sound::trial(&mut session, setup, load, self.duration, Phase::FrameLoss)? {
+            let what = describe(&setup.method, &setup.label, setup.placement, load);
+            match session.sound(&what, setup, load, self.duration, Phase::FrameLoss)? {
                 Ok(trial) => outcome.points.push(self.point(percent, &trial)),
-                Err(ended) => {
-                    outcome.ended = ended;
+                Err(missing) => {
+                    outcome.ended = missing.into();
                     break;
                 }
             }

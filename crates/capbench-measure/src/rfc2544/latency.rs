@@ -11,11 +11,11 @@ use std::time::Duration;
 use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::{Ended, Finished, sound};
+use super::{Ended, Finished};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::latency::{Delays, Latency, Recording};
-use crate::session::{Observer, Session};
+use crate::session::{Observer, Session, describe};
 use crate::trial::{Load, Phase, TrialResult};
 
 /// A test of latency.
@@ -108,10 +108,12 @@ impl LatencyTest {
         let mut session = Session::new(laboratory, observer);
         let (mut sound, mut ended) = (Vec::new(), Ended::Complete);
         for _ in 0..self.repetitions {
-            match sound::trial(&mut session, &setup, Load::Rate(self.rate), self.duration, Phase::Latency)? {
+            let load = Load::Rate(self.rate);
+            let what = describe(&setup.method, &setup.label, setup.placement, load);
+            match session.sound(&what, &setup, load, self.duration, Phase::Latency)? {
                 Ok(trial) => sound.push(trial),
-                Err(end) => {
-                    ended = end;
+                Err(missing) => {
+                    ended = missing.into();
                     break;
                 }
             }

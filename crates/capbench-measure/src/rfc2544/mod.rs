@@ -8,7 +8,6 @@
 //! | [`recovery`] | 26.5 | how long after an overload frames are still lost |
 //! | [`maximum`] | | the rate that loads are shares of |
 //! | `stored` | | what is saved of a test, with its set-up |
-//! | `sound` | | trials whose accounts do not contradict themselves |
 //!
 //! For a capture a frame is forwarded when it was delivered to the application, once and intact. None of these tests
 //! searches for the throughput that they are told in terms of; whoever runs them brings it.
@@ -18,7 +17,6 @@ pub mod frame_loss;
 pub mod latency;
 pub mod maximum;
 pub mod recovery;
-mod sound;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -32,6 +30,7 @@ pub use maximum::{MaximumRate, Percent};
 pub use recovery::{RecoveryOutcome, RecoveryTest};
 pub use stored::{Found, Tested};
 
+use crate::session::Missing;
 use crate::trial::TrialResult;
 
 /// A test that is over.
@@ -53,9 +52,22 @@ pub enum Ended {
     Stopped,
     /// A trial could not be run; the observer was told why.
     NotRun,
-    /// The accounts of these trials, all of one load, contradict themselves.
+    /// A trial shows nothing, and did not when it was repeated.
     Invalid {
-        /// Their numbers.
+        /// Its number.
         trials: Vec<u32>,
+        /// Why; empty in results of early versions.
+        #[serde(default)]
+        because: String,
     },
+}
+
+impl From<Missing> for Ended {
+    fn from(missing: Missing) -> Self {
+        match missing {
+            Missing::Stopped => Self::Stopped,
+            Missing::NotRun => Self::NotRun,
+            Missing::Invalid { trial, because } => Self::Invalid { trials: vec![trial], because },
+        }
+    }
 }

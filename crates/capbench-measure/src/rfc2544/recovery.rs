@@ -12,10 +12,10 @@ use capbench_traffic::schedule::Step;
 use serde::{Deserialize, Serialize};
 
 use super::maximum::{MaximumRate, Percent};
-use super::{Ended, Finished, sound};
+use super::{Ended, Finished};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
-use crate::session::{Observer, Session};
+use crate::session::{Observer, Session, describe};
 use crate::trial::{Load, Phase, TrialResult};
 
 /// At the end of a trial, so much of the time after the overload must pass without loss, or else nobody knows whether it
@@ -157,14 +157,16 @@ impl RecoveryTest {
         let mut session = Session::new(laboratory, observer);
         let (mut repetitions, mut ended) = (Vec::new(), Ended::Complete);
         for _ in 0..self.repetitions {
-            match sound::trial(&mut session, setup, Load::Step(step), duration, Phase::Recovery)? {
+            let load = Load::Step(step);
+            let what = describe(&setup.method, &setup.label, setup.placement, load);
+            match session.sound(&what, setup, load, duration, Phase::Recovery)? {
                 Ok(trial) => repetitions.push(Repetition {
                     recovery: recovery(&trial, &step),
                     generator_late_ns: trial.lateness.map(|lateness| lateness.max_ns),
                     trial: trial.number,
                 }),
-                Err(end) => {
-                    ended = end;
+                Err(missing) => {
+                    ended = missing.into();
                     break;
                 }
             }

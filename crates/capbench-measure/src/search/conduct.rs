@@ -44,7 +44,6 @@ impl SearchPlan {
             stored,
             line_rate: self.line_rate_pps,
             time_allowed: self.time_allowed,
-            retries: self.retries,
             trials: Vec::new(),
             spent: Duration::ZERO,
         };

@@ -169,10 +169,7 @@ impl fmt::Display for End {
             Self::Complete => f.write_str("the search went through to its end"),
             Self::Stopped => f.write_str("the user stopped the search"),
             Self::TimeUp => f.write_str("the time allowed was used up"),
-            Self::Invalid { trials } => write!(
-                f,
-                "trials {trials:?} all delivered more than was sent, or sent nothing: the count of something is wrong"
-            ),
+            Self::Invalid { trials, because } => write!(f, "trial {trials:?} shows nothing: {because}"),
             Self::AboveLineRate { trial } => {
                 write!(f, "trial {trial} counted more than the link can carry: counts or clock are wrong")
             }

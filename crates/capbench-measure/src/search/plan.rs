@@ -18,8 +18,6 @@ use crate::error::{MeasureError, Result};
 pub const SELF_TEST: Duration = Duration::from_secs(1);
 /// The least load of a search, frames per second.
 pub const LEAST_LOAD: f64 = 1000.0;
-/// How often a trial whose account contradicts itself is run again.
-pub const RETRIES: u32 = 2;
 
 /// A search: its goals and its limits. Everything else about its trials is constant, and no part of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,8 +36,6 @@ pub struct SearchPlan {
     /// Time that trials may take, drains included. A trial is not begun when its sending alone would take more than is left.
     #[serde(rename = "time_allowed_s", with = "seconds::optional")]
     pub time_allowed: Option<Duration>,
-    /// How often a trial whose account contradicts itself is run again.
-    pub retries: u32,
     /// Frames that the traffic sends at once; 1 where it is evenly spaced.
     pub burst_frames: u32,
 }
@@ -54,7 +50,6 @@ impl SearchPlan {
             line_rate_pps: None,
             self_test: SELF_TEST,
             time_allowed: None,
-            retries: RETRIES,
             burst_frames: 1,
         }
     }

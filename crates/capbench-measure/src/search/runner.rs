@@ -36,10 +36,13 @@ pub enum End {
     Stopped,
     /// The time allowed was used up.
     TimeUp,
-    /// The accounts of these trials, all of one load, contradict themselves: there was more delivered than sent.
+    /// A trial shows nothing, and did not when it was repeated.
     Invalid {
-        /// Their numbers.
+        /// Its number.
         trials: Vec<u32>,
+        /// Why; empty in results of early versions.
+        #[serde(default)]
+        because: String,
     },
     /// A rate above what the link can carry: counts or clock are wrong.
     AboveLineRate {
@@ -69,7 +72,6 @@ pub(super) struct Runner<'r> {
     pub(super) stored: Stored,
     pub(super) line_rate: Option<Pps>,
     pub(super) time_allowed: Option<Duration>,
-    pub(super) retries: u32,
     /// Every trial so far.
     pub(super) trials: Vec<TrialResult>,
     /// Time that they took.
@@ -77,26 +79,24 @@ pub(super) struct Runner<'r> {
 }
 
 impl Runner<'_> {
-    /// A trial whose account is sound.
+    /// A trial that shows something. One that does not is repeated where trials are guarded and nowhere else
+    /// ([`crate::guards`]).
     pub(super) fn measure(
         &mut self,
         load: Load,
         duration: Duration,
         phase: Phase,
     ) -> std::result::Result<TrialResult, Halt> {
-        let mut invalid = Vec::new();
-        while invalid.len() <= self.retries as usize {
-            let result = self.once(load, duration, phase)?;
-            self.trials.push(result.clone());
-            if self.is_above_line_rate(&result) {
-                return Err(Halt::Ended(End::AboveLineRate { trial: result.number }));
-            }
-            if result.verdict != Verdict::Invalid {
-                return Ok(result);
-            }
-            invalid.push(result.number);
+        let result = self.once(load, duration, phase)?;
+        self.trials.push(result.clone());
+        if self.is_above_line_rate(&result) {
+            return Err(Halt::Ended(End::AboveLineRate { trial: result.number }));
         }
-        Err(Halt::Ended(End::Invalid { trials: invalid }))
+        if result.verdict == Verdict::Invalid {
+            let because = result.why_invalid();
+            return Err(Halt::Ended(End::Invalid { trials: vec![result.number], because }));
+        }
+        Ok(result)
     }
 
     /// One trial, sound or not. It is not begun when it would take more time than is left.

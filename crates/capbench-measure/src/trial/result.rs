@@ -211,6 +211,12 @@ impl TrialResult {
         if unsent > tolerated_frames(self.intended_pps) { unsent } else { 0 }
     }
 
+    /// Why it shows nothing, where it does not.
+    pub fn why_invalid(&self) -> String {
+        // Results of early versions do not say.
+        self.invalid_because.clone().unwrap_or_else(|| "its account contradicts itself".into())
+    }
+
     /// Frames sent and not delivered.
     pub fn lost(&self) -> u64 {
         self.sent.saturating_sub(self.delivered)

@@ -1,11 +1,13 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::tampered::Tampered;
 use super::{Watching, maximum, setup};
+use crate::guards::{Guarded, Policy};
 use crate::rfc2544::frame_loss::{FrameLossOutcome, FrameLossTest};
 use crate::rfc2544::{Ended, Percent};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
-use crate::trial::{Phase, Verdict};
+use crate::trial::Phase;
 
 fn test(step: f64) -> FrameLossTest {
     FrameLossTest {
@@ -76,20 +78,21 @@ fn a_generator_that_falls_short_shows_in_the_offered_load() {
 }
 
 #[test]
-fn invalid_trials_are_repeated_and_end_the_test_when_they_stay_invalid() {
+fn invalid_trials_are_repeated_by_the_guards_alone_and_end_the_test_when_they_stay_invalid() {
     let invalid = |until: u32| {
         move |trial: u32, result: &mut crate::trial::TrialResult| {
             if (1..until).contains(&trial) {
-                result.verdict = Verdict::Invalid;
+                result.invalidate("it was tampered with".into());
             }
         }
     };
-    let mut passing = Tampered::new(path(5e6), invalid(3));
+    let mut passing = Guarded::new(Tampered::new(path(5e6), invalid(3)), Policy::default(), Arc::default());
     let finished = test(10.0).run(&setup(), &mut passing, &mut Watching::default()).unwrap();
-    assert_eq!((finished.outcome.ended, finished.trials.len()), (Ended::Complete, 4));
+    assert_eq!((finished.outcome.ended, finished.trials.len()), (Ended::Complete, 2));
+    assert_eq!(finished.trials[1].guarding.as_ref().unwrap().attempt, 3);
     let mut staying = Tampered::new(path(5e6), invalid(u32::MAX));
     let outcome = test(10.0).run(&setup(), &mut staying, &mut Watching::default()).unwrap().outcome;
-    assert_eq!(outcome.ended, Ended::Invalid { trials: vec![2, 3, 4] });
+    assert_eq!(outcome.ended, Ended::Invalid { trials: vec![2], because: "it was tampered with".into() });
     assert_eq!((outcome.points.len(), outcome.ends_without_loss), (1, false));
 }
 

@@ -147,13 +147,14 @@ fn time_that_is_up_leaves_an_irregular_result_with_every_trial() {
 }
 
 #[test]
-fn a_contradictory_trial_is_run_again_and_ends_the_search_when_it_stays_so() {
-    let finished = run(&plan("quick"), &Path { invalid: |trial| trial == 3 || trial == 4, ..Path::new(1e6) });
-    assert_eq!(finished.outcome.ended, End::Complete);
-    assert_eq!(finished.outcome.trials.len(), finished.trials.len());
+fn a_trial_that_shows_nothing_ends_the_search_with_its_reason_and_is_kept() {
     let finished = run(&plan("quick"), &Path { invalid: |trial| trial >= 3, ..Path::new(1e6) });
-    assert_eq!(finished.outcome.ended, End::Invalid { trials: vec![3, 4, 5] });
-    assert_eq!(finished.trials.len(), 5);
+    let End::Invalid { trials, because } = &finished.outcome.ended else { panic!("{:?}", finished.outcome) };
+    assert_eq!(
+        (trials.as_slice(), because),
+        (&[3][..], finished.trials[2].invalid_because.as_ref().unwrap())
+    );
+    assert_eq!((finished.trials.len(), finished.outcome.trials.len()), (3, 3));
     assert!(finished.outcome.goals.iter().all(|goal| goal.status == Status::Irregular));
 }
 
