@@ -11,6 +11,30 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Frames lost at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostAt {
+    /// The place.
+    pub place: Place,
+    /// How many.
+    pub frames: u64,
+}
+
+impl LostAt {
+    /// Losses of several trials by place, most first.
+    pub(crate) fn sum(losses: impl IntoIterator<Item = (Place, u64)>) -> Vec<Self> {
+        let mut lost: Vec<Self> = Vec::new();
+        for (place, frames) in losses {
+            match lost.iter_mut().find(|known| known.place == place) {
+                Some(known) => known.frames += frames,
+                None => lost.push(Self { place, frames }),
+            }
+        }
+        lost.sort_by_key(|lost| std::cmp::Reverse(lost.frames));
+        lost
+    }
+}
+
 /// A place on a frame's path where it can be lost, in the order of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

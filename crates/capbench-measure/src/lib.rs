@@ -17,6 +17,7 @@
 //! | [`soak`] | one load for minutes to days |
 //! | [`sweep`] | one thing varied: work, frame size, ring, placement or load |
 //! | [`rfc2544`] | latency, frame loss rate, back-to-back frames, system recovery |
+//! | [`bursts`] | the longest burst without loss, for both of them |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
 //! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
@@ -26,6 +27,7 @@
 pub mod accounts;
 pub mod bed;
 pub mod bench;
+pub mod bursts;
 pub mod drivers;
 pub mod environment;
 mod error;

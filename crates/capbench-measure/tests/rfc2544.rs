@@ -118,12 +118,12 @@ fn root_a_larger_ring_holds_a_longer_burst() {
             repetitions: NonZeroU32::new(3).unwrap(),
             depletion: Duration::from_millis(20),
             limit: Duration::from_secs(1),
-            ..BackToBackTest::standard(given(500_000.0), Pps::new(20_000.0).unwrap())
+            ..BackToBackTest::standard(given(100_000.0), Pps::new(20_000.0).unwrap())
         };
         let finished = test.run(&slow(ring), &mut laboratory, &mut Accounting).unwrap();
         for trial in &finished.trials {
             assert_eq!(trial.load, Some(LoadShape::Burst { frames: trial.intended }));
-            assert_eq!((trial.sent, trial.intended_pps), (trial.intended, None));
+            assert_eq!(trial.intended_pps, Some(100_000.0));
         }
         let benchmark = finished.outcome.benchmark.unwrap();
         println!("ring of {ring} octets: {benchmark:?}");

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::bursts::{BurstEnd, BurstSearch};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path, ReceiveBy};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::session::Observer;
 use capbench_measure::simulated;
-use capbench_measure::sweep::back_to_back::BurstEnd;
 use capbench_measure::sweep::{Axis, BackToBackTest, Probe, Spacing, SweepPlan, SweepRun, find};
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkModel;
@@ -112,7 +112,11 @@ fn root_bursts_are_found_for_rings_from_8_frames_on() {
     }
     let _turn = in_turn();
     let axis = Axis::rings(8, 128, ByteCount(2048)).unwrap();
-    let test = BackToBackTest { limit: Duration::from_millis(40), ..BackToBackTest::default() };
+    let test = BackToBackTest(BurstSearch {
+        limit: Duration::from_millis(40),
+        depletion: Duration::from_millis(20),
+        ..BackToBackTest::default().0
+    });
     let mut plan = plan(axis, &["packet-v2"], 50_000.0);
     plan.base.work = WorkModel::Nanoseconds(50_000).into();
     let run = run(&SweepPlan { probe: Probe::BackToBack(test), refinement: 0, repeats: 1, ..plan });

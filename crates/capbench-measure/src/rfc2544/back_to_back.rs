@@ -6,9 +6,7 @@
 //! together. It has a meaning only where the throughput is below the theoretical rate, since buffers do not fill
 //! otherwise. On a link without a rate the generator's maximum takes its place, as [`MaximumRate`] says.
 //!
-//! Lengths are searched as ETSI TST009 12.3.3 does with its binary search with loss verification: a length that loses is
-//! tried again before it is believed to lose. The search does not begin in the middle of all lengths, the longest of which
-//! takes 30 s, but doubles a short one until it loses; between two lengths that differ by a factor of two it halves.
+//! Bursts are sent at the very rate that the formulas divide by; [`crate::bursts`] says how the longest is found.
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
@@ -18,10 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use super::maximum::{MaximumRate, Percent};
 use super::{Ended, Finished};
+use crate::bursts::{BurstEnd, BurstSearch, Longest};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
-use crate::session::{Observer, Session, describe};
-use crate::trial::{Load, Phase, TrialResult};
+use crate::session::{Observer, Session};
 
 /// The longest burst that the standard wants to be possible.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -67,7 +65,7 @@ pub struct BackToBackOutcome {
     /// How long the path was idle between bursts, at least, in seconds.
     pub depletion_s: f64,
     /// Each search that went through.
-    pub searches: Vec<BurstSearch>,
+    pub searches: Vec<Searched>,
     /// What follows from them; absent without any.
     pub benchmark: Option<Benchmark>,
     /// Why that is not valid; absent where it is.
@@ -79,7 +77,10 @@ pub struct BackToBackOutcome {
 
 /// One search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BurstSearch {
+pub struct Searched {
+    /// How it ended; `found` in results of early versions.
+    #[serde(default)]
+    pub end: BurstEnd,
     /// The longest burst without loss; 0 where the shortest one lost.
     pub frames: u64,
     /// The next length that was tried, less that one: a length in between would have been as good. Absent where the limit
@@ -106,8 +107,8 @@ pub struct Benchmark {
     pub implied_buffer_s: f64,
     /// The same, less what was taken out of the buffer meanwhile.
     pub corrected_buffer_s: f64,
-    /// The lowest rate at which one of the longest bursts was sent, in percent of the theoretical rate: below 100 the gaps
-    /// were not the least ones.
+    /// The lowest rate at which one of the longest bursts was sent, in percent of the theoretical rate. What is below 99
+    /// is no burst.
     pub offered_percent: Option<f64>,
 }
 
@@ -128,12 +129,12 @@ impl BackToBackTest {
 
     /// Frames of the longest burst.
     fn limit_frames(&self) -> u64 {
-        (self.maximum.pps.get() * self.limit.as_secs_f64()).floor() as u64
+        self.bursts().limit_frames(self.maximum.pps)
     }
 
-    /// How long so many frames take at the maximum rate.
-    fn length(&self, frames: NonZeroU64) -> Duration {
-        Duration::try_from_secs_f64(frames.get() as f64 / self.maximum.pps.get()).unwrap_or(self.limit)
+    fn bursts(&self) -> BurstSearch {
+        let Self { first, limit, resolution, verifications, depletion, .. } = *self;
+        BurstSearch { first, limit, resolution, verifications, depletion }
     }
 
     /// # Errors
@@ -169,14 +170,14 @@ impl BackToBackTest {
         observer: &mut dyn Observer,
     ) -> Result<Finished<BackToBackOutcome>> {
         self.check()?;
-        let mut bursts =
-            Bursts { test: self, setup, session: Session::new(laboratory, observer), rested: true };
+        let bursts = self.bursts();
+        let mut session = Session::new(laboratory, observer);
         let (mut searches, mut ended) = (Vec::new(), Ended::Complete);
         for _ in 0..self.repetitions.get() {
-            match bursts.search()? {
-                Ok(search) => searches.push(search),
-                Err(end) => {
-                    ended = end;
+            match bursts.longest(&mut session, setup, self.maximum.pps)? {
+                Ok(longest) => searches.push(Searched::from(longest)),
+                Err(missing) => {
+                    ended = missing.into();
                     break;
                 }
             }
@@ -193,10 +194,10 @@ impl BackToBackTest {
             searches,
             ended,
         };
-        Ok(Finished { outcome, trials: bursts.session.trials })
+        Ok(Finished { outcome, trials: session.trials })
     }
 
-    fn benchmark(&self, searches: &[BurstSearch]) -> Option<Benchmark> {
+    fn benchmark(&self, searches: &[Searched]) -> Option<Benchmark> {
         let frames = || searches.iter().map(|search| search.frames);
         let count = searches.len() as f64;
         let average = frames().sum::<u64>() as f64 / count;
@@ -214,7 +215,15 @@ impl BackToBackTest {
         })
     }
 
-    fn invalid(&self, searches: &[BurstSearch]) -> Option<String> {
+    fn invalid(&self, searches: &[Searched]) -> Option<String> {
+        let slow = searches.iter().filter(|search| search.end == BurstEnd::GeneratorLimited).count();
+        if slow > 0 {
+            return Some(format!(
+                "{slow} of {} searches came to a burst that the generator did not send at {:.0} packets/s",
+                searches.len(),
+                self.maximum.pps.get()
+            ));
+        }
         let near = self.limit_frames() as f64 * NEAR_LIMIT;
         let count = searches.iter().filter(|search| search.frames as f64 >= near).count();
         (count > 0).then(|| {
@@ -229,79 +238,9 @@ impl BackToBackTest {
     }
 }
 
-/// Bursts of one test.
-struct Bursts<'t> {
-    test: &'t BackToBackTest,
-    setup: &'t Setup,
-    session: Session<'t>,
-    /// Whether nothing has been sent yet.
-    rested: bool,
-}
-
-/// What one length showed.
-struct Tried {
-    /// The trial without loss; absent where every one lost.
-    clean: Option<TrialResult>,
-    trials: Vec<u32>,
-}
-
-impl Bursts<'_> {
-    /// One search for the longest burst without loss.
-    fn search(&mut self) -> Result<std::result::Result<BurstSearch, Ended>> {
-        let limit = self.test.limit_frames();
-        let (mut found, mut upper) =
-            (BurstSearch { frames: 0, step_frames: None, offered_pps: None, trials: Vec::new() }, None);
-        let mut next = Some(self.test.first);
-        while let Some(length) = next {
-            let tried = match self.try_length(length)? {
-                Ok(tried) => tried,
-                Err(ended) => return Ok(Err(ended)),
-            };
-            found.trials.extend(tried.trials);
-            match tried.clean {
-                Some(trial) => {
-                    found.frames = length.get();
-                    found.offered_pps = Some(trial.offered_pps);
-                }
-                None => upper = Some(length.get()),
-            }
-            next = match upper {
-                Some(upper) => self.between(found.frames, upper),
-                None => NonZeroU64::new(found.frames.saturating_mul(2).min(limit))
-                    .filter(|longer| longer.get() > found.frames),
-            };
-        }
-        found.step_frames = upper.map(|upper| upper - found.frames);
-        Ok(Ok(found))
-    }
-
-    /// The length in the middle of one without loss and one with, if they are not near enough to each other.
-    fn between(&self, clean: u64, lossy: u64) -> Option<NonZeroU64> {
-        let near = (clean as f64 * self.test.resolution.ratio()).floor().max(1.0) as u64;
-        NonZeroU64::new(clean + (lossy - clean) / 2).filter(|_| lossy - clean > near)
-    }
-
-    /// Tries a length, again where it loses.
-    fn try_length(&mut self, length: NonZeroU64) -> Result<std::result::Result<Tried, Ended>> {
-        let duration = self.test.length(length);
-        let mut trials = Vec::new();
-        for _ in 0..=self.test.verifications {
-            if !std::mem::take(&mut self.rested) {
-                self.session.rest(self.test.depletion.max(duration));
-            }
-            let load = Load::Burst(length);
-            let Setup { method, label, placement, .. } = self.setup;
-            let what = describe(method, label, *placement, load);
-            match self.session.sound(&what, self.setup, load, duration, Phase::BackToBack)? {
-                Ok(trial) => {
-                    trials.push(trial.number);
-                    if trial.delivered == length.get() {
-                        return Ok(Ok(Tried { clean: Some(trial), trials }));
-                    }
-                }
-                Err(missing) => return Ok(Err(missing.into())),
-            }
-        }
-        Ok(Ok(Tried { clean: None, trials }))
+impl From<Longest> for Searched {
+    fn from(longest: Longest) -> Self {
+        let Longest { frames, step, offered_pps, end, trials, .. } = longest;
+        Self { end, frames, step_frames: step, offered_pps, trials }
     }
 }

@@ -81,7 +81,7 @@ impl Percent {
     }
 
     /// A share that the source text holds.
-    pub(super) const fn fixed(percent: f64) -> Self {
+    pub(crate) const fn fixed(percent: f64) -> Self {
         assert!(percent > 0.0 && percent.is_finite());
         Self(percent)
     }

@@ -148,10 +148,7 @@ fn offered(load: Load, duration: Duration, generator: f64) -> Vec<Offered> {
     match load {
         Load::Rate(pps) => vec![stretch(pps.get(), duration)],
         Load::Maximum => vec![stretch(generator, duration)],
-        Load::Burst(frames) => {
-            let frames = frames.get();
-            vec![Offered { frames, pps: generator, seconds: frames as f64 / generator }]
-        }
+        Load::Burst { rate, .. } => vec![stretch(rate.get(), duration)],
         Load::Step(Step { before, at, after }) => {
             let at = at.min(duration);
             vec![stretch(before.get(), at), stretch(after.get(), duration - at)]

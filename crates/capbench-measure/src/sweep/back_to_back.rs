@@ -2,9 +2,10 @@
 //! RFC 9004).
 //!
 //! RFC 9004 corrects the time of a burst by what is taken out of the buffer while it is filled, and takes for that the
-//! throughput. Here it is the rate that the method delivers under the very overload that fills the buffer: on a host
-//! where the kernel goes before the application the two differ, and only the latter empties the buffer.
+//! throughput. A sweep knows none. It takes off the rate that the method delivers under the very overload that fills the
+//! buffer, which on a host where the kernel goes before the application is another one, so its result has another name.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use capbench_traffic::rates::Pps;
@@ -12,45 +13,30 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::contradiction;
 use super::outcome::{SATURATED, taken_pps};
+pub use crate::bursts::BurstEnd;
+use crate::bursts::BurstSearch;
 use crate::error::Result;
 use crate::laboratory::Setup;
-use crate::session::{Session, describe};
+use crate::ledger::LostAt;
+use crate::rfc2544::Percent;
+use crate::session::{Missing, Session};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
 
 /// How bursts are searched for.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BackToBackTest {
-    /// The shortest burst, in frames.
-    pub least: u64,
-    /// The longest burst, as the time that it takes. A result near it is none.
-    pub limit: Duration,
-    /// How closely the longest burst is told, as a part of it.
-    pub resolution: f64,
-    /// How often a burst must lose frames before that is believed (ETSI GS NFV-TST 009 12.3.3: loss verification).
-    pub verify: u32,
-}
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BackToBackTest(pub BurstSearch);
 
 impl Default for BackToBackTest {
-    /// From 8 frames to 2 s, to 3 %, each loss seen twice.
+    /// From 8 frames to 2 s, to 3 %, each loss seen twice, with 0.2 s between bursts where RFC 9004 asks for 2 s.
     fn default() -> Self {
-        Self { least: 8, limit: Duration::from_secs(2), resolution: 0.03, verify: 2 }
+        Self(BurstSearch {
+            first: NonZeroU64::MIN.saturating_add(7),
+            limit: Duration::from_secs(2),
+            resolution: Percent::fixed(3.0),
+            verifications: 1,
+            depletion: Duration::from_millis(200),
+        })
     }
-}
-
-/// How a search for a burst ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BurstEnd {
-    /// The longest burst is known.
-    Found,
-    /// Even the shortest burst lost frames.
-    NoneHeld,
-    /// The load is held for as long as a trial lasts: the buffer never fills, and has no length (RFC 9004 section 5.1).
-    NeverFills,
-    /// The longest burst is longer than the search went.
-    AtLimit,
-    /// The generator did not send at the rate asked for, so there was no burst.
-    GeneratorLimited,
 }
 
 /// One search.
@@ -66,6 +52,9 @@ pub struct Burst {
     pub drained_pps: f64,
     /// Trials of the search, the overload first.
     pub trials: Vec<u32>,
+    /// Where the shortest burst that lost frames lost them, most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LostAt>,
 }
 
 /// Searches at one point together.
@@ -84,7 +73,8 @@ pub struct BackToBack {
     /// `mean_frames` by the rate of the burst, seconds.
     pub implied_buffer_s: Option<f64>,
     /// The same less what was delivered meanwhile: `implied x (1 - drained / burst rate)`, seconds.
-    pub corrected_buffer_s: Option<f64>,
+    #[serde(alias = "corrected_buffer_s")]
+    pub drain_corrected_buffer_s: Option<f64>,
 }
 
 impl BackToBack {
@@ -106,7 +96,7 @@ impl BackToBack {
         let rate = mean(&found.iter().map(|burst| burst.burst_pps).collect::<Vec<_>>());
         let drained = mean(&found.iter().map(|burst| burst.drained_pps).collect::<Vec<_>>());
         let implied_buffer_s = mean_frames.zip(rate).map(|(frames, rate)| frames / rate);
-        let corrected_buffer_s = implied_buffer_s
+        let drain_corrected_buffer_s = implied_buffer_s
             .zip(rate.zip(drained))
             .map(|(implied, (rate, drained))| implied * (1.0 - drained / rate));
         Some(Self {
@@ -115,7 +105,7 @@ impl BackToBack {
             most_frames: found.iter().filter_map(|burst| burst.frames).max(),
             deviation_frames,
             implied_buffer_s,
-            corrected_buffer_s,
+            drain_corrected_buffer_s,
             searches,
         })
     }
@@ -131,50 +121,39 @@ fn drained_pps(overload: &TrialResult, burst: u64) -> f64 {
     }
 }
 
-/// A generator that was disturbed in a burst may try again this many times as often as losses are verified.
-const ATTEMPTS: u32 = 3;
-
-/// What one burst showed.
-enum Shown {
-    Held,
-    Lost,
-    NotSent,
-}
-
 impl BackToBackTest {
     pub(super) fn check(&self) -> Result<()> {
-        if self.least == 0 || self.verify == 0 || !(self.resolution > 0.0 && self.resolution < 1.0) {
-            return Err(contradiction(
-                "bursts of 0 frames, losses seen 0 times, or a resolution outside 0 to 1 end no search",
-            ));
+        if self.0.resolution >= Percent::WHOLE {
+            return Err(contradiction("a resolution of 100 % or more tells no burst from another"));
         }
         Ok(())
     }
 
     /// Whether the limit leaves room for a search at this rate.
     pub(super) fn check_rate(&self, rate: Pps) -> Result<()> {
-        if self.most(rate.get()) <= self.least {
+        let BurstSearch { first, limit, .. } = self.0;
+        if self.0.limit_frames(rate) <= first.get() {
             return Err(contradiction(format!(
-                "{:?} at {rate} packets/s are no more than the {} frames of the shortest burst; give a longer limit",
-                self.limit, self.least
+                "{limit:?} at {rate} packets/s are no more than the {first} frames of the shortest burst; give a longer limit"
             )));
         }
         Ok(())
     }
 
-    fn most(&self, pps: f64) -> u64 {
-        (pps * self.limit.as_secs_f64()).round() as u64
+    /// About how many trials a search takes, its overload among them.
+    pub(super) fn trials(&self, rate: Pps) -> usize {
+        1 + self.0.trials(rate)
     }
 
-    /// About how many trials a search takes.
-    pub(super) fn trials(&self, pps: f64) -> usize {
-        let doublings = (self.most(pps) as f64 / self.least as f64).log2().max(1.0);
-        let halvings = (1.0 / self.resolution).log2();
-        (1.0 + doublings + halvings * f64::from(1 + self.verify) / 2.0).ceil() as usize
+    /// About how long a burst and the rest before it take.
+    pub(super) fn each(&self) -> Duration {
+        // Half the bursts of a search are about as long as the longest, and the others are short.
+        let half = self.0.limit / 2;
+        half + half.max(self.0.depletion)
     }
 
-    /// One search: the load for as long as a trial lasts, then bursts that double until one loses frames, then the
-    /// middle of what is left. `None` when a trial could not be run or the user stopped.
+    /// One search: the load for as long as a trial lasts, then bursts. `None` when a trial could not be run or the user
+    /// stopped; no burst where a trial shows nothing.
     pub(super) fn search(
         &self,
         session: &mut Session<'_>,
@@ -182,93 +161,44 @@ impl BackToBackTest {
         rate: Pps,
         overload: Duration,
         what: &str,
-    ) -> Result<Option<(TrialResult, Burst)>> {
-        let load = Load::Rate(rate);
-        let Some(first) = session.announced(what, setup, load, overload, Phase::Sweep)? else {
+    ) -> Result<Option<(TrialResult, Option<Burst>)>> {
+        let Some(first) = session.announced(what, setup, Load::Rate(rate), overload, Phase::Sweep)? else {
             return Ok(None);
         };
+        if first.verdict == Verdict::Invalid {
+            return Ok(Some((first, None)));
+        }
         let mut burst = Burst {
             end: BurstEnd::Found,
             frames: None,
             burst_pps: first.offered_pps,
             drained_pps: first.delivered_pps,
             trials: vec![first.number],
+            lost: Vec::new(),
         };
         // Frames that were not lost may still have lain in a buffer that is larger than the trial is long.
-        let keeps_up = taken_pps(&first, setup.quiet.as_secs_f64()) >= SATURATED * first.offered_pps;
+        let taken = taken_pps(&first, setup.quiet.as_secs_f64());
+        let keeps_up = taken >= SATURATED * first.offered_pps;
         match first.verdict {
             Verdict::GeneratorLimited if !first.held_load() => burst.end = BurstEnd::GeneratorLimited,
             Verdict::Lossless | Verdict::GeneratorLimited if keeps_up => burst.end = BurstEnd::NeverFills,
             _ => {
-                let mut attempt = |frames| self.attempt(session, setup, rate, frames, &mut burst.trials);
-                let Some((end, frames)) = self.narrow(rate, &mut attempt)? else { return Ok(None) };
-                (burst.end, burst.frames) = (end, frames);
-                burst.drained_pps = match frames {
+                let longest = match self.0.longest(session, setup, rate)? {
+                    Ok(longest) => longest,
+                    Err(Missing::Invalid { .. }) => return Ok(Some((first, None))),
+                    Err(Missing::Stopped | Missing::NotRun) => return Ok(None),
+                };
+                burst.end = longest.end;
+                burst.frames = Some(longest.frames).filter(|frames| *frames > 0);
+                burst.burst_pps = longest.offered_pps.unwrap_or(first.offered_pps);
+                burst.trials.extend(longest.trials);
+                burst.lost = longest.lost_at;
+                burst.drained_pps = match burst.frames {
                     Some(frames) if first.lost() > 0 => drained_pps(&first, frames),
-                    _ => taken_pps(&first, setup.quiet.as_secs_f64()),
+                    _ => taken,
                 };
             }
         }
-        Ok(Some((first, burst)))
-    }
-
-    fn narrow(
-        &self,
-        rate: Pps,
-        attempt: &mut impl FnMut(u64) -> Result<Option<Shown>>,
-    ) -> Result<Option<(BurstEnd, Option<u64>)>> {
-        let most = self.most(rate.get());
-        let (mut held, mut lost) = (None, None);
-        let mut frames = self.least;
-        loop {
-            match attempt(frames)? {
-                None => return Ok(None),
-                Some(Shown::NotSent) => return Ok(Some((BurstEnd::GeneratorLimited, held))),
-                Some(Shown::Held) => held = Some(frames),
-                Some(Shown::Lost) => lost = Some(frames),
-            }
-            frames = match (held, lost) {
-                (None, _) => return Ok(Some((BurstEnd::NoneHeld, None))),
-                (Some(held), None) if held >= most => return Ok(Some((BurstEnd::AtLimit, Some(held)))),
-                (Some(held), None) => (held * 2).min(most),
-                (Some(held), Some(lost)) => {
-                    let close = (held as f64 * self.resolution).floor().max(1.0) as u64;
-                    if lost - held <= close {
-                        return Ok(Some((BurstEnd::Found, Some(held))));
-                    }
-                    held.midpoint(lost)
-                }
-            };
-        }
-    }
-
-    fn attempt(
-        &self,
-        session: &mut Session<'_>,
-        setup: &Setup,
-        rate: Pps,
-        frames: u64,
-        trials: &mut Vec<u32>,
-    ) -> Result<Option<Shown>> {
-        let duration = Duration::from_secs_f64(frames as f64 / rate.get());
-        let load = Load::Rate(rate);
-        let what =
-            format!("{}, burst of {frames}", describe(&setup.method, &setup.label, setup.placement, load));
-        let mut lost = 0;
-        for _ in 0..self.verify * ATTEMPTS {
-            let Some(trial) = session.announced(&what, setup, load, duration, Phase::BackToBack)? else {
-                return Ok(None);
-            };
-            trials.push(trial.number);
-            match trial.verdict {
-                Verdict::Lossless => return Ok(Some(Shown::Held)),
-                Verdict::GeneratorLimited => {}
-                Verdict::Lossy | Verdict::Invalid => lost += 1,
-            }
-            if lost == self.verify {
-                return Ok(Some(Shown::Lost));
-            }
-        }
-        Ok(Some(Shown::NotSent))
+        Ok(Some((first, Some(burst))))
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
 use super::interval::Estimate;
-use crate::ledger::Place;
+use crate::ledger::LostAt;
 use crate::receiver::TICK;
 use crate::trial::{TrialResult, Verdict};
 
@@ -98,15 +98,6 @@ pub struct Reading {
     pub back_to_back: Option<BackToBack>,
 }
 
-/// Frames lost at a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LostAt {
-    /// The place.
-    pub place: Place,
-    /// How many.
-    pub frames: u64,
-}
-
 /// An application that takes at least this part of what is offered is not known to be the limit.
 pub(super) const SATURATED: f64 = 0.99;
 
@@ -132,7 +123,7 @@ impl Reading {
             taken_pps: Estimate::of(valid.iter().map(|trial| taken_pps(trial, quiet_s)))?,
             sent_loss_ratio: estimate(TrialResult::sent_loss_ratio)?,
             total_ns_per_packet: costs.and_then(Estimate::of),
-            lost: lost(&valid),
+            lost: LostAt::sum(valid.iter().flat_map(|trial| trial.losses())),
             back_to_back,
         })
     }
@@ -184,16 +175,4 @@ pub(super) fn taken_pps(trial: &TrialResult, quiet_s: f64) -> f64 {
     let waited = if trial.lost() > 0 { quiet_s } else { 0.0 };
     let drained = Some(trial.drain_s - waited).filter(|&s| s > TICK.as_secs_f64()).unwrap_or(0.0);
     trial.delivered as f64 / (trial.sending_s + drained).max(f64::MIN_POSITIVE)
-}
-
-fn lost(trials: &[&TrialResult]) -> Vec<LostAt> {
-    let mut lost: Vec<LostAt> = Vec::new();
-    for (place, frames) in trials.iter().flat_map(|trial| trial.losses()) {
-        match lost.iter_mut().find(|known| known.place == place) {
-            Some(known) => known.frames += frames,
-            None => lost.push(LostAt { place, frames }),
-        }
-    }
-    lost.sort_by_key(|lost| std::cmp::Reverse(lost.frames));
-    lost
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
+use capbench_traffic::rates::Pps;
 
 use super::axis::{Axis, AxisKind, Point, contradiction};
 use super::back_to_back::BackToBackTest;
@@ -147,22 +148,25 @@ impl SweepPlan {
         let overhead = OVERHEAD.saturating_mul(times(self.trials()));
         let sending = match self.probe {
             Probe::Trial => self.duration.saturating_mul(times(self.trials())),
-            // Half the bursts of a search are about as long as the longest, and the rest is short; every burst that loses
-            // is waited for.
+            // Every second burst loses, and is waited for.
             Probe::BackToBack(test) => {
                 let bursts = self.trials().saturating_sub(self.visits());
-                let bursts = (test.limit / 2 + self.base.quiet / 2).saturating_mul(times(bursts));
+                let bursts = (test.each() + self.base.quiet / 2).saturating_mul(times(bursts));
                 self.duration.saturating_mul(times(self.visits())).saturating_add(bursts)
             }
         };
         sending.saturating_add(overhead)
     }
 
-    fn rates(&self) -> impl Iterator<Item = f64> + '_ {
-        let on_axis = self.axis.points().iter().filter_map(|point| match point {
-            Point::Load(load) => load.pps(),
+    fn rates(&self) -> impl Iterator<Item = Pps> + '_ {
+        let rate = |load: &Load| match load {
+            Load::Rate(rate) => Some(*rate),
+            _ => None,
+        };
+        let on_axis = self.axis.points().iter().filter_map(move |point| match point {
+            Point::Load(load) => rate(load),
             _ => None,
         });
-        self.loads.iter().filter_map(|load| load.pps()).chain(on_axis)
+        self.loads.iter().filter_map(rate).chain(on_axis)
     }
 }

@@ -101,7 +101,7 @@ impl Course<'_, '_> {
         let visit = match (self.plan.probe, load) {
             (Probe::BackToBack(test), Load::Rate(rate)) => test
                 .search(&mut self.session, &setup, rate, self.plan.duration, &what)?
-                .map(|(trial, burst)| Visit { trial, burst: Some(burst) }),
+                .map(|(trial, burst)| Visit { trial, burst }),
             _ => self
                 .session
                 .announced(&what, &setup, load, self.plan.duration, Phase::Sweep)?

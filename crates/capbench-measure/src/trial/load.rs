@@ -15,9 +15,13 @@ pub enum Load {
     Rate(Pps),
     /// As many frames as the generator can send; best effort, FRMOL of RFC 2285.
     Maximum,
-    /// So many frames as fast as the generator can send them, from idle (RFC 2544 26.4). The trial lasts as long as that
-    /// takes, whatever its duration.
-    Burst(NonZeroU64),
+    /// So many frames at a constant rate, from idle (RFC 2544 26.4). The trial's duration is that of the burst.
+    Burst {
+        /// How many.
+        frames: NonZeroU64,
+        /// The rate: the highest there is, or another one.
+        rate: Pps,
+    },
     /// Frames at a constant rate that changes once (RFC 2544 26.5).
     Step(Step),
 }
@@ -26,16 +30,16 @@ impl Load {
     /// The rate, where there is one and it does not change.
     pub fn pps(self) -> Option<f64> {
         match self {
-            Self::Rate(rate) => Some(rate.get()),
-            Self::Maximum | Self::Burst(_) | Self::Step(_) => None,
+            Self::Rate(rate) | Self::Burst { rate, .. } => Some(rate.get()),
+            Self::Maximum | Self::Step(_) => None,
         }
     }
 
     /// When its frames are to be sent.
     pub fn schedule(self) -> Schedule {
         match self {
-            Self::Rate(rate) => Schedule::Constant(rate),
-            Self::Maximum | Self::Burst(_) => Schedule::Maximum,
+            Self::Rate(rate) | Self::Burst { rate, .. } => Schedule::Constant(rate),
+            Self::Maximum => Schedule::Maximum,
             Self::Step(step) => Schedule::Step(step),
         }
     }
@@ -43,7 +47,7 @@ impl Load {
     /// How many frames that is in a sending phase of this length; absent at maximum load.
     pub fn intended(self, duration: Duration) -> Option<u64> {
         match self {
-            Self::Burst(frames) => Some(frames.get()),
+            Self::Burst { frames, .. } => Some(frames.get()),
             _ => self.schedule().intended(duration),
         }
     }
@@ -51,7 +55,7 @@ impl Load {
     /// What limits its sending phase: time, and number of frames.
     pub(crate) fn limits(self, duration: Duration) -> (Option<Duration>, Option<u64>) {
         match self {
-            Self::Burst(frames) => (None, Some(frames.get())),
+            Self::Burst { frames, .. } => (Some(duration), Some(frames.get())),
             _ => (Some(duration), None),
         }
     }
@@ -68,7 +72,7 @@ impl Load {
     pub(super) fn shape(self) -> Option<LoadShape> {
         match self {
             Self::Rate(_) | Self::Maximum => None,
-            Self::Burst(frames) => Some(LoadShape::Burst { frames: frames.get() }),
+            Self::Burst { frames, .. } => Some(LoadShape::Burst { frames: frames.get() }),
             Self::Step(Step { before, at, after }) => Some(LoadShape::Step {
                 before_pps: before.get(),
                 at_s: at.as_secs_f64(),
@@ -103,7 +107,9 @@ impl fmt::Display for Load {
         match self {
             Self::Rate(rate) => write!(f, "{:.0} packets/s", rate.get()),
             Self::Maximum => f.write_str("maximum load"),
-            Self::Burst(frames) => write!(f, "a burst of {frames} frames"),
+            Self::Burst { frames, rate } => {
+                write!(f, "a burst of {frames} frames at {:.0} packets/s", rate.get())
+            }
             Self::Step(Step { before, at, after }) => {
                 let (before, after) = (before.get(), after.get());
                 write!(f, "{before:.0} packets/s for {at:?}, then {after:.0} packets/s")

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::queue::Queue;
 use super::tampered::{Tampered, lose_one};
 use super::{Watching, maximum, pps, setup};
+use crate::bursts::BurstEnd;
 use crate::laboratory::Laboratory;
 use crate::rfc2544::back_to_back::{BackToBackOutcome, BackToBackTest};
 use crate::rfc2544::{Ended, Percent};
@@ -44,7 +45,7 @@ fn the_longest_burst_is_found_to_the_frame_and_the_buffer_time_is_corrected() {
     assert!((benchmark.offered_percent.unwrap() - 100.0).abs() < 1e-6);
     assert_eq!((outcome.invalid_because, outcome.ended), (None, Ended::Complete));
     let trial = &finished.trials[0];
-    assert_eq!((trial.phase, trial.intended_pps), (Phase::BackToBack, None));
+    assert_eq!((trial.phase, trial.intended_pps), (Phase::BackToBack, Some(1e6)));
     assert_eq!((trial.load, trial.intended), (Some(LoadShape::Burst { frames: 64 }), 64));
 }
 
@@ -80,8 +81,8 @@ fn the_path_is_idle_between_bursts_for_as_long_as_a_burst_and_at_least_for_the_d
     let mut path = Tampered::new(path(), |_, _: &mut TrialResult| {});
     let test = BackToBackTest { depletion: Duration::from_millis(1), ..test(1.0, 2) };
     let trials = test.run(&setup(), &mut path, &mut Watching::default()).unwrap().trials;
-    assert_eq!(path.rests.len() + 1, trials.len(), "none before the first");
-    for (rest, trial) in path.rests.iter().zip(&trials[1..]) {
+    assert_eq!(path.rests.len(), trials.len(), "before the first, too: others may have run before");
+    for (rest, trial) in path.rests.iter().zip(&trials) {
         assert!(*rest >= Duration::from_millis(1) && rest.as_secs_f64() >= trial.duration_s, "{rest:?}");
     }
 }
@@ -115,6 +116,24 @@ fn a_throughput_that_is_the_maximum_and_a_limit_below_the_first_burst_are_refuse
     assert!(text.contains("the generator's maximum") && text.contains("no buffer ever fills"), "{text}");
     let text = refused(BackToBackTest { limit: Duration::from_micros(10), ..test(1.0, 1) });
     assert!(text.contains("first burst has 64 frames"), "{text}");
+}
+
+#[test]
+fn a_burst_is_sent_at_the_rate_that_its_time_is_worked_out_with_however_fast_the_generator_is() {
+    // Four frames come in the time of one that is taken: room for 1000 is full after 1333, at whatever rate.
+    let methods = || vec![SimulatedMethod::new("packet-v3", 1e4).room(Room::Frames(1000))];
+    let at = |generator| {
+        let test = BackToBackTest { maximum: maximum(4e4), throughput: pps(1e4), ..test(0.01, 1) };
+        run(test, &mut SimulatedLaboratory::new(generator, methods()))
+    };
+    let (usual, fast) = (at(4e4), at(1e6));
+    assert_eq!(usual, fast);
+    let benchmark = fast.benchmark.unwrap();
+    assert!((benchmark.corrected_buffer_s - 1000.0 / 4e4).abs() < 1e-4, "{benchmark:?}");
+    // A generator that is slower has no burst to send.
+    let slow = at(3e4);
+    assert_eq!(slow.searches[0].end, BurstEnd::GeneratorLimited);
+    assert!(slow.invalid_because.unwrap().contains("did not send at 40000 packets/s"));
 }
 
 #[test]

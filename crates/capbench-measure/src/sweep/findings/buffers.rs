@@ -2,6 +2,7 @@
 
 use super::{Swept, about, time};
 use crate::findings::Finding;
+use crate::ledger::LostAt;
 use crate::sweep::axis::AxisKind;
 use crate::sweep::back_to_back::{BackToBack, BurstEnd};
 use crate::sweep::outcome::{Reading, Series};
@@ -55,13 +56,21 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
 /// Up to where the buffer grows as the ring does, and what is full beyond.
 fn growth(swept: &Swept<'_>, found: &[&(&Reading, &BackToBack)], text: &mut String) {
     let at = |reading: &Reading| swept.outcome.points.get(reading.point).and_then(|point| point.at);
+    let mut grows = true;
     for two in found.windows(2) {
         let [(smaller, before), (larger, after)] = two else { continue };
         let (Some(small), Some(large)) = (at(smaller), at(larger)) else { return };
-        let (Some(a), Some(b)) = (before.corrected_buffer_s, after.corrected_buffer_s) else { continue };
-        if (b / a - 1.0) < KEEPS_UP * (large / small - 1.0) {
-            let place = larger.lost.first().map_or("a place that nothing counts".into(), |lost| {
-                format!("frames are then lost {}", lost.place.words())
+        let least_growth = 1.0 + KEEPS_UP * (large / small - 1.0);
+        let (Some(a), Some(b)) = (before.mean_frames, after.mean_frames) else { continue };
+        if b >= a * least_growth {
+            continue;
+        }
+        grows = false;
+        if is_told(before, after, least_growth) {
+            let losses = after.searches.iter().flat_map(|search| &search.lost);
+            let lost = LostAt::sum(losses.map(|lost| (lost.place, lost.frames)));
+            let place = lost.first().map_or("a place that nothing counts".into(), |lost| {
+                format!("longer bursts lose frames {}", lost.place.words())
             });
             text.push_str(&format!(
                 " From {} on it does not grow with the ring any more: something else limits; {place}.",
@@ -70,16 +79,27 @@ fn growth(swept: &Swept<'_>, found: &[&(&Reading, &BackToBack)], text: &mut Stri
             return;
         }
     }
-    if found.len() > 1 {
+    if grows && found.len() > 1 {
         text.push_str(" It grows with the ring at every step.");
     }
+}
+
+/// Whether it has not grown so much in any of the repeats: even the longest of those after the step is shorter than the
+/// shortest before it, grown by that.
+fn is_told(before: &BackToBack, after: &BackToBack, growth: f64) -> bool {
+    let repeats = |test: &BackToBack| test.searches.iter().filter(|search| search.frames.is_some()).count();
+    let apart = before
+        .least_frames
+        .zip(after.most_frames)
+        .is_some_and(|(least, most)| (most as f64) < least as f64 * growth);
+    apart && repeats(before) > 1 && repeats(after) > 1
 }
 
 fn burst(test: &BackToBack) -> String {
     let frames = test.mean_frames.unwrap_or_default();
     let spread = test.deviation_frames.map_or(String::new(), |deviation| format!(" ± {deviation:.0}"));
     let time = test
-        .corrected_buffer_s
-        .map_or(String::new(), |s| format!(" (corrected buffer time {})", time(s * 1e9)));
+        .drain_corrected_buffer_s
+        .map_or(String::new(), |s| format!(" (buffer time less what was drained {})", time(s * 1e9)));
     format!("{frames:.0}{spread} frames{time}")
 }

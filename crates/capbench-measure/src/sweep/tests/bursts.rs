@@ -3,6 +3,7 @@
 use capbench_capture::options::ByteCount;
 
 use super::*;
+use crate::bursts::BurstSearch;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::BackToBackTest;
 use crate::sweep::back_to_back::{BackToBack, BurstEnd};
@@ -11,10 +12,10 @@ const SLOT: ByteCount = ByteCount(2048);
 
 fn rings(from: u32, to: u32, pps: f64) -> SweepPlan {
     SweepPlan {
-        probe: Probe::BackToBack(BackToBackTest {
+        probe: Probe::BackToBack(BackToBackTest(BurstSearch {
             limit: Duration::from_millis(500),
-            ..BackToBackTest::default()
-        }),
+            ..BackToBackTest::default().0
+        })),
         loads: vec![at(pps)],
         ..plan(Axis::rings(from, to, SLOT).unwrap(), &["recv"])
     }
@@ -38,7 +39,7 @@ fn corrected_buffer_time_is_that_of_the_ring() {
         // A frame's rounding, and the resolution of the search.
         assert!(found <= 4.0 * room + 2.0 && found >= 4.0 * room / 1.03 - 2.0, "{found} for {room}");
         assert_eq!(test.searches.len(), 2);
-        let corrected = test.corrected_buffer_s.unwrap();
+        let corrected = test.drain_corrected_buffer_s.unwrap();
         assert!((corrected / (found / 1e6 * 0.25) - 1.0).abs() < 0.001, "{corrected} for {found}");
     }
     let text = crate::sweep::find(&run.outcome, &run.trials);
@@ -49,9 +50,18 @@ fn corrected_buffer_time_is_that_of_the_ring() {
 fn a_buffer_that_another_place_limits_is_said_to_stop_growing() {
     let methods = vec![SimulatedMethod::new("recv", 5e5).room(Room::Slots(SLOT)).room_at_most(300)];
     let mut path = SimulatedLaboratory::new(1e6, methods);
-    let run = run(&rings(8, 4096, 1e6), &mut path);
-    let text = crate::sweep::find(&run.outcome, &run.trials).remove(0).text;
-    assert!(text.contains("From ring 1MiB, one block on it does not grow"), "{text}");
+    let mut text = |repeats| {
+        let run = run(&SweepPlan { repeats, ..rings(8, 4096, 1e6) }, &mut path);
+        crate::sweep::find(&run.outcome, &run.trials).remove(0).text
+    };
+    let told = text(2);
+    assert!(told.contains("From ring 1MiB, one block on it does not grow"), "{told}");
+    assert!(told.contains("longer bursts lose frames in the ring"), "{told}");
+    let once = text(1);
+    assert!(
+        !once.contains("grow with the ring") && !once.contains("at every step"),
+        "one repeat shows nothing: {once}"
+    );
 }
 
 #[test]

@@ -1,0 +1,188 @@
+//! The longest burst of which no frame is lost, at one rate: what back-to-back tests have in common.
+//!
+//! Lengths are searched as ETSI GS NFV-TST 009 12.3.3 does with its binary search with loss verification: a length that
+//! loses is tried again before it is believed to lose. The search does not begin in the middle of all lengths, the longest
+//! of which may take 30 s, but doubles a short one until it loses; between two lengths that differ by a factor of two it
+//! halves. A burst is sent by a plan, at the rate that times are worked out with.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use capbench_traffic::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::laboratory::Setup;
+use crate::ledger::LostAt;
+use crate::rfc2544::Percent;
+use crate::session::{Missing, Session, describe};
+use crate::trial::{Load, Phase, TrialResult};
+
+/// A burst of which more than this share was left unsent came at another rate, and shows nothing of this one.
+const UNSENT: f64 = 0.01;
+/// A generator that was disturbed in a burst may try again this many times as often as losses are verified.
+const ATTEMPTS: u32 = 3;
+
+/// How the longest burst is searched for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BurstSearch {
+    /// The length that is tried first.
+    pub first: NonZeroU64,
+    /// How long a burst may last at most.
+    pub limit: Duration,
+    /// The length is found to this share of it, and not finer than one frame.
+    pub resolution: Percent,
+    /// How often a length that loses is tried again before that is believed.
+    pub verifications: u32,
+    /// How long the path is idle before a burst, at least; never shorter than the burst (RFC 9004: at least 2 s).
+    pub depletion: Duration,
+}
+
+/// How a search for a burst ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BurstEnd {
+    /// The longest burst is known.
+    #[default]
+    Found,
+    /// Even the shortest burst lost frames.
+    NoneHeld,
+    /// The load is held for as long as a trial lasts: the buffer never fills, and has no length (RFC 9004 section 5.1).
+    NeverFills,
+    /// The longest burst is longer than the search went.
+    AtLimit,
+    /// The generator did not send at the rate asked for, so there was no burst.
+    GeneratorLimited,
+}
+
+/// The longest burst without loss.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Longest {
+    /// Its frames; 0 where the shortest one lost.
+    pub(crate) frames: u64,
+    /// The shortest length that lost, less that one; absent where none did.
+    pub(crate) step: Option<u64>,
+    /// The rate at which it was sent.
+    pub(crate) offered_pps: Option<f64>,
+    pub(crate) end: BurstEnd,
+    /// Numbers of the trials.
+    pub(crate) trials: Vec<u32>,
+    /// Where the shortest burst that lost frames lost them.
+    pub(crate) lost_at: Vec<LostAt>,
+}
+
+/// What one length showed.
+enum Shown {
+    Held(Box<TrialResult>),
+    Lost(Vec<LostAt>),
+    NotSent,
+}
+
+impl BurstSearch {
+    /// Frames of the longest burst that is tried.
+    pub(crate) fn limit_frames(&self, rate: Pps) -> u64 {
+        (rate.get() * self.limit.as_secs_f64()).round() as u64
+    }
+
+    /// About how many trials a search takes.
+    pub(crate) fn trials(&self, rate: Pps) -> usize {
+        let doublings = (self.limit_frames(rate) as f64 / self.first.get() as f64).log2().max(1.0);
+        let halvings = (1.0 / self.resolution.ratio()).log2().max(0.0);
+        (1.0 + doublings + halvings * f64::from(2 + self.verifications) / 2.0).ceil() as usize
+    }
+
+    /// One search. The path is left idle before every burst, whatever was sent before.
+    ///
+    /// # Errors
+    /// When a trial cannot be saved.
+    pub(crate) fn longest(
+        &self,
+        session: &mut Session<'_>,
+        setup: &Setup,
+        rate: Pps,
+    ) -> Result<std::result::Result<Longest, Missing>> {
+        let limit = self.limit_frames(rate);
+        let mut found = Longest {
+            frames: 0,
+            step: None,
+            offered_pps: None,
+            end: BurstEnd::Found,
+            trials: Vec::new(),
+            lost_at: Vec::new(),
+        };
+        let mut upper = None;
+        let mut next = Some(self.first);
+        while let Some(length) = next {
+            let shown = match self.show(session, setup, rate, length, &mut found.trials)? {
+                Ok(shown) => shown,
+                Err(missing) => return Ok(Err(missing)),
+            };
+            match shown {
+                Shown::Held(trial) => {
+                    found.frames = length.get();
+                    found.offered_pps = Some(trial.offered_pps);
+                }
+                Shown::Lost(lost_at) => {
+                    upper = Some(length.get());
+                    found.lost_at = lost_at;
+                }
+                Shown::NotSent => {
+                    found.end = BurstEnd::GeneratorLimited;
+                    break;
+                }
+            }
+            next = match upper {
+                Some(upper) => self.between(found.frames, upper),
+                None => NonZeroU64::new(found.frames.saturating_mul(2).min(limit))
+                    .filter(|longer| longer.get() > found.frames),
+            };
+        }
+        found.step = upper.map(|upper| upper - found.frames);
+        found.end = match (found.end, found.frames, upper) {
+            (BurstEnd::GeneratorLimited, ..) => BurstEnd::GeneratorLimited,
+            (_, 0, _) => BurstEnd::NoneHeld,
+            (_, _, None) => BurstEnd::AtLimit,
+            (end, ..) => end,
+        };
+        Ok(Ok(found))
+    }
+
+    /// The length in the middle of one without loss and one with, if they are not near enough to each other.
+    fn between(&self, clean: u64, lossy: u64) -> Option<NonZeroU64> {
+        let near = (clean as f64 * self.resolution.ratio()).floor().max(1.0) as u64;
+        NonZeroU64::new(clean.midpoint(lossy)).filter(|_| lossy - clean > near)
+    }
+
+    /// Tries a length, again where it loses or is not sent.
+    fn show(
+        &self,
+        session: &mut Session<'_>,
+        setup: &Setup,
+        rate: Pps,
+        frames: NonZeroU64,
+        trials: &mut Vec<u32>,
+    ) -> Result<std::result::Result<Shown, Missing>> {
+        let load = Load::Burst { frames, rate };
+        let duration = Duration::try_from_secs_f64(frames.get() as f64 / rate.get()).unwrap_or(self.limit);
+        let what = describe(&setup.method, &setup.label, setup.placement, load);
+        let mut lossy: Vec<TrialResult> = Vec::new();
+        for _ in 0..(self.verifications + 1) * ATTEMPTS {
+            session.rest(self.depletion.max(duration));
+            let trial = match session.sound(&what, setup, load, duration, Phase::BackToBack)? {
+                Ok(trial) => trial,
+                Err(missing) => return Ok(Err(missing)),
+            };
+            trials.push(trial.number);
+            let unsent = trial.intended.saturating_sub(trial.sent);
+            if trial.lost() > 0 {
+                lossy.push(trial);
+            } else if unsent as f64 <= trial.intended as f64 * UNSENT {
+                return Ok(Ok(Shown::Held(Box::new(trial))));
+            }
+            if lossy.len() > self.verifications as usize {
+                return Ok(Ok(Shown::Lost(LostAt::sum(lossy.iter().flat_map(TrialResult::losses)))));
+            }
+        }
+        Ok(Ok(Shown::NotSent))
+    }
+}
