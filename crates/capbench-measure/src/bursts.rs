@@ -18,8 +18,10 @@ use crate::rfc2544::Percent;
 use crate::session::{Missing, Session, describe};
 use crate::trial::{Load, Phase, TrialResult};
 
-/// A burst of which more than this share was left unsent came at another rate, and shows nothing of this one.
-const UNSENT: f64 = 0.01;
+/// A burst that took longer by more than this share came at another rate; that it was held shows nothing of this one.
+const SLOWER: f64 = 0.01;
+/// So much later, on top of it, its last frame may be handed over: the generator looks at the clock and calls the kernel.
+const HAND_OVER: Duration = Duration::from_micros(100);
 /// A generator that was disturbed in a burst may try again this many times as often as losses are verified.
 const ATTEMPTS: u32 = 3;
 
@@ -173,10 +175,10 @@ impl BurstSearch {
                 Err(missing) => return Ok(Err(missing)),
             };
             trials.push(trial.number);
-            let unsent = trial.intended.saturating_sub(trial.sent);
+            let longest_s = (duration.mul_f64(1.0 + SLOWER) + HAND_OVER).as_secs_f64();
             if trial.lost() > 0 {
                 lossy.push(trial);
-            } else if unsent as f64 <= trial.intended as f64 * UNSENT {
+            } else if trial.sending_s <= longest_s && trial.sent == frames.get() {
                 return Ok(Ok(Shown::Held(Box::new(trial))));
             }
             if lossy.len() > self.verifications as usize {

@@ -148,7 +148,10 @@ fn offered(load: Load, duration: Duration, generator: f64) -> Vec<Offered> {
     match load {
         Load::Rate(pps) => vec![stretch(pps.get(), duration)],
         Load::Maximum => vec![stretch(generator, duration)],
-        Load::Burst { rate, .. } => vec![stretch(rate.get(), duration)],
+        Load::Burst { frames, rate } => {
+            let (frames, pps) = (frames.get(), rate.get().min(generator));
+            vec![Offered { frames, pps, seconds: frames as f64 / pps }]
+        }
         Load::Step(Step { before, at, after }) => {
             let at = at.min(duration);
             vec![stretch(before.get(), at), stretch(after.get(), duration - at)]

@@ -55,7 +55,8 @@ impl Load {
     /// What limits its sending phase: time, and number of frames.
     pub(crate) fn limits(self, duration: Duration) -> (Option<Duration>, Option<u64>) {
         match self {
-            Self::Burst { frames, .. } => (Some(duration), Some(frames.get())),
+            // However late its generator is, all of it is sent: what became of half a burst shows nothing.
+            Self::Burst { frames, .. } => (None, Some(frames.get())),
             _ => (Some(duration), None),
         }
     }
