@@ -74,6 +74,14 @@ pub enum Place {
 }
 
 impl Place {
+    /// Whether frames wait there for the application, and are lost when it is too slow.
+    pub fn is_before_application(self) -> bool {
+        matches!(
+            self,
+            Self::Ring | Self::FillRing | Self::MethodQueue | Self::ApplicationQueue | Self::Unread
+        )
+    }
+
     /// One word for narrow tables.
     pub fn word(self) -> &'static str {
         match self {

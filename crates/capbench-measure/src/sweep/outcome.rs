@@ -128,10 +128,14 @@ impl Reading {
         })
     }
 
-    /// Whether the application was the limit: it took frames more slowly than they came, and they were lost or still lay
-    /// in its buffers when sending ended.
+    /// Whether the application was the limit: it took frames more slowly than they came, and they were lost where frames
+    /// wait for it, or still lay there when sending ended. Frames that the kernel loses before that, for want of CPU time of
+    /// its own, are no limit of the application's.
     pub fn is_saturated(&self) -> bool {
-        self.taken_pps.median < SATURATED * self.offered_pps.median && self.taken_pps.median > 0.0
+        let waits_for_it = self.lost.first().is_none_or(|most| most.place.is_before_application());
+        waits_for_it
+            && self.taken_pps.median < SATURATED * self.offered_pps.median
+            && self.taken_pps.median > 0.0
     }
 
     /// Whether nothing was lost in any trial.

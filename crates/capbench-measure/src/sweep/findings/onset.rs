@@ -44,7 +44,7 @@ impl Limit {
             Place::Unsent => Self::Generator,
             Place::Transmit | Place::Link | Place::Driver => Self::Nic,
             Place::LinkQueue | Place::Backlog => Self::Backlog,
-            Place::Ring | Place::FillRing | Place::MethodQueue | Place::ApplicationQueue | Place::Unread => {
+            place if place.is_before_application() => {
                 let in_bursts = trials.any(|trial| {
                     let worst = trial.loss_shape.as_ref().map(|shape| shape.worst_ratio());
                     worst.is_some_and(|worst| worst > DENSE * trial.sent_loss_ratio())
