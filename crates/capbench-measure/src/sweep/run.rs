@@ -44,6 +44,8 @@ struct Course<'p, 's> {
     /// What failed once is not tried again.
     failed: BTreeSet<Key>,
     shuffle: Shuffle,
+    /// Passes that went through.
+    passes: usize,
 }
 
 impl SweepPlan {
@@ -62,6 +64,7 @@ impl SweepPlan {
             visits: BTreeMap::new(),
             failed: BTreeSet::new(),
             shuffle: Shuffle::new(self.seed),
+            passes: 0,
         };
         course.pass(0)?;
         course.refine()?;
@@ -77,13 +80,14 @@ impl Course<'_, '_> {
     fn pass(&mut self, first: usize) -> Result<()> {
         let points = self.points.len() - first;
         let order = self.shuffle.pass(self.scenes.len() * points);
-        for (place, method) in turns(&order, self.plan.methods.len()) {
+        for (place, method) in turns(&order, self.plan.methods.len(), self.passes) {
             let key = (place / points, first + place % points, method);
             if self.session.stopped {
                 return Ok(());
             }
             self.visit(key)?;
         }
+        self.passes += 1;
         Ok(())
     }
 

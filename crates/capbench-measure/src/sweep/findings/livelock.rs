@@ -12,8 +12,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
     let count = series.readings.len();
     let Some(peak) = (0..count).max_by(|&a, &b| rate(a).median.total_cmp(&rate(b).median)) else { return };
     let falls = |&nth: &usize| {
-        let is_told = rate(nth).repeats == 1 || rate(nth).is_apart_from(&rate(peak));
-        rate(nth).median < rate(peak).median * (1.0 - FALLS) && is_told
+        rate(nth).median < rate(peak).median * (1.0 - FALLS) && rate(nth).is_apart_from(&rate(peak))
     };
     let Some(least) =
         (peak + 1..count).filter(falls).min_by(|&a, &b| rate(a).median.total_cmp(&rate(b).median))

@@ -91,7 +91,14 @@ fn a_placement_sweep_moves_the_work() {
 fn a_load_sweep_shows_livelock() {
     let loads = [50_000.0, 100_000.0, 150_000.0, 200_000.0].map(|pps| Point::Load(at(pps)));
     let methods = vec![SimulatedMethod::new("recv", 100_000.0).livelock(0.5)];
-    let run = run(&plan(Axis::new(loads.to_vec()).unwrap(), &["recv"]), &mut path(methods));
+    let once = plan(Axis::new(loads.to_vec()).unwrap(), &["recv"]);
+    let single = run(&once, &mut path(methods.clone()));
+    let found = crate::sweep::find(&single.outcome, &single.trials);
+    assert!(
+        !found.iter().any(|finding| finding.text.contains("livelock")),
+        "one repeat shows nothing: {found:#?}"
+    );
+    let run = run(&SweepPlan { repeats: 4, ..once }, &mut path(methods));
     assert_eq!(delivered(&run, 0), [50_000.0, 100_000.0, 75_000.0, 50_000.0]);
     assert_eq!(run.outcome.series[0].load, None);
     let found = crate::sweep::find(&run.outcome, &run.trials);
