@@ -56,7 +56,7 @@ fn bursts(outcome: &SweepOutcome, series: &Series) -> String {
             number(burst.least_frames.map(|frames| frames as f64)),
             number(burst.most_frames.map(|frames| frames as f64)),
             ms(burst.implied_buffer_s),
-            ms(burst.corrected_buffer_s),
+            ms(burst.drain_corrected_buffer_s),
             found(burst),
         ]);
     }
