@@ -11,15 +11,18 @@ const PROG_RUN: libc::c_int = 10;
 const PROG_GET_FD_BY_ID: libc::c_int = 13;
 const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
 const LINK_CREATE: libc::c_int = 28;
+#[cfg(feature = "bpf")]
 const ENABLE_STATS: libc::c_int = 32;
 
 /// `BPF_STATS_RUN_TIME` of `enum bpf_stats_type`.
+#[cfg(feature = "bpf")]
 const RUN_TIME: u32 = 0;
 
 /// `BPF_XDP` of `enum bpf_attach_type`.
 const ATTACH_XDP: u32 = 37;
 
 /// The part of the attributes that `BPF_ENABLE_STATS` reads.
+#[cfg(feature = "bpf")]
 #[repr(C)]
 struct EnableStats {
     kind: u32,
@@ -124,6 +127,7 @@ pub(super) fn create_xdp_link(
 ///
 /// # Errors
 /// `EPERM` without CAP_SYS_ADMIN, `EINVAL` before Linux 5.8.
+#[cfg(feature = "bpf")]
 pub(super) fn enable_run_time_statistics() -> Result<OwnedFd> {
     let mut attributes = EnableStats { kind: RUN_TIME };
     call_for_descriptor(ENABLE_STATS, &mut attributes, || "bpf(BPF_ENABLE_STATS)".into())
@@ -218,6 +222,7 @@ mod tests {
 
     #[test]
     fn the_attributes_have_the_kernels_layout() {
+        #[cfg(feature = "bpf")]
         assert_eq!(size_of::<EnableStats>(), 4);
         assert_eq!(size_of::<LinkCreate>(), 16);
         assert_eq!(size_of::<GetById>(), 12);
