@@ -162,6 +162,8 @@ pub struct Running {
     pub geometry: String,
     /// Where frame times come from.
     pub time_source: TimeSource,
+    /// How long it may hold a frame back although the application waits for it, such as the retire timeout of a ring.
+    pub holds: Duration,
     /// Whether a VLAN tag that the kernel removed is told beside the frame.
     pub vlan_metadata: bool,
     /// What it got less of than was asked for, and what to do about it.

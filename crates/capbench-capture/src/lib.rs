@@ -47,7 +47,7 @@ pub use counters::{Counters, Loss, LossPlace};
 pub use error::CaptureError;
 pub use filter::Filter;
 pub use mark::{FrameMark, MaskedOctet, Tally};
-pub use methods::{CapturePoint, METHODS, Method, Visitor, open_with};
+pub use methods::{CapturePoint, Delivery, METHODS, Method, Visitor, open_with};
 pub use options::{ByteCount, CaptureOptions, Direction, Interface, SnapLength};
 pub use spec::{MethodSpec, Setting};
 pub use wait::WaitCounts;

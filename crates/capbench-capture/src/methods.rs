@@ -33,6 +33,8 @@ pub struct Method {
     pub untested: Option<&'static str>,
     /// Where on a frame's way it takes frames.
     pub capture_point: fn(&MethodSpec) -> CapturePoint,
+    /// How frames come from the kernel, or the card, to the application.
+    pub delivery: Delivery,
     /// Whether its settings and its own options can be: [`Method::accepts`] asks.
     pub check: fn(&MethodSpec, &Interface, &CaptureOptions) -> Result<()>,
     /// Whether it can run in the calling thread's namespace, or why not.
@@ -87,6 +89,17 @@ pub enum CapturePoint {
     Stack,
     /// The driver (native XDP): in its NAPI poll, before anything could be steered.
     Driver,
+}
+
+/// How frames come to the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// System calls copy them out of a socket's queue.
+    Copied,
+    /// They lie in memory that the kernel, or the card, shares with the application.
+    Ring,
+    /// Not at all: the kernel counts them.
+    Counted,
 }
 
 impl CapturePoint {

@@ -277,6 +277,9 @@ mod tests {
         fn rest(&mut self, while_idle: Duration) {
             self.0.rest(while_idle);
         }
+        fn number_after(&mut self, last: u32) {
+            self.0.number_after(last);
+        }
         fn statements(&self) -> Vec<String> {
             Vec::new()
         }

@@ -20,8 +20,12 @@ use crate::trial::{Load, Phase, TrialResult};
 
 /// A burst that took longer by more than this share came at another rate; that it was held shows nothing of this one.
 const SLOWER: f64 = 0.01;
-/// So much later, on top of it, its last frame may be handed over: the generator looks at the clock and calls the kernel.
-const HAND_OVER: Duration = Duration::from_micros(100);
+/// So much later, on top of it, its last frame may be handed over, as a share of what the burst lasts: the generator looks
+/// at the clock and calls the kernel.
+const HAND_OVER: f64 = 0.1;
+/// But at most so much later, and in the shortest bursts at least: their frames are handed over in one call, which took
+/// 20 to 40 us on a veth pair.
+const HAND_OVER_WITHIN: (Duration, Duration) = (Duration::from_micros(50), Duration::from_micros(100));
 /// A generator that was disturbed in a burst may try again this many times as often as losses are verified.
 const ATTEMPTS: u32 = 3;
 
@@ -55,6 +59,16 @@ pub enum BurstEnd {
     AtLimit,
     /// The generator did not send at the rate asked for, so there was no burst.
     GeneratorLimited,
+    /// A trial of the search shows nothing.
+    Invalid,
+    /// A burst could not be run.
+    NotRun,
+}
+
+/// How long a burst may take that is to last so long.
+fn longest(lasts: Duration) -> Duration {
+    let (least, most) = HAND_OVER_WITHIN;
+    lasts.mul_f64(1.0 + SLOWER) + lasts.mul_f64(HAND_OVER).clamp(least, most)
 }
 
 /// The longest burst without loss.
@@ -175,7 +189,7 @@ impl BurstSearch {
                 Err(missing) => return Ok(Err(missing)),
             };
             trials.push(trial.number);
-            let longest_s = (duration.mul_f64(1.0 + SLOWER) + HAND_OVER).as_secs_f64();
+            let longest_s = longest(duration).as_secs_f64();
             if trial.lost() > 0 {
                 lossy.push(trial);
             } else if trial.sending_s <= longest_s && trial.sent == frames.get() {
@@ -186,5 +200,19 @@ impl BurstSearch {
             }
         }
         Ok(Ok(Shown::NotSent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::longest;
+    use std::time::Duration;
+
+    #[test]
+    fn a_burst_that_took_much_longer_than_planned_was_none() {
+        let ns = |planned| longest(Duration::from_nanos(planned)).as_nanos();
+        assert_eq!(ns(46_000), 96_460, "64 frames at 1.4 million a second: twice as long, not three times");
+        assert_eq!(ns(800_000), 888_000);
+        assert_eq!(ns(1_000_000_000), 1_010_100_000);
     }
 }

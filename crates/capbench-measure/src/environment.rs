@@ -1,7 +1,10 @@
 //! What this host is: the facts without which a result cannot be compared with another.
 
+use std::fmt;
+
 use capbench_sys::host::{capability, identity, memory, namespace};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::Result;
 use crate::accounts::irqtime::IrqAccounting;
@@ -70,6 +73,84 @@ impl Environment {
     }
 }
 
+/// By how much the memory of a host may differ and be called the same: kernels take more of it or less as they boot.
+const SAME_MEMORY: f64 = 0.01;
+
+/// A fact in which two environments differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What it is.
+    pub fact: &'static str,
+    /// What it was.
+    pub then: String,
+    /// What it is now.
+    pub now: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} then, {} now", self.fact, self.then, self.now)
+    }
+}
+
+impl Environment {
+    /// All that trials measured here would not have in common with those of another environment. Who runs them is
+    /// compared by what he lacks, not by his number.
+    pub fn differences(&self, now: &Self) -> Vec<Difference> {
+        let Self {
+            capbench_version,
+            kernel_release,
+            kernel_version,
+            machine,
+            cpu_model,
+            cpus_online,
+            cpus_allowed,
+            virtual_machine,
+            irq_accounting,
+            memory_bytes,
+            uid: _,
+            in_user_namespace,
+            missing_capabilities,
+            netdev_max_backlog,
+            rmem_max_bytes,
+        } = self;
+        let is_same_memory =
+            memory_bytes.abs_diff(now.memory_bytes) as f64 <= *memory_bytes as f64 * SAME_MEMORY;
+        let memory = if is_same_memory { now.memory_bytes } else { *memory_bytes };
+        [
+            difference("capbench version", capbench_version, &now.capbench_version),
+            difference("kernel release", kernel_release, &now.kernel_release),
+            difference("kernel build", kernel_version, &now.kernel_version),
+            difference("architecture", machine, &now.machine),
+            difference("CPU model", cpu_model, &now.cpu_model),
+            difference("CPUs online", cpus_online, &now.cpus_online),
+            difference("CPUs that may be used", cpus_allowed, &now.cpus_allowed),
+            difference("virtual machine", virtual_machine, &now.virtual_machine),
+            difference("accounting of interrupts", irq_accounting, &now.irq_accounting),
+            difference("memory in bytes", &memory, &now.memory_bytes),
+            difference("user namespace of its own", in_user_namespace, &now.in_user_namespace),
+            difference("missing capabilities", missing_capabilities, &now.missing_capabilities),
+            difference("net.core.netdev_max_backlog", netdev_max_backlog, &now.netdev_max_backlog),
+            difference("net.core.rmem_max", rmem_max_bytes, &now.rmem_max_bytes),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// A fact that is not the same, in the words of the results file.
+fn difference<T: PartialEq + Serialize>(fact: &'static str, then: &T, now: &T) -> Option<Difference> {
+    let words = |value: &T| match serde_json::to_value(value) {
+        Ok(Value::Null) | Err(_) => "unknown".into(),
+        Ok(Value::String(text)) => text,
+        Ok(Value::Array(list)) if list.is_empty() => "none".into(),
+        Ok(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+        Ok(other) => other.to_string(),
+    };
+    (then != now).then(|| Difference { fact, then: words(then), now: words(now) })
+}
+
 fn text(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
@@ -110,6 +191,40 @@ mod tests {
         assert_eq!(cpu_field(arm, "model name"), None);
         assert_eq!(virtual_machine(arm), None);
         assert_eq!(virtual_machine(""), None);
+    }
+
+    #[test]
+    fn every_difference_is_named_with_both_sides() {
+        let then = Environment::read().unwrap();
+        assert_eq!(then.differences(&then), []);
+        let more = Environment { memory_bytes: then.memory_bytes + 4096, uid: then.uid + 1, ..then.clone() };
+        assert_eq!(then.differences(&more), [], "what a boot or a user's number changes is no difference");
+        let now = Environment {
+            kernel_release: Some("7.0.0".into()),
+            cpu_model: None,
+            cpus_allowed: then.cpus_allowed + 1,
+            memory_bytes: then.memory_bytes * 2,
+            missing_capabilities: vec!["CAP_BPF".into(), "CAP_PERFMON".into()],
+            netdev_max_backlog: Some(9),
+            ..then.clone()
+        };
+        let then = Environment {
+            kernel_release: Some("6.1.0".into()),
+            cpu_model: Some("Xeon".into()),
+            missing_capabilities: Vec::new(),
+            netdev_max_backlog: Some(1000),
+            ..then
+        };
+        let words: Vec<String> = then.differences(&now).iter().map(ToString::to_string).collect();
+        let expected = [
+            "kernel release: 6.1.0 then, 7.0.0 now".to_string(),
+            "CPU model: Xeon then, unknown now".into(),
+            format!("CPUs that may be used: {} then, {} now", then.cpus_allowed, now.cpus_allowed),
+            format!("memory in bytes: {} then, {} now", then.memory_bytes, now.memory_bytes),
+            "missing capabilities: none then, CAP_BPF CAP_PERFMON now".into(),
+            "net.core.netdev_max_backlog: 1000 then, 9 now".into(),
+        ];
+        assert_eq!(words, expected);
     }
 
     #[test]

@@ -136,8 +136,9 @@ impl Evidence {
         );
         let transmit = self.transmit_entry(transmit);
         let link_queue = self.link_queue_entry(queue, transmit.count);
-        let xdp = self.xdp_entry();
-        let filter = self.filter_entry(backlog, xdp.count);
+        let unseen = self.unseen_ends(backlog);
+        let xdp = self.xdp_entry(unseen);
+        let filter = self.filter_entry(backlog, xdp.count, unseen);
         let entries = vec![
             entry(Place::Unsent, Some(self.unsent), "generator: intended - handed to the kernel"),
             transmit,
@@ -155,7 +156,7 @@ impl Evidence {
             ),
             entry(Place::Backlog, backlog, &self.with_cpus(backlog_source)),
             own(Place::Xdp, LossPlace::Xdp, xdp.count, &xdp.source),
-            self.stack_entry(),
+            self.stack_entry(unseen),
             own(Place::Filter, LossPlace::Filter, filter.count, &filter.source),
             its(Place::FillRing, LossPlace::FillRing, "the method has no fill ring"),
             its(Place::Ring, LossPlace::Ring, "the method has no ring"),
@@ -227,8 +228,8 @@ impl Evidence {
     }
 
     /// What XDP lost: in the driver by the driver's counters, behind it by the tracer.
-    fn xdp_entry(&self) -> Entry {
-        let (count, source) = TracedLosses::xdp(self.traced.as_ref(), self.xdp_attached);
+    fn xdp_entry(&self, unseen: u64) -> Entry {
+        let (count, source) = TracedLosses::xdp(self.traced.as_ref(), self.xdp_attached, unseen);
         let generic = self.traced.as_ref().filter(|traced| !traced.xdp.is_empty());
         let (count, source) = match (&self.nic.xdp, generic) {
             (Some(told), None) => (told.count, told.source.clone()),
@@ -242,7 +243,7 @@ impl Evidence {
 
     /// What a socket filter dropped. The kernel counts that nowhere; on a pair of its own, where nothing comes but the
     /// trial's frames, it is what the interface received and neither XDP nor stack lost, and the socket did not accept.
-    fn filter_entry(&self, backlog: Option<u64>, xdp: Option<u64>) -> Entry {
+    fn filter_entry(&self, backlog: Option<u64>, xdp: Option<u64>, unseen: u64) -> Entry {
         let place = Place::Filter;
         if !self.filter_drops {
             return Entry {
@@ -251,20 +252,20 @@ impl Evidence {
                 source: "no socket filter drops frames of the trial".into(),
             };
         }
-        let behind = match self.peer_queue {
-            // What the backlog refused has not been received yet.
-            PeerQueue::None => Some(0),
-            PeerQueue::OfBuffers | PeerQueue::OfFrames => backlog,
-        };
         let stack = self.traced.as_ref().map(|traced| traced.stack.total());
-        let known = (self.received, behind, xdp, self.method.accepted);
+        let is_certain = self.traced.as_ref().is_some_and(|traced| traced.doubts(unseen).is_empty());
+        let known = (self.received, self.refused_after_receipt(backlog), xdp, self.method.accepted);
         match known {
             (Some(received), Some(backlog), Some(xdp), Some(accepted)) if self.virtual_pair => Entry {
                 place,
                 count: Some(received.saturating_sub(backlog + xdp + stack.unwrap_or(0) + accepted)),
                 source: match stack {
-                    Some(_) => {
+                    Some(_) if is_certain => {
                         "computed: rx_packets of the receiver less what backlog, XDP and stack lost and the socket accepted"
+                    }
+                    Some(_) => {
+                        "computed: rx_packets of the receiver less what backlog, XDP and stack lost and the socket accepted: \
+                         with what the tracer did not see those lose"
                     }
                     None => {
                         "computed: rx_packets of the receiver less what backlog and XDP lost and the socket accepted: with what \
@@ -328,19 +329,37 @@ impl Evidence {
     }
 
     /// What the stack lost in front of the capture point.
-    fn stack_entry(&self) -> Entry {
+    fn stack_entry(&self, unseen: u64) -> Entry {
         let (count, source) = match (&self.traced, &self.untraced) {
-            (Some(traced), _) => traced.in_stack(self.ends_in_stack()),
+            (Some(traced), _) => traced.in_stack(unseen),
             (None, Some(reason)) => (None, format!("unknown: no tracer of drop reasons: {reason}")),
             (None, None) => (None, "unknown: needs a tracer of drop reasons".into()),
         };
         Entry { place: Place::Stack, count, source }
     }
 
-    /// How many frames should have ended in the stack behind the capture point: on other links than a pair of its own, others'
-    /// frames end there, too, and cards take those of other addresses off before.
-    fn ends_in_stack(&self) -> Option<u64> {
-        self.method.accepted.filter(|_| self.virtual_pair && !self.method.takes_by_xdp())
+    /// How many frames must have ended on the receiving interface that the tracer did not see end. That is known on a pair of
+    /// its own where the method leaves frames to the stack: on other links others' frames end there, too, and cards take
+    /// those of other addresses off before. What the capture accepted ends behind it; and with a program of generic XDP,
+    /// whatever the interface received ends in or behind that.
+    fn unseen_ends(&self, backlog: Option<u64>) -> u64 {
+        let Some(traced) = self.traced.as_ref().filter(|_| self.virtual_pair && !self.method.takes_by_xdp())
+        else {
+            return 0;
+        };
+        let of_captured = self.method.accepted.map_or(0, |accepted| accepted.saturating_sub(traced.after));
+        let received =
+            self.received.zip(self.refused_after_receipt(backlog)).filter(|_| traced.xdp_is_generic);
+        let of_received = received.map_or(0, |(all, refused)| all.saturating_sub(refused + traced.ended()));
+        of_captured.max(of_received)
+    }
+
+    /// What a backlog refused of the frames in `rx_packets` of the receiver: where nothing polls, it refuses them before.
+    fn refused_after_receipt(&self, backlog: Option<u64>) -> Option<u64> {
+        match self.peer_queue {
+            PeerQueue::None => Some(0),
+            PeerQueue::OfBuffers | PeerQueue::OfFrames => backlog,
+        }
     }
 
     /// A source of the backlog's drops with the CPUs that dropped, of whose trial's frames or others'.

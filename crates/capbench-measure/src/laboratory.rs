@@ -1,5 +1,6 @@
 //! Where trials run: the seam between what is measured and the path that it is measured on.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use capbench_capture::{CaptureOptions, MethodSpec};
@@ -34,6 +35,9 @@ pub struct Setup {
     pub moderation: Option<Moderation>,
     /// The transmit method's name.
     pub transmit: String,
+    /// Frames that are sent at once where the load is a constant rate, which is the mean then (RFC 2544 section 21); `None`:
+    /// evenly spaced ones.
+    pub burst: Option<NonZeroU32>,
     /// How long nothing may come any more before a trial that still misses frames is over (RFC 2544 section 23: 2 s).
     pub quiet: Duration,
     /// Whether and how the latency of frames is recorded. It costs time for each frame.
@@ -51,6 +55,10 @@ pub trait Laboratory {
     /// Leaves the path idle for a while, so that whatever holds frames gives them up. On a path where time does not pass
     /// there is nothing to wait for; a laboratory around another one hands it on, so there is no default.
     fn rest(&mut self, while_idle: Duration);
+
+    /// Trials from now on have higher numbers than this, probes and attempts that are set aside among them: a run that is gone
+    /// on with goes on counting.
+    fn number_after(&mut self, last: u32);
 
     /// What results on this path have to say about it.
     fn statements(&self) -> Vec<String>;

@@ -9,10 +9,12 @@
 //! | [`receiver`], [`sequence`], [`work`] | the application of a trial: verifies every frame and does its work |
 //! | [`mod@mark`] | a trial's frames, for methods that count them in the kernel |
 //! | [`ledger`], [`places`], [`evidence`], [`loss_shape`] | where each frame went, the table of places, from which counters, and when and how many at a time were lost |
+//! | [`limit`] | what kept a method from more |
 //! | [`latency`] | how long frames took to the application |
 //! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
 //! | [`accounts`] | CPU time and kernel counters |
 //! | [`session`], [`mod@bench`] | trials one after the other; the plan of the main job |
+//! | [`cost`] | what trials will take, before they run |
 //! | [`search`] | the highest load that is held, by goals of the standards or of one's own |
 //! | [`soak`] | one load for minutes to days |
 //! | [`sweep`] | one thing varied: work, frame size, ring, placement or load |
@@ -28,6 +30,7 @@ pub mod accounts;
 pub mod bed;
 pub mod bench;
 pub mod bursts;
+pub mod cost;
 pub mod drivers;
 pub mod environment;
 mod error;
@@ -37,6 +40,7 @@ pub mod guards;
 pub mod laboratory;
 pub mod latency;
 pub mod ledger;
+pub mod limit;
 pub mod links;
 pub mod live;
 pub mod loss_shape;
@@ -45,6 +49,7 @@ pub mod placement;
 pub mod places;
 pub mod programs;
 pub mod receiver;
+mod rehearsal;
 pub mod results;
 pub mod rfc2544;
 pub mod search;

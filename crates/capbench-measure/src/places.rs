@@ -94,7 +94,8 @@ pub const fn about(place: Place) -> About {
             on_virtual_link: "AF_XDP and `xdp-count`: their own counters; other programs: `xdp_drops` of the driver; tracer: \
                               generic XDP, failed redirects",
             on_card: "the same",
-            unknown: "with a program of somebody else whose drops neither driver nor tracer counts",
+            unknown: "with a program of somebody else whose drops neither driver nor tracer counts; where the tracer counts them, \
+                      as at `stack`",
         },
         Place::Stack => About {
             key: "stack",
@@ -102,7 +103,7 @@ pub const fn about(place: Place) -> About {
             on_virtual_link: "tracer: `skb:kfree_skb` by the kernel's reasons",
             on_card: "the same",
             unknown: "without the tracer: not asked for, no privilege, no BTF; where it missed events, saw drops of unknown place, \
-                      or saw few frames end; the source says which",
+                      or did not see every frame end; the source says which",
         },
         Place::Filter => About {
             key: "filter",

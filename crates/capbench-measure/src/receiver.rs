@@ -19,7 +19,7 @@ use crate::accounts::threads::ThreadTimes;
 use crate::error::{MeasureError, Result};
 use crate::latency::{Latency, LatencyRecorder, Recording, Timekeeper};
 use crate::loss_shape::LossRecord;
-use crate::trial::{Arrivals, ProgramReport};
+use crate::trial::{Arrivals, Emptying, ProgramReport};
 use crate::work::Work;
 use queue::Queue;
 pub use queue::{QueueAccount, QueueSize};
@@ -66,6 +66,8 @@ pub struct Received {
     pub switches: Option<ThreadTimes>,
     /// From the end of sending to the last look for frames.
     pub drain: Duration,
+    /// How long frames went on coming after it; absent where nobody sees when the last one is taken.
+    pub emptying: Option<Emptying>,
     /// Whether it ended while frames may still have waited: the user stopped it, or the longest drain was over.
     pub cut_short: bool,
     /// What does the work, found out: a library with its version, the mode of XDP, a program with its version.
@@ -93,6 +95,8 @@ pub struct Outcome {
     pub received: Received,
     /// What verifying a frame costs, in nanoseconds; 0 where none was verified while it ran.
     pub verify_ns: f64,
+    /// What an iteration of its wait loop takes on its CPU, in nanoseconds; absent where its work is another.
+    pub iteration_ns: Option<f64>,
 }
 
 /// A trial to receive.
@@ -154,7 +158,8 @@ impl Visitor for Application<'_> {
             let verifier = Verifier::recording(recogniser, self.flows, capture.running().vlan_metadata);
             let received = self.received(&mut capture, reception, verifier)?;
             // Whoever asked may have given up.
-            let _ = self.done.send(Outcome { received, verify_ns: self.verify_ns });
+            let iteration_ns = self.work.iteration_ns();
+            let _ = self.done.send(Outcome { received, verify_ns: self.verify_ns, iteration_ns });
         }
         Ok(())
     }
@@ -253,6 +258,10 @@ impl Reception<'_> {
             kernel,
             switches,
             drain: end.drained(),
+            emptying: Some(Emptying {
+                after_s: end.emptied().as_secs_f64(),
+                holds_s: running.holds.as_secs_f64(),
+            }),
             cut_short,
             running: format!("{}; time: {}", running.geometry, running.time_source),
             engine: running.engine,
@@ -379,12 +388,22 @@ impl End {
         if came || self.last < finished {
             self.last = now;
         }
-        let is_over = accounted >= progress.sent.load(Ordering::Relaxed) || now - self.last >= self.quiet;
+        let is_complete = accounted >= progress.sent.load(Ordering::Relaxed);
+        if is_complete {
+            // Behind a queue the last frames are done with when none has come for a while.
+            self.last = now;
+        }
+        let is_over = is_complete || now - self.last >= self.quiet;
         self.is_cut_short = !is_over && now - finished >= LONGEST_DRAIN;
         is_over || self.is_cut_short
     }
 
     fn drained(&self) -> Duration {
         self.finished.map_or(Duration::ZERO, |finished| finished.elapsed())
+    }
+
+    /// Until the last frame came.
+    fn emptied(&self) -> Duration {
+        self.finished.map_or(Duration::ZERO, |finished| self.last.saturating_duration_since(finished))
     }
 }

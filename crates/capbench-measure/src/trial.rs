@@ -1,5 +1,6 @@
 //! A trial: one load for one duration. This is all that a search or a sweep knows of the network.
 
+mod emptying;
 mod load;
 mod result;
 
@@ -7,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use capbench_traffic::rates::Pps;
 use capbench_traffic::report::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +18,9 @@ use crate::guards::Disturbance;
 use crate::latency::Latency;
 use crate::ledger::Ledger;
 use crate::loss_shape::LossShape;
+pub use emptying::Emptying;
 pub use load::{Load, LoadShape};
-pub use result::{CpuAccount, ProgramReport, TrialResult};
+pub use result::{CpuAccount, Departed, ProgramReport, TrialResult};
 
 /// Runs trials of one set-up.
 pub trait Trial {
@@ -26,6 +29,10 @@ pub trait Trial {
     /// # Errors
     /// When it could not be run at all. Loss is no error.
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult>;
+
+    /// Most frames per second that the link carries of this set-up's sizes; `None` where it has no speed, as virtual ones,
+    /// or does not say. Whoever wraps a trial hands it on, so there is no default.
+    fn line_rate(&self) -> Option<Pps>;
 
     /// Opens capture and generator once, for trials one after the other that share them: the segments of a soak.
     ///
@@ -42,6 +49,10 @@ pub trait Trial {
 impl<T: Trial + ?Sized> Trial for &mut T {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
         (**self).run(load, duration)
+    }
+
+    fn line_rate(&self) -> Option<Pps> {
+        (**self).line_rate()
     }
 }
 
@@ -185,6 +196,8 @@ pub struct Measured {
     pub sending: Duration,
     /// Length of the drain.
     pub drain: Duration,
+    /// How long the application went on taking frames; absent where nobody saw it.
+    pub emptying: Option<Emptying>,
     /// CPU account; per-packet figures are computed by [`Measured::result`].
     pub cpu: CpuAccount,
     /// The generator's lateness.
@@ -211,6 +224,8 @@ pub struct Measured {
     pub disturbance: Disturbance,
     /// Most frames per second on the link.
     pub line_rate_pps: Option<f64>,
+    /// When its frames had left for the link.
+    pub departed: Option<Departed>,
     /// Raw counter differences.
     pub counters: BTreeMap<String, u64>,
 }
@@ -272,6 +287,7 @@ impl Measured {
             duration_s: duration.as_secs_f64(),
             sending_s: self.sending.as_secs_f64(),
             drain_s: self.drain.as_secs_f64(),
+            emptying: self.emptying,
             intended,
             sent: evidence.sent,
             delivered: arrivals.delivered,
@@ -295,8 +311,10 @@ impl Measured {
             noise,
             disturbance: self.disturbance,
             line_rate_pps: self.line_rate_pps,
+            departed: self.departed,
             guarding: None,
             livelock: None,
+            search: None,
             counters: self.counters,
         }
     }

@@ -128,6 +128,7 @@ impl fmt::Display for WorkModel {
 pub struct Work {
     kind: Kind,
     copy: Box<[u8; COPY]>,
+    speed: LoopSpeed,
 }
 
 #[derive(Clone, Debug)]
@@ -143,7 +144,7 @@ enum Kind {
 const COPY: usize = 1 << 16;
 
 impl Work {
-    /// Makes a model ready. `ns` models need the speed of the wait loop on the CPU that will do the work.
+    /// Makes a model ready. The models that wait need the speed of the wait loop on the CPU that will do the work.
     pub fn new(model: WorkModel, speed: LoopSpeed) -> Self {
         let kind = match model {
             WorkModel::None => Kind::None,
@@ -153,7 +154,12 @@ impl Work {
             WorkModel::Parse => Kind::Parse,
             WorkModel::Copy => Kind::Copy,
         };
-        Self { kind, copy: Box::new([0; COPY]) }
+        Self { kind, copy: Box::new([0; COPY]), speed }
+    }
+
+    /// What an iteration of the wait loop takes, nanoseconds; `None` where the work is another.
+    pub fn iteration_ns(&self) -> Option<f64> {
+        matches!(self.kind, Kind::Loop(_)).then(|| 1.0 / self.speed.iterations_per_ns)
     }
 
     /// Does the work for one frame.
@@ -267,6 +273,11 @@ mod tests {
         let speed = LoopSpeed { iterations_per_ns: 2.5 };
         assert_eq!(speed.iterations(1000), 2500);
         assert!(LoopSpeed::measure().iterations_per_ns > 0.0);
+        let iteration_ns = |model: &str| Work::new(model.parse().unwrap(), speed).iteration_ns();
+        assert_eq!(
+            [iteration_ns("loop:3"), iteration_ns("ns:3"), iteration_ns("touch")],
+            [Some(0.4), Some(0.4), None]
+        );
     }
 
     #[test]

@@ -3,8 +3,8 @@
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -20,12 +20,14 @@ use capbench_measure::trial::{Load, Phase, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_traffic::{Mtu, Pps};
-use network::{Place, eventually, in_turn, privileged};
+use network::{Place, eventually, in_turn, privileged, program};
+
+fn irq() -> IrqAccounting {
+    IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None }
+}
 
 fn laboratory(path: Path) -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    LiveLaboratory::new(path, irq, Arc::default())
+    LiveLaboratory::new(path, irq(), Arc::default())
 }
 
 fn setup(method: &str) -> Setup {
@@ -127,6 +129,153 @@ fn root_nothing_counts_after_an_overload_while_frames_still_flood_the_path() {
     assert_ne!(next.verdict, Verdict::Invalid, "{next:#?}");
 }
 
+#[test]
+fn root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative() {
+    if !privileged("root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative") {
+        return;
+    }
+    let _turn = in_turn();
+    let place = Place::with_pair();
+    let path = || Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: false };
+    let pps = |pps: f64| Load::Rate(Pps::new(pps).unwrap());
+    let length = Duration::from_millis(300);
+    let stop = Arc::new(AtomicBool::new(false));
+    let (shows_nothing, repeated) = thread::scope(|scope| {
+        // First trials of laboratories of one process have the same id: these frames are as good as the trial's own.
+        let other = scope.spawn(|| {
+            place.inside(|| {
+                let mut other = LiveLaboratory::new(path(), irq(), Arc::clone(&stop));
+                run(&mut other, &setup("recv"), pps(20_000.0), Duration::from_secs(60))
+            })
+        });
+        eventually("somebody else sends", || place.sent() > 1000);
+        let first_trial = |policy: Policy| {
+            place.inside(|| {
+                let mut guarded = Guarded::new(laboratory(path()), policy, Arc::default());
+                run(&mut guarded, &setup("recv"), pps(500.0), length)
+            })
+        };
+        let trials = (
+            first_trial(Policy { repeats: 0, ..Policy::default() }),
+            first_trial(Policy { repeats: 1, ..Policy::default() }),
+        );
+        stop.store(true, Ordering::Relaxed);
+        other.join().unwrap();
+        trials
+    });
+    assert!(shows_nothing.delivered > shows_nothing.sent, "{shows_nothing:#?}");
+    assert_eq!(shows_nothing.verdict, Verdict::Invalid);
+    let is_negative = |because: &String| because.ends_with("(negative loss)");
+    assert!(shows_nothing.invalid_because.as_ref().is_some_and(is_negative), "{shows_nothing:#?}");
+    let found = findings::find(&[shows_nothing]);
+    assert!(
+        found.iter().any(|finding| finding.text.starts_with("Trial 1 (recv) shows nothing: ")),
+        "{found:#?}"
+    );
+    // The next attempt has another id, by which the frames of the other sender are foreign.
+    assert_ne!(repeated.verdict, Verdict::Invalid, "{repeated:#?}");
+    assert!(repeated.foreign > 0 && repeated.delivered <= repeated.sent, "{repeated:#?}");
+    let guarding = repeated.guarding.unwrap();
+    assert_eq!((guarding.attempt, guarding.set_aside.len()), (2, 1));
+    assert!(guarding.set_aside[0].because.iter().any(is_negative), "{:?}", guarding.set_aside[0].because);
+}
+
+#[test]
+fn root_more_than_the_link_carries_shows_nothing() {
+    if !privileged("root_more_than_the_link_carries_shows_nothing") {
+        return;
+    }
+    let _turn = in_turn();
+    let over = |line: f64| {
+        let live = laboratory(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps });
+        let live = live.with_line_rate(Pps::new(line).unwrap());
+        let mut guarded = Guarded::new(live, Policy::default(), Arc::default());
+        let rate = Load::Rate(Pps::new(20_000.0).unwrap());
+        run(&mut guarded, &setup("packet-v3"), rate, Duration::from_millis(300))
+    };
+    let above = over(10_000.0);
+    assert_eq!((above.verdict, above.line_rate_pps), (Verdict::Invalid, Some(10_000.0)), "{above:#?}");
+    let because = above.invalid_because.as_ref().unwrap();
+    assert!(because.contains("are more than the link carries (10000 packets/s of this size"), "{because}");
+    let guarding = above.guarding.as_ref().unwrap();
+    assert_eq!((guarding.attempt, guarding.set_aside.len()), (3, 2), "it is tried again first");
+    let is_told = |because: &String| because.contains("are more than the link carries");
+    assert!(guarding.set_aside.iter().all(|aside| aside.because.iter().any(is_told)), "{guarding:#?}");
+    let below = over(40_000.0);
+    assert_ne!(below.verdict, Verdict::Invalid, "{below:#?}");
+}
+
+/// No test can have a hypervisor take a CPU away, so what is asserted is that somebody watches, and that what was seen is
+/// possible.
+#[test]
+#[cfg(feature = "bpf")]
+fn root_a_traced_trial_says_when_its_cpus_stood_still() {
+    if !privileged("root_a_traced_trial_says_when_its_cpus_stood_still") {
+        return;
+    }
+    let _turn = in_turn();
+    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
+    let mut traced = laboratory(path).with_tracer();
+    let rate = Load::Rate(Pps::new(50_000.0).unwrap());
+    let trial = run(&mut traced, &setup("packet-v3"), rate, Duration::from_millis(500));
+    let disturbance = &trial.disturbance;
+    assert!(disturbance.sending_ns >= 500_000_000, "{disturbance:?}");
+    assert!(disturbance.backlog_lasts_ns.is_some(), "{disturbance:?}");
+    for cpu in &disturbance.cpus {
+        eprintln!("{cpu:?}");
+        assert!(cpu.window_ns >= disturbance.sending_ns && cpu.unaccounted_ns <= cpu.window_ns, "{cpu:?}");
+        for stall in cpu.stalls.as_ref().expect("its tick was seen") {
+            assert!(stall.until_ns <= disturbance.sending_ns, "{stall:?}");
+            assert!((500_000..=stall.at_most_ns).contains(&stall.at_least_ns), "{stall:?}");
+        }
+    }
+}
+
+/// Sets the clock of the host, so it runs only where somebody has said that this may be: in a virtual machine.
+#[test]
+fn root_a_clock_that_is_set_during_a_trial_spoils_it() {
+    const PERMISSION: &str = "CAPBENCH_TEST_MAY_SET_CLOCK";
+    let test = "root_a_clock_that_is_set_during_a_trial_spoils_it";
+    if !privileged(test) {
+        return;
+    }
+    if std::env::var_os(PERMISSION).is_none() {
+        eprintln!(
+            "{test} skipped: it sets the clock; run it in a virtual machine of its own with {PERMISSION}=1"
+        );
+        return;
+    }
+    let _turn = in_turn();
+    let place = Place::with_pair();
+    let path = || Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: false };
+    // Frames by which the path was looked at, before those of the trial.
+    let before = OnceLock::new();
+    let trial = thread::scope(|scope| {
+        let trial = scope.spawn(|| {
+            place.inside(|| {
+                let policy = Policy { repeats: 1, ..Policy::default() };
+                let mut guarded = Guarded::new(laboratory(path()), policy, Arc::default());
+                let setup = setup("recv");
+                let mut trial = guarded.prepare(&setup).unwrap();
+                before.get_or_init(|| place.sent());
+                trial.run(Load::Rate(Pps::new(500.0).unwrap()), Duration::from_secs(4)).unwrap()
+            })
+        });
+        let is_under_way = || before.get().is_some_and(|before| place.sent() > before + 100);
+        eventually("the trial is under way", is_under_way);
+        let set = program("date").args(["--set", "+5 seconds"]).output().unwrap();
+        assert!(set.status.success(), "{set:?}");
+        trial.join().unwrap()
+    });
+    let guarding = trial.guarding.as_ref().unwrap();
+    let aside = &guarding.set_aside[0];
+    let reason = "the host's clock was set while it ran";
+    assert!(aside.because.iter().any(|because| because == reason), "{:?}", aside.because);
+    let step_ns = aside.trial.disturbance.clocks.realtime_step_ns;
+    assert!(step_ns.abs_diff(5_000_000_000) < 1_000_000_000, "{step_ns}");
+    assert!(trial.noise.iter().all(|noise| noise != reason), "{:?}", trial.disturbance);
+}
+
 /// Whether a host livelocks is its own affair, and a disturbed trial proves nothing: what is asserted is that marks and
 /// findings say what the figures do.
 #[test]
@@ -146,8 +295,9 @@ fn root_marks_of_livelock_are_what_the_figures_show() {
         trials.push(run(&mut guarded, &busy, rate, length));
     }
     livelock::mark(&mut trials);
-    let shows =
-        |trial: &&TrialResult| trial.verdict != Verdict::Invalid && trial.disturbance.reasons().is_empty();
+    let shows = |trial: &&TrialResult| {
+        trial.verdict != Verdict::Invalid && trial.disturbance.reasons_for_rates().is_empty()
+    };
     let best = trials.iter().filter(shows).max_by(|a, b| a.delivered_pps.total_cmp(&b.delivered_pps));
     for trial in &trials {
         let expected = best.filter(|best| {

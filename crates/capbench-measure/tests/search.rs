@@ -8,15 +8,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_measure::Result;
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path, ReceiveBy};
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::search::{self, End, MaximumSource, Observer, SearchPlan, Status, Stored};
+use capbench_measure::search::{self, End, MaximumSource, SearchPlan, Status, Stored};
+use capbench_measure::session::Observer;
 use capbench_measure::simulated;
 use capbench_measure::trial::{Load, Phase, TrialResult};
 use capbench_measure::work::WorkModel;
+use capbench_measure::{MeasureError, Result};
 use capbench_sys::host::identity;
 use capbench_traffic::Mtu;
 use network::in_turn;
@@ -29,14 +30,84 @@ struct Kept {
 }
 
 impl Observer for Kept {
-    fn starts(&mut self, _: Load, _: Duration) {}
+    fn starts(&mut self, _: &str) {}
     fn ends(&mut self, result: &TrialResult) -> Result<()> {
         self.trials.push(result.clone());
         Ok(())
     }
+    fn skips(&mut self, _: &Setup, _: Load, _: &MeasureError) {}
     fn stopping(&self) -> bool {
         self.stop_after.is_some_and(|limit| self.trials.len() >= limit)
     }
+}
+
+fn laboratory() -> LiveLaboratory {
+    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
+    let irq =
+        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
+    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+}
+
+/// Work of 50 us a packet takes less than 20,000 packets/s on any host, and the ring has room for 524,000.
+#[test]
+fn root_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
+    if identity::effective().uid != 0 {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _turn = in_turn();
+    let mut laboratory = laboratory();
+    let setup = Setup {
+        method: "packet-v3".parse().unwrap(),
+        placement: PlacementChoice::Same,
+        work: WorkModel::Nanoseconds(50_000).into(),
+        transmit: "packet-tx".into(),
+        quiet: Duration::from_millis(200),
+        capture: CaptureOptions { ring: ByteCount(64 << 20), ..CaptureOptions::default() },
+        ..simulated::setup(64)
+    };
+    let mut trial = laboratory.prepare(&setup).unwrap();
+    let mut lossless = false;
+    for _ in 0..3 {
+        let result = trial.run(Load::Rate("60k".parse().unwrap()), Duration::from_secs(1)).unwrap();
+        println!(
+            "offered {:.0}, lost {}, taken {:.0}, {:?}, behind {:?}",
+            result.offered_pps,
+            result.lost(),
+            result.taken_pps(),
+            result.emptying,
+            result.behind_s(1)
+        );
+        if result.offered_pps < 40_000.0 {
+            eprintln!("skipped: the generator reaches {:.0} packets/s only", result.offered_pps);
+            return;
+        }
+        assert!(
+            result.taken_pps() < 20_100.0 && result.untaken(1) > Some(result.delivered / 3),
+            "{result:?}"
+        );
+        lossless |= result.lost() == 0;
+        if lossless {
+            break;
+        }
+    }
+    println!("lossless by count: {lossless}");
+    let goals = search::parse("brief:loss=0,duration=1s,sum=1s,initial=1s,targets=0,width=30%").unwrap();
+    let plan = SearchPlan {
+        least_pps: "5k".parse().unwrap(),
+        maximum_pps: Some("60k".parse().unwrap()),
+        ..SearchPlan::new(goals)
+    };
+    let finished = plan.run("the bed", &mut *trial, Stored::default(), &mut Kept::default()).unwrap();
+    for finding in finished.outcome.findings() {
+        println!("{}", finding.text);
+    }
+    let goal = &finished.outcome.goals[0];
+    assert!(goal.lower.as_ref().is_none_or(|lower| lower.intended_pps < 21_000.0), "{goal}");
+    assert_ne!(goal.status, Status::AtLeast, "{goal}");
+    let above = finished.trials.iter().filter(|trial| trial.lost() == 0 && trial.offered_pps > 25_000.0);
+    let shown = finished.outcome.buffered.as_ref().map_or(&[][..], |buffered| &buffered.trials);
+    assert!(above.map(|trial| trial.number).all(|number| shown.contains(&number)), "{shown:?}");
 }
 
 #[test]
@@ -46,10 +117,7 @@ fn root_a_search_on_the_bed_is_interrupted_and_gone_on_with() {
         return;
     }
     let _turn = in_turn();
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    let mut laboratory = LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)));
+    let mut laboratory = laboratory();
     // Work of 50 us a packet holds less than 20,000 packets/s on any host.
     let setup = Setup {
         method: "packet-v3".parse().unwrap(),
@@ -65,14 +133,15 @@ fn root_a_search_on_the_bed_is_interrupted_and_gone_on_with() {
     let mut first = Kept { stop_after: Some(5), ..Kept::default() };
     let stopped = {
         let mut trial = laboratory.prepare(&setup).unwrap();
-        plan.run(&mut *trial, Stored::default(), &mut first).unwrap()
+        plan.run("the bed", &mut *trial, Stored::default(), &mut first).unwrap()
     };
     assert_eq!((stopped.outcome.ended, stopped.trials.len()), (End::Stopped, 5));
     let stored = Stored::new(&first.trials, |profile| profile.method == "packet-v3").unwrap();
     let mut second = Kept::default();
+    laboratory.number_after(first.trials.iter().map(TrialResult::last_number).max().unwrap());
     let finished = {
         let mut trial = laboratory.prepare(&setup).unwrap();
-        plan.run(&mut *trial, stored, &mut second).unwrap()
+        plan.run("the bed", &mut *trial, stored, &mut second).unwrap()
     };
     let outcome = &finished.outcome;
     for goal in &outcome.goals {

@@ -15,7 +15,9 @@ use capbench_measure::live::{LiveLaboratory, Path, ReceiveBy};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::session::Observer;
 use capbench_measure::simulated;
-use capbench_measure::sweep::{Axis, BackToBackTest, Probe, Spacing, SweepPlan, SweepRun, find};
+use capbench_measure::sweep::{
+    self, Axis, BackToBackTest, Probe, Spacing, SweepOutcome, SweepPlan, SweepRun, find,
+};
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkModel;
 use capbench_measure::{MeasureError, Result};
@@ -37,6 +39,10 @@ impl Observer for Strict {
     fn stopping(&self) -> bool {
         false
     }
+}
+
+impl sweep::Observer for Strict {
+    fn swept(&mut self, _: SweepOutcome) {}
 }
 
 fn is_root() -> bool {
@@ -78,7 +84,6 @@ fn plan(axis: Axis, methods: &[&str], pps: f64) -> SweepPlan {
         duration: Duration::from_millis(100),
         repeats: 2,
         refinement: 1,
-        loop_speed: None,
         seed: 1,
         left_out: Vec::new(),
     }

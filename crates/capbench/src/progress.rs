@@ -7,11 +7,12 @@ use capbench_capture::MethodSpec;
 use capbench_measure::MeasureError;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::results::{NotMeasured, Results, RunDirectory};
-use capbench_measure::rfc2544::Tested;
-use capbench_measure::search::{self, SearchOutcome};
+use capbench_measure::rfc2544::{self, Tested};
+use capbench_measure::search::SearchOutcome;
 use capbench_measure::session::Observer;
 use capbench_measure::soak;
 use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_measure::sweep::{self, SweepOutcome};
 use capbench_measure::trial::{Load, TrialResult};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -27,8 +28,6 @@ pub struct Recorder {
     pub results: Results,
     /// Why set-ups could not be measured, and of which method.
     pub failures: Vec<(MethodSpec, Failure)>,
-    /// What the trials are of that come next, where their own words do not say it.
-    about: String,
     bar: Bar,
     stop: Stop,
     saved: Option<Instant>,
@@ -52,20 +51,7 @@ impl Recorder {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self {
-            directory,
-            results,
-            failures: Vec::new(),
-            about: String::new(),
-            bar: Bar(bar),
-            stop,
-            saved: None,
-        }
-    }
-
-    /// What the next trials are of.
-    pub fn about(&mut self, what: String) {
-        self.about = what;
+        Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop, saved: None }
     }
 
     /// A search is over, whatever ended it.
@@ -74,30 +60,6 @@ impl Recorder {
     /// When it cannot be saved.
     pub fn searched(&mut self, outcome: SearchOutcome) -> capbench_measure::Result<()> {
         self.results.searches.push(outcome);
-        self.directory.save(&self.results)
-    }
-
-    /// A test of RFC 2544 is over, whatever ended it.
-    ///
-    /// # Errors
-    /// When it cannot be saved.
-    pub fn tested(&mut self, tested: Tested) -> capbench_measure::Result<()> {
-        self.results.rfc2544.push(tested);
-        self.directory.save(&self.results)
-    }
-
-    /// A trial began.
-    fn show(&self, what: String) {
-        self.bar.0.set_message(what);
-    }
-
-    /// A trial ended.
-    fn keep(&mut self, result: &TrialResult) -> capbench_measure::Result<()> {
-        self.results.trials.push(result.clone());
-        // How many trials a run needs depends on what they show.
-        let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
-        self.bar.0.set_length(length);
-        self.bar.0.inc(1);
         self.directory.save(&self.results)
     }
 
@@ -158,11 +120,16 @@ impl soak::Observer for Recorder {
 
 impl Observer for Recorder {
     fn starts(&mut self, what: &str) {
-        self.show(what.to_string());
+        self.bar.0.set_message(what.to_string());
     }
 
     fn ends(&mut self, result: &TrialResult) -> capbench_measure::Result<()> {
-        self.keep(result)
+        self.results.trials.push(result.clone());
+        // How many trials a run needs depends on what they show.
+        let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
+        self.bar.0.set_length(length);
+        self.bar.0.inc(1);
+        self.directory.save(&self.results)
     }
 
     fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
@@ -174,16 +141,36 @@ impl Observer for Recorder {
     }
 }
 
-impl search::Observer for Recorder {
-    fn starts(&mut self, load: Load, duration: Duration) {
-        self.show(format!("{}, {load} for {duration:?}", self.about));
+impl rfc2544::Follower for Recorder {
+    fn searched(&mut self, outcome: SearchOutcome) -> capbench_measure::Result<()> {
+        Recorder::searched(self, outcome)
     }
 
-    fn ends(&mut self, result: &TrialResult) -> capbench_measure::Result<()> {
-        self.keep(result)
+    fn tested(&mut self, tested: Tested) -> capbench_measure::Result<()> {
+        self.results.rfc2544.push(tested);
+        self.directory.save(&self.results)
     }
 
-    fn stopping(&self) -> bool {
-        self.stop.is_wanted()
+    /// A test that has no meaning here is no failure: the report says why.
+    fn passes_over(&mut self, setup: &Setup, test: rfc2544::Test, why: String) {
+        self.results.not_measured.push(NotMeasured {
+            method: setup.method.to_string(),
+            test: Some(test.key().into()),
+            placement: Some(setup.placement.to_string()),
+            frame_size: Some(setup.label.clone()),
+            reason: why,
+        });
+    }
+}
+
+impl sweep::Observer for Recorder {
+    /// Saved with the next trial, so that no file is written twice for one: of a run that is killed, at most the visit
+    /// before has its trials saved and not its reading.
+    fn swept(&mut self, so_far: SweepOutcome) {
+        // One that is not over is this one: a run ends with a sweep that was stopped.
+        match self.results.sweeps.last_mut().filter(|last| last.stopped) {
+            Some(known) => *known = so_far,
+            None => self.results.sweeps.push(so_far),
+        }
     }
 }

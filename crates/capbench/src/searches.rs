@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use capbench_measure::search::presets::Listed;
 use capbench_measure::search::{
-    Bound, GoalResult, Held, LossNumbers, MaximumLoad, MaximumSource, SearchOutcome, Status,
+    self, Bound, GoalResult, Held, LossNumbers, MaximumLoad, MaximumSource, SearchOutcome, Status,
 };
 
 use crate::summary::{thousands, wrapped};
@@ -15,8 +15,9 @@ pub fn search(search: &SearchOutcome) -> String {
     let mut text = String::new();
     let known = |part: &Option<String>| part.clone().unwrap_or_else(|| "?".into());
     let size = search.frame_size.as_ref().map_or("?".into(), ToString::to_string);
+    let nth = search.nth.map_or_else(String::new, |nth| format!(", search {nth}"));
     let title = format!(
-        "{}, {size}-byte frames, placement {}, work {}",
+        "{}, {size}-byte frames, placement {}, work {}{nth}",
         known(&search.method),
         known(&search.placement),
         known(&search.work)
@@ -32,9 +33,7 @@ pub fn search(search: &SearchOutcome) -> String {
     }
     let _ = write!(text, "{table}");
     for result in &search.goals {
-        if let Some(reason) = &result.reason {
-            wrapped(&mut text, "  ", "    ", &format!("{}: {reason}", result.goal.name));
-        }
+        shown(&mut text, result);
     }
     numbers(&mut text, &search.numbers);
     let used = format!(
@@ -91,17 +90,57 @@ fn row(result: &GoalResult) -> Vec<String> {
     ]
 }
 
+/// Why a goal's result is not regular and what is known instead; how far its bounds are to be believed; where frames were
+/// lost at the upper one, and what limits.
+fn shown(text: &mut String, result: &GoalResult) {
+    let name = &result.goal.name;
+    if let Some(reason) = &result.reason {
+        wrapped(text, "  ", "    ", &format!("{name}: {reason}"));
+    }
+    if let Some(so_far) = &result.so_far {
+        let line = format!(
+            "{name}: by {:.1} s a load, {} to {} packets/s ({:.1} % apart)",
+            so_far.duration_sum.as_secs_f64(),
+            thousands(so_far.lower.achieved_pps.floor()),
+            thousands(so_far.upper.intended_pps.floor()),
+            so_far.relative_width * 100.0
+        );
+        wrapped(text, "  ", "    ", &line);
+    }
+    for said in [result.doubt(), result.loss(), result.stalls()].into_iter().flatten() {
+        wrapped(text, "  ", "    ", &format!("{name}: {said}"));
+    }
+}
+
+/// What searches show that none of them shows by itself: how far repeats lie apart, and methods against each other.
+pub fn together(searches: &[SearchOutcome]) -> String {
+    let found = search::findings::together(searches);
+    if found.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("Searches together\n");
+    for finding in found {
+        wrapped(&mut text, "  - ", "    ", &finding.text);
+    }
+    text.push('\n');
+    text
+}
+
 /// Strict, NDR and PDR are never shown without each other: any one of them misleads on a noisy host.
 fn numbers(text: &mut String, numbers: &LossNumbers) {
-    let held = |held: &Held| match held.pps {
-        Some(pps) => format!(
-            "{}{} ({:.1} s at it, by {})",
+    let held = |held: &Held| match (held.pps, held.upper_pps) {
+        (Some(pps), upper) => format!(
+            "{}{}{} ({:.1} s at it, by {})",
             if held.at_least { "at least " } else { "" },
             thousands(pps.floor()),
+            upper
+                .filter(|_| !held.at_least)
+                .map_or_else(String::new, |upper| format!(", below {}", thousands(upper.floor()))),
             held.seconds,
             held.by
         ),
-        None => "not decided".into(),
+        (None, Some(upper)) => format!("below {} (by {})", thousands(upper.floor()), held.by),
+        (None, None) => "not decided".into(),
     };
     let line = format!(
         "strict lossless {}; NDR {}; PDR {} packets/s",
@@ -111,13 +150,26 @@ fn numbers(text: &mut String, numbers: &LossNumbers) {
     );
     wrapped(text, "  ", "    ", &line);
     let Some(events) = &numbers.loss_events else { return };
+    let rate = match events.per_second_limits {
+        Some([_, most]) if events.events == 0 => format!("below {most:.3} per second at 95 %"),
+        Some([least, most]) => {
+            format!("{:.3} per second ({least:.3} to {most:.3} at 95 %)", events.per_second)
+        }
+        None => format!("{:.3} per second", events.per_second),
+    };
+    let longest = events.longest.map_or_else(String::new, |longest| {
+        format!(
+            "; the longest {} frames or {:.1} ms",
+            thousands(longest.frames as f64),
+            longest.ns as f64 / 1e6
+        )
+    });
     let line = format!(
-        "loss events up to {} packets/s: {}{} in {:.0} s, {:.3} per second; {} of {} trials lost something",
+        "loss events up to {} packets/s: {}{} in {:.0} s, {rate}; {} of {} trials lost something{longest}",
         thousands(events.up_to_pps.floor()),
         if events.at_least { "at least " } else { "" },
         events.events,
         events.seconds,
-        events.per_second,
         events.lossy_trials,
         events.trials
     );

@@ -101,15 +101,20 @@ fn frame_loss(outcome: &FrameLossOutcome) -> String {
     for point in &outcome.points {
         table.row(vec![
             format!("  {}", point.load_percent),
-            format!("{:.1}", point.offered_percent),
+            format!("{}{:.1}", if point.generator_limited { "*" } else { "" }, point.offered_percent),
             thousands(point.sent as f64),
             thousands(point.delivered as f64),
             format!("{:.4}", point.loss_percent),
         ]);
     }
     let _ = write!(text, "{}", table.within(80));
+    if outcome.points.iter().any(|point| point.generator_limited) {
+        let line = "* generator-limited: the load was not reached; loss is that of what was sent, and no loss shows nothing of \
+                    that load";
+        wrapped(&mut text, "  ", "    ", line);
+    }
     if !outcome.ends_without_loss {
-        text.push_str("  the last two trials did not go without loss\n");
+        text.push_str("  the last two trials did not both send everything and lose nothing\n");
     }
     text
 }

@@ -20,6 +20,15 @@ fn trials(folder: &Path) -> usize {
     results(folder).map_or(0, |results| results["trials"].as_array().unwrap().len())
 }
 
+/// The numbers of a trial, its probes and its attempts.
+fn numbers(trial: &Value) -> Vec<u64> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let guarding = &trial["guarding"];
+    let attempts = list(&guarding["set_aside"]).into_iter().map(|attempt| attempt["trial"].clone());
+    let kept = attempts.chain(list(&guarding["recovery"]["probes"]));
+    kept.chain([trial.clone()]).map(|trial| trial["number"].as_u64().unwrap()).collect()
+}
+
 #[test]
 fn root_a_search_that_was_stopped_is_gone_on_with() {
     if !privileged("root_a_search_that_was_stopped_is_gone_on_with") {
@@ -28,9 +37,11 @@ fn root_a_search_that_was_stopped_is_gone_on_with() {
     let _turn = in_turn();
     let scratch = Scratch::new();
     let folder = scratch.path().join("run");
-    // A goal that takes many trials, so that the signal comes in their midst.
+    // A goal that takes many trials, so that the signal comes in their midst; and few loads, at most 15 trials each: on a
+    // busy host every load may need all of them.
+    let many = SHORT.replace("sum=200ms,width=20%", "sum=1500ms,width=40%,targets=0").replace("40k", "10k");
     let mut command = capbench();
-    command.args(SHORT.replace("sum=200ms", "sum=3s").split_whitespace()).arg("--out").arg(&folder);
+    command.args(many.split_whitespace()).arg("--out").arg(&folder);
     let running = Running::start(None, &mut command);
     eventually("two trials are saved", || trials(&folder) >= 2);
     running.signal("INT");
@@ -45,6 +56,22 @@ fn root_a_search_that_was_stopped_is_gone_on_with() {
         command.arg("search").arg("--resume").arg(&folder);
         run(None, &mut command)
     };
+    // On another host they would be trials of something else.
+    let file = folder.join("results.json");
+    let own = fs::read(&file).unwrap();
+    let mut other = stopped.clone();
+    other["environment"]["cpu_model"] = "another CPU".into();
+    other["environment"]["netdev_max_backlog"] = 7.into();
+    let other = serde_json::to_vec(&other).unwrap();
+    fs::write(&file, &other).unwrap();
+    let ended = resume();
+    assert_eq!(ended.code, Some(2));
+    for part in ["CPU model: another CPU then", "net.core.netdev_max_backlog: 7 then", "begin a new search"] {
+        assert!(ended.errors.contains(part), "{part} in {}", ended.errors);
+    }
+    assert_eq!(fs::read(&file).unwrap(), other, "nothing is lost");
+    fs::write(&file, own).unwrap();
+
     let ended = resume();
     assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
     let whole = results(&folder).unwrap();
@@ -53,8 +80,11 @@ fn root_a_search_that_was_stopped_is_gone_on_with() {
     let kept = before.as_array().unwrap();
     assert!(after.len() > kept.len());
     assert_eq!(&after[..kept.len()], &kept[..], "trials of the first run stand as they were");
-    let numbers: Vec<_> = after.iter().map(|trial| trial["number"].as_u64().unwrap()).collect();
-    assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "{numbers:?}");
+    let own: Vec<_> = after.iter().map(|trial| trial["number"].as_u64().unwrap()).collect();
+    assert!(own.windows(2).all(|pair| pair[0] < pair[1]), "{own:?}");
+    let mut every: Vec<_> = after.iter().flat_map(numbers).collect();
+    every.sort_unstable();
+    assert!(every.windows(2).all(|pair| pair[0] < pair[1]), "probes and attempts have their own: {every:?}");
     assert_eq!(whole["searches"].as_array().unwrap().len(), 1);
 
     let ended = resume();
@@ -117,6 +147,60 @@ fn root_a_search_accounts_for_every_packet_and_saves_its_bounds() {
         assert!(ended.out.contains(part), "{part} in {}", ended.out);
     }
     assert!(ended.out.lines().all(|line| line.chars().count() <= 80 || line.starts_with("Saved")));
+}
+
+#[test]
+fn root_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
+    if !privileged("root_searches_are_repeated_in_turn_and_each_has_its_own_trials") {
+        return;
+    }
+    let _turn = in_turn();
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("run");
+    let mut command = capbench();
+    command.args(SHORT.split_whitespace());
+    command
+        .args(["--method", "packet-v3,packet-v2", "--searches", "2", "--traffic", "1m", "--out"])
+        .arg(&folder);
+    let ended = run(None, &mut command);
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    let results = results(&folder).unwrap();
+    let searches = results["searches"].as_array().unwrap();
+    let order: Vec<_> = searches
+        .iter()
+        .map(|search| (search["nth"].as_u64().unwrap(), search["method"].as_str().unwrap()))
+        .collect();
+    assert_eq!(order, [(1, "packet-v3"), (1, "packet-v2"), (2, "packet-v3"), (2, "packet-v2")]);
+    let trials = results["trials"].as_array().unwrap();
+    for search in searches {
+        assert_eq!(search["plan"]["traffic_allowed_s"], 60.0);
+        for number in search["trials"].as_array().unwrap() {
+            let own = trials.iter().filter(|trial| trial["number"] == *number);
+            assert!(own.map(|trial| &trial["search"]).eq([&search["nth"]]), "{number}");
+        }
+    }
+    assert!(ended.out.contains("placement same, work ns:100, search 2"), "{}", ended.out);
+    assert!(ended.out.lines().all(|line| line.chars().count() <= 80 || line.starts_with("Saved")));
+}
+
+#[test]
+fn root_a_search_with_bursts_says_so_with_each_trial() {
+    if !privileged("root_a_search_with_bursts_says_so_with_each_trial") {
+        return;
+    }
+    let _turn = in_turn();
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("run");
+    let mut command = capbench();
+    command.args(SHORT.split_whitespace()).args(["--burst", "16", "--out"]).arg(&folder);
+    let ended = run(None, &mut command);
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    let results = results(&folder).unwrap();
+    for trial in results["trials"].as_array().unwrap() {
+        assert!(trial["traffic"].as_str().unwrap().ends_with("in bursts of 16 frames"), "{trial}");
+        assert_eq!(trial["unexplained"], 0, "{trial}");
+    }
+    assert_eq!(results["searches"][0]["plan"]["burst_frames"], 16);
 }
 
 #[test]

@@ -4,8 +4,9 @@ mod support;
 
 use std::fs;
 
+use capbench_measure::results::Results;
 use serde_json::Value;
-use support::{Scratch, capbench, in_turn, privileged, run};
+use support::{Running, Scratch, capbench, eventually, in_turn, privileged, run};
 
 /// Runs a command that saves, and gives what it printed and what it saved.
 fn saved(arguments: &str) -> (String, Value) {
@@ -50,6 +51,40 @@ fn root_a_sweep_visits_every_point_with_every_method() {
     for part in ["packet-v2, placement same", "packet-v3, placement same", "work ns:10000", "Seed 7"] {
         assert!(text.contains(part), "{part} in {text}");
     }
+}
+
+#[test]
+fn root_a_sweep_that_is_killed_can_be_analysed() {
+    if !privileged("root_a_sweep_that_is_killed_can_be_analysed") {
+        return;
+    }
+    let _turn = in_turn();
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("run");
+    let read = || -> Option<Results> {
+        let text = fs::read(folder.join("results.json")).ok()?;
+        Some(serde_json::from_slice(&text).expect("a file is whole whenever it is read"))
+    };
+    let named = |results: &Results| -> Vec<u32> {
+        let series = results.sweeps.iter().flat_map(|sweep| &sweep.series);
+        let readings = series.flat_map(|series| &series.readings);
+        readings.flat_map(|reading| reading.trials.iter().chain(&reading.invalid).copied()).collect()
+    };
+    let mut command = capbench();
+    let arguments = "sweep work --from ns:0 --to ns:20000 --steps 4 --method packet-v2,packet-v3 --rate 20k --visits 500 \
+                     --refine 0 --duration 60ms --quiet 60ms --repeats 0 --no-trace";
+    command.args(arguments.split_whitespace()).arg("--out").arg(&folder);
+    let sweep = Running::start(None, &mut command);
+    eventually("five visits are saved", || read().is_some_and(|results| named(&results).len() >= 5));
+    sweep.signal("KILL");
+    assert_eq!(sweep.end().signal, Some(9));
+    let results = read().unwrap();
+    assert!(!results.complete && results.sweeps.len() == 1 && results.sweeps[0].stopped);
+    let named = named(&results);
+    let unnamed = results.trials.iter().filter(|trial| !named.contains(&trial.number)).count();
+    assert!(unnamed <= 1 && named.len() + unnamed == results.trials.len(), "{named:?}");
+    let found = capbench_measure::sweep::find(&results.sweeps[0], &results.trials);
+    assert!(found.len() >= 2, "of each method something: {found:?}");
 }
 
 #[test]

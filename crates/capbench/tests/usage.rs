@@ -162,7 +162,21 @@ fn goals_that_contradict_themselves_are_refused() {
         &["100000 trials"],
     );
     refused(USAGE, "search --goal ndr --goal ndr", &["two goals", "ndr"]);
+    refused(USAGE, "search --goal ndr,,pdr", &["no name", "comma"]);
+    refused(USAGE, "search --time 1s", &["1s", "cannot suffice", "14 trials", "s in all"]);
+    for (key, value) in
+        [("loss", "NaN"), ("loss", "-1%"), ("width", "NaN"), ("width", "-1%"), ("exceed", "1")]
+    {
+        let goal =
+            format!("search --goal mine:duration=1s,loss=0,{key}={value}").replace("loss=0,loss", "loss");
+        refused(USAGE, &goal, &["mine", key, "no ratio"]);
+    }
     refused(USAGE, "search --min-rate 20k --max-rate 10k", &["maximum load", "least"]);
+    let brief = "search --goal x:loss=0,duration=10ms,sum=100ms --dry-run";
+    refused(USAGE, &format!("{brief} --burst 1024"), &["10ms", "10 frames", "shorter than a burst of 1024"]);
+    refused(USAGE, &format!("{brief} --min-rate 50"), &["10ms", "50 packets/s", "less than a frame"]);
+    refused(USAGE, &format!("{brief} --burst 0"), &["--burst"]);
+    assert!(printed(&format!("{brief} --burst 10")).contains("\nbursts      of 10 frames\n"));
     refused(USAGE, "search --goal rfc2544 --time 30s", &["30s", "cannot suffice", "trials"]);
     refused(FAILED, "search --goals no-such-file.toml", &["no-such-file.toml"]);
     for other in ["--goal ndr", "--max-rate 5k", "--method recv", "--ring 1MiB", "--vlan 3", "--dry-run"] {
@@ -204,11 +218,40 @@ fn sweeps_and_tests_that_cannot_be_are_refused() {
     refused(USAGE, "sweep placement --from same --to other", &["--from"]);
     refused(USAGE, "sweep coalesce --points soon", &["soon", "adaptive"]);
     refused(USAGE, "sweep work --visits 0", &["--visits"]);
+    refused(
+        USAGE,
+        "sweep work --time 30s --dry-run",
+        &["--time 30s", "cannot suffice", "at least", "--visits"],
+    );
+    refused(USAGE, "sweep ring --bursts --rate 100k --time 1m", &["--time 1m", "cannot suffice"]);
+    assert!(printed("sweep work --method recv --time 3m --dry-run").contains("may not suffice"));
+    assert!(!printed("sweep work --method recv --time 30d --dry-run").contains("suffice"));
     refused(USAGE, "rfc2544 --test speed", &["speed", "throughput", "recovery"]);
     refused(USAGE, "rfc2544 --throughput 10k", &["--max-rate"]);
+    refused(USAGE, "rfc2544 --test latency,recovery --throughput 1k", &["--max-rate", "system recovery"]);
+    assert!(printed("rfc2544 --test latency --throughput 1k --quick --dry-run").contains("latency"));
+    refused(USAGE, "rfc2544 --step 11%", &["--step", "10 % at most"]);
+    refused(USAGE, "rfc2544 --step 0", &["--step", "above 0 %"]);
+    refused(USAGE, "rfc2544 --step 0.01%", &["--step", "0.1 %"]);
+    refused(USAGE, "rfc2544 --step fine", &["--step", "fine", "percent"]);
+    assert!(printed("rfc2544 --step 2.5 --dry-run").contains("steps of 2.5 %"));
     refused(USAGE, "rfc2544 --throughput 10k --max-rate 5k", &["10000", "5000"]);
     refused(USAGE, "rfc2544 --test throughput --throughput 5k --max-rate 10k", &["--test throughput"]);
     refused(USAGE, "rfc2544 --duration 0", &["--duration"]);
+    refused(USAGE, "rfc2544 --test latency,recovery,latency", &["--test", "latency", "twice"]);
+    refused(USAGE, "rfc2544 --test=", &["--test", "latency"]);
+    refused(USAGE, "rfc2544 --throughput 5k --max-rate 5k --test recovery", &["recovery", "--max-rate"]);
+    refused(
+        USAGE,
+        "rfc2544 --max-rate 1M --longest-burst 10us",
+        &["--longest-burst 10µs", "10 frames", "64"],
+    );
+    refused(USAGE, "rfc2544 --time 1s", &["--time"]);
+    for command in ["search", "rfc2544", "bench", "soak --rate 1k --for 1s"] {
+        refused(USAGE, &format!("{command} --size 64,128,64"), &["--size", "64", "twice"]);
+        refused(USAGE, &format!("{command} --placement same,same"), &["--placement", "same", "twice"]);
+    }
+    refused(USAGE, "soak --rate 0.001 --for 1s", &["--rate 0.001", "1s", "no frame"]);
 }
 
 #[test]

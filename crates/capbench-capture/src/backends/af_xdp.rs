@@ -4,7 +4,7 @@
 //! Unlike the AF_PACKET methods it takes frames away from the host. With `+pass` each goes on to the stack after the
 //! application has seen it, by a system call of its own.
 
-use crate::methods::{CapturePoint, Method, SettingInfo};
+use crate::methods::{CapturePoint, Delivery, Method, SettingInfo};
 use crate::spec::MethodSpec;
 
 #[cfg(feature = "bpf")]
@@ -74,6 +74,7 @@ pub static METHOD: Method = Method {
     in_default: true,
     untested: Some("partly, zero-copy untested on hardware: no such driver was at hand"),
     capture_point,
+    delivery: Delivery::Ring,
     #[cfg(feature = "bpf")]
     check: |spec, interface, options| plan::Plan::new(spec, interface, options).map(drop),
     #[cfg(feature = "bpf")]

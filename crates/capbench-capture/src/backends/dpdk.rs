@@ -17,7 +17,7 @@ mod prepare;
 use super::absent::Absent;
 use super::frame_slots;
 use crate::error::{CaptureError, Result};
-use crate::methods::{Argument, CapturePoint, Method, SettingInfo};
+use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
 use crate::options::{ByteCount, CaptureOptions, Direction, Interface, number_of};
 use crate::spec::MethodSpec;
 
@@ -63,6 +63,7 @@ pub static METHOD: Method = Method {
     in_default: false,
     untested: Some("partly, PCI devices untested on hardware"),
     capture_point,
+    delivery: Delivery::Ring,
     check,
     supported,
 };

@@ -75,6 +75,7 @@ impl<V: Slotted> FrameSlots<V> {
                     FrameVersion::V1 => TimeSource::Kernel("software, microseconds"),
                     FrameVersion::V2 => TimeSource::Kernel("software"),
                 },
+                holds: Duration::ZERO,
                 vlan_metadata: version == FrameVersion::V2,
                 shortfall: None,
                 filtered,

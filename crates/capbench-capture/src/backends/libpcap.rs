@@ -17,7 +17,7 @@ use super::socket_setup::{Context, probe};
 use crate::capture::{Batch, Capture, Running, Taker};
 use crate::counters::Counters;
 use crate::error::{CaptureError, Result};
-use crate::methods::{Argument, CapturePoint, Method, SettingInfo};
+use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
 use crate::options::{ByteCount, CaptureOptions, Direction, Interface, duration_of};
 use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
@@ -48,6 +48,7 @@ pub static METHOD: Method = Method {
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,
+    delivery: Delivery::Ring,
     check: |spec, _, options| Plan::of(spec, options).map(drop),
     supported,
 };

@@ -9,7 +9,7 @@ use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::Result;
-use crate::methods::{Argument, CapturePoint, Method, SettingInfo};
+use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
 use crate::options::{CaptureOptions, Interface, SnapLength, number_of};
 use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
@@ -45,6 +45,7 @@ pub static METHOD: Method = Method {
     in_default: false,
     untested: Some("untested on hardware: no NFB card was at hand; tested against a stand-in for libnfb"),
     capture_point: CapturePoint::stack,
+    delivery: Delivery::Ring,
     check: |spec, _, options| {
         vendor::only_received("nfb", options)?;
         header_time(spec)?;
@@ -114,6 +115,7 @@ impl NfbCard {
                 } else {
                     TimeSource::None
                 },
+                holds: Duration::ZERO,
                 vlan_metadata: false,
                 shortfall: None,
                 filtered: false,

@@ -4,7 +4,7 @@ use capbench_sys::packet::{FrameVersion, Version};
 
 use super::frame_slots::{self, FrameSlots, Slotted};
 use super::socket_setup::{SOCKET_SETTINGS, probe};
-use crate::methods::{CapturePoint, Method};
+use crate::methods::{CapturePoint, Delivery, Method};
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -19,6 +19,7 @@ pub static METHOD: Method = Method {
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,
+    delivery: Delivery::Ring,
     check: frame_slots::check,
     supported: |_| probe(Some(Version::V2)),
 };

@@ -8,7 +8,7 @@ use super::socket_setup::{Context, Polling, SOCKET_SETTINGS, bind, probe, unboun
 use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
-use crate::methods::{CapturePoint, Method};
+use crate::methods::{CapturePoint, Delivery, Method};
 use crate::options::{ByteCount, CaptureOptions, Interface};
 use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
@@ -34,6 +34,7 @@ pub static METHOD: Method = Method {
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,
+    delivery: Delivery::Ring,
     check: |spec, _, options| Polling::parse(spec, options).and_then(|_| geometry(options)).map(drop),
     supported: |_| probe(Some(Version::V3)),
 };
@@ -80,6 +81,7 @@ impl PacketV3 {
                     geometry.retire_timeout_ms()
                 ),
                 time_source: TimeSource::Kernel("software"),
+                holds: options.retire_timeout,
                 vlan_metadata: true,
                 shortfall: None,
                 filtered,

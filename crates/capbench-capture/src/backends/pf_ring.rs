@@ -9,7 +9,7 @@ use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::{CaptureError, Result};
-use crate::methods::{Argument, CapturePoint, Method, SettingInfo};
+use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
 use crate::options::{CaptureOptions, Direction, Interface, number_of};
 use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
@@ -54,6 +54,7 @@ pub static METHOD: Method = Method {
          for libpfring",
     ),
     capture_point: CapturePoint::stack,
+    delivery: Delivery::Ring,
     check: |spec, interface, _| {
         reading(spec, spec.argument().unwrap_or(&interface.name))?;
         watermark(spec).map(drop)
@@ -143,6 +144,7 @@ impl PfRingSocket {
                 engine: format!("libpfring {} on {device}, {how}", ring.version()),
                 geometry: format!("{captured} octets captured, watermark {waking}"),
                 time_source: TimeSource::Unknown("PF_RING (the adapter's where it has them)"),
+                holds: Duration::ZERO,
                 vlan_metadata: false,
                 shortfall: None,
                 filtered: false,

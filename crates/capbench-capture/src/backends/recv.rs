@@ -9,7 +9,7 @@ use super::socket_setup::{COMMON_OPTIONS, Context, Polling, SOCKET_SETTINGS, bin
 use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
-use crate::methods::{CapturePoint, Method};
+use crate::methods::{CapturePoint, Delivery, Method};
 use crate::options::{ByteCount, CaptureOptions, Interface};
 use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
@@ -27,6 +27,7 @@ pub static METHOD: Method = Method {
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,
+    delivery: Delivery::Copied,
     check,
     supported: |_| probe(None),
 };
@@ -151,6 +152,7 @@ impl<C: ReceiveCall> SocketReader<C> {
                     if frames == 1 { "" } else { "s" }
                 ),
                 time_source: TimeSource::Kernel("software (SO_TIMESTAMPNS)"),
+                holds: Duration::ZERO,
                 vlan_metadata: true,
                 shortfall: (u64::from(granted) < 2 * ring.0).then(|| {
                     format!(

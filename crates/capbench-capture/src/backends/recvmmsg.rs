@@ -4,7 +4,7 @@ use capbench_sys::packet::{PacketSocket, ReceiveVector};
 
 use super::recv::{ReceiveCall, SocketReader, check};
 use super::socket_setup::{COMMON_OPTIONS, SOCKET_SETTINGS, probe};
-use crate::methods::{CapturePoint, Method};
+use crate::methods::{CapturePoint, Delivery, Method};
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -19,6 +19,7 @@ pub static METHOD: Method = Method {
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,
+    delivery: Delivery::Copied,
     check,
     supported: |_| probe(None),
 };

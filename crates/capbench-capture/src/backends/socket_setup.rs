@@ -177,6 +177,7 @@ mod tests {
             engine: String::new(),
             geometry: String::new(),
             time_source: TimeSource::None,
+            holds: Duration::ZERO,
             vlan_metadata: false,
             shortfall: shortfall.map(String::from),
             filtered: false,

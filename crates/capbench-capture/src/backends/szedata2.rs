@@ -9,7 +9,7 @@ use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::Result;
-use crate::methods::{Argument, CapturePoint, Method};
+use crate::methods::{Argument, CapturePoint, Delivery, Method};
 use crate::options::{CaptureOptions, Interface, SnapLength};
 use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
@@ -31,6 +31,7 @@ pub static METHOD: Method = Method {
     in_default: false,
     untested: Some("untested on hardware: no COMBO card was at hand; tested against a stand-in for libsze2"),
     capture_point: CapturePoint::stack,
+    delivery: Delivery::Ring,
     check: |_, _, options| vendor::only_received("szedata2", options),
     supported: |spec| vendor::supported(spec, &LIBRARIES, Sze2::load),
 };
@@ -74,6 +75,7 @@ impl Szedata2 {
                 engine: format!("libsze2 on {device}"),
                 geometry: format!("receive channels {channels:#x}, a packet per call"),
                 time_source: TimeSource::None,
+                holds: Duration::ZERO,
                 vlan_metadata: false,
                 shortfall: None,
                 filtered: false,

@@ -1,7 +1,7 @@
 //! `xdp-count`: frames are counted by an XDP program where they arrive and handed to nobody: today's form of the
 //! in-kernel capture module of `deri-2004`.
 
-use crate::methods::{CapturePoint, Method, SettingInfo};
+use crate::methods::{CapturePoint, Delivery, Method, SettingInfo};
 use crate::spec::MethodSpec;
 
 #[cfg(feature = "bpf")]
@@ -47,6 +47,7 @@ pub static METHOD: Method = Method {
     in_default: false,
     untested: None,
     capture_point,
+    delivery: Delivery::Counted,
     #[cfg(feature = "bpf")]
     check: counting::check,
     #[cfg(feature = "bpf")]

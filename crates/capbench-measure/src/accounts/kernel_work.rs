@@ -6,6 +6,7 @@ use capbench_sys::host::{CpuId, ThreadId, clock};
 use serde::Serialize;
 
 use super::cpu::{CpuSnapshot, CpuTimes, CpuWindow, tick_ns};
+use super::softirqs::net_rx_runs;
 use super::threads::{ReceiveThread, ThreadTimes, receive_threads};
 use crate::Result;
 use crate::tracer::{NetRxProbe, NetRxTime, Tracer};
@@ -30,6 +31,8 @@ pub struct KernelWorkSnapshot {
     ksoftirqd: Option<ThreadTimes>,
     napi: Option<Vec<ThreadTimes>>,
     net_rx: Option<NetRxTime>,
+    /// Runs of the receive softirq; read where there is a tracer.
+    net_rx_runs: Option<u64>,
 }
 
 /// The kernel's receive work on one CPU within a window, in ns of CPU time.
@@ -52,6 +55,9 @@ pub struct KernelReceive {
     /// Time in the receive softirq, measured at its beginning and end; `None` without a tracer.
     #[serde(skip)]
     pub traced: Option<NetRxTime>,
+    /// Runs of the receive softirq that the kernel counted, whether the tracer saw them or not; `None` without one.
+    #[serde(skip)]
+    pub net_rx_runs: Option<u64>,
 }
 
 /// CPU time of an application that shares its CPU with the kernel's receive work, in ns.
@@ -97,7 +103,7 @@ impl KernelWorkProbe {
     /// The account now.
     ///
     /// # Errors
-    /// Where `/proc/stat` cannot be read or understood.
+    /// Where `/proc/stat`, or `/proc/softirqs` beside a tracer, cannot be read or understood.
     pub fn snapshot(&self) -> Result<KernelWorkSnapshot> {
         let read_all =
             |threads: &Vec<ThreadId>| threads.iter().map(|thread| ThreadTimes::read(*thread)).collect();
@@ -108,6 +114,7 @@ impl KernelWorkProbe {
             ksoftirqd: self.ksoftirqd.and_then(ThreadTimes::read),
             napi: self.napi.as_ref().and_then(read_all),
             net_rx: self.net_rx.as_ref().and_then(NetRxProbe::read),
+            net_rx_runs: self.net_rx.as_ref().map_or(Ok(None), |_| net_rx_runs(self.cpu))?,
         })
     }
 }
@@ -116,6 +123,11 @@ impl KernelWorkSnapshot {
     /// The times of every CPU since `before`.
     pub fn cpus_since(&self, before: &Self) -> CpuWindow {
         self.times.since(&before.times)
+    }
+
+    /// When it was taken, in nanoseconds of CLOCK_MONOTONIC.
+    pub const fn monotonic_ns(&self) -> u64 {
+        self.monotonic_ns
     }
 
     /// Time since `before` in which the CPU was neither idle nor taken away by the hypervisor. Idle time is measured at
@@ -140,9 +152,20 @@ impl KernelWorkSnapshot {
         let ksoftirqd_ns = self.ksoftirqd.as_ref().zip(before.ksoftirqd.as_ref()).and_then(run_ns);
         let times = self.cpus_since(before).of(self.cpu);
         let traced = self.net_rx.zip(before.net_rx).map(|(now, then)| now.since(&then));
+        let net_rx_runs =
+            self.net_rx_runs.zip(before.net_rx_runs).and_then(|(now, then)| now.checked_sub(then));
         Ok(times.zip(napi_threads_ns).map(|(CpuTimes { softirq_ns, irq_ns, .. }, napi_threads_ns)| {
             let cpu = self.cpu;
-            KernelReceive { cpu, softirq_ns, irq_ns, ksoftirqd_ns, napi_threads_ns, resolution_ns, traced }
+            KernelReceive {
+                cpu,
+                softirq_ns,
+                irq_ns,
+                ksoftirqd_ns,
+                napi_threads_ns,
+                resolution_ns,
+                traced,
+                net_rx_runs,
+            }
         }))
     }
 }
@@ -170,6 +193,18 @@ impl KernelReceive {
             0 => interrupts.into(),
             _ => format!("{interrupts}; run time of NAPI threads (schedstat)"),
         }
+    }
+
+    /// How many runs of the receive softirq the tracer did not see, where they are more than can have run between two readings:
+    /// what was traced is then too little.
+    pub fn unseen_runs(&self) -> Option<u64> {
+        /// Of a hundred.
+        const LEAST: u64 = 1;
+        /// One that runs at the end, and one between readings at either end.
+        const AT_THE_ENDS: u64 = 3;
+        let runs = self.net_rx_runs?;
+        let unseen = runs.saturating_sub(self.traced?.runs);
+        (unseen > AT_THE_ENDS && unseen * 100 >= runs * LEAST).then_some(unseen)
     }
 
     /// Steps in which [`Self::total_ns`] grows. The run time of a thread is brought up to date at the timer tick at the
@@ -223,7 +258,24 @@ mod tests {
             napi_threads_ns: 7,
             resolution_ns: 10,
             traced: None,
+            net_rx_runs: None,
         }
+    }
+
+    #[test]
+    fn softirqs_that_the_tracer_did_not_see_are_counted_by_the_kernel() {
+        let unseen = |runs: Option<u64>, net_rx_runs| {
+            let traced = runs.map(|runs| NetRxTime { runs, ..NetRxTime::default() });
+            KernelReceive { traced, net_rx_runs, ..kernel(100, None) }.unseen_runs()
+        };
+        assert_eq!(unseen(Some(900), Some(1000)), Some(100));
+        assert_eq!((unseen(Some(1000), Some(1000)), unseen(Some(1001), Some(1000))), (None, None));
+        assert_eq!(
+            (unseen(Some(7), Some(10)), unseen(Some(9_996), Some(10_000))),
+            (None, None),
+            "at the ends"
+        );
+        assert_eq!((unseen(None, Some(9)), unseen(Some(9), None)), (None, None));
     }
 
     #[test]

@@ -52,6 +52,11 @@ pub struct SoftnetDelta {
     pub flow_limit: Option<u64>,
 }
 
+/// How many packets the backlog of a CPU holds (`net.core.netdev_max_backlog`); `None` where the namespace does not show it.
+pub fn longest_backlog() -> Option<u64> {
+    std::fs::read_to_string("/proc/sys/net/core/netdev_max_backlog").ok()?.trim().parse().ok()
+}
+
 impl SoftnetSnapshot {
     /// The counters now.
     pub fn read() -> Result<Self> {

@@ -78,7 +78,10 @@ fn ends_of_frames_that_the_tracer_did_not_see_are_told() {
         (entry.count, entry.source)
     };
     let (count, told) = source(993);
-    assert!(count.is_none() && told.contains("capture point, 7 were not seen to be dropped"), "{told}");
+    assert!(
+        count.is_none() && told.ends_with("; 7 frames ended on the interface that were not seen to end"),
+        "{told}"
+    );
     assert!(!source(1000).1.contains("not seen"));
     assert_eq!(source(0).0, None, "a tracer that saw no end at all may have seen no loss either");
     let traced = Some(TracedLosses::default());
@@ -91,6 +94,70 @@ fn ends_of_frames_that_the_tracer_did_not_see_are_told() {
     let ledger = Evidence { traced, ..quiet(1000, 1000) }.book();
     let entry = ledger.entries.iter().find(|entry| entry.place == Place::Transmit).unwrap();
     assert!(entry.source.ends_with("place is unknown: NEW 5"), "{entry:?}");
+}
+
+/// A pair whose receiver got 1000 frames of which a program of generic XDP dropped 100, and of whose ends the tracer saw so many
+/// of either kind.
+fn beside_generic_xdp(dropped: u64, captured: u64) -> Evidence {
+    let kind = |name: &str| crate::tracer::DropKind { reason: Some(name.into()), function: None };
+    let drops = vec![(kind("XDP"), dropped), (kind("OTHERHOST"), captured)];
+    let receiving = crate::tracer::InterfaceTrace { drops, ..Default::default() };
+    let traced = Some(TracedLosses::new(&Default::default(), &receiving, true));
+    let evidence = quiet(1000, 900);
+    Evidence { xdp_attached: Some(true), received: Some(1000), traced, ..evidence }
+}
+
+#[test]
+fn what_a_program_of_generic_xdp_dropped_is_at_least_what_was_seen() {
+    let whole = beside_generic_xdp(100, 900).book();
+    assert_eq!((whole.unexplained, whole.count(Place::Stack)), (0, Some(0)));
+    let ledger = beside_generic_xdp(88, 900).book();
+    let entry = |place| ledger.entries.iter().find(|entry| entry.place == place).unwrap();
+    assert_eq!((ledger.unexplained, entry(Place::Xdp).count), (12, Some(88)));
+    assert!(entry(Place::Xdp).source.starts_with("at least: "), "{:?}", entry(Place::Xdp));
+    assert!(entry(Place::Xdp).source.contains("12 frames ended"), "{:?}", entry(Place::Xdp));
+    assert_eq!(entry(Place::Stack).count, None, "they may have ended there as well");
+    // What a backlog refused behind the poll did not end there, and has its own counter.
+    let polled = Evidence {
+        peer_queue: PeerQueue::OfBuffers,
+        backlog_drops: Some(30),
+        receive_drops: Some(30),
+        received: Some(1030),
+        sent: 1030,
+        ..beside_generic_xdp(100, 900)
+    };
+    let ledger = polled.book();
+    assert_eq!((ledger.unexplained, ledger.count(Place::Stack)), (0, Some(0)), "{ledger:?}");
+}
+
+#[test]
+fn what_the_tracer_did_not_see_is_not_the_filters_alone() {
+    let filtered = |dropped| {
+        let evidence = beside_generic_xdp(dropped, 900);
+        let method = ring(Some(850), Some(0));
+        let ledger = Evidence { filter_drops: true, method, delivered: 850, read: 850, ..evidence }.book();
+        let entry = ledger.entries.iter().find(|entry| entry.place == Place::Filter).unwrap().clone();
+        (ledger.unexplained, entry.count, entry.source)
+    };
+    let (unexplained, count, source) = filtered(100);
+    assert_eq!((unexplained, count), (0, Some(50)));
+    assert!(!source.contains("did not see"), "{source}");
+    let (unexplained, count, source) = filtered(90);
+    assert_eq!((unexplained, count), (0, Some(60)));
+    assert!(source.ends_with("with what the tracer did not see those lose"), "{source}");
+}
+
+proptest! {
+    /// However few ends it saw: frames are unexplained only where the entry of XDP says that it is in doubt.
+    #[test]
+    fn no_frame_is_unexplained_because_of_a_blind_tracer_unless_it_is_said(seen in 0..=100_u64, captured in 0..=900_u64) {
+        let ledger = beside_generic_xdp(seen, captured).book();
+        let xdp = ledger.entries.iter().find(|entry| entry.place == Place::Xdp).unwrap();
+        let is_whole = seen == 100 && captured == 900;
+        prop_assert_eq!(xdp.source.contains("not seen to end"), !is_whole);
+        prop_assert_eq!(ledger.unexplained, (100 - seen) as i64);
+        prop_assert_eq!(ledger.count(Place::Stack), is_whole.then_some(0));
+    }
 }
 
 /// 30 frames in rx_dropped, 20 of them the driver's own; the host's backlogs refused 25, 15 of them of other interfaces.

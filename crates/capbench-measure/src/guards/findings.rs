@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use crate::findings::{Finding, numbers, rate};
+use crate::ledger::Place;
 use crate::trial::TrialResult;
+
+use super::Standstill;
 
 /// Adds what guards found.
 pub(crate) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     invalid(trials, findings);
     livelock(trials, findings);
     set_aside(trials, findings);
+    standstills(trials, findings);
 }
 
 /// Trials that show nothing, and why.
@@ -77,4 +81,62 @@ fn set_aside(trials: &[TrialResult], findings: &mut Vec<Finding>) {
             trials: numbers(&attempts),
         });
     }
+}
+
+/// CPUs that stood still, and the frames of the longest bursts of loss that were sent meanwhile.
+fn standstills(trials: &[TrialResult], findings: &mut Vec<Finding>) {
+    let mut cpus: BTreeMap<u32, Vec<(&TrialResult, &[Standstill])>> = BTreeMap::new();
+    for trial in trials {
+        for cpu in &trial.disturbance.cpus {
+            if let Some(stalls) = cpu.stalls.as_deref().filter(|stalls| !stalls.is_empty()) {
+                cpus.entry(cpu.cpu).or_default().push((trial, stalls));
+            }
+        }
+    }
+    for (cpu, affected) in cpus {
+        let all = || affected.iter().flat_map(|(_, stalls)| *stalls);
+        let longest_ms = |of: fn(&Standstill) -> u64| all().map(of).max().unwrap_or(0) as f64 / 1e6;
+        let times = match all().count() {
+            1 => "once".into(),
+            times => format!("{times} times"),
+        };
+        let plural = if affected.len() == 1 { "" } else { "s" };
+        let mut text = format!(
+            "CPU {cpu} stood still {times} in {} trial{plural}, for up to {:.1} ms (at least {:.1} ms, by its timer tick): the \
+             hypervisor ran something else, or interrupts were off.",
+            affected.len(),
+            longest_ms(|stall| stall.at_most_ns),
+            longest_ms(|stall| stall.at_least_ns)
+        );
+        let overflowed = affected.iter().filter(|(trial, _)| is_lost_in_backlog(trial));
+        let (lost, then) = overflowed.fold((0, 0), |(lost, then), (trial, stalls)| {
+            (lost + trial.lost(), then + lost_meanwhile(trial, stalls))
+        });
+        if then > 0 {
+            text += &format!(
+                " Of {lost} frames lost in them, most in the softirq backlog, at least {then} were sent in those moments."
+            );
+        }
+        findings.push(Finding {
+            scene: None,
+            text,
+            trials: affected.iter().map(|(trial, _)| trial.number).collect(),
+        });
+    }
+}
+
+/// Whether most of what the trial lost was lost in the softirq backlog.
+fn is_lost_in_backlog(trial: &TrialResult) -> bool {
+    let losses = trial.losses();
+    let backlog =
+        losses.iter().filter(|(place, _)| *place == Place::Backlog).map(|(_, count)| count).sum::<u64>();
+    backlog > 0 && backlog * 2 >= trial.lost()
+}
+
+/// Frames of the trial's longest bursts of loss that were sent while the CPU stood still.
+fn lost_meanwhile(trial: &TrialResult, stalls: &[Standstill]) -> u64 {
+    let bursts = trial.loss_shape.iter().flat_map(|shape| &shape.longest);
+    let meanwhile =
+        bursts.filter(|burst| stalls.iter().any(|stall| stall.overlaps(burst.from_ns, burst.to_ns)));
+    meanwhile.map(|burst| burst.frames).sum()
 }

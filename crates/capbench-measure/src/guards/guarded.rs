@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use capbench_traffic::rates::Pps;
+
 use super::{Guarding, Policy, Recovery, SetAside, line_rate, saturation};
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
@@ -68,6 +70,10 @@ impl<L: Laboratory> Laboratory for Guarded<L> {
         self.inner.rest(while_idle);
     }
 
+    fn number_after(&mut self, last: u32) {
+        self.inner.number_after(last);
+    }
+
     fn statements(&self) -> Vec<String> {
         let mut statements = self.inner.statements();
         let Memory { probes, repeats, .. } = self.memory;
@@ -128,6 +134,10 @@ impl Trial for GuardedTrial<'_> {
         Ok(stands)
     }
 
+    fn line_rate(&self) -> Option<Pps> {
+        self.trial.line_rate()
+    }
+
     /// A soak goes on: nothing of it is repeated or put off, and its segments are judged and marked all the same.
     fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
         Ok(Box::new(GuardedSegments { held: self.trial.hold()?, memory: self.memory }))
@@ -142,6 +152,10 @@ struct GuardedSegments<'l> {
 impl Trial for GuardedSegments<'_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
         Ok(self.memory.judged(self.held.run(load, duration)?))
+    }
+
+    fn line_rate(&self) -> Option<Pps> {
+        self.held.line_rate()
     }
 }
 

@@ -44,9 +44,11 @@ fn livelock(trial: &TrialResult, trials: &[TrialResult]) -> Option<Livelock> {
     })
 }
 
-/// What was disturbed delivers less for other reasons.
+/// What was disturbed for a share of its time delivers less for other reasons, and a burst that buffers hold is delivered at whatever rate it came.
 fn shows(trial: &TrialResult) -> bool {
-    trial.verdict != Verdict::Invalid && trial.disturbance.reasons().is_empty()
+    trial.verdict != Verdict::Invalid
+        && trial.disturbance.reasons_for_rates().is_empty()
+        && trial.load.is_none()
 }
 
 /// Whether two trials differ in nothing but their load and duration. What was granted tells rings apart.

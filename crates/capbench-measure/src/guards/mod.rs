@@ -6,7 +6,7 @@
 //! | file | guard | what it does |
 //! |---|---|---|
 //! | `saturation` | after an overload | probes at a low load until the path is clean; a trial on a path that is not shows nothing |
-//! | `noise` | steal, foreign load, clocks | repeats a disturbed trial, or marks it |
+//! | `noise` | steal, standstills, foreign load, clocks | repeats a disturbed trial, or marks it |
 //! | `line_rate` | more than the link carries | such a trial shows nothing, and is repeated |
 //! | `livelock` | less delivered of more | marks the trial, with the one that it is set against |
 //!
@@ -16,9 +16,11 @@
 
 pub(crate) mod findings;
 mod guarded;
-mod line_rate;
+pub(crate) mod line_rate;
 pub mod livelock;
 mod noise;
+#[cfg(test)]
+mod noise_tests;
 mod saturation;
 #[cfg(test)]
 mod tests;
@@ -31,7 +33,8 @@ use crate::trial::TrialResult;
 
 pub use guarded::Guarded;
 pub use livelock::Livelock;
-pub use noise::{CpuDisturbance, Disturbance};
+pub use noise::{CpuDisturbance, Disturbance, Standstill};
+pub(crate) use saturation::{OVERLOAD, PROBE};
 
 /// How far guards go.
 #[derive(Clone, Copy, Debug)]

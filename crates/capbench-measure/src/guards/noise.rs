@@ -25,48 +25,94 @@ const READING_NS: f64 = 50_000.0;
 pub struct Disturbance {
     /// The CPUs of generator, kernel and application, each once.
     pub cpus: Vec<CpuDisturbance>,
-    /// The unit of their times in nanoseconds.
+    /// The unit of their steal and of what the kernel counts beside it, in nanoseconds.
     pub tick_ns: u64,
     /// What the clocks did.
     pub clocks: ClockDrift,
+    /// How long frames were sent, in nanoseconds of CLOCK_MONOTONIC: what shares are shares of.
+    #[serde(default)]
+    pub sending_ns: u64,
+    /// For how long the kernel's backlog holds the frames that were offered, in nanoseconds: a CPU that stands still for
+    /// longer makes it overflow. Absent at maximum load, where the path has no backlog, and where its size is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog_lasts_ns: Option<u64>,
 }
 
-/// What happened on one CPU while frames were sent and read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What happened on one CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuDisturbance {
     /// Its number.
     pub cpu: u32,
-    /// How long it was looked at, by its own account, in nanoseconds.
+    /// For how long threads on it were looked at, in nanoseconds of CLOCK_MONOTONIC: while frames were sent, and on other
+    /// CPUs than the generator's until they were read.
     pub window_ns: u64,
-    /// Time that the hypervisor took away (steal).
+    /// What of that stands under no heading of the kernel's account of the CPU, which is sampled and comes in ticks.
+    #[serde(default)]
+    pub unaccounted_ns: u64,
+    /// Time that the hypervisor took away while frames were sent (steal), in ticks: it can be up to one more or less.
     pub steal_ns: u64,
-    /// Time that other threads than the trial's had, at least: where the kernel charges interrupts to whatever runs, some
-    /// of it counts as the trial's own.
+    /// Time that other threads than the trial's had in the window, at least: where the kernel charges interrupts to whatever
+    /// runs, some of it counts as the trial's own.
     pub foreign_ns: u64,
+    /// When it stood still while frames were sent, the last 64 times; absent where nobody watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<Vec<Standstill>>,
+}
+
+/// A CPU ran nothing of the trial and took no interrupt: the hypervisor ran something else, or interrupts were off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standstill {
+    /// When it went on, in nanoseconds since sending began.
+    pub until_ns: u64,
+    /// How long it had stood still at least: so late its timer tick was.
+    pub at_least_ns: u64,
+    /// How long at most: since it was last seen to run.
+    pub at_most_ns: u64,
+}
+
+impl Standstill {
+    /// Whether it fell into a time, given in nanoseconds since sending began.
+    pub fn overlaps(&self, from_ns: u64, to_ns: u64) -> bool {
+        from_ns <= self.until_ns && to_ns >= self.until_ns.saturating_sub(self.at_most_ns)
+    }
 }
 
 impl Disturbance {
     /// What spoils the trial, in words without numbers: the numbers stand beside it.
     pub fn reasons(&self) -> Vec<&'static str> {
+        let mut reasons = self.reasons_for_rates();
+        if self.cpus.iter().any(|cpu| self.is_stalled(cpu)) {
+            reasons.push("one of its CPUs stood still for longer than the backlog lasts");
+        }
+        reasons
+    }
+
+    /// Those of them that change by how much a trial delivers.
+    pub fn reasons_for_rates(&self) -> Vec<&'static str> {
         let ticks = |count: u64| count * self.tick_ns;
-        let exceeds = |ns: u64, cpu: &CpuDisturbance, share: f64| ns as f64 > cpu.window_ns as f64 * share;
+        let exceeds = |ns: u64, share: f64| ns as f64 > self.sending_ns as f64 * share;
         let is_stolen =
-            |cpu: &CpuDisturbance| cpu.steal_ns >= ticks(2).max(1) && exceeds(cpu.steal_ns, cpu, STEAL);
+            |cpu: &CpuDisturbance| cpu.steal_ns >= ticks(2).max(1) && exceeds(cpu.steal_ns, STEAL);
         let is_foreign = |cpu: &CpuDisturbance| {
-            cpu.foreign_ns >= ticks(FOREIGN_TICKS).max(1) && exceeds(cpu.foreign_ns, cpu, FOREIGN)
+            cpu.foreign_ns >= ticks(FOREIGN_TICKS).max(1) && exceeds(cpu.foreign_ns, FOREIGN)
         };
         let ClockDrift { realtime_step_ns, slew_ppm, suspended_ns } = self.clocks;
-        let window_ns = self.cpus.iter().map(|cpu| cpu.window_ns).max().unwrap_or(0).max(1) as f64;
         let all = [
             (self.cpus.iter().any(is_stolen), "the hypervisor took CPU time away while it ran (steal)"),
             (self.cpus.iter().any(is_foreign), "other work ran on its CPUs (foreign load)"),
             (realtime_step_ns.unsigned_abs() > STEP_NS, "the host's clock was set while it ran"),
             (
-                slew_ppm.abs() > SLEW_PPM + READING_NS / window_ns * 1e6,
+                slew_ppm.abs() > SLEW_PPM + READING_NS / self.sending_ns.max(1) as f64 * 1e6,
                 "the host's clock ran at another speed than its hardware",
             ),
             (suspended_ns > STEP_NS, "the host was suspended while it ran"),
         ];
         all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, reason)| reason).collect()
+    }
+
+    /// Whether a CPU provably stood still, for what may have been longer than the backlog lasts.
+    fn is_stalled(&self, cpu: &CpuDisturbance) -> bool {
+        let stalls = cpu.stalls.iter().flatten();
+        self.backlog_lasts_ns.is_some_and(|lasts| stalls.map(|stall| stall.at_most_ns).any(|ns| ns > lasts))
     }
 }

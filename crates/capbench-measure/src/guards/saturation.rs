@@ -10,12 +10,12 @@ use crate::error::Result;
 use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
 
 /// A trial overloaded the path when it lost more than this share of what was sent; less are single losses.
-const OVERLOAD: f64 = 1e-3;
+pub(crate) const OVERLOAD: f64 = 1e-3;
 /// Load of the first probe in packets per second. Each next one has half of the load of the one before, so that a set-up
 /// that is merely slow passes: the fifth leaves it 16 ms per packet.
 const PROBE_PPS: f64 = 1000.0;
 /// Length of a probe.
-const PROBE: Duration = Duration::from_millis(100);
+pub(crate) const PROBE: Duration = Duration::from_millis(100);
 /// Share of foreign frames among those of a probe that shows leftovers of an overload rather than a chatty link.
 const LEFTOVERS: f64 = 0.1;
 

@@ -5,19 +5,18 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::{CpuDisturbance, Disturbance, Guarded, Policy, livelock};
-use crate::accounts::clocks::ClockDrift;
 use crate::error::Result;
 use crate::findings;
 use crate::laboratory::{Laboratory, Setup};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
-use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
+use crate::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
 use capbench_traffic::rates::Pps;
 
 const SECOND: Duration = Duration::from_secs(1);
-const MS: u64 = 1_000_000;
+pub(super) const MS: u64 = 1_000_000;
 
 /// A path on which something happens to chosen trials, counted from 1.
-struct Disturbed<F> {
+pub(super) struct Disturbed<F> {
     path: SimulatedLaboratory,
     happens: F,
     /// How long it was left idle.
@@ -38,6 +37,10 @@ impl<F: FnMut(&mut TrialResult)> Laboratory for Disturbed<F> {
         self.rests.push(while_idle);
     }
 
+    fn number_after(&mut self, last: u32) {
+        self.path.number_after(last);
+    }
+
     fn statements(&self) -> Vec<String> {
         Vec::new()
     }
@@ -49,9 +52,13 @@ impl<F: FnMut(&mut TrialResult)> Trial for DisturbedTrial<'_, F> {
         (self.happens)(&mut trial);
         Ok(trial)
     }
+
+    fn line_rate(&self) -> Option<Pps> {
+        self.trial.line_rate()
+    }
 }
 
-fn guarded<F: FnMut(&mut TrialResult)>(happens: F) -> Guarded<Disturbed<F>> {
+pub(super) fn guarded<F: FnMut(&mut TrialResult)>(happens: F) -> Guarded<Disturbed<F>> {
     let path = SimulatedLaboratory::new(
         1_000_000.0,
         vec![
@@ -63,11 +70,11 @@ fn guarded<F: FnMut(&mut TrialResult)>(happens: F) -> Guarded<Disturbed<F>> {
     Guarded::new(Disturbed { path, happens, rests: Vec::new() }, policy, Arc::new(AtomicBool::new(false)))
 }
 
-fn at(pps: f64) -> Load {
+pub(super) fn at(pps: f64) -> Load {
     Load::Rate(Pps::new(pps).unwrap())
 }
 
-fn run<F: FnMut(&mut TrialResult)>(path: &mut Guarded<Disturbed<F>>, load: Load) -> TrialResult {
+pub(super) fn run<F: FnMut(&mut TrialResult)>(path: &mut Guarded<Disturbed<F>>, load: Load) -> TrialResult {
     path.prepare(&setup(64)).unwrap().run(load, SECOND).unwrap()
 }
 
@@ -77,12 +84,12 @@ fn lose_all(trial: &mut TrialResult) {
     trial.verdict = Verdict::Lossy;
 }
 
-fn stolen(steal_ns: u64) -> Disturbance {
-    let cpu = CpuDisturbance { cpu: 1, window_ns: 1000 * MS, steal_ns, foreign_ns: 0 };
-    Disturbance { cpus: vec![cpu], tick_ns: 10 * MS, ..Disturbance::default() }
+pub(super) fn stolen(steal_ns: u64) -> Disturbance {
+    let cpu = CpuDisturbance { cpu: 1, window_ns: 1000 * MS, steal_ns, ..CpuDisturbance::default() };
+    Disturbance { cpus: vec![cpu], tick_ns: 10 * MS, sending_ns: 1000 * MS, ..Disturbance::default() }
 }
 
-fn texts(trials: &[TrialResult]) -> String {
+pub(super) fn texts(trials: &[TrialResult]) -> String {
     let found = findings::find(trials).into_iter();
     found.map(|finding| format!("{} {:?}", finding.text, finding.trials)).collect::<Vec<_>>().join("\n")
 }
@@ -229,22 +236,30 @@ fn negative_loss_is_repeated_and_an_attempt_that_shows_something_stands() {
 fn a_rate_above_the_line_is_an_error() {
     // 1 Gbit/s at 64 bytes.
     let line = 1_488_095.2;
-    let with = |excess: f64| {
+    let with = |frames: f64, departed: Option<Departed>| {
         let mut path = guarded(move |trial| {
             trial.line_rate_pps = Some(line);
-            trial.sent = (line * 10.0 * excess) as u64;
+            trial.sent = frames as u64;
             trial.delivered = trial.sent;
-            trial.sending_s = 10.0;
+            trial.sending_s = 1.0;
+            trial.departed = departed;
             trial.ledger.clear();
         });
         run(&mut path, at(400_000.0))
     };
-    assert_eq!(with(1.0).verdict, Verdict::Lossless);
-    assert_eq!(with(1.0007).verdict, Verdict::Lossless, "clocks of 100 ppm, and what the card still holds");
-    let above = with(1.001);
-    assert_eq!(above.verdict, Verdict::Invalid);
+    let after = |after_s, under_way| Some(Departed { after_s, under_way });
+    assert_eq!(with(line, after(1.0, 0)).verdict, Verdict::Lossless);
+    assert_eq!(with(line * 1.0002 + 1.0, after(1.0, 0)).verdict, Verdict::Lossless, "clocks of 100 ppm");
+    assert_eq!(with(line * 2.0, None).verdict, Verdict::Lossless, "what was on its way is not known");
+    let above = with(line * 1.001, after(1.0, 0));
+    assert_eq!(above.verdict, Verdict::Invalid, "0.1 % in a second");
     assert!(above.invalid_because.unwrap().contains("more than the link carries (1488095 packets/s"));
     assert_eq!(above.guarding.unwrap().attempt, 3, "it is tried again first");
+    // A ring of 4096 slots is filled at once and full in the end.
+    let (filled, ring) = (line + 4096.0, 4096);
+    assert_eq!(with(filled, after(1.0, 0)).verdict, Verdict::Invalid);
+    assert_eq!(with(filled, after(1.0, ring)).verdict, Verdict::Lossless, "on their way in the end");
+    assert_eq!(with(filled, after(1.0 + 4096.0 / line, 0)).verdict, Verdict::Lossless, "waited for");
 }
 
 #[test]
@@ -297,22 +312,21 @@ fn a_stop_ends_repeats_and_pauses() {
 }
 
 #[test]
-fn what_spoils_a_trial_and_what_does_not() {
-    let cpu = |steal_ns, foreign_ns| CpuDisturbance { cpu: 0, window_ns: 1000 * MS, steal_ns, foreign_ns };
-    let reasons =
-        |cpu, clocks| Disturbance { cpus: vec![cpu], tick_ns: 10 * MS, clocks }.reasons().join("; ");
-    let still = ClockDrift::default();
-    assert_eq!(reasons(cpu(10 * MS, 30 * MS), still), "", "a tick of steal, three of others");
-    assert!(reasons(cpu(20 * MS, 0), still).contains("(steal)"));
-    assert!(reasons(cpu(0, 60 * MS), still).contains("(foreign load)"));
-    assert_eq!(reasons(cpu(0, 50 * MS), still), "", "not more than a twentieth");
-    let stepped = |ns| reasons(cpu(0, 0), ClockDrift { realtime_step_ns: ns, ..still });
-    assert!(stepped(-2_000_000).contains("clock was set") && stepped(20_000).is_empty());
-    let slewed = |ppm| reasons(cpu(0, 0), ClockDrift { slew_ppm: ppm, ..still });
-    assert!(slewed(-600.0).contains("another speed") && slewed(500.0).is_empty());
-    let suspended = ClockDrift { suspended_ns: 3_000_000_000, ..still };
-    assert!(reasons(cpu(0, 0), suspended).contains("suspended"));
-    assert_eq!(Disturbance::default().reasons(), Vec::<&str>::new(), "nothing known, nothing said");
+fn probes_and_attempts_of_a_run_that_is_gone_on_with_are_numbered_on_and_their_traffic_counts() {
+    let mut path = guarded(|trial| {
+        if trial.number == 43 {
+            trial.invalidate("a negative loss".into());
+        }
+    });
+    path.number_after(40);
+    run(&mut path, at(1_000_000.0));
+    let next = run(&mut path, at(400_000.0));
+    let guarding = next.guarding.as_ref().unwrap();
+    let recovery = guarding.recovery.as_ref().unwrap();
+    assert_eq!((recovery.after, recovery.probes[0].number), (41, 42));
+    assert_eq!((guarding.set_aside[0].trial.number, next.number, next.last_number()), (43, 44, 44));
+    assert!((next.traffic_s() - 2.1).abs() < 1e-9, "two attempts and a probe: {}", next.traffic_s());
+    assert!(next.spent_s() >= next.traffic_s());
 }
 
 #[test]

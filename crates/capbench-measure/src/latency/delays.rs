@@ -93,7 +93,6 @@ pub struct Delays {
     pub histogram: Recorded,
 }
 
-#[cfg(test)]
 impl Delays {
     /// Of these delays, nanoseconds.
     pub(crate) fn of(delays: &[u64]) -> Option<Self> {

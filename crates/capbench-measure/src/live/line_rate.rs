@@ -1,10 +1,15 @@
 //! How many frames a link can carry: its speed by sysfs (Documentation/ABI/testing/sysfs-class-net), and the octets that
 //! a frame takes on the wire.
 
+use std::time::Duration;
+
 use capbench_sys::host::SysfsView;
+use capbench_traffic::rates::Pps;
+use capbench_traffic::transmit::TransmitFacts;
 
 use crate::bed::{Bed, Side};
 use crate::error::Result;
+use crate::trial::Departed;
 
 /// Octets on the wire beside the frame: preamble, start of frame and the gap between two frames (IEEE 802.3).
 const OVERHEAD: f64 = 20.0;
@@ -14,13 +19,13 @@ const OVERHEAD: f64 = 20.0;
 ///
 /// # Errors
 /// When the namespace of a side cannot be entered.
-pub(super) fn of(bed: &Bed, mean_octets: f64) -> Result<Option<f64>> {
+pub(super) fn of(bed: &Bed, mean_octets: f64) -> Result<Option<Pps>> {
     if bed.is_virtual() {
         return Ok(None);
     }
     let speeds = [megabits(bed.transmit_side())?, megabits(bed.receive_side())?];
     let slower = speeds.into_iter().collect::<Option<Vec<_>>>().and_then(|speeds| speeds.into_iter().min());
-    Ok(slower.map(|megabits| frames_per_second(megabits, mean_octets)))
+    Ok(slower.map(|megabits| Pps::new(frames_per_second(megabits, mean_octets))).transpose()?)
 }
 
 fn frames_per_second(megabits: u32, mean_octets: f64) -> f64 {
@@ -44,9 +49,49 @@ fn parse(text: &str) -> Option<u32> {
     text.trim().parse().ok().filter(|megabits| *megabits > 0)
 }
 
+/// When the frames of a sending phase had left. With a ring it was `over` when the driver had let go of all but `in_flight`.
+/// Other methods only know when the last frame was `handed_over`, and what is on its way then is in the send buffer; where
+/// nothing limits that, nothing is known.
+pub(super) fn departed(
+    facts: &TransmitFacts,
+    in_flight: u64,
+    handed_over: Duration,
+    over: Duration,
+) -> Option<Departed> {
+    let (after, under_way) = match (facts.ring_slots, facts.in_flight) {
+        (Some(_), _) => (over, in_flight),
+        (None, u32::MAX) => return None,
+        (None, frames) => (handed_over, frames.into()),
+    };
+    Some(Departed { after_s: after.as_secs_f64(), under_way })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{frames_per_second, parse};
+    use std::time::Duration;
+
+    use capbench_traffic::transmit::TransmitFacts;
+
+    use super::{departed, frames_per_second, parse};
+    use crate::trial::Departed;
+
+    #[test]
+    fn what_is_on_its_way_is_known_of_a_ring_and_bounded_by_a_send_buffer() {
+        let facts = TransmitFacts {
+            batch: 64,
+            send_buffer_bytes: 0,
+            qdisc_bypass: true,
+            ring_slots: Some(4096),
+            copied_up_to: None,
+            in_flight: 2000,
+        };
+        let over = Duration::from_millis(1003);
+        let of = |facts| departed(&facts, 3, Duration::from_secs(1), over);
+        assert_eq!(of(facts), Some(Departed { after_s: 1.003, under_way: 3 }));
+        let without_ring = TransmitFacts { ring_slots: None, ..facts };
+        assert_eq!(of(without_ring), Some(Departed { after_s: 1.0, under_way: 2000 }));
+        assert_eq!(of(TransmitFacts { in_flight: u32::MAX, ..without_ring }), None);
+    }
 
     #[test]
     fn a_gigabit_carries_1488095_of_the_shortest_frames() {

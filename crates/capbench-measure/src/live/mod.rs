@@ -1,14 +1,18 @@
 //! Trials on a real path: the test bed of this program, or two interfaces of the host.
 
 mod account;
+mod calibration;
+mod disturbance;
 mod far_end;
 mod line_rate;
 mod nic;
+mod numbering;
 mod run;
 mod scout;
 mod tracing;
 mod worker;
 
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +21,7 @@ use std::time::{Duration, Instant};
 use capbench_capture::{CaptureError, Interface};
 use capbench_traffic::layout::FrameLayout;
 use capbench_traffic::plan::FramePlan;
+use capbench_traffic::rates::Pps;
 use capbench_traffic::stamp::TrialId;
 use capbench_traffic::transmit;
 use capbench_traffic::units::Mtu;
@@ -30,6 +35,8 @@ use crate::placement::PlacementChoice;
 use crate::programs::Programs;
 use crate::subject::{self, Subject};
 use crate::trial::{Cpus, Profile, Trial};
+use calibration::Calibration;
+use numbering::Numbering;
 use tracing::Tracing;
 
 /// How soon a rest ends that the user does not want to wait for.
@@ -54,6 +61,23 @@ pub enum Path {
         /// The user's word that nothing else is on the link (RFC 6815).
         isolated: bool,
     },
+}
+
+impl Path {
+    /// Most frames per second of a set-up's sizes, by what the interfaces say; `None` where they have no speed. Nothing is
+    /// made or sent to find out.
+    ///
+    /// # Errors
+    /// When interfaces do not exist or may not be used, as when a trial is prepared.
+    pub fn line_rate(&self, setup: &Setup) -> Result<Option<Pps>> {
+        match self {
+            Self::Virtual { .. } => Ok(None),
+            Self::Interfaces { transmit, receive, isolated } => {
+                let bed = Bed::real(transmit, receive, *isolated)?;
+                line_rate::of(&bed, setup.sizes.sequence(&setup.layout)?.mean_octets())
+            }
+        }
+    }
 }
 
 /// How the kernel's receive work on a virtual link is brought to the CPU that a placement wants it on.
@@ -90,11 +114,13 @@ pub struct LiveLaboratory {
     irq: IrqAccounting,
     /// First trial id of this run; differs between runs so that none takes another's leftovers for its own.
     base: u16,
-    trials: u32,
+    numbering: Numbering,
     bed: Option<(PlacementChoice, Option<ReceiveBy>, Arc<Bed>, Placement)>,
     statements: Vec<String>,
     programs: Programs,
     tracing: Tracing,
+    calibration: Calibration,
+    line_rate: Option<Pps>,
 }
 
 impl LiveLaboratory {
@@ -106,12 +132,20 @@ impl LiveLaboratory {
             stop,
             irq,
             base,
-            trials: 0,
+            numbering: Numbering::default(),
             bed: None,
             statements: Vec::new(),
             programs: Programs::default(),
             tracing: Tracing::none("it was not asked for"),
+            calibration: Calibration::default(),
+            line_rate: None,
         }
+    }
+
+    /// The same on a link that is known to carry so many frames per second, whatever its interfaces say or do not say.
+    pub fn with_line_rate(mut self, line_rate: Pps) -> Self {
+        self.line_rate = Some(line_rate);
+        self
     }
 
     /// The same with a tracer: the ledger knows more, and the kernel's CPU time does not come in ticks. It costs the
@@ -256,12 +290,15 @@ impl Laboratory for LiveLaboratory {
         self.tracing.watch(&bed)?;
         let mtu = bed.transmit_side().mtu().min(bed.receive_side().mtu());
         let plan = Arc::new(FramePlan::new(setup.layout, setup.sizes.clone(), Mtu(mtu))?);
-        let line_rate_pps = line_rate::of(&bed, plan.sizes().mean_octets())?;
+        let line_rate = match self.line_rate {
+            Some(known) => Some(known),
+            None => line_rate::of(&bed, plan.sizes().mean_octets())?,
+        };
         let profile = Profile {
             method: setup.method.to_string(),
             frame_size: setup.label.clone(),
             mean_frame_size: plan.sizes().mean_octets(),
-            traffic: describe_traffic(&plan),
+            traffic: describe_traffic(&plan, setup.burst),
             transmit: setup.transmit.clone(),
             placement: setup.placement.to_string(),
             cpus: Cpus {
@@ -274,17 +311,18 @@ impl Laboratory for LiveLaboratory {
             work: named.subject.work(setup.work),
         };
         Ok(Box::new(run::LiveTrial {
-            trials: &mut self.trials,
+            numbering: &mut self.numbering,
             base: TrialId(self.base),
             bed,
             placement,
-            line_rate_pps,
+            line_rate,
             plan,
             profile,
             subject: named.subject,
             setup: setup.clone(),
             irq: self.irq,
             tracing: self.tracing.clone(),
+            calibration: self.calibration.clone(),
             moderated,
             stop: Arc::clone(&self.stop),
         }))
@@ -301,6 +339,10 @@ impl Laboratory for LiveLaboratory {
         }
     }
 
+    fn number_after(&mut self, last: u32) {
+        self.numbering.last = last;
+    }
+
     fn statements(&self) -> Vec<String> {
         let mut statements = self.statements.clone();
         if self.bed.as_ref().is_some_and(|(_, _, bed, _)| bed.is_virtual()) {
@@ -311,8 +353,9 @@ impl Laboratory for LiveLaboratory {
     }
 }
 
-fn describe_traffic(plan: &FramePlan) -> String {
+fn describe_traffic(plan: &FramePlan, burst: Option<NonZeroU32>) -> String {
     let raised =
         if plan.sizes().raised().is_empty() { "" } else { ", small sizes raised to what headers need" };
-    format!("{}, {}{raised}", plan.layout(), plan.asked())
+    let bursts = burst.map_or(String::new(), |frames| format!(", in bursts of {frames} frames"));
+    format!("{}, {}{raised}{bursts}", plan.layout(), plan.asked())
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use capbench_capture::{Interface, LossPlace, open_with};
 use capbench_sys::host::{affinity, clock};
 use capbench_traffic::plan::FramePlan;
+use capbench_traffic::rates::Pps;
 use capbench_traffic::recognise::Recogniser;
 use capbench_traffic::report::SendReport;
 use capbench_traffic::schedule::Schedule;
@@ -16,7 +17,10 @@ use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
 use capbench_traffic::{Limits, SendJob};
 
 use super::account::{Account, Snapshot};
+use super::calibration::Calibration;
 use super::far_end::FarEnd;
+use super::line_rate;
+use super::numbering::Numbering;
 use super::tracing::Tracing;
 use super::worker::Worker;
 use crate::accounts::irqtime::IrqAccounting;
@@ -32,8 +36,7 @@ use crate::programs;
 use crate::receiver::{Application, Order, Outcome, Progress, QueueSize, verification_cost};
 use crate::subject::Subject;
 use crate::tracer::Tracer;
-use crate::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
-use crate::work::{LoopSpeed, Work, WorkModel};
+use crate::trial::{Departed, Load, Measured, Phase, Profile, Trial, TrialResult};
 
 /// From the moment when both sides are ready to the first frame: the threads' way to their loops.
 const HEAD_START: Duration = Duration::from_millis(2);
@@ -45,19 +48,19 @@ const LONGEST_TRACER_LOAD: Duration = Duration::from_secs(1);
 
 /// One set-up on the path.
 pub(super) struct LiveTrial<'l> {
-    /// Trials run so far.
-    pub(super) trials: &'l mut u32,
+    pub(super) numbering: &'l mut Numbering,
     /// Trial id of the run's first trial.
     pub(super) base: TrialId,
     pub(super) bed: Arc<Bed>,
     pub(super) placement: Placement,
     pub(super) plan: Arc<FramePlan>,
     pub(super) profile: Profile,
-    pub(super) line_rate_pps: Option<f64>,
+    pub(super) line_rate: Option<Pps>,
     pub(super) subject: Subject,
     pub(super) setup: Setup,
     pub(super) irq: IrqAccounting,
     pub(super) tracing: Tracing,
+    pub(super) calibration: Calibration,
     /// The receiving interface, with interrupts held back as the set-up has it.
     pub(super) moderated: Option<Moderated>,
     pub(super) stop: Arc<AtomicBool>,
@@ -67,6 +70,10 @@ impl Trial for LiveTrial<'_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
         let stop = Arc::clone(&self.stop);
         Held::open(self, stop, false)?.run(load, duration)
+    }
+
+    fn line_rate(&self) -> Option<Pps> {
+        self.line_rate
     }
 
     fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
@@ -112,12 +119,12 @@ impl Trial for Held<'_, '_> {
     /// In the order of RFC 2544 section 23: snapshot, open, barrier, send on schedule, drain, read every counter once.
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
         let Self { trial, probe, .. } = self;
-        let schedule = load.schedule();
+        let schedule = trial.schedule(load);
         trial.measure_tracer(load, &schedule)?;
-        *trial.trials += 1;
+        let is_first = trial.numbering.advance();
         let tracer = trial.tracing.tracer().map(AsRef::as_ref);
         let mut before = Snapshot::take(&trial.bed, tracer)?;
-        if *trial.trials == 1 && !trial.bed.is_virtual() && !before.settling().is_zero() {
+        if is_first && !trial.bed.is_virtual() && !before.settling().is_zero() {
             // What the link carried before the run must not be counted during it.
             std::thread::sleep(before.settling());
             before = Snapshot::take(&trial.bed, tracer)?;
@@ -161,11 +168,13 @@ impl Trial for Held<'_, '_> {
             }
         };
         let start = probe.snapshot();
+        let begin = *progress.start.get_or_init(soon);
+        let began_ns = monotonic_ns_at(begin);
         sides.sender.order(SendOrder {
             schedule,
             limits: load.limits(duration),
             trial: trial.id(),
-            start: *progress.start.get_or_init(soon),
+            start: begin,
         });
         let sent = sides.sender.done();
         let sending_over = probe.snapshot();
@@ -191,12 +200,15 @@ impl Trial for Held<'_, '_> {
             own_xdp: trial.subject.takes_in_driver(),
             irq: trial.irq,
             untraced: trial.tracing.why_not(),
+            tracer,
             tracer_cost: tracer.and_then(Tracer::cost),
             before,
+            began_ns,
             start: start?,
             sending_over: sending_over?,
             generator_ns: sent.cpu_ns,
-            line_rate_pps: trial.line_rate_pps,
+            line_rate_pps: trial.line_rate.map(Pps::get),
+            departed: sent.departed,
             after,
         };
         let record = outcome.received.record.take();
@@ -214,7 +226,11 @@ impl Trial for Held<'_, '_> {
             measured.running = format!("{}, {}", measured.running, moderated.running());
         }
         let profile = trial.profile_after(&sent);
-        Ok(measured.result(*trial.trials, Phase::FixedLoad, &profile, load, duration))
+        Ok(measured.result(trial.numbering.last, Phase::FixedLoad, &profile, load, duration))
+    }
+
+    fn line_rate(&self) -> Option<Pps> {
+        self.trial.line_rate
     }
 }
 
@@ -238,9 +254,17 @@ impl LiveTrial<'_> {
         })
     }
 
+    /// When the frames of a load are to be sent.
+    fn schedule(&self, load: Load) -> Schedule {
+        match (load, self.setup.burst) {
+            (Load::Rate(rate), Some(frames)) => Schedule::Bursts { frames, rate },
+            _ => load.schedule(),
+        }
+    }
+
     /// The id that this trial's frames carry. It differs from that of every other trial nearby, also of other runs.
     fn id(&self) -> TrialId {
-        TrialId(self.base.0.wrapping_add(*self.trials as u16))
+        TrialId(self.base.0.wrapping_add(self.numbering.last as u16))
     }
 
     /// The profile, with what became known about the generator.
@@ -273,6 +297,7 @@ impl LiveTrial<'_> {
         let mut setup = self.setup.clone();
         setup.capture.mark = Some(mark(self.id(), self.plan.layout()));
         let subject = self.subject.clone();
+        let calibration = self.calibration.clone();
         let flows = self.plan.flow_order();
         let samples = sample_frames(&self.plan, self.id());
         let of_side = side.clone();
@@ -296,13 +321,14 @@ impl LiveTrial<'_> {
                         quiet: quiet(&setup),
                         latency: setup.latency,
                     };
-                    let _ = done.send(Outcome { received: programs::run(program, job)?, verify_ns: 0.0 });
+                    let received = programs::run(program, job)?;
+                    let _ = done.send(Outcome { received, verify_ns: 0.0, iteration_ns: None });
                     return Ok(());
                 }
             };
             let application = Application {
                 flows,
-                work: ready_work(setup.work.model),
+                work: calibration.ready_work(setup.work.model, cpu),
                 verify_ns: verification_cost(&recogniser, &samples),
                 orders,
                 is_held,
@@ -344,8 +370,10 @@ impl LiveTrial<'_> {
                 let cpu_start = clock::thread_cpu_ns();
                 let mut report = opened.sender.send(&job)?;
                 let cpu_ns = clock::thread_cpu_ns() - cpu_start;
+                let over = start.elapsed();
+                let departed = line_rate::departed(&opened.facts, report.in_flight, report.elapsed, over);
                 report.failure.take().map_or(Ok(()), Err)?;
-                let _ = done.send(Sent { report, generator: generator.clone(), outruns, cpu_ns });
+                let _ = done.send(Sent { report, generator: generator.clone(), outruns, departed, cpu_ns });
             }
             Ok(())
         });
@@ -370,6 +398,8 @@ struct Sent {
     report: SendReport,
     generator: String,
     outruns: bool,
+    /// When its frames had left for the link.
+    departed: Option<Departed>,
     /// CPU time of its thread while it sent.
     cpu_ns: u64,
 }
@@ -377,6 +407,13 @@ struct Sent {
 /// When a sender that is let go now can begin.
 fn soon() -> Instant {
     Instant::now() + HEAD_START
+}
+
+/// A moment by CLOCK_MONOTONIC, which the kernel's clock is for tracing, too.
+fn monotonic_ns_at(moment: Instant) -> u64 {
+    let (now, now_ns) = (Instant::now(), clock::monotonic_ns());
+    let (ahead, behind) = (moment.saturating_duration_since(now), now.saturating_duration_since(moment));
+    now_ns + ahead.as_nanos() as u64 - behind.as_nanos() as u64
 }
 
 /// How long nothing may come. A partly filled V3 block comes up to its retire timeout late.
@@ -414,15 +451,6 @@ pub(super) fn queue_size(setup: &Setup, side: &Side) -> Result<Option<QueueSize>
     const HEADER: u32 = 14 + 2 * 4;
     let octets = setup.capture.snap_length.octets().min(side.mtu().saturating_add(HEADER));
     setup.work.queue.map(|length| QueueSize::new(length, octets as usize)).transpose()
-}
-
-/// Calibrates on the CPU that does the work; only a model in nanoseconds needs it.
-fn ready_work(model: WorkModel) -> Work {
-    let speed = match model {
-        WorkModel::Nanoseconds(_) => LoopSpeed::measure(),
-        _ => LoopSpeed { iterations_per_ns: 1.0 },
-    };
-    Work::new(model, speed)
 }
 
 /// Frames of the plan, as many as a batch holds, to measure the verification with.

@@ -74,6 +74,8 @@ impl Outcome<'_> {
             kernel: window.kernel,
             switches: Some(window.switches),
             drain: window.drain,
+            // That it stands still is seen long after, and a program that still works may work on something else.
+            emptying: None,
             cut_short: window.cut_short,
             engine: String::new(),
             running: self.running(summary),

@@ -21,6 +21,8 @@ use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::session::{Observer, Session};
 
+/// Frames of the burst that is tried first.
+pub const FIRST: NonZeroU64 = NonZeroU64::MIN.saturating_add(63);
 /// The longest burst that the standard wants to be possible.
 const LONGEST: Duration = Duration::from_secs(30);
 /// From this share of the longest burst on a result says nothing of the buffer.
@@ -118,7 +120,7 @@ impl BackToBackTest {
         Self {
             maximum,
             throughput,
-            first: NonZeroU64::MIN.saturating_add(63),
+            first: FIRST,
             resolution: Percent::fixed(1.0),
             limit: LONGEST,
             verifications: 2,

@@ -7,17 +7,21 @@
 //! | [`back_to_back`] | 26.4 as updated by RFC 9004 | the longest burst without loss, and the time that buffers hold |
 //! | [`recovery`] | 26.5 | how long after an overload frames are still lost |
 //! | [`maximum`] | | the rate that loads are shares of |
+//! | [`suite`] | 26.1 | the search for the throughput, and after it the tests that are told in terms of it |
+//! | `rehearsal` | | what a suite will take, by running it on paths that are worked out |
 //! | `stored` | | what is saved of a test, with its set-up |
 //!
-//! For a capture a frame is forwarded when it was delivered to the application, once and intact. None of these tests
-//! searches for the throughput that they are told in terms of; whoever runs them brings it.
+//! For a capture a frame is forwarded when it was delivered to the application, once and intact. None of the tests
+//! searches for the throughput that they are told in terms of; the suite brings it.
 
 pub mod back_to_back;
 pub mod frame_loss;
 pub mod latency;
 pub mod maximum;
 pub mod recovery;
+mod rehearsal;
 mod stored;
+pub mod suite;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +32,9 @@ pub use frame_loss::{FrameLossOutcome, FrameLossTest};
 pub use latency::{LatencyOutcome, LatencyTest};
 pub use maximum::{MaximumRate, Percent};
 pub use recovery::{RecoveryOutcome, RecoveryTest};
+pub use rehearsal::Estimate;
 pub use stored::{Found, Tested};
+pub use suite::{Extent, Follower, Suite, Test, Throughput};
 
 use crate::session::Missing;
 use crate::trial::TrialResult;

@@ -131,6 +131,14 @@ impl RecoveryTest {
         }
         let wanted = self.throughput.get() * self.overload.ratio();
         let before = Pps::new(wanted.min(self.maximum.pps.get()))?;
+        if before <= self.throughput {
+            return Err(refuse(format!(
+                "the maximum rate ({}) is no more than the throughput, {:.0} packets/s, so nothing offered would be an \
+                 overload",
+                self.maximum,
+                self.throughput.get()
+            )));
+        }
         let after = Pps::new(before.get() * self.after.ratio())?;
         if after >= self.throughput {
             return Err(refuse(format!(

@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use capbench_traffic::rates::Pps;
 
+use super::buffered::{self, Buffered};
 use super::database::{Database, Observation};
-use super::maximum::{self, MaximumLoad};
+use super::maximum::{self, MaximumLoad, SelfTest};
 use super::numbers::LossNumbers;
 use super::outcome::{GoalResult, SearchOutcome};
 use super::plan::SearchPlan;
 use super::request::{Request, Strategist};
-use super::runner::{End, Halt, Observer, Runner};
+use super::runner::{End, Halt, Runner};
 use super::stored::Stored;
 use crate::error::Result;
+use crate::session::Observer;
 use crate::trial::{Load, Phase, Trial, TrialResult};
 
 /// A search that is over.
@@ -25,36 +27,58 @@ pub struct Finished {
 }
 
 impl SearchPlan {
-    /// Runs the search. Whatever ends it, its trials are in the outcome, with what they show.
+    /// Runs the search, on the link that the trial has. Whatever ends it, its trials are in the outcome, with what they show.
     ///
-    /// `stored` are trials of an earlier run of the same search; what they took counts as time spent.
+    /// `what` names the set-up where trials are announced. `stored` are trials of an earlier run of the same search; what they
+    /// took counts as time spent, and they are not announced again. That a trial could not be run ends the search and stands in
+    /// its outcome.
     ///
     /// # Errors
     /// A plan that contradicts itself, and a trial that cannot be saved.
     pub fn run(
         &self,
+        what: &str,
         trial: &mut dyn Trial,
         stored: Stored,
         observer: &mut dyn Observer,
     ) -> Result<Finished> {
-        let warnings = self.validate()?;
+        self.run_nth(None, what, trial, stored, observer)
+    }
+
+    /// The same as one of several searches of its set-up, counted from 1: its trials and its outcome say which.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_nth(
+        &self,
+        nth: Option<u32>,
+        what: &str,
+        trial: &mut dyn Trial,
+        stored: Stored,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished> {
+        let plan = self.on_link(trial.line_rate());
+        let warnings = plan.validate()?;
         let mut runner = Runner {
+            what,
+            nth,
             trial,
             observer,
             stored,
-            line_rate: self.line_rate_pps,
-            time_allowed: self.time_allowed,
+            time_allowed: plan.time_allowed,
+            traffic_allowed: plan.traffic_allowed,
             trials: Vec::new(),
             spent: Duration::ZERO,
+            traffic: Duration::ZERO,
         };
         let mut seen = Database::default();
         let mut maximum = None;
-        let ended = match self.search(&mut runner, &mut seen, &mut maximum) {
+        let ended = match plan.search(&mut runner, &mut seen, &mut maximum) {
             Ok(()) => End::Complete,
             Err(Halt::Ended(end)) => end,
             Err(Halt::Unsaved(error)) => return Err(error),
         };
-        let outcome = self.outcome(&runner, &seen, maximum, ended, warnings);
+        let outcome = plan.outcome(&runner, &seen, maximum, ended, warnings);
         Ok(Finished { outcome, trials: runner.trials })
     }
 
@@ -74,7 +98,7 @@ impl SearchPlan {
         let mut strategists = self.strategists(load).map_err(failed)?;
         pursue(&mut strategists, seen, |request| {
             let result = runner.measure(Load::Rate(request.load), request.duration, Phase::Search)?;
-            Ok(observation(&result, request))
+            Ok(observation(&result, request, self.burst_frames))
         })
     }
 
@@ -87,25 +111,32 @@ impl SearchPlan {
         mut warnings: Vec<String>,
     ) -> SearchOutcome {
         let trials = &runner.trials;
+        let by_number = trials.iter().map(|trial| (trial.number, trial)).collect();
+        let goals: Vec<_> = self
+            .goals
+            .iter()
+            .map(|goal| GoalResult::new(goal, seen, &by_number, maximum.as_ref(), &ended))
+            .collect();
+        let top = maximum.as_ref().map(|maximum| maximum.load_pps);
         let profile = trials.first().map(|trial| &trial.profile);
+        let self_test = maximum.as_ref().and_then(|maximum| maximum.self_test.as_ref());
+        warnings.extend(self_test.into_iter().flat_map(SelfTest::doubts));
         warnings.extend(doubts(trials, runner.stored.left()));
         SearchOutcome {
             method: profile.map(|profile| profile.method.clone()),
             placement: profile.map(|profile| profile.placement.clone()),
             frame_size: profile.map(|profile| profile.frame_size.clone()),
             work: profile.map(|profile| profile.work.clone()),
-            goals: self
-                .goals
-                .iter()
-                .map(|goal| GoalResult::new(goal, seen, maximum.as_ref(), &ended))
-                .collect(),
-            numbers: LossNumbers::new(&self.goals, seen),
+            nth: runner.nth,
+            numbers: LossNumbers::new(&goals, seen, &by_number, top),
+            goals,
+            buffered: Buffered::of(trials, self.burst_frames),
             plan: self.clone(),
             maximum,
             ended,
             warnings,
             trials: trials.iter().map(|trial| trial.number).collect(),
-            sending_s: trials.iter().map(|trial| trial.sending_s).sum(),
+            sending_s: trials.iter().fold(0.0, |sum, trial| sum + trial.traffic_s()),
             spent_s: runner.spent.as_secs_f64(),
         }
     }
@@ -123,12 +154,21 @@ fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<String> {
         format!("the offered load depends on the receiver, so loss is not that of a wire: {why}")
     }));
     let of_search = trials.iter().filter(|trial| trial.phase == Phase::Search);
-    let short: Vec<_> = of_search.filter(|trial| trial.shortfall() > 0).map(|trial| trial.number).collect();
+    let short: Vec<_> =
+        of_search.clone().filter(|trial| trial.shortfall() > 0).map(|trial| trial.number).collect();
     if !short.is_empty() {
         doubts.push(format!(
             "the generator left frames unsent, which count as lost, in {} of {} trials: {short:?}",
             short.len(),
             trials.len()
+        ));
+    }
+    let unseen = of_search.clone().filter(|trial| trial.emptying.is_none()).count();
+    if unseen > 0 {
+        doubts.push(format!(
+            "when the last frame was taken is not known of {unseen} of {} trials, so that a load which they held may be held \
+             only as long as there is room in buffers",
+            of_search.count()
         ));
     }
     doubts
@@ -157,17 +197,19 @@ pub(super) fn pursue<E>(
     }
 }
 
-/// What a search takes from a trial. Unsent frames count as lost; the load is not what was asked for but what was sent.
-fn observation(result: &TrialResult, request: Request) -> Observation {
+/// What a search takes from a trial. Unsent frames count as lost, and so do frames that were delivered only because there was
+/// room for them; the load is not what was asked for but what was sent.
+fn observation(result: &TrialResult, request: Request, burst_frames: u32) -> Observation {
     let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let lost = result.lost();
+    let untaken = buffered::frames(result, burst_frames);
     let offered = result.offered_pps.min(request.load.get());
     Observation {
         number: result.number,
         load: request.load,
         duration: request.duration,
-        loss_ratio: share(lost + result.shortfall(), result.intended),
-        path_loss_ratio: share(lost, result.sent),
+        loss_ratio: share(lost + untaken + result.shortfall(), result.intended),
+        path_loss_ratio: share(lost + untaken, result.sent),
         achieved: Pps::new(offered).unwrap_or(request.load),
         loss_events: result.loss_shape.as_ref().map(|shape| shape.bursts.count).or((lost == 0).then_some(0)),
     }

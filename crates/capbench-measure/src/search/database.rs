@@ -19,9 +19,10 @@ pub struct Observation {
     pub load: Pps,
     /// Intended duration. It is the Trial Effective Duration, too.
     pub duration: Duration,
-    /// Trial Loss Ratio: lost and unsent frames by intended ones. Unsent ones within the tolerance are none.
+    /// Trial Loss Ratio: lost and unsent frames by intended ones. Unsent ones within the tolerance are none; frames that were
+    /// delivered only because there was room for them until sending had ended are lost ones.
     pub loss_ratio: f64,
-    /// The same without unsent frames: what the path lost.
+    /// The same of the frames sent: what the path lost.
     pub path_loss_ratio: f64,
     /// The offered load, at most the intended one.
     pub achieved: Pps,

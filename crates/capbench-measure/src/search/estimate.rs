@@ -6,8 +6,9 @@ use capbench_traffic::rates::Pps;
 
 use super::conduct::pursue;
 use super::database::{Database, Observation};
+use super::maximum::UNPACED;
 use super::plan::SearchPlan;
-use super::request::Request;
+use crate::cost::{Cost, Meter, Spread};
 use crate::error::{MeasureError, Result};
 
 /// Parts of the range of loads, by its logarithm; a capacity between any two is tried.
@@ -15,44 +16,19 @@ const CAPACITIES: u32 = 24;
 /// The maximum load that stands for one that only the self-test will tell. The count of trials depends on its logarithm.
 const SUPPOSED_MAXIMUM: f64 = 1e6;
 /// Trials of the self-test, where the generator keeps to its plan at once.
-const SELF_TEST_TRIALS: u32 = 2;
+const SELF_TEST_TRIALS: u32 = UNPACED + 1;
 /// A search of more trials takes days beside its traffic.
 const MOST_TRIALS: u32 = 100_000;
-
-/// Trials, and how long they send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cost {
-    /// Seconds of traffic.
-    pub traffic: Duration,
-    /// How many trials.
-    pub trials: u32,
-}
-
-impl Cost {
-    /// Traffic, and `between` for each trial: drain, settling, opening rings.
-    pub fn with(self, between: Duration) -> Duration {
-        self.traffic + between * self.trials
-    }
-}
 
 /// What a search costs on a path without noise. With noise it takes more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// Where the maximum load is held.
     pub at_maximum: Cost,
-    /// Where it is not: at the luckiest capacity.
-    pub least: Cost,
-    /// Half of the capacities take at most that.
-    pub median: Cost,
-    /// At the unluckiest.
-    pub most: Cost,
-}
-
-impl Estimate {
-    /// The least of all.
-    pub(super) fn soonest(self) -> Cost {
-        self.at_maximum.min(self.least)
-    }
+    /// Where it is not, by how high a load is.
+    pub below: Spread,
+    /// Where it sends least of all.
+    pub least_traffic: Cost,
 }
 
 impl SearchPlan {
@@ -61,80 +37,136 @@ impl SearchPlan {
     /// # Errors
     /// Goals that cannot be searched together, and those that need too many trials.
     pub fn estimate(&self) -> Result<Estimate> {
-        let supposed = self.line_rate_pps.map_or(SUPPOSED_MAXIMUM, Pps::get).max(self.least_pps.get() * 2.0);
-        let maximum = self.maximum_pps.unwrap_or(Pps::new(supposed)?);
-        let span = maximum.get() / self.least_pps.get();
-        let capacity =
-            |position: u32| self.least_pps.get() * span.powf(f64::from(position) / f64::from(CAPACITIES));
+        let maximum = self.supposed_maximum()?;
+        let at_maximum = self.cost(maximum, maximum)?;
         let costs: Result<Vec<_>> =
-            (1..CAPACITIES).map(|position| self.cost(maximum, capacity(position))).collect();
-        let mut costs = costs?;
-        costs.sort();
-        Ok(Estimate {
-            at_maximum: self.cost(maximum, maximum.get())?,
-            least: costs[0],
-            median: costs[costs.len() / 2],
-            most: costs[costs.len() - 1],
+            self.capacities(maximum).map(|capacity| self.cost(maximum, capacity)).collect();
+        let costs = costs?;
+        let all = costs.iter().copied().chain([at_maximum]);
+        let least_traffic = all.min_by_key(|cost| cost.traffic).unwrap_or(at_maximum);
+        Ok(Estimate { at_maximum, below: Spread::of(costs, self.quiet), least_traffic })
+    }
+
+    /// The maximum load, or what stands for it before it is known.
+    pub(crate) fn supposed_maximum(&self) -> Result<Pps> {
+        let supposed = self.line_rate_pps.map_or(SUPPOSED_MAXIMUM, Pps::get).max(self.least_pps.get() * 2.0);
+        Ok(self.maximum_pps.unwrap_or(Pps::new(supposed)?))
+    }
+
+    /// Capacities over the range of loads.
+    fn capacities(&self, maximum: Pps) -> impl Iterator<Item = Pps> {
+        let (least, span) = (self.least_pps.get(), maximum.get() / self.least_pps.get());
+        (1..CAPACITIES).filter_map(move |position| {
+            Pps::new(least * span.powf(f64::from(position) / f64::from(CAPACITIES))).ok()
         })
     }
 
-    fn cost(&self, maximum: Pps, capacity: f64) -> Result<Cost> {
-        let self_tests = if self.maximum_pps.is_some() { 0 } else { SELF_TEST_TRIALS };
-        let mut cost = Cost { traffic: self.self_test * self_tests, trials: self_tests };
+    /// What the search costs on a path that holds so much.
+    ///
+    /// # Errors
+    /// As [`Self::estimate`].
+    pub(crate) fn cost(&self, maximum: Pps, capacity: Pps) -> Result<Cost> {
+        let mut meter = Meter::default();
+        if self.maximum_pps.is_none() {
+            let lost = loss_ratio(capacity, maximum);
+            (0..SELF_TEST_TRIALS).for_each(|_| meter.trial(self.self_test_trial(), lost));
+        }
         let mut strategists = self.strategists(maximum)?;
         pursue(&mut strategists, &mut Database::default(), |request| {
-            cost.trials += 1;
-            cost.traffic += request.duration;
-            if cost.trials > MOST_TRIALS {
+            let lost = loss_ratio(capacity, request.load);
+            meter.trial(request.duration, lost);
+            if meter.cost().trials > MOST_TRIALS {
                 return Err(MeasureError::Search {
                     reason: format!(
                         "the goals can need more than {MOST_TRIALS} trials; give smaller sums, longer trials or larger widths"
                     ),
                 });
             }
-            Ok(lossless_below(capacity, request, cost.trials))
+            Ok(Observation {
+                number: meter.cost().trials,
+                load: request.load,
+                duration: request.duration,
+                loss_ratio: lost,
+                path_loss_ratio: lost,
+                achieved: request.load,
+                loss_events: None,
+            })
         })?;
-        Ok(cost)
+        Ok(meter.cost())
     }
 }
 
-/// A trial on a path that loses what is above its capacity, and nothing else.
-fn lossless_below(capacity: f64, request: Request, number: u32) -> Observation {
-    let loss_ratio = (1.0 - capacity / request.load.get()).max(0.0);
-    Observation {
-        number,
-        load: request.load,
-        duration: request.duration,
-        loss_ratio,
-        path_loss_ratio: loss_ratio,
-        achieved: request.load,
-        loss_events: None,
-    }
+/// What a path loses that takes what it holds, and no more.
+fn loss_ratio(capacity: Pps, load: Pps) -> f64 {
+    (1.0 - capacity.get() / load.get()).max(0.0)
 }
 
-/// Whether the time allowed can suffice; a warning where it need not.
-pub(super) fn enough_time(plan: &SearchPlan) -> Result<Option<String>> {
-    let Some(allowed) = plan.time_allowed else { return Ok(None) };
+/// Something that a plan may use up.
+struct Allowance {
+    allowed: Duration,
+    /// What it is, as it follows its amount.
+    of: &'static str,
+    /// What a search uses of it.
+    uses: fn(Cost, Duration) -> Duration,
+}
+
+/// Whether the time and the traffic allowed can suffice; warnings where they need not. What surely takes longer is traffic;
+/// what trials take beside it is a guess, and refuses nothing.
+pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<String>> {
+    let time =
+        plan.time_allowed.map(|allowed| Allowance { allowed, of: "", uses: |cost, quiet| cost.time(quiet) });
+    let traffic = plan.traffic_allowed.map(|allowed| Allowance {
+        allowed,
+        of: " of traffic",
+        uses: |cost, _| cost.traffic,
+    });
+    if time.is_none() && traffic.is_none() {
+        return Ok(Vec::new());
+    }
     let estimate = plan.estimate()?;
-    let words =
-        |cost: Cost| format!("{} trials with {:.0} s of traffic", cost.trials, cost.traffic.as_secs_f64());
-    let time = humantime::format_duration(allowed);
-    if estimate.soonest().traffic > allowed {
-        return Err(MeasureError::Search {
-            reason: format!(
-                "{time} cannot suffice: the goals need {} at least; allow more time, or give goals with shorter trials, \
-                 smaller sums or larger widths",
-                words(estimate.soonest())
-            ),
-        });
+    let warnings: Result<Vec<_>> =
+        [time, traffic].into_iter().flatten().map(|limit| limit.suffices(plan, &estimate)).collect();
+    Ok(warnings?.into_iter().flatten().collect())
+}
+
+impl Allowance {
+    fn suffices(&self, plan: &SearchPlan, estimate: &Estimate) -> Result<Option<String>> {
+        let words = |cost: Cost| {
+            format!(
+                "{} trials, {:.0} s of traffic and about {:.0} s in all",
+                cost.trials,
+                cost.traffic.as_secs_f64(),
+                cost.time(plan.quiet).as_secs_f64()
+            )
+        };
+        let given = format!("{}{}", humantime::format_duration(self.allowed), self.of);
+        let surely = estimate.least_traffic;
+        if surely.traffic > self.allowed {
+            return Err(MeasureError::Search {
+                reason: format!(
+                    "{given} cannot suffice: the goals need at least {}; allow more time, or give goals with shorter \
+                     trials, smaller sums or larger widths",
+                    words(surely)
+                ),
+            });
+        }
+        let Spread { least, most, .. } = estimate.below;
+        let takes = |cost: Cost| (self.uses)(cost, plan.quiet) > self.allowed;
+        Ok(if takes(least) && takes(estimate.at_maximum) {
+            Some(format!("{given} will hardly suffice: the goals need {}, or more", words(most)))
+        } else if takes(least) {
+            Some(format!(
+                "{given} will hardly suffice unless the maximum load is held: the goals can need {}, or more on a noisy \
+                 host",
+                words(most)
+            ))
+        } else {
+            takes(most).then(|| {
+                format!(
+                    "{given} may not suffice: the goals can need {}, or more on a noisy host",
+                    words(most)
+                )
+            })
+        })
     }
-    let needed = words(estimate.most);
-    Ok(if estimate.least.traffic > allowed {
-        Some(format!(
-            "{time} will not suffice unless the maximum load is held: the goals need up to {needed}"
-        ))
-    } else {
-        (estimate.most.traffic > allowed)
-            .then(|| format!("{time} may not suffice: the goals can need {needed}, more on a noisy host"))
-    })
 }

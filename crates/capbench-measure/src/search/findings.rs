@@ -1,13 +1,29 @@
 //! What searches have shown, in sentences with the trials that they rest on.
 
+use super::bound::{Bound, HighLoss, Losses};
 use super::maximum::MaximumSource;
 use super::numbers::{Held, LossEvents};
-use super::outcome::{Bound, GoalResult, SearchOutcome, Status};
+use super::outcome::{GoalResult, SearchOutcome, Status};
+use super::repeats::{self, Repeated};
 use super::runner::End;
 use crate::findings::Finding;
 
+/// What all searches of a run show: each by itself, those of the same set-up together, and methods against each other.
+pub fn find(searches: &[SearchOutcome]) -> Vec<Finding> {
+    let mut findings: Vec<_> = searches.iter().flat_map(SearchOutcome::findings).collect();
+    findings.extend(together(searches));
+    findings
+}
+
+/// What several searches show that none of them shows by itself.
+pub fn together(searches: &[SearchOutcome]) -> Vec<Finding> {
+    let mut findings: Vec<_> = repeats::of(searches).iter().map(Repeated::finding).collect();
+    findings.extend(rankings(searches));
+    findings
+}
+
 impl SearchOutcome {
-    /// A sentence for each goal, one with the numbers that belong together, and what limits them.
+    /// A sentence for each goal, with what limits it; one with the numbers that belong together, and what limits the search.
     pub fn findings(&self) -> Vec<Finding> {
         let scene = self.frame_size.as_ref().zip(self.placement.as_ref());
         let scene = scene.map(|(size, placement)| format!("{size}-byte frames, placement {placement}"));
@@ -18,6 +34,11 @@ impl SearchOutcome {
             .iter()
             .map(|goal| finding(format!("{who}, goal {goal}{}.", forwarded(goal)), evidence(goal)))
             .collect();
+        for goal in &self.goals {
+            for said in [goal.doubt(), goal.loss(), goal.stalls()].into_iter().flatten() {
+                findings.push(finding(format!("{who}, goal {}: {said}.", goal.goal.name), evidence(goal)));
+            }
+        }
         let numbers = &self.numbers;
         let of = [&numbers.strict_lossless, &numbers.ndr, &numbers.pdr];
         if of.iter().any(|held| held.pps.is_some()) {
@@ -47,8 +68,11 @@ impl SearchOutcome {
                     maximum.load_pps.get(),
                     test.unpaced_pps.floor()
                 ),
-                test.trials.clone(),
+                test.tries.iter().map(|one| one.trial).collect(),
             ));
+        }
+        if let Some(buffered) = &self.buffered {
+            findings.push(finding(format!("{who}: {buffered}."), buffered.trials.clone()));
         }
         if self.ended != End::Complete {
             findings.push(finding(
@@ -60,10 +84,217 @@ impl SearchOutcome {
     }
 }
 
+impl GoalResult {
+    /// The bounds that say most: its own, or where those are not both there, the coarser ones.
+    fn said_bounds(&self) -> Option<(&Bound, &Bound)> {
+        let own = self.lower.as_ref().zip(self.upper.as_ref());
+        own.or(self.so_far.as_ref().map(|so_far| (&so_far.lower, &so_far.upper)))
+    }
+
+    /// Where its bounds may differ by chance, or rest on trials that the host disturbed: how far they can be believed.
+    pub fn doubt(&self) -> Option<String> {
+        let (lower, upper) = self.said_bounds()?;
+        let shares = lower.high_loss.as_ref().zip(upper.high_loss.as_ref());
+        let chance = self.apart.filter(|apart| !apart.is_told()).zip(shares).map(|(apart, (low, high))| {
+            let told = match apart.nearest {
+                Some([from, to]) => {
+                    format!("the nearest loads that are told apart are {from:.0} and {to:.0} packets/s")
+                }
+                None => "no loads that were tried around them are told apart".into(),
+            };
+            format!(
+                "lossy at the lower bound {}, at the upper {}: bounds so near to each other can differ by chance \
+                 (p = {:.2}); {told}",
+                share(low),
+                share(high),
+                apart.by_chance
+            )
+        });
+        let disturbed = lower.disturbed.len() + upper.disturbed.len();
+        let disturbed = (disturbed > 0).then(|| {
+            let all = lower.trials.len() + upper.trials.len();
+            format!("the host disturbed {disturbed} of the {all} trials that decide the bounds")
+        });
+        let parts: Vec<_> = [chance, disturbed].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    /// What limits, and where frames were lost at the upper bound.
+    pub fn loss(&self) -> Option<String> {
+        let upper = self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))?;
+        let losses = upper.losses.as_ref()?;
+        let limit =
+            self.limit.map_or_else(String::new, |limit| format!("; what limits is {}", limit.words()));
+        Some(format!("at {:.0} packets/s lost {}{limit}", upper.intended_pps.floor(), losses.words()))
+    }
+
+    /// Where loss at the upper bound is that of single moments, and not of too high a load.
+    pub fn stalls(&self) -> Option<String> {
+        let upper = self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))?;
+        let moments = upper.losses.as_ref()?.moments.filter(|moments| moments.lossy_windows > 0)?;
+        (moments.lossy_windows * 4 < moments.windows).then(|| {
+            format!(
+                "only {} of the {} times of 100 ms at that load lost something: the host stalls now and then, and the load \
+                 by itself is not too high",
+                moments.lossy_windows, moments.windows
+            )
+        })
+    }
+}
+
+/// Lossy trials among all, with the shares that this is compatible with.
+fn share(high: &HighLoss) -> String {
+    format!(
+        "{} of {} trials ({:.0} to {:.0} %)",
+        high.trials,
+        high.of,
+        (high.low * 100.0).floor(),
+        (high.high * 100.0).ceil()
+    )
+}
+
+impl Losses {
+    /// Where, and how much at a time.
+    fn words(&self) -> String {
+        let all: u64 = self.lost.iter().map(|lost| lost.frames).sum();
+        let places: Vec<_> = self
+            .lost
+            .iter()
+            .map(|lost| {
+                let percent = lost.frames as f64 * 100.0 / all as f64;
+                format!("{} ({percent:.0} %)", lost.place.words())
+            })
+            .collect();
+        let places = if places.is_empty() { "where nothing here counts".into() } else { places.join(", ") };
+        let longest = self.moments.filter(|moments| moments.longest_frames > 0).map(|moments| {
+            format!(
+                ", up to {} frames or {:.1} ms in a row",
+                moments.longest_frames,
+                moments.longest_ns as f64 / 1e6
+            )
+        });
+        format!("{places}{}", longest.unwrap_or_default())
+    }
+}
+
+impl Repeated {
+    /// How far the searches lie apart, in words.
+    pub fn words(&self) -> String {
+        let median = &self.lower_pps;
+        let interval = median.low.zip(median.high).zip(median.level).map(|((low, high), level)| {
+            format!("; median within {:.0} to {:.0} at {:.0} %", low.floor(), high.floor(), level * 100.0)
+        });
+        let told = self.regular + self.at_least + self.coarser + self.without;
+        let kinds = [
+            (self.regular, "regular"),
+            (self.at_least, "at least"),
+            (self.searches.saturating_sub(told), "irregular"),
+            (self.coarser, "by a coarser target"),
+            (self.without, "without a lower bound"),
+        ];
+        let kinds: Vec<_> = kinds
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, kind)| format!("{count} {kind}"))
+            .collect();
+        let spread = (self.most_pps - self.least_pps) / median.median * 100.0;
+        format!(
+            "median {:.0} packets/s, least {:.0}, most {:.0} ({spread:.1} % of the median){}; {} searches: {}",
+            median.median.floor(),
+            self.least_pps.floor(),
+            self.most_pps.floor(),
+            interval.unwrap_or_default(),
+            self.searches,
+            kinds.join(", ")
+        )
+    }
+
+    fn finding(&self) -> Finding {
+        Finding {
+            scene: Some(format!("{}-byte frames, placement {}", self.frame_size, self.placement)),
+            text: format!("{}, goal {}, lower bounds: {}.", self.method, self.goal, self.words()),
+            trials: sorted(self.trials.clone()),
+        }
+    }
+}
+
+/// For each goal of several methods in one scene, the order of the methods: one stands before another where the lower bounds
+/// of all its searches are at or above the upper bounds of all of the other's.
+fn rankings(searches: &[SearchOutcome]) -> Vec<Finding> {
+    let mut scenes: Vec<(Vec<Option<String>>, Vec<&SearchOutcome>)> = Vec::new();
+    for search in searches.iter().filter(|search| search.method.is_some()) {
+        let scene = repeats::scene(search)[1..].to_vec();
+        match scenes.iter_mut().find(|(known, _)| *known == scene) {
+            Some((_, group)) => group.push(search),
+            None => scenes.push((scene, vec![search])),
+        }
+    }
+    scenes.iter().flat_map(|(_, group)| ranking(group)).collect()
+}
+
+/// What the searches of a method leave open for a goal.
+struct Rank<'s> {
+    method: &'s str,
+    low: f64,
+    high: f64,
+    trials: Vec<u32>,
+}
+
+fn ranking(group: &[&SearchOutcome]) -> Vec<Finding> {
+    let Some(first) = group.first() else { return Vec::new() };
+    let mut findings = Vec::new();
+    for goal in first.goals.iter().map(|result| &result.goal.name) {
+        let mut ranks: Vec<Rank<'_>> = Vec::new();
+        for search in group {
+            let Some(method) = search.method.as_deref() else { continue };
+            let Some(result) = search.goals.iter().find(|result| result.goal.name == *goal) else { continue };
+            let Some((lower, _)) = repeats::lower(result) else { continue };
+            // What is held at least has no upper end that is the method's.
+            let high = match result.status {
+                Status::AtLeast => f64::INFINITY,
+                _ => result.said_bounds().map_or(f64::INFINITY, |(_, upper)| upper.intended_pps),
+            };
+            let trials = evidence(result);
+            match ranks.iter_mut().find(|rank| rank.method == method) {
+                Some(rank) => {
+                    *rank = Rank {
+                        method,
+                        low: rank.low.min(lower),
+                        high: rank.high.max(high),
+                        trials: [rank.trials.clone(), trials].concat(),
+                    };
+                }
+                None => ranks.push(Rank { method, low: lower, high, trials }),
+            }
+        }
+        if ranks.len() < 2 {
+            continue;
+        }
+        ranks.sort_by(|a, b| b.low.total_cmp(&a.low));
+        let words = |rank: &Rank<'_>| match rank.high.is_finite() {
+            true => format!("{} {:.0} to {:.0}", rank.method, rank.low.floor(), rank.high.floor()),
+            false => format!("{} at least {:.0}", rank.method, rank.low.floor()),
+        };
+        let mut text = format!("{goal} by method, packets/s: {}", words(&ranks[0]));
+        for pair in ranks.windows(2) {
+            let before = if pair[0].low >= pair[1].high { ", then" } else { ", not told from" };
+            text.push_str(&format!("{before} {}", words(&pair[1])));
+        }
+        let scene = first.frame_size.as_ref().zip(first.placement.as_ref());
+        findings.push(Finding {
+            scene: scene.map(|(size, placement)| format!("{size}-byte frames, placement {placement}")),
+            text: format!("{text}."),
+            trials: sorted(ranks.into_iter().flat_map(|rank| rank.trials).collect()),
+        });
+    }
+    findings
+}
+
 /// The conditional throughput, where it says more than the lower bound.
 fn forwarded(goal: &GoalResult) -> String {
     match (goal.conditional_throughput_pps, &goal.lower) {
         (Some(forwarded), Some(lower))
+            // Early versions gave it for what is held at least, too.
             if goal.status != Status::AtLeast && forwarded < lower.achieved_pps =>
         {
             format!(", conditional throughput {:.0} packets/s", forwarded.floor())
@@ -73,8 +304,17 @@ fn forwarded(goal: &GoalResult) -> String {
 }
 
 fn evidence(goal: &GoalResult) -> Vec<u32> {
-    let of = |bound: &Option<Bound>| bound.as_ref().map_or_else(Vec::new, |bound| bound.trials.clone());
-    sorted([of(&goal.lower), of(&goal.upper)].concat())
+    let of = |bound: Option<&Bound>| bound.map_or_else(Vec::new, |bound| bound.trials.clone());
+    let coarser = goal.so_far.as_ref();
+    sorted(
+        [
+            of(goal.lower.as_ref()),
+            of(goal.upper.as_ref()),
+            of(coarser.map(|so_far| &so_far.lower)),
+            of(coarser.map(|so_far| &so_far.upper)),
+        ]
+        .concat(),
+    )
 }
 
 fn sorted(mut trials: Vec<u32>) -> Vec<u32> {
@@ -85,18 +325,26 @@ fn sorted(mut trials: Vec<u32>) -> Vec<u32> {
 
 fn pps(held: &Held) -> String {
     let at_least = if held.at_least { "at least " } else { "" };
-    held.pps.map_or_else(
-        || "none".into(),
-        |pps| format!("{at_least}{:.0} packets/s (in {:.0} s)", pps.floor(), held.seconds),
-    )
+    match (held.pps, held.upper_pps) {
+        (Some(pps), _) => format!("{at_least}{:.0} packets/s (in {:.0} s)", pps.floor(), held.seconds),
+        (None, Some(upper)) => format!("below {:.0} packets/s", upper.floor()),
+        (None, None) => "none".into(),
+    }
 }
 
 fn events(events: &LossEvents) -> String {
     let at_least = if events.at_least { "at least " } else { "" };
-    let count = match events.events {
+    let times = match events.events {
         0 => "nothing was lost".into(),
-        1 => format!("something was lost {at_least}once, {:.3} a second", events.per_second),
-        count => format!("something was lost {at_least}{count} times, {:.3} a second", events.per_second),
+        1 => format!("something was lost {at_least}once"),
+        count => format!("something was lost {at_least}{count} times"),
     };
-    format!("; up to {:.0} packets/s, {count} in {:.0} s", events.up_to_pps.floor(), events.seconds)
+    let rate = match events.per_second_limits {
+        Some([_, most]) if events.events == 0 => format!(", which is below {most:.3} a second at 95 %"),
+        Some([least, most]) => {
+            format!(", {:.3} a second ({least:.3} to {most:.3})", events.per_second)
+        }
+        None => format!(", {:.3} a second", events.per_second),
+    };
+    format!("; up to {:.0} packets/s, {times} in {:.0} s{rate}", events.up_to_pps.floor(), events.seconds)
 }

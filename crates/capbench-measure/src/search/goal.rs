@@ -184,6 +184,29 @@ impl Goal {
         }
     }
 
+    /// What decides a load for each of its targets, the coarsest first, its own last: coarser ones decide by less trial
+    /// time, and serve to come near. A goal of [`Strategy::Binary`] has no other than its own.
+    pub(super) fn chain(&self) -> Vec<Criteria> {
+        let preceding = match self.strategy {
+            Strategy::Mlr => self.preceding_targets,
+            Strategy::Binary => 0,
+        };
+        let whole = self.duration_sum.as_secs_f64();
+        let factor = (self.initial_duration.as_secs_f64() / whole).powf(1.0 / f64::from(preceding.max(1)));
+        (0..=preceding)
+            .rev()
+            .map(|coarser| {
+                let duration_sum = match coarser {
+                    0 => self.duration_sum,
+                    last if last == preceding => self.initial_duration,
+                    between => Duration::from_secs_f64(whole * factor.powi(between as i32)),
+                };
+                let full_length = self.final_duration.min(duration_sum);
+                Criteria { full_length, duration_sum, ..self.criteria() }
+            })
+            .collect()
+    }
+
     /// The shortest trial that it asks for.
     pub fn shortest_trial(&self) -> Duration {
         match self.strategy {

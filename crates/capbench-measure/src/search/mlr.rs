@@ -22,6 +22,8 @@ pub(super) struct Mlr {
     selectors: Vec<Selector>,
     /// How precise the search is at present.
     global_width: Step,
+    /// Whose candidate was measured last.
+    measured: Option<usize>,
 }
 
 /// How the first trials are made.
@@ -69,6 +71,7 @@ impl Mlr {
             start,
             selectors: Vec::new(),
             global_width: start.width,
+            measured: None,
         }
     }
 
@@ -87,6 +90,10 @@ impl Mlr {
 
     /// The candidates' winner: the lowest load, then the longest trial, then the widest, then the earlier goal.
     fn winner(&mut self, seen: &Database) -> Option<Candidate> {
+        let last = self.measured.take();
+        if let Some(width) = last.and_then(|goal| self.selectors[goal].missed(&self.grid, seen)) {
+            self.global_width = width;
+        }
         let mut best: Option<(usize, Candidate)> = None;
         for (goal, selector) in self.selectors.iter_mut().enumerate() {
             let Some(candidate) = selector.nominate(&self.grid, seen, self.global_width) else { continue };
@@ -97,6 +104,7 @@ impl Mlr {
         }
         let (goal, candidate) = best?;
         self.global_width = self.selectors[goal].won(candidate);
+        self.measured = Some(goal);
         Some(candidate)
     }
 }

@@ -12,16 +12,24 @@
 //! | `maximum` | what the generator can do |
 //! | `runner`, `stored` | trials that are run, or taken from an earlier run |
 //! | `conduct` | a search from its first trial to its outcome |
-//! | `outcome`, `numbers`, `findings` | what is saved: a result for each goal, the numbers that belong together, sentences |
+//! | `buffered` | loads that lose nothing only because there is room |
+//! | `outcome`, `bound`, `apart` | what is saved: a result for each goal, its bounds with what was lost there, and whether they differ by more than chance |
+//! | `numbers`, `findings` | the numbers that belong together; sentences |
+//! | `repeats` | several searches of the same set-up |
+//! | `chance` | exact intervals and tests for few trials |
 //!
 //! Strategies choose trials and run none, so the same code serves the path, the replay of stored trials and the estimate.
 
+mod apart;
 mod binary;
+mod bound;
+mod buffered;
+mod chance;
 mod conduct;
 pub mod criteria;
 pub mod database;
 mod estimate;
-mod findings;
+pub mod findings;
 pub mod goal;
 mod grid;
 mod maximum;
@@ -32,6 +40,7 @@ mod outcome;
 pub mod plan;
 pub mod presets;
 pub mod ratio;
+pub mod repeats;
 mod request;
 mod runner;
 mod seconds;
@@ -40,14 +49,17 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
+pub use apart::Apart;
+pub use bound::{Bound, HighLoss, Losses, Moments};
+pub use buffered::Buffered;
 pub use conduct::Finished;
-pub use estimate::{Cost, Estimate};
+pub use estimate::Estimate;
 pub use goal::{Goal, Strategy, Width};
-pub use maximum::{MaximumLoad, MaximumSource, SelfTest};
+pub use maximum::{MaximumLoad, MaximumSource, SelfTest, Try};
 pub use notation::{parse, read};
-pub use numbers::{Held, LossEvents, LossNumbers};
-pub use outcome::{Bound, GoalResult, Reason, SearchOutcome, Status};
+pub use numbers::{Held, Longest, LossEvents, LossNumbers};
+pub use outcome::{GoalResult, Reason, SearchOutcome, SoFar, Status};
 pub use plan::SearchPlan;
 pub use ratio::Ratio;
-pub use runner::{End, Observer};
+pub use runner::End;
 pub use stored::Stored;

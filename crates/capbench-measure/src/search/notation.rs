@@ -93,6 +93,10 @@ fn text_of((key, value): (String, toml::Value)) -> std::result::Result<(String, 
 }
 
 fn preset(name: &str) -> Result<Vec<Goal>> {
+    if name.is_empty() {
+        let reason = "a goal has no name; name one, such as ndr, or several with a comma between two".into();
+        return Err(MeasureError::Search { reason });
+    }
     presets::goals(name).ok_or_else(|| MeasureError::Goal {
         goal: name.into(),
         reason: format!(
@@ -244,7 +248,8 @@ mod tests {
     fn what_is_wrong_is_said_with_the_key() {
         for (text, expected) in [
             ("nrd", "there is no such preset; there are rfc2544,"),
-            ("", "there is no such preset"),
+            ("", "a goal has no name"),
+            ("ndr,,pdr", "a goal has no name"),
             ("x:loss=0", "duration is missing"),
             ("x:duration=1s", "loss is missing"),
             ("x:from=ndr,speed=1", "there is no key \"speed\"; there are from, loss,"),

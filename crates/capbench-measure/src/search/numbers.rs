@@ -6,11 +6,15 @@ use std::time::Duration;
 use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
+use super::bound::{self, Moments, Trials};
+use super::chance;
 use super::criteria::Criteria;
-use super::database::{Bounds, Database, Observation};
+use super::database::{Bounds, Database};
 use super::goal::Goal;
+use super::outcome::{GoalResult, Status};
 use super::presets;
 use super::ratio::Ratio;
+use crate::trial::TrialResult;
 
 /// Of the trials of a search; a function of nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,7 +25,7 @@ pub struct LossNumbers {
     pub ndr: Held,
     /// The partial-drop rate.
     pub pdr: Held,
-    /// How often something was lost at loads that count as held.
+    /// How often something was lost at loads that are no overload.
     pub loss_events: Option<LossEvents>,
 }
 
@@ -32,18 +36,22 @@ pub struct Held {
     pub by: String,
     /// Offered load of the lower bound; absent where trials do not decide any.
     pub pps: Option<f64>,
-    /// Whether no higher load showed the path's limit: what is held is at least this, and no throughput.
+    /// Whether no higher load could show the path's limit: the maximum load of the search is held, or the generator left
+    /// frames unsent at the next. What is held is at least this, and no throughput.
     pub at_least: bool,
-    /// Seconds of trials at it.
+    /// Intended load of the upper bound: the lowest that is not held. Absent where trials do not decide any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper_pps: Option<f64>,
+    /// Seconds of trials at `pps`.
     pub seconds: f64,
     /// Their numbers.
     pub trials: Vec<u32>,
 }
 
-/// Loss at loads up to one that is held.
+/// Loss at loads that are no overload: below all at which most trials lose in most times of 100 ms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LossEvents {
-    /// Intended load up to which trials were looked at: the highest lower bound of these numbers.
+    /// Intended load up to which trials were looked at.
     pub up_to_pps: f64,
     /// Seconds of those trials.
     pub seconds: f64,
@@ -51,12 +59,29 @@ pub struct LossEvents {
     pub trials: u32,
     /// Those that lost something.
     pub lossy_trials: u32,
-    /// Times at which one or several frames in a row were lost. A lossy trial nobody looked into counts as one.
+    /// Times of 100 ms in which something was lost: what one stall of the host loses lies in one of them, or two. A lossy
+    /// trial nobody looked into counts as one. Early versions counted bursts, and up to the lower bound of NDR only.
     pub events: u64,
     /// Whether there may have been more, in lossy trials nobody looked into.
     pub at_least: bool,
     /// Events per second.
     pub per_second: f64,
+    /// The rates that so many events can come from, if they come independently: exact, at level 0.95. Without an event the
+    /// second is what the rate is below. Absent in results of early versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_second_limits: Option<[f64; 2]>,
+    /// Most frames lost one after the other, and how long that took; absent where nothing was lost, or nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest: Option<Longest>,
+}
+
+/// The longest burst of loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Longest {
+    /// Frames.
+    pub frames: u64,
+    /// Time from the first of them to the next frame that came.
+    pub ns: u64,
 }
 
 /// No loss in any trial, however short.
@@ -68,58 +93,78 @@ const STRICT: Criteria = Criteria {
 };
 
 impl LossNumbers {
-    /// From the trials of a search. NDR and PDR are those of its goals, where it has one without and one with loss that may
-    /// be exceeded; else of the presets `ndr` and `pdr`, as far as its trials decide them.
-    pub(super) fn new(goals: &[Goal], seen: &Database) -> Self {
-        let (strict_lossless, strict) = held("strict", &STRICT, seen);
-        let of = |preset: &str, is_such: fn(&Goal) -> bool| {
-            let own = goals.iter().find(|goal| is_such(goal)).cloned();
-            let goal = own.or_else(|| presets::goals(preset)?.into_iter().next());
-            goal.map_or_else(|| held(preset, &STRICT, seen), |goal| held(&goal.name, &goal.criteria(), seen))
+    /// From the trials of a search and the results of its goals. NDR and PDR are those of its goals, where it has one without
+    /// and one with loss that may be exceeded; else of the presets `ndr` and `pdr`, as far as its trials decide them.
+    pub(super) fn new(goals: &[GoalResult], seen: &Database, trials: &Trials<'_>, top: Option<Pps>) -> Self {
+        let held = |by: &str, criteria: &Criteria| Held::new(by, criteria, seen, top);
+        let of = |preset: &str, is_such: fn(&Goal) -> bool| match goals.iter().find(|own| is_such(&own.goal))
+        {
+            Some(own) => {
+                Held { at_least: own.status == Status::AtLeast, ..held(&own.goal.name, &own.goal.criteria()) }
+            }
+            None => {
+                let goal = presets::goals(preset).and_then(|goals| goals.into_iter().next());
+                goal.map_or_else(|| held(preset, &STRICT), |goal| held(&goal.name, &goal.criteria()))
+            }
         };
-        let (ndr, no_drop) =
-            of("ndr", |goal| goal.loss_ratio == Ratio::ZERO && goal.exceed_ratio > Ratio::ZERO);
-        let (pdr, partial) = of("pdr", |goal| goal.loss_ratio > Ratio::ZERO);
-        // PDR allows loss in every trial, so what is lost there says nothing about how often loss strikes.
-        let highest = no_drop.or(strict).or(partial);
         Self {
-            strict_lossless,
-            ndr,
-            pdr,
-            loss_events: highest.and_then(|load| LossEvents::up_to(load, seen)),
+            strict_lossless: held("strict", &STRICT),
+            ndr: of("ndr", |goal| goal.loss_ratio == Ratio::ZERO && goal.exceed_ratio > Ratio::ZERO),
+            pdr: of("pdr", |goal| goal.loss_ratio > Ratio::ZERO),
+            loss_events: LossEvents::new(seen, trials),
         }
     }
 }
 
-fn held(by: &str, criteria: &Criteria, seen: &Database) -> (Held, Option<Pps>) {
-    let Bounds { lower, upper } = seen.bounds(criteria);
-    let trials = lower.map_or(&[][..], |load| seen.at(load));
-    let achieved = trials.iter().filter(|trial| trial.loss_ratio <= criteria.loss_ratio.get());
-    let held = Held {
-        by: by.into(),
-        pps: achieved.map(|trial| trial.achieved.get()).reduce(f64::min),
-        at_least: lower.is_some() && !upper.is_some_and(|load| seen.is_limit_of_path(load, criteria)),
-        seconds: trials.iter().map(|trial| trial.duration.as_secs_f64()).sum(),
-        trials: trials.iter().map(|trial| trial.number).collect(),
-    };
-    (held, lower)
+impl Held {
+    fn new(by: &str, criteria: &Criteria, seen: &Database, top: Option<Pps>) -> Self {
+        let Bounds { lower, upper } = seen.bounds(criteria);
+        let trials = lower.map_or(&[][..], |load| seen.at(load));
+        let achieved = trials.iter().filter(|trial| trial.loss_ratio <= criteria.loss_ratio.get());
+        let is_top = || lower.zip(top).is_some_and(|(lower, top)| lower >= top);
+        Self {
+            by: by.into(),
+            pps: achieved.map(|trial| trial.achieved.get()).reduce(f64::min),
+            at_least: match upper {
+                Some(load) => lower.is_some() && !seen.is_limit_of_path(load, criteria),
+                None => is_top(),
+            },
+            upper_pps: upper.map(Pps::get),
+            seconds: bound::seconds(trials),
+            trials: trials.iter().map(|trial| trial.number).collect(),
+        }
+    }
 }
 
 impl LossEvents {
-    fn up_to(load: Pps, seen: &Database) -> Option<Self> {
-        let trials: Vec<&Observation> =
-            seen.loads().take_while(|(at, _)| *at <= load).flat_map(|(_, trials)| trials).collect();
-        let seconds: f64 = trials.iter().map(|trial| trial.duration.as_secs_f64()).sum();
-        let is_lossy = |trial: &&&Observation| trial.path_loss_ratio > 0.0;
-        let events = trials.iter().filter(is_lossy).map(|trial| trial.loss_events.unwrap_or(1)).sum();
+    fn new(seen: &Database, trials: &Trials<'_>) -> Option<Self> {
+        let is_no_overload = |trials: &[&TrialResult]| {
+            trials.iter().filter(|trial| bound::is_overloaded(trial)).count() * 2 < trials.len()
+        };
+        let loads: Vec<(Pps, f64, Vec<&TrialResult>)> = seen
+            .loads()
+            .map(|(load, seen)| (load, bound::seconds(seen), bound::of(seen, trials)))
+            .take_while(|(_, _, trials)| is_no_overload(trials))
+            .collect();
+        let up_to_pps = loads.last()?.0.get();
+        let seconds = loads.iter().fold(0.0, |sum, (_, seconds, _)| sum + seconds);
+        let trials: Vec<&TrialResult> = loads.into_iter().flat_map(|(_, _, trials)| trials).collect();
+        let lossy = || trials.iter().filter(|trial| trial.lost() > 0);
+        let looked_at = |trial: &&TrialResult| trial.loss_shape.as_ref().map(|shape| shape.lossy_windows);
+        let events = lossy().map(|trial| looked_at(trial).unwrap_or(1)).sum();
+        let (least, most) = chance::events(events);
+        let longest = Moments::of(&trials).filter(|moments| moments.longest_frames > 0);
         (seconds > 0.0).then(|| Self {
-            up_to_pps: load.get(),
+            up_to_pps,
             seconds,
             trials: trials.len() as u32,
-            lossy_trials: trials.iter().filter(is_lossy).count() as u32,
+            lossy_trials: lossy().count() as u32,
             events,
-            at_least: trials.iter().any(|trial| trial.loss_events.is_none()),
+            at_least: lossy().any(|trial| looked_at(trial).is_none()),
             per_second: events as f64 / seconds,
+            per_second_limits: Some([least / seconds, most / seconds]),
+            longest: longest
+                .map(|moments| Longest { frames: moments.longest_frames, ns: moments.longest_ns }),
         })
     }
 }

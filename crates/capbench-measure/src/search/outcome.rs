@@ -2,16 +2,24 @@
 //! rules of RFC 9971 section 4.8). All rates are frames per second of one interface.
 
 use std::fmt;
+use std::time::Duration;
 
+use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::database::{Database, Observation};
+use super::apart::Apart;
+use super::bound::{Bound, Trials};
+use super::buffered::Buffered;
+use super::criteria::Criteria;
+use super::database::{Bounds, Database, Observation};
 use super::goal::Goal;
 use super::maximum::{MaximumLoad, MaximumSource};
 use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
 use super::runner::End;
-use crate::trial::SizeLabel;
+use super::seconds;
+use crate::limit::Limit;
+use crate::trial::{SizeLabel, TrialResult};
 
 /// A search and what it has shown. Its trials stand with the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +32,9 @@ pub struct SearchOutcome {
     pub frame_size: Option<SizeLabel>,
     /// Their work per packet.
     pub work: Option<String>,
+    /// Which of the searches of this set-up it is, from 1; absent where there is one only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nth: Option<u32>,
     /// What was asked for; a search that is gone on with needs it.
     pub plan: SearchPlan,
     /// The highest load of the search, and where it comes from; absent where that was not found out.
@@ -32,6 +43,9 @@ pub struct SearchOutcome {
     pub goals: Vec<GoalResult>,
     /// Strict, NDR, PDR and loss events.
     pub numbers: LossNumbers,
+    /// Trials that lost nothing at loads above what is taken; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffered: Option<Buffered>,
     /// How the search ended.
     pub ended: End,
     /// What is to be taken with care.
@@ -77,17 +91,21 @@ pub enum Reason {
     },
 }
 
-/// A load that is held, or is not.
+/// Bounds by a coarser target of the search, which asks for less trial time than the goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Bound {
-    /// Intended load, frames per second.
-    pub intended_pps: f64,
-    /// The least offered load of the trials that count for it: what a lower bound is good for.
-    pub achieved_pps: f64,
-    /// Seconds of trials at this load.
-    pub seconds: f64,
-    /// Their numbers.
-    pub trials: Vec<u32>,
+pub struct SoFar {
+    /// Length of its full-length trials.
+    #[serde(rename = "trial_duration_s", with = "seconds")]
+    pub trial_duration: Duration,
+    /// Trial time that decides a load at most.
+    #[serde(rename = "duration_sum_s", with = "seconds")]
+    pub duration_sum: Duration,
+    /// Its Relevant Lower Bound.
+    pub lower: Bound,
+    /// Its Relevant Upper Bound.
+    pub upper: Bound,
+    /// Their distance as a share of the upper one.
+    pub relative_width: f64,
 }
 
 /// What a search has shown for one goal.
@@ -105,40 +123,79 @@ pub struct GoalResult {
     pub upper: Option<Bound>,
     /// Distance of the bounds as a share of the upper one.
     pub relative_width: Option<f64>,
-    /// Conditional Throughput: what was forwarded at the lower bound in the worst trial that counts.
+    /// Conditional Throughput: what was forwarded at the lower bound in the worst trial that counts; absent where that is
+    /// held at least, which is no throughput.
     pub conditional_throughput_pps: Option<f64>,
+    /// Where the search ended before the goal had both its bounds: those of the finest coarser target that has both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub so_far: Option<SoFar>,
+    /// Whether the trials tell its bounds apart; absent where there are not both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<Apart>,
+    /// What limits, by where trials at the upper bound lost frames; absent where nothing was lost there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
 }
 
-impl Bound {
-    pub(super) fn new(trials: &[Observation], counts: impl Fn(&Observation) -> bool) -> Option<Self> {
-        let intended_pps = trials.first()?.load.get();
-        let achieved = trials.iter().filter(|trial| counts(trial)).map(|trial| trial.achieved.get());
-        Some(Self {
-            intended_pps,
-            achieved_pps: achieved.fold(intended_pps, f64::min),
-            seconds: trials.iter().map(|trial| trial.duration.as_secs_f64()).sum(),
-            trials: trials.iter().map(|trial| trial.number).collect(),
+/// Bounds of some criteria with what their trials lost.
+fn bounded(criteria: &Criteria, seen: &Database, trials: &Trials<'_>) -> (Option<Bound>, Option<Bound>) {
+    let found = seen.bounds(criteria);
+    let is_low = |trial: &Observation| trial.loss_ratio <= criteria.loss_ratio.get();
+    let is_high = |trial: &Observation| !is_low(trial);
+    let lower = found.lower.and_then(|load| Bound::new(seen.at(load), trials, is_high, is_low));
+    let upper = found.upper.and_then(|load| Bound::new(seen.at(load), trials, is_high, is_high));
+    (lower, upper)
+}
+
+fn width(lower: Pps, upper: Pps) -> f64 {
+    (upper.get() - lower.get()) / upper.get()
+}
+
+impl SoFar {
+    fn new(goal: &Goal, seen: &Database, trials: &Trials<'_>) -> Option<Self> {
+        let chain = goal.chain();
+        let (_, coarser) = chain.split_last()?;
+        coarser.iter().rev().find_map(|criteria| {
+            let Bounds { lower, upper } = seen.bounds(criteria);
+            // What only the generator could not do is no bound of the method.
+            let relative_width = width(lower?, upper.filter(|&load| seen.is_limit_of_path(load, criteria))?);
+            let (lower, upper) = bounded(criteria, seen, trials);
+            Some(Self {
+                trial_duration: criteria.full_length,
+                duration_sum: criteria.duration_sum,
+                lower: lower?,
+                upper: upper?,
+                relative_width,
+            })
         })
     }
 }
 
 impl GoalResult {
-    pub(super) fn new(goal: &Goal, seen: &Database, maximum: Option<&MaximumLoad>, ended: &End) -> Self {
+    pub(super) fn new(
+        goal: &Goal,
+        seen: &Database,
+        trials: &Trials<'_>,
+        maximum: Option<&MaximumLoad>,
+        ended: &End,
+    ) -> Self {
         let criteria = goal.criteria();
         let bounds = seen.bounds(&criteria);
-        let is_low = |trial: &Observation| trial.loss_ratio <= goal.loss_ratio.get();
-        let lower = bounds.lower.and_then(|load| Bound::new(seen.at(load), is_low));
-        let upper = bounds.upper.and_then(|load| Bound::new(seen.at(load), |trial| !is_low(trial)));
+        let (lower, upper) = bounded(&criteria, seen, trials);
         let top = maximum.map_or(f64::INFINITY, |maximum| maximum.load_pps.get());
+        let is_over = *ended == End::Complete;
         let reason = match (bounds.lower, bounds.upper) {
-            (Some(_), Some(upper)) if !seen.is_limit_of_path(upper, &criteria) => {
-                Some(Reason::GeneratorFellShort)
+            (Some(low), Some(high)) if is_over || goal.width.is_met(low.get(), high.get(), top) => {
+                match seen.is_limit_of_path(high, &criteria) {
+                    false => Some(Reason::GeneratorFellShort),
+                    true if goal.width.is_met(low.get(), high.get(), top) => None,
+                    true => Some(Reason::Ended { end: ended.clone() }),
+                }
             }
-            (Some(lower), Some(upper)) if goal.width.is_met(lower.get(), upper.get(), top) => None,
             (Some(lower), None) if lower.get() >= top => {
                 maximum.map(|maximum| Reason::MaximumLoad { limit: maximum.source })
             }
-            (None, Some(_)) if *ended == End::Complete => Some(Reason::LeastLoadNotHeld),
+            (None, Some(_)) if is_over => Some(Reason::LeastLoadNotHeld),
             _ => Some(Reason::Ended { end: ended.clone() }),
         };
         let status = match reason {
@@ -146,21 +203,35 @@ impl GoalResult {
             Some(Reason::MaximumLoad { .. } | Reason::GeneratorFellShort) => Status::AtLeast,
             Some(_) => Status::Irregular,
         };
+        let has_both = lower.is_some() && upper.is_some();
+        let is_unfinished = matches!(reason, Some(Reason::Ended { .. })) && !has_both;
+        let so_far = is_unfinished.then(|| SoFar::new(goal, seen, trials)).flatten();
+        let limiting = upper.as_ref().or(so_far.as_ref().map(|so_far| &so_far.upper));
         Self {
             goal: goal.clone(),
             status,
             reason,
-            lower,
-            upper,
-            relative_width: bounds
-                .lower
-                .zip(bounds.upper)
-                .map(|(low, high)| (high.get() - low.get()) / high.get()),
+            relative_width: bounds.lower.zip(bounds.upper).map(|(low, high)| width(low, high)),
             conditional_throughput_pps: bounds
                 .lower
+                .filter(|_| status != Status::AtLeast)
                 .map(|load| load.get() * (1.0 - criteria.quantile_loss(seen.at(load)))),
+            apart: Apart::of(seen, &criteria, bounds),
+            limit: limiting.and_then(|bound| limit(bound, trials)),
+            so_far,
+            lower,
+            upper,
         }
     }
+}
+
+/// What limits where trials at an upper bound lost frames.
+fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
+    let own = || upper.trials.iter().filter_map(|number| trials.get(number).copied());
+    let mut ratios: Vec<_> = own().map(TrialResult::sent_loss_ratio).filter(|ratio| *ratio > 0.0).collect();
+    ratios.sort_by(f64::total_cmp);
+    let middle = ratios.get(ratios.len() / 2)?;
+    Limit::of(&upper.losses.as_ref()?.lost, *middle, own())
 }
 
 impl fmt::Display for End {
@@ -169,6 +240,7 @@ impl fmt::Display for End {
             Self::Complete => f.write_str("the search went through to its end"),
             Self::Stopped => f.write_str("the user stopped the search"),
             Self::TimeUp => f.write_str("the time allowed was used up"),
+            Self::TrafficUp => f.write_str("the traffic allowed was used up"),
             Self::Invalid { trials, because } => write!(f, "trial {trials:?} shows nothing: {because}"),
             Self::AboveLineRate { trial } => {
                 write!(f, "trial {trial} counted more than the link can carry: counts or clock are wrong")
@@ -209,6 +281,23 @@ impl fmt::Display for GoalResult {
             (_, Some(reason)) => {
                 write!(f, "irregular, lower bound {lower}, upper bound {upper} packets/s: {reason}")
             }
+        }?;
+        match &self.so_far {
+            Some(so_far) => write!(f, "; {so_far}"),
+            None => Ok(()),
         }
+    }
+}
+
+impl fmt::Display for SoFar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "by {:.1} s a load, lower bound {:.0}, upper bound {:.0} packets/s, {:.1} % apart",
+            self.duration_sum.as_secs_f64(),
+            self.lower.achieved_pps.floor(),
+            self.upper.intended_pps.floor(),
+            self.relative_width * 100.0
+        )
     }
 }

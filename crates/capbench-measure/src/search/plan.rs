@@ -36,8 +36,19 @@ pub struct SearchPlan {
     /// Time that trials may take, drains included. A trial is not begun when its sending alone would take more than is left.
     #[serde(rename = "time_allowed_s", with = "seconds::optional")]
     pub time_allowed: Option<Duration>,
+    /// Time that trials may send, without drains and whatever else they take; likewise.
+    #[serde(
+        rename = "traffic_allowed_s",
+        with = "seconds::optional",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub traffic_allowed: Option<Duration>,
     /// Frames that the traffic sends at once; 1 where it is evenly spaced.
     pub burst_frames: u32,
+    /// How long a trial waits for frames that are missing, as its set-up has it: only the estimate asks.
+    #[serde(rename = "quiet_s", with = "seconds", default)]
+    pub quiet: Duration,
 }
 
 impl SearchPlan {
@@ -50,8 +61,16 @@ impl SearchPlan {
             line_rate_pps: None,
             self_test: SELF_TEST,
             time_allowed: None,
+            traffic_allowed: None,
             burst_frames: 1,
+            quiet: Duration::ZERO,
         }
+    }
+
+    /// The same on a link that carries so many frames per second at most; `None` where it has no speed.
+    #[must_use]
+    pub fn on_link(&self, line_rate: Option<Pps>) -> Self {
+        Self { line_rate_pps: line_rate, ..self.clone() }
     }
 
     /// Whether it can be run as it is. What is doubtful but can be run comes back as warnings.
@@ -71,20 +90,33 @@ impl SearchPlan {
             }
             let frames = self.least_pps.get() * goal.shortest_trial().as_secs_f64();
             if frames < f64::from(self.burst_frames.max(1)) {
+                let (short, change) = match self.burst_frames {
+                    0 | 1 => ("less than a frame".into(), ""),
+                    burst => (
+                        format!("{frames:.0} frames, which is shorter than a burst of {burst}"),
+                        " or smaller bursts",
+                    ),
+                };
                 return Err(MeasureError::Goal {
                     goal: goal.name.clone(),
                     reason: format!(
-                        "a trial of {:?} at the least load, {} packets/s, is {frames:.0} frames, which is shorter than a \
-                         burst of {}; give a longer duration, a higher least load or smaller bursts",
+                        "a trial of {:?} at the least load, {} packets/s, is {short}; give a longer duration, a higher least \
+                         load{change}",
                         goal.shortest_trial(),
                         self.least_pps,
-                        self.burst_frames
                     ),
                 });
             }
         }
         if self.self_test.is_zero() {
             return refuse("the self-test of the generator needs a duration above 0".into());
+        }
+        if let Some(line) = self.line_rate_pps.filter(|line| self.least_pps >= *line) {
+            return refuse(format!(
+                "the least load, {} packets/s, is not below the line rate, {:.0} packets/s of this size",
+                self.least_pps,
+                line.get().floor()
+            ));
         }
         if let Some(maximum) = self.maximum_pps {
             if maximum <= self.least_pps {
@@ -95,12 +127,14 @@ impl SearchPlan {
             }
             if let Some(line) = self.line_rate_pps.filter(|line| maximum > *line) {
                 return refuse(format!(
-                    "the maximum load, {maximum} packets/s, is above the line rate, {line:.0} packets/s"
+                    "the maximum load, {maximum} packets/s, is above the line rate, {:.0} packets/s of this size; give \
+                     at most that, or no maximum load",
+                    line.get().floor()
                 ));
             }
         }
         let mut warnings = self.doubts();
-        warnings.extend(estimate::enough_time(self)?);
+        warnings.extend(estimate::enough(self)?);
         Ok(warnings)
     }
 

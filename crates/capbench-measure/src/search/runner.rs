@@ -3,28 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::stored::Stored;
-use crate::error::{MeasureError, Result};
+use crate::error::MeasureError;
+use crate::guards::line_rate;
+use crate::session::Observer;
 use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
-
-/// Clocks of two ends of a link differ by up to 100 ppm each, so a rate above the line rate by this share is no error yet.
-const CLOCKS: f64 = 2e-4;
-
-/// Follows a search while it runs, and can stop it.
-pub trait Observer {
-    /// A trial begins.
-    fn starts(&mut self, load: Load, duration: Duration);
-    /// A trial ended; saving it is the observer's business. Trials of an earlier run are not told again.
-    ///
-    /// # Errors
-    /// When it cannot be saved, which ends the search.
-    fn ends(&mut self, result: &TrialResult) -> Result<()>;
-    /// Whether the user wants to stop.
-    fn stopping(&self) -> bool;
-}
 
 /// How a search ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +21,8 @@ pub enum End {
     Stopped,
     /// The time allowed was used up.
     TimeUp,
+    /// The traffic allowed was used up.
+    TrafficUp,
     /// A trial shows nothing, and did not when it was repeated.
     Invalid {
         /// Its number.
@@ -67,15 +54,21 @@ pub(super) enum Halt {
 
 /// What trials are run with.
 pub(super) struct Runner<'r> {
+    /// The set-up, as trials are announced.
+    pub(super) what: &'r str,
+    /// Which of the searches of this set-up it is, where there are several.
+    pub(super) nth: Option<u32>,
     pub(super) trial: &'r mut dyn Trial,
     pub(super) observer: &'r mut dyn Observer,
     pub(super) stored: Stored,
-    pub(super) line_rate: Option<Pps>,
     pub(super) time_allowed: Option<Duration>,
+    pub(super) traffic_allowed: Option<Duration>,
     /// Every trial so far.
     pub(super) trials: Vec<TrialResult>,
     /// Time that they took.
     pub(super) spent: Duration,
+    /// Of that, sending.
+    pub(super) traffic: Duration,
 }
 
 impl Runner<'_> {
@@ -89,7 +82,7 @@ impl Runner<'_> {
     ) -> std::result::Result<TrialResult, Halt> {
         let result = self.once(load, duration, phase)?;
         self.trials.push(result.clone());
-        if self.is_above_line_rate(&result) {
+        if line_rate::contradiction(&result).is_some() {
             return Err(Halt::Ended(End::AboveLineRate { trial: result.number }));
         }
         if result.verdict == Verdict::Invalid {
@@ -112,11 +105,15 @@ impl Runner<'_> {
         if self.time_allowed.is_some_and(|allowed| self.spent + duration > allowed) {
             return Err(Halt::Ended(End::TimeUp));
         }
+        if self.traffic_allowed.is_some_and(|allowed| self.traffic + duration > allowed) {
+            return Err(Halt::Ended(End::TrafficUp));
+        }
         if let Some(result) = self.stored.take(load, duration, phase) {
             self.spent += took(&result);
+            self.traffic += sent_for(&result);
             return Ok(result);
         }
-        self.observer.starts(load, duration);
+        self.observer.starts(&format!("{}, {load} for {duration:?}", self.what));
         let begun = Instant::now();
         let run = self.trial.run(load, duration);
         if self.observer.stopping() {
@@ -125,23 +122,22 @@ impl Runner<'_> {
         }
         let mut result = run.map_err(|error| Halt::Ended(End::Failed { reason: error.to_string() }))?;
         result.phase = phase;
-        result.number += self.stored.numbered_to();
+        result.search = self.nth;
         self.stored.agrees(&result).map_err(|reason| Halt::Ended(End::Failed { reason }))?;
         // A computed path takes no time; what it stands for counts.
         self.spent += begun.elapsed().max(took(&result));
+        self.traffic += sent_for(&result);
         self.observer.ends(&result).map_err(Halt::Unsaved)?;
         Ok(result)
     }
-
-    /// The first frame of a trial is sent at its very start, so one frame is not counted.
-    fn is_above_line_rate(&self, result: &TrialResult) -> bool {
-        let Some(line) = self.line_rate else { return false };
-        let frames = result.sent.max(result.delivered).saturating_sub(1);
-        frames as f64 > line.get() * (1.0 + CLOCKS) * result.sending_s
-    }
 }
 
-/// Sending and drain.
-pub(super) fn took(result: &TrialResult) -> Duration {
-    Duration::try_from_secs_f64(result.sending_s.max(result.duration_s) + result.drain_s).unwrap_or_default()
+/// Sending and drain of a trial, its probes and its attempts.
+fn took(result: &TrialResult) -> Duration {
+    Duration::try_from_secs_f64(result.spent_s()).unwrap_or_default()
+}
+
+/// Sending of a trial, its probes and its attempts.
+fn sent_for(result: &TrialResult) -> Duration {
+    Duration::try_from_secs_f64(result.traffic_s()).unwrap_or_default()
 }

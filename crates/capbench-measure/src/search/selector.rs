@@ -20,22 +20,14 @@ pub(super) struct Target {
 
 /// The targets of a goal, the coarsest first, the goal itself last.
 pub(super) fn targets(goal: &Goal, grid: &Grid) -> Vec<Target> {
-    let preceding = goal.preceding_targets;
-    let whole = goal.duration_sum.as_secs_f64();
-    let factor = (goal.initial_duration.as_secs_f64() / whole).powf(1.0 / f64::from(preceding.max(1)));
-    (0..=preceding)
-        .rev()
-        .map(|coarser| {
-            let sum = match coarser {
-                0 => goal.duration_sum,
-                last if last == preceding => goal.initial_duration,
-                between => Duration::from_secs_f64(whole * factor.powi(between as i32)),
-            };
-            let duration = goal.final_duration.min(sum);
-            let criteria = Criteria { full_length: duration, duration_sum: sum, ..goal.criteria() };
-            Target { criteria, duration, width: grid.steps(goal.width.ratio()) << coarser }
-        })
-        .collect()
+    let chain = goal.chain();
+    let own = chain.len() - 1;
+    let target = |(nth, criteria): (usize, Criteria)| Target {
+        criteria,
+        duration: criteria.full_length,
+        width: grid.steps(goal.width.ratio()) << (own - nth),
+    };
+    chain.into_iter().enumerate().map(target).collect()
 }
 
 /// An interval of which one or both ends may be unknown.
@@ -60,7 +52,16 @@ pub(super) struct Candidate {
     /// How precise the load is meant to be.
     pub(super) width: Step,
     /// Whether it goes out from a bound in search of the other one.
-    expands: bool,
+    outwards: Option<Outwards>,
+}
+
+/// Where a step out of a bound leads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Outwards {
+    /// Below an upper bound, to a lower one; it missed when the load is an upper bound, too.
+    Down,
+    /// Above a lower bound, to an upper one.
+    Up,
 }
 
 /// Leads one goal from target to target.
@@ -94,11 +95,7 @@ impl Selector {
     pub(super) fn nominate(&mut self, grid: &Grid, seen: &Database, global_width: Step) -> Option<Candidate> {
         loop {
             let target = self.targets[self.current];
-            let bounds = seen.bounds(&target.criteria);
-            let found = Interval {
-                lower: bounds.lower.map(|load| grid.at_most(load.get())),
-                upper: bounds.upper.map(|load| grid.at_least(load.get())),
-            };
+            let found = self.found(grid, seen);
             let room = Room { found, width: target.width, top: grid.top() };
             if let Some(candidate) = self.choose(room, global_width) {
                 return Some(candidate);
@@ -107,6 +104,15 @@ impl Selector {
                 return None;
             }
             self.enter(self.current + 1, found);
+        }
+    }
+
+    /// The bounds of the current target.
+    fn found(&self, grid: &Grid, seen: &Database) -> Interval {
+        let bounds = seen.bounds(&self.targets[self.current].criteria);
+        Interval {
+            lower: bounds.lower.map(|load| grid.at_most(load.get())),
+            upper: bounds.upper.map(|load| grid.at_least(load.get())),
         }
     }
 
@@ -128,11 +134,11 @@ impl Selector {
                 .find(|&step| room.is_worth(step))
         };
         if let Some(step) = within() {
-            return Some(self.candidate(step, room.width, false));
+            return Some(self.inside(step, room.width));
         }
         match (room.found.lower, room.found.upper) {
-            (None, Some(upper)) => Some(self.candidate(room.limit(upper - out)?, out, true)),
-            (Some(lower), None) => Some(self.candidate(room.limit(lower + out)?, out, true)),
+            (None, Some(upper)) => Some(self.candidate(room.limit(upper - out)?, out, Some(Outwards::Down))),
+            (Some(lower), None) => Some(self.candidate(room.limit(lower + out)?, out, Some(Outwards::Up))),
             (Some(lower), Some(upper)) if room.is_wide() => {
                 // The interval that the search started from is the better guess where it is near: one step out of the
                 // bound on its side, if that is nearer than the middle.
@@ -140,29 +146,48 @@ impl Selector {
                 let is_below = self.initial.lower.is_some_and(|initial| initial >= upper);
                 let is_above = self.initial.upper.is_some_and(|initial| initial <= lower);
                 if is_below && upper - out > middle {
-                    return Some(self.candidate(room.limit(upper - out)?, out, true));
+                    return Some(self.candidate(room.limit(upper - out)?, out, Some(Outwards::Down)));
                 }
                 if is_above && lower + out < middle {
-                    return Some(self.candidate(room.limit(lower + out)?, out, true));
+                    return Some(self.candidate(room.limit(lower + out)?, out, Some(Outwards::Up)));
                 }
                 // As precise as the larger part: who bisects a wide interval goes on with that.
-                Some(self.candidate(room.limit(middle)?, upper - middle, false))
+                Some(self.inside(room.limit(middle)?, upper - middle))
             }
             _ => None,
         }
     }
 
-    fn candidate(&self, step: Step, width: Step, expands: bool) -> Candidate {
-        Candidate { step, duration: self.targets[self.current].duration, width, expands }
+    fn candidate(&self, step: Step, width: Step, outwards: Option<Outwards>) -> Candidate {
+        Candidate { step, duration: self.targets[self.current].duration, width, outwards }
     }
 
-    /// Its candidate is the one that is measured. Gives the width of the search from now on: should a step out of a bound
-    /// have missed, the next one, of whatever goal, goes further.
+    /// A load that is as near as `width` to others that are known. Whether it is measured for this goal or for another, no
+    /// later step out of a bound need begin wider than twice that.
+    fn inside(&mut self, step: Step, width: Step) -> Candidate {
+        self.next_width = width.saturating_mul(2);
+        self.candidate(step, width, None)
+    }
+
+    /// Its candidate is the one that is measured. Gives the width of the search from now on.
     pub(super) fn won(&mut self, candidate: Candidate) -> Step {
         self.pending = Some(candidate);
-        let factor = if candidate.expands { Goal::EXPANSION } else { 2 };
-        self.next_width = candidate.width.saturating_mul(factor);
-        if candidate.expands { self.next_width } else { candidate.width }
+        candidate.width
+    }
+
+    /// After a trial of its candidate: where a step out of a bound missed, the next one, of whatever goal, goes further. Gives
+    /// the width of the search then. As long as the load is undecided nothing is known of it.
+    pub(super) fn missed(&mut self, grid: &Grid, seen: &Database) -> Option<Step> {
+        let candidate = self.pending?;
+        let found = self.found(grid, seen);
+        let is_missed = match candidate.outwards? {
+            Outwards::Down => found.upper == Some(candidate.step),
+            Outwards::Up => found.lower == Some(candidate.step),
+        };
+        is_missed.then(|| {
+            self.next_width = candidate.width.saturating_mul(Goal::EXPANSION);
+            self.next_width
+        })
     }
 }
 
@@ -215,6 +240,13 @@ impl Room {
 pub(super) fn middle(low: Step, high: Step, width: Step) -> Step {
     let span = high - low;
     let mut part = width;
+    // Where a whole width would leave a sliver, half of one may be what a finer target wants.
+    while span < 2 * part && part % 2 == 0 {
+        part /= 2;
+    }
+    if span < 2 * part {
+        return low + span / 2;
+    }
     while span > 3 * part {
         part *= 2;
     }

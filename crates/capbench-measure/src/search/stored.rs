@@ -1,11 +1,13 @@
 //! Trials of an earlier run, which a search takes instead of running them again.
 //!
 //! A strategy asks for trials as a pure function of those that it has seen. So a search that was interrupted asks for the
-//! trials that it has, in their order, comes to where it was, and goes on.
+//! trials that it has, in their order, comes to where it was, and goes on. A trial that shows nothing is not among them: it
+//! stays in the file, and is run again.
 
 use std::time::Duration;
 
-use crate::trial::{Load, Phase, Profile, TrialResult};
+use crate::guards::line_rate;
+use crate::trial::{Load, Phase, Profile, TrialResult, Verdict};
 
 /// Numbers read from a file may be off in their last digit.
 const ROUNDING: f64 = 1e-9;
@@ -15,11 +17,10 @@ const ROUNDING: f64 = 1e-9;
 pub struct Stored {
     trials: Vec<TrialResult>,
     profile: Option<Profile>,
-    numbered_to: u32,
 }
 
 impl Stored {
-    /// Those of a run's trials that are of one search: `is_of_search` says which set-ups are.
+    /// Those of a run's trials that are of one search and show something: `is_of_search` says which set-ups are.
     ///
     /// # Errors
     /// When set-ups of those differ: it would be no one search.
@@ -27,23 +28,20 @@ impl Stored {
         let is_ours = |trial: &&TrialResult| {
             matches!(trial.phase, Phase::Search | Phase::SelfTest) && is_of_search(&trial.profile)
         };
-        let trials: Vec<_> = run.iter().filter(is_ours).cloned().collect();
+        let shows_something = |trial: &&TrialResult| {
+            trial.verdict != Verdict::Invalid && line_rate::contradiction(trial).is_none()
+        };
+        let trials: Vec<_> = run.iter().filter(is_ours).filter(shows_something).cloned().collect();
         let profile = trials.first().map(|trial| trial.profile.clone());
         if let Some(other) = trials.iter().find(|trial| Some(&trial.profile) != profile.as_ref()) {
             return Err(format!("trial {} is of another set-up than those before it", other.number));
         }
-        let numbered_to = run.iter().map(|trial| trial.number).max().unwrap_or(0);
-        Ok(Self { trials, profile, numbered_to })
+        Ok(Self { trials, profile })
     }
 
     /// How many are left.
     pub fn left(&self) -> usize {
         self.trials.len()
-    }
-
-    /// The highest number of a trial of that run: new ones have higher numbers.
-    pub(super) fn numbered_to(&self) -> u32 {
-        self.numbered_to
     }
 
     /// The earliest trial of this load, duration and phase.

@@ -6,13 +6,19 @@ use capbench_capture::{Counters, Loss, LossPlace};
 use capbench_traffic::rates::Pps;
 use capbench_traffic::schedule::Step;
 
+use super::interrupts::Interrupts;
 use super::method::{Ability, SimulatedMethod};
 use super::noise::{Chance, LossBursts, Noise};
 use super::passage::{Offered, Passage, through};
 use crate::error::{MeasureError, Result};
 use crate::evidence::Evidence;
 use crate::laboratory::{Laboratory, Setup};
-use crate::trial::{Arrivals, CpuAccount, Cpus, Load, Measured, Phase, Profile, Trial, TrialResult};
+use crate::latency::{Delays, Latency, Recording};
+use crate::links::coalescing::Moderation;
+use crate::trial::{
+    Arrivals, CpuAccount, Cpus, Departed, Emptying, Load, Measured, Phase, Profile, Trial, TrialResult,
+};
+use crate::work::WorkModel;
 
 /// What holds for every trial on the path.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +34,9 @@ pub(super) struct Conditions {
 #[derive(Clone, Debug)]
 pub struct SimulatedLaboratory {
     generator: f64,
+    line_rate: Option<Pps>,
     conditions: Conditions,
+    interrupts: Option<Interrupts>,
     methods: Vec<SimulatedMethod>,
     trials: u32,
 }
@@ -38,7 +46,7 @@ impl SimulatedLaboratory {
     pub fn new(generator: f64, methods: Vec<SimulatedMethod>) -> Self {
         let conditions =
             Conditions { backlog_pps: f64::INFINITY, noise: Noise::default(), bursts: None, seed: 0 };
-        Self { generator, conditions, methods, trials: 0 }
+        Self { generator, line_rate: None, conditions, interrupts: None, methods, trials: 0 }
     }
 
     /// Frames per second that the backlog passes on; it loses what is above.
@@ -46,6 +54,19 @@ impl SimulatedLaboratory {
     pub fn backlog(mut self, pps: f64) -> Self {
         self.conditions.backlog_pps = pps;
         self
+    }
+
+    /// The link carries so many frames per second, and the generator waits for it.
+    #[must_use]
+    pub fn line_rate(mut self, line_rate: Pps) -> Self {
+        self.line_rate = Some(line_rate);
+        self
+    }
+
+    /// Frames come by a card that interrupts.
+    #[must_use]
+    pub fn interrupts(self, interrupts: Interrupts) -> Self {
+        Self { interrupts: Some(interrupts), ..self }
     }
 
     /// Capacities vary, by this seed.
@@ -61,6 +82,11 @@ impl SimulatedLaboratory {
         self.conditions = Conditions { seed, bursts: Some(bursts), ..self.conditions };
         self
     }
+
+    /// Frames per second that can be sent.
+    fn reaches(&self) -> f64 {
+        self.line_rate.map_or(self.generator, |line| self.generator.min(line.get()))
+    }
 }
 
 impl Laboratory for SimulatedLaboratory {
@@ -72,10 +98,16 @@ impl Laboratory for SimulatedLaboratory {
                     reason: "it is not on the simulated path".into(),
                 },
             )?;
-        if let Some(asked) = setup.moderation {
+        if let (Some(asked), None) = (setup.moderation, self.interrupts) {
             return Err(MeasureError::Unsupported {
                 what: format!("interrupt moderation {asked}"),
-                reason: "a simulated path has no interrupts".into(),
+                reason: "this simulated path has no interrupts".into(),
+            });
+        }
+        if let Some(frames) = setup.burst {
+            return Err(MeasureError::Unsupported {
+                what: format!("traffic in bursts of {frames} frames"),
+                reason: "a simulated path takes evenly spaced ones only".into(),
             });
         }
         let octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
@@ -92,10 +124,25 @@ impl Laboratory for SimulatedLaboratory {
             work: setup.work.to_string(),
         };
         let (ability, room) = (method.ability(setup, octets), method.waiting(&setup.capture));
-        Ok(Box::new(SimulatedTrial { laboratory: self, method, ability, room, quiet: setup.quiet, profile }))
+        let waits = matches!(setup.work.model, WorkModel::Loop(_) | WorkModel::Nanoseconds(_));
+        Ok(Box::new(SimulatedTrial {
+            laboratory: self,
+            method,
+            ability,
+            room,
+            quiet: setup.quiet,
+            moderation: setup.moderation,
+            latency: setup.latency,
+            iteration_ns: waits.then_some(1.0),
+            profile,
+        }))
     }
 
     fn rest(&mut self, _while_idle: Duration) {}
+
+    fn number_after(&mut self, last: u32) {
+        self.trials = last;
+    }
 
     fn statements(&self) -> Vec<String> {
         vec!["a simulated path: no network was used".into()]
@@ -108,6 +155,10 @@ struct SimulatedTrial<'l> {
     ability: Ability,
     room: u64,
     quiet: Duration,
+    moderation: Option<Moderation>,
+    latency: Option<Recording>,
+    /// An iteration of the wait loop takes 1 ns on this path.
+    iteration_ns: Option<f64>,
     profile: Profile,
 }
 
@@ -115,21 +166,43 @@ impl Trial for SimulatedTrial<'_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
         self.laboratory.trials += 1;
         let number = self.laboratory.trials;
-        let stretches = offered(load, duration, self.laboratory.generator);
+        let stretches = offered(load, duration, self.laboratory.reaches());
         let sent = stretches.iter().map(|stretch| stretch.frames).sum();
         let intended = load.intended(duration).unwrap_or(sent);
         let sending = Duration::from_secs_f64(stretches.iter().map(|stretch| stretch.seconds).sum());
         let conditions = self.laboratory.conditions;
+        let pps = stretches.iter().map(|stretch| stretch.pps).fold(0.0, f64::max);
+        let held = self.laboratory.interrupts.map(|interrupts| interrupts.at(pps, self.moderation));
+        let missed = |frames: u64| held.map_or(0, |held| (frames as f64 * held.missed).round() as u64);
+        let taken: Vec<Offered> = stretches
+            .iter()
+            .map(|stretch| Offered {
+                frames: stretch.frames - missed(stretch.frames),
+                pps: stretch.pps * held.map_or(1.0, |held| 1.0 - held.missed),
+                ..*stretch
+            })
+            .collect();
+        let ability = held.map_or(self.ability, |held| self.ability.interrupted(held));
         let passage = through(
             &self.method,
-            self.ability,
+            ability,
             self.room,
-            &stretches,
+            &taken,
             &conditions,
             &mut Chance::of_trial(conditions.seed, number),
         );
-        let measured = self.measured(intended, sent, passage, sending);
+        let lost_in_card = sent - taken.iter().map(|stretch| stretch.frames).sum::<u64>();
+        let latency = self.latency.map(|recording| Latency {
+            total: held.and_then(|held| Delays::of(&held.delays(passage.delivered, pps))),
+            ..Latency::unknown(recording, "a simulated path stamps no frames")
+        });
+        let measured =
+            Measured { latency, ..self.measured(intended, sent, lost_in_card, ability, passage, sending) };
         Ok(measured.result(number, Phase::BestEffort, &self.profile, load, duration))
+    }
+
+    fn line_rate(&self) -> Option<Pps> {
+        self.laboratory.line_rate
     }
 
     fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
@@ -160,8 +233,18 @@ fn offered(load: Load, duration: Duration, generator: f64) -> Vec<Offered> {
 }
 
 impl SimulatedTrial<'_> {
-    fn measured(&self, intended: u64, sent: u64, passage: Passage, sending: Duration) -> Measured {
+    fn measured(
+        &self,
+        intended: u64,
+        sent: u64,
+        lost_in_card: u64,
+        ability: Ability,
+        passage: Passage,
+        sending: Duration,
+    ) -> Measured {
+        let reached = sent - lost_in_card - passage.lost_in_backlog;
         let Passage { delivered, lost_in_ring, lost_in_backlog, waiting } = passage;
+        let emptied_s = waiting as f64 / ability.capacity;
         let quiet = if delivered < sent { self.quiet } else { Duration::ZERO };
         Measured {
             intended,
@@ -170,12 +253,12 @@ impl SimulatedTrial<'_> {
                 unsent: intended - sent,
                 // A veth counts there what the backlog at its far end refused.
                 transmit_drops: Some(lost_in_backlog),
-                link_drops: Some(0),
+                link_drops: Some(lost_in_card),
                 backlog_drops: Some(lost_in_backlog),
                 virtual_pair: true,
                 xdp_attached: Some(false),
                 method: Counters {
-                    accepted: Some(sent - lost_in_backlog),
+                    accepted: Some(reached),
                     losses: vec![Loss {
                         place: LossPlace::Ring,
                         count: Some(lost_in_ring),
@@ -190,23 +273,31 @@ impl SimulatedTrial<'_> {
             },
             arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
             sending,
-            drain: Duration::from_secs_f64(waiting as f64 / self.ability.capacity) + quiet,
-            cpu: self.cpu(delivered, sent - lost_in_backlog),
+            drain: Duration::from_secs_f64(emptied_s) + quiet,
+            emptying: Some(Emptying { after_s: emptied_s, holds_s: 0.0 }),
+            cpu: self.cpu(ability, delivered, reached),
+            line_rate_pps: self.laboratory.line_rate.map(Pps::get),
+            // The generator waits for the link, so nothing is on its way in the end.
+            departed: self
+                .laboratory
+                .line_rate
+                .map(|_| Departed { after_s: sending.as_secs_f64(), under_way: 0 }),
             ..Measured::default()
         }
     }
 
-    fn cpu(&self, taken: u64, arrived: u64) -> CpuAccount {
-        let application = (taken as f64 * self.ability.application_ns).round() as u64;
-        let kernel = arrived * self.method.kernel_ns;
+    fn cpu(&self, ability: Ability, taken: u64, arrived: u64) -> CpuAccount {
+        let application = (taken as f64 * ability.application_ns).round() as u64;
+        let kernel = (arrived as f64 * ability.kernel_ns).round() as u64;
         let of_taken = |per_frame: f64| (taken as f64 * per_frame).round() as u64;
         CpuAccount {
             app_ns: Some(application),
             app_charged_ns: Some(application),
             kernel_ns: Some(kernel),
             total_ns: Some(application + kernel),
-            voluntary_switches: self.ability.batching.map(|batching| of_taken(batching.wakeups)),
-            batches: self.ability.batching.map_or(0, |batching| of_taken(batching.batches)),
+            voluntary_switches: ability.batching.map(|batching| of_taken(batching.wakeups)),
+            wait_ns_per_iteration: self.iteration_ns,
+            batches: ability.batching.map_or(0, |batching| of_taken(batching.batches)),
             ..CpuAccount::default()
         }
     }

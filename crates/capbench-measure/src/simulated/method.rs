@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use capbench_capture::options::{ByteCount, CaptureOptions};
 
+use super::interrupts::Held;
 use crate::laboratory::Setup;
 use crate::placement::PlacementChoice;
 use crate::work::WorkModel;
@@ -84,10 +85,21 @@ pub(super) struct Ability {
     pub(super) capacity: f64,
     /// The application's CPU time per frame taken.
     pub(super) application_ns: f64,
-    /// CPU time that the kernel takes from the application for every frame that arrives.
-    pub(super) stolen_ns: f64,
+    /// CPU time of the kernel for every frame that arrives.
+    pub(super) kernel_ns: f64,
+    /// Whether it takes that from the application.
+    pub(super) shares_cpu: bool,
     /// Frames per wake-up and frames per batch, where the method has regimes.
     pub(super) batching: Option<Batching>,
+}
+
+impl Ability {
+    /// The same behind a card that interrupts: what an interrupt costs is shared by the frames that it hands over, and
+    /// those come in one batch, unless the method has a way of its own.
+    pub(super) fn interrupted(self, held: Held) -> Self {
+        let together = Batching { wakeups: 1.0 / held.frames, batches: 1.0 / held.frames };
+        Self { kernel_ns: self.kernel_ns + held.cost_ns, batching: self.batching.or(Some(together)), ..self }
+    }
 }
 
 /// How frames come to the application.
@@ -193,7 +205,8 @@ impl SimulatedMethod {
         Ability {
             capacity,
             application_ns: own + added * 1e9,
-            stolen_ns: if shares { self.kernel_ns as f64 } else { 0.0 },
+            kernel_ns: self.kernel_ns as f64,
+            shares_cpu: shares,
             batching: kept_busy.map(|(regimes, busy)| Batching {
                 wakeups: 1.0 - busy,
                 batches: 1.0 - busy + busy / regimes.batch.max(1.0),

@@ -5,13 +5,17 @@
 //! |---|---|
 //! | [`laboratory`] | the path: generator, backlog, noise, bursts of loss; runs trials |
 //! | [`method`] | a method with its capacity, its cost regimes and its room |
+//! | [`interrupts`] | interrupts of a card, and their moderation |
 //! | [`noise`] | what is random about a trial |
 //! | `passage` | what becomes of the frames of one trial |
 
+pub mod interrupts;
 pub mod laboratory;
 pub mod method;
 pub mod noise;
 mod passage;
+#[cfg(test)]
+pub(crate) mod tampered;
 
 use std::time::Duration;
 
@@ -20,6 +24,7 @@ use capbench_traffic::layout::FrameLayout;
 use capbench_traffic::sizes::Sizes;
 use capbench_traffic::units::FrameSize;
 
+pub use interrupts::Interrupts;
 pub use laboratory::SimulatedLaboratory;
 pub use method::{Room, SimulatedMethod, TwoRegimes};
 pub use noise::{LossBursts, Noise};
@@ -44,6 +49,7 @@ pub fn setup(octets: u16) -> Setup {
         capture: CaptureOptions::default(),
         moderation: None,
         transmit: "simulated".into(),
+        burst: None,
         quiet: Duration::ZERO,
         latency: None,
     }

@@ -1,4 +1,5 @@
-//! What becomes of the frames of one trial: a fluid in slices of at most a second, within which nothing changes.
+//! What becomes of the frames of one trial: a fluid in slices within which nothing changes, of at most a second where
+//! seconds differ.
 
 use super::laboratory::Conditions;
 use super::method::{Ability, SimulatedMethod};
@@ -31,6 +32,9 @@ pub(super) fn through(
     conditions: &Conditions,
     chance: &mut Chance,
 ) -> Passage {
+    // Where no second differs from another one, days are as soon worked out.
+    let is_steady = conditions.noise.per_second == 0.0 && conditions.bursts.is_none();
+    let longest_slice = if is_steady { f64::INFINITY } else { 1.0 };
     let of_trial = chance.factor(conditions.noise.per_trial);
     let mut passage = Passage::default();
     let mut waiting = 0.0_f64;
@@ -42,11 +46,12 @@ pub(super) fn through(
             0
         };
         let reached = offered.frames - lost_in_backlog;
-        let left_to_application = (1.0 - arriving * ability.stolen_ns * 1e-9).max(0.0);
+        let stolen_ns = if ability.shares_cpu { ability.kernel_ns } else { 0.0 };
+        let left_to_application = (1.0 - arriving * stolen_ns * 1e-9).max(0.0);
         let (mut overflow, mut in_bursts) = (0.0, 0);
         let mut left = offered.seconds;
         while left > 0.0 {
-            let slice = left.min(1.0);
+            let slice = left.min(longest_slice);
             left -= slice;
             let capacity = ability.capacity
                 * left_to_application

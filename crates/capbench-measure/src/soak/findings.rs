@@ -44,6 +44,18 @@ pub fn find(record: &SoakRecord) -> Vec<Finding> {
             record.events.len()
         ));
     }
+    if whole.buffered > 0 {
+        texts.push(format!(
+            "at the end of {} of {} segments frames lay in buffers, up to {:.3} s of work: {} of {} ({:.3e}) were delivered only \
+             because the generator paused, and without pauses they would have added up until some were lost.",
+            whole.buffered,
+            whole.segments,
+            whole.behind_s,
+            whole.untaken,
+            whole.counts.sent,
+            record.untaken_ratio()
+        ));
+    }
     let unsent = whole.counts.intended.saturating_sub(whole.counts.sent);
     if unsent > 0 {
         texts.push(format!(
@@ -71,6 +83,13 @@ pub fn find(record: &SoakRecord) -> Vec<Finding> {
             .iter()
             .map(|(reason, segments)| format!("Take {} with care: {reason}.", counted(*segments, "segment"))),
     );
+    if record.further_noise > 0 {
+        texts.push(format!(
+            "further reasons for care came up {}; the {} stored ones are the first.",
+            counted(record.further_noise, "time"),
+            record.noise.len()
+        ));
+    }
     texts.into_iter().map(|text| Finding { scene: None, text, trials: kept.clone() }).collect()
 }
 

@@ -1,7 +1,9 @@
 //! A soak: one load for minutes to days, in segments on one open capture.
 //!
 //! Between two segments the generator pauses until every frame is accounted for, so that each has a ledger of its own
-//! that balances, and counters of 32 bits are read long before they overflow. What is stored has a bound that does not
+//! that balances, and counters of 32 bits are read long before they overflow. A pause also empties the buffers, so that an
+//! application which is a little too slow never fills them: how far it was behind at the end of each segment is part of
+//! the record. What is stored has a bound that does not
 //! depend on how long it lasts: see [`record`].
 
 pub mod findings;

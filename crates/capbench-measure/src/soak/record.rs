@@ -61,6 +61,16 @@ pub struct Interval {
     pub invalid: u64,
     /// Segments that the host disturbed.
     pub disturbed: u64,
+    /// Segments at whose end more frames lay in buffers than batches explain.
+    #[serde(default)]
+    pub buffered: u64,
+    /// Frames of those that were delivered only because there was room until the generator paused. Without the pauses they
+    /// would have added up until some were lost.
+    #[serde(default)]
+    pub untaken: u64,
+    /// Longest time that the application was behind when a segment ended, seconds.
+    #[serde(default)]
+    pub behind_s: f64,
     /// What was counted.
     #[serde(flatten)]
     pub counts: Counts,
@@ -116,6 +126,9 @@ pub struct SoakRecord {
     pub bursts: u64,
     /// Reasons for care, and in how many segments each came up.
     pub noise: BTreeMap<String, u64>,
+    /// How often a further reason came up, when as many as are stored were known.
+    #[serde(default)]
+    pub further_noise: u64,
     /// The first segment, and the one that lost most, whole.
     pub kept: Vec<TrialResult>,
 }
@@ -136,6 +149,7 @@ impl SoakRecord {
             events: Vec::new(),
             bursts: 0,
             noise: BTreeMap::new(),
+            further_noise: 0,
             kept: Vec::new(),
         }
     }
@@ -151,6 +165,8 @@ impl SoakRecord {
         for reason in &trial.noise {
             if self.noise.len() < REASONS || self.noise.contains_key(reason) {
                 *self.noise.entry(reason.clone()).or_default() += 1;
+            } else {
+                self.further_noise += 1;
             }
         }
         add_up(&mut self.ledger, &trial.ledger);
@@ -179,6 +195,11 @@ impl SoakRecord {
     pub fn unsent_ratio(&self) -> f64 {
         let unsent = |counts: &Counts| counts.intended.saturating_sub(counts.sent);
         self.whole.as_ref().map_or(0.0, |whole| share(unsent(&whole.counts), whole.counts.intended))
+    }
+
+    /// Share of the sent frames that was delivered only because the generator paused.
+    pub fn untaken_ratio(&self) -> f64 {
+        self.whole.as_ref().map_or(0.0, |whole| share(whole.untaken, whole.counts.sent))
     }
 
     fn append(&mut self, segment: Interval) {
@@ -229,6 +250,9 @@ impl Interval {
             lossy: u64::from(trial.lost() > 0),
             invalid: u64::from(trial.verdict == Verdict::Invalid),
             disturbed: u64::from(!trial.disturbance.reasons().is_empty()),
+            buffered: u64::from(trial.untaken(1).unwrap_or(0) > 0),
+            untaken: trial.untaken(1).unwrap_or(0),
+            behind_s: trial.behind_s(1).unwrap_or(0.0),
             counts: Counts {
                 intended: trial.intended,
                 sent: trial.sent,
@@ -273,6 +297,9 @@ impl Interval {
         self.lossy += next.lossy;
         self.invalid += next.invalid;
         self.disturbed += next.disturbed;
+        self.buffered += next.buffered;
+        self.untaken += next.untaken;
+        self.behind_s = self.behind_s.max(next.behind_s);
         self.counts.add(&next.counts);
         for (place, count) in &next.lost {
             *self.lost.entry(place.clone()).or_default() += count;

@@ -5,10 +5,11 @@ use std::time::Duration;
 use capbench_traffic::rates::Pps;
 
 use super::record::{EVENTS, INTERVALS, Interval, SoakRecord};
-use super::{Observer, SoakPlan};
+use super::{Observer, SoakPlan, findings};
 use crate::error::Result;
-use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
-use crate::trial::{Phase, Verdict};
+use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod, setup};
+use crate::trial::tests::{measured, profile};
+use crate::trial::{Load, Phase, Verdict};
 
 #[derive(Default)]
 struct Watch {
@@ -93,4 +94,45 @@ fn what_the_generator_does_not_reach_is_unsent_and_no_loss() {
     let mut path = SimulatedLaboratory::new(1_000_000.0, vec![SimulatedMethod::new("packet-v3", 2e6)]);
     let record = outcome.run(&mut path, &mut Watch::default()).unwrap().record;
     assert_eq!((record.loss_ratio(), record.unsent_ratio()), (0.0, 0.2));
+}
+
+#[test]
+fn an_application_that_is_a_little_too_slow_is_found_out_though_nothing_is_lost() {
+    let soak = |capacity: f64| {
+        // Room for 30 s of the load, of which 2 % are not taken: nothing is ever lost in segments of 10 s.
+        let method = SimulatedMethod::new("packet-v3", capacity).room(Room::Frames(6_000_000));
+        let mut path = SimulatedLaboratory::new(1_000_000.0, vec![method]);
+        plan(200_000.0, Duration::from_secs(100)).run(&mut path, &mut Watch::default()).unwrap().record
+    };
+    let record = soak(196_000.0);
+    let whole = record.whole.as_ref().unwrap();
+    assert_eq!((whole.lost(), whole.segments, whole.buffered), (0, 10, 10));
+    assert!((record.untaken_ratio() - 0.02).abs() < 1e-4, "{}", record.untaken_ratio());
+    assert!((whole.behind_s - 40_000.0 / 196_000.0).abs() < 1e-4, "{}", whole.behind_s);
+    let said = findings::find(&record);
+    assert!(said.iter().any(|finding| finding.text.contains("at the end of 10 of 10 segments")), "{said:?}");
+    let enough = soak(201_000.0);
+    assert_eq!((enough.untaken_ratio(), enough.whole.unwrap().buffered), (0.0, 0));
+}
+
+#[test]
+fn reasons_for_care_beyond_those_stored_are_counted() {
+    let second = Duration::from_secs(1);
+    let rate = Pps::new(1000.0).unwrap();
+    let mut record = SoakRecord::new(rate, second, second);
+    for number in 0..100 {
+        let mut trial =
+            measured(1000, 1000, 1000, 0).result(1, Phase::Soak, &profile("recv"), Load::Rate(rate), second);
+        trial.noise = vec![format!("reason {number}"), "one that comes again".into()];
+        record.add(trial, 0.0);
+    }
+    assert_eq!(
+        (record.noise["one that comes again"], record.noise.len() as u64 + record.further_noise),
+        (100, 101)
+    );
+    let said = findings::find(&record);
+    assert!(
+        said.iter().any(|finding| finding.text.starts_with("further reasons for care came up 37 times")),
+        "{said:?}"
+    );
 }

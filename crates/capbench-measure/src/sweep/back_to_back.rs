@@ -12,7 +12,7 @@ use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::axis::contradiction;
-use super::outcome::{SATURATED, taken_pps};
+use super::outcome::SATURATED;
 pub use crate::bursts::BurstEnd;
 use crate::bursts::BurstSearch;
 use crate::error::Result;
@@ -44,6 +44,9 @@ impl Default for BackToBackTest {
 pub struct Burst {
     /// How it ended.
     pub end: BurstEnd,
+    /// Why a trial of it shows nothing, where that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
     /// Frames of the longest burst without loss; where `end` is `at-limit`, at least so many.
     pub frames: Option<u64>,
     /// The rate of the burst.
@@ -145,15 +148,8 @@ impl BackToBackTest {
         1 + self.0.trials(rate)
     }
 
-    /// About how long a burst and the rest before it take.
-    pub(super) fn each(&self) -> Duration {
-        // Half the bursts of a search are about as long as the longest, and the others are short.
-        let half = self.0.limit / 2;
-        half + half.max(self.0.depletion)
-    }
-
-    /// One search: the load for as long as a trial lasts, then bursts. `None` when a trial could not be run or the user
-    /// stopped; no burst where a trial shows nothing.
+    /// One search: the load for as long as a trial lasts, then bursts. `None` when that first trial could not be run, or the
+    /// user stopped before it ended; no burst where he stopped later, or where the first trial shows nothing.
     pub(super) fn search(
         &self,
         session: &mut Session<'_>,
@@ -170,6 +166,7 @@ impl BackToBackTest {
         }
         let mut burst = Burst {
             end: BurstEnd::Found,
+            because: None,
             frames: None,
             burst_pps: first.offered_pps,
             drained_pps: first.delivered_pps,
@@ -177,27 +174,35 @@ impl BackToBackTest {
             lost: Vec::new(),
         };
         // Frames that were not lost may still have lain in a buffer that is larger than the trial is long.
-        let taken = taken_pps(&first, setup.quiet.as_secs_f64());
+        let taken = first.taken_pps();
         let keeps_up = taken >= SATURATED * first.offered_pps;
+        let before = session.trials.len();
         match first.verdict {
             Verdict::GeneratorLimited if !first.held_load() => burst.end = BurstEnd::GeneratorLimited,
             Verdict::Lossless | Verdict::GeneratorLimited if keeps_up => burst.end = BurstEnd::NeverFills,
-            _ => {
-                let longest = match self.0.longest(session, setup, rate)? {
-                    Ok(longest) => longest,
-                    Err(Missing::Invalid { .. }) => return Ok(Some((first, None))),
-                    Err(Missing::Stopped | Missing::NotRun) => return Ok(None),
-                };
-                burst.end = longest.end;
-                burst.frames = Some(longest.frames).filter(|frames| *frames > 0);
-                burst.burst_pps = longest.offered_pps.unwrap_or(first.offered_pps);
-                burst.trials.extend(longest.trials);
-                burst.lost = longest.lost_at;
-                burst.drained_pps = match burst.frames {
-                    Some(frames) if first.lost() > 0 => drained_pps(&first, frames),
-                    _ => taken,
-                };
-            }
+            _ => match self.0.longest(session, setup, rate)? {
+                Ok(longest) => {
+                    burst.end = longest.end;
+                    burst.frames = Some(longest.frames).filter(|frames| *frames > 0);
+                    burst.burst_pps = longest.offered_pps.unwrap_or(first.offered_pps);
+                    burst.trials.extend(longest.trials);
+                    burst.lost = longest.lost_at;
+                    burst.drained_pps = match burst.frames {
+                        Some(frames) if first.lost() > 0 => drained_pps(&first, frames),
+                        _ => taken,
+                    };
+                }
+                Err(Missing::Invalid { trial, because }) => {
+                    burst.end = BurstEnd::Invalid;
+                    burst.because = Some(format!("trial {trial}: {because}"));
+                    burst.trials.extend(session.trials[before..].iter().map(|trial| trial.number));
+                }
+                Err(Missing::NotRun) => {
+                    burst.end = BurstEnd::NotRun;
+                    burst.trials.extend(session.trials[before..].iter().map(|trial| trial.number));
+                }
+                Err(Missing::Stopped) => return Ok(Some((first, None))),
+            },
         }
         Ok(Some((first, Some(burst))))
     }

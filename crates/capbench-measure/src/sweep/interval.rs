@@ -56,32 +56,10 @@ impl Estimate {
         })
     }
 
-    /// Whether its interval and the other's have no value in common, and that is no chance: repeats of one quantity, dealt
-    /// into two hands, are all larger in one than in the other with probability `2 / C(n + m, n)`. Three against three
-    /// can do that by chance, four against four can hardly.
-    pub fn is_apart_from(&self, other: &Self) -> bool {
-        match (self.low, self.high, other.low, other.high) {
-            (Some(low), Some(high), Some(other_low), Some(other_high)) => {
-                (low > other_high || high < other_low) && by_chance(self.repeats, other.repeats) < 1.0 - LEVEL
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether two quantities with so many repeats each could be told apart.
-    pub(super) fn can_be_told(&self) -> bool {
-        by_chance(self.repeats, self.repeats) < 1.0 - LEVEL
-    }
-
     /// Half the width of the interval; 0 where there is none.
     pub(super) fn half_width(&self) -> f64 {
         self.low.zip(self.high).map_or(0.0, |(low, high)| (high - low) / 2.0)
     }
-}
-
-/// The probability that n and m repeats of one quantity do not overlap.
-fn by_chance(n: u32, m: u32) -> f64 {
-    2.0 / (1..=n).map(|nth| f64::from(m + nth) / f64::from(nth)).product::<f64>()
 }
 
 /// The probability that the `rank`-th least and largest of n enclose the median.
@@ -115,12 +93,6 @@ mod tests {
         let one = Estimate::of([3.0]).unwrap();
         assert_eq!((one.median, one.low, one.level, one.repeats), (3.0, None, None, 1));
         assert_eq!(Estimate::of([]), None);
-        assert!(!one.is_apart_from(&Estimate::of([1.0, 2.0]).unwrap()));
-        let from =
-            |least: f64, repeats: u32| Estimate::of((0..repeats).map(|nth| least + f64::from(nth))).unwrap();
-        assert!(!from(0.0, 3).is_apart_from(&from(10.0, 3)), "1 of 10 by chance");
-        assert!(from(0.0, 4).is_apart_from(&from(10.0, 4)) && from(10.0, 4).can_be_told());
-        assert!(!from(0.0, 20).is_apart_from(&from(5.0, 20)));
     }
 
     #[test]

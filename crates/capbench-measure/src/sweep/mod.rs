@@ -8,20 +8,22 @@
 //! | file | what |
 //! |---|---|
 //! | [`axis`], [`presets`] | what is varied; sweeps of publications |
-//! | [`plan`], `run` | what is asked for, how long it takes, and doing it |
+//! | [`plan`], `estimate`, `run` | what is asked for, how long it takes, and doing it |
 //! | `order`, `refine` | which point comes next |
 //! | [`back_to_back`] | the longest burst without loss (RFC 9004) at a point |
-//! | [`interval`], [`outcome`] | what repeats say together; what is saved |
+//! | [`interval`], `ranks`, [`outcome`] | what repeats say together, and in comparison; what is saved |
 //! | [`regimes`], [`findings`] | what a packet costs at each point; what follows, in words |
 
 pub mod axis;
 pub mod back_to_back;
+mod estimate;
 pub mod findings;
 pub mod interval;
 mod order;
 pub mod outcome;
 pub mod plan;
 pub mod presets;
+mod ranks;
 mod refine;
 pub mod regimes;
 mod run;
@@ -31,7 +33,7 @@ pub use back_to_back::BackToBackTest;
 pub use findings::find;
 pub use outcome::{Reading, Series, SweepOutcome};
 pub use plan::{Probe, SweepPlan};
-pub use run::SweepRun;
+pub use run::{Observer, SweepRun};
 
 #[cfg(test)]
 mod tests;

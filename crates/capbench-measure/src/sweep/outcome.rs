@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
 use super::interval::Estimate;
-use crate::ledger::LostAt;
-use crate::receiver::TICK;
+use crate::ledger::{LostAt, Place};
 use crate::trial::{TrialResult, Verdict};
 
 /// A sweep as it came out: what was varied, and what each method did at each point. The trials are referred to by their
@@ -18,9 +17,6 @@ pub struct SweepOutcome {
     /// Unit of the points; absent where they are names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// What a unit takes the application, nanoseconds; absent where that is unknown, or no work.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit_ns: Option<f64>,
     /// The seed of the order.
     pub seed: u64,
     /// How often each point was to be visited.
@@ -33,7 +29,8 @@ pub struct SweepOutcome {
     pub points: Vec<PointRecord>,
     /// A method in a placement at a load.
     pub series: Vec<Series>,
-    /// Whether the user stopped it: then points have fewer repeats, or none.
+    /// Whether it did not go to its end: the user stopped it, or its process ended in the midst of it. Then points have
+    /// fewer repeats, or none.
     pub stopped: bool,
 }
 
@@ -61,6 +58,10 @@ pub struct Series {
     /// The load in words; absent where it is the axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
+    /// What a unit of the points takes the application when nothing else runs on its CPU, nanoseconds; absent where that is
+    /// unknown, or no work. It is a matter of the CPU, and so of the placement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_ns: Option<f64>,
     /// What was measured, in the order of the axis. Points that could not be measured are not there.
     pub readings: Vec<Reading>,
 }
@@ -82,7 +83,7 @@ pub struct Reading {
     /// Offered load times the share delivered.
     pub delivered_pps: Estimate,
     /// The rate at which the application took frames as long as there were any: delivered ones by the time of sending
-    /// and of draining. Above what it can do for long, `delivered_pps` counts what only lay in its buffers, too. Too high
+    /// and the time that it was behind then. Above what it can do for long, `delivered_pps` counts what only lay in its buffers, too. Too high
     /// by what is taken in one batch, at most: it is after a batch that the receiver sees the end of sending.
     pub taken_pps: Estimate,
     /// Share of the sent frames that was lost.
@@ -106,7 +107,6 @@ impl Reading {
     pub(super) fn of(
         point: usize,
         trials: &[&TrialResult],
-        quiet_s: f64,
         back_to_back: Option<BackToBack>,
     ) -> Option<Self> {
         let (invalid, valid): (Vec<&TrialResult>, Vec<&TrialResult>) =
@@ -120,7 +120,7 @@ impl Reading {
             lossless: valid.iter().filter(|trial| trial.lost() == 0).count() as u32,
             offered_pps: estimate(|trial| trial.offered_pps)?,
             delivered_pps: estimate(|trial| trial.delivered_pps)?,
-            taken_pps: Estimate::of(valid.iter().map(|trial| taken_pps(trial, quiet_s)))?,
+            taken_pps: estimate(TrialResult::taken_pps)?,
             sent_loss_ratio: estimate(TrialResult::sent_loss_ratio)?,
             total_ns_per_packet: costs.and_then(Estimate::of),
             lost: LostAt::sum(valid.iter().flat_map(|trial| trial.losses())),
@@ -128,19 +128,40 @@ impl Reading {
         })
     }
 
-    /// Whether the application was the limit: it took frames more slowly than they came, and they were lost where frames
-    /// wait for it, or still lay there when sending ended. Frames that the kernel loses before that, for want of CPU time of
-    /// its own, are no limit of the application's.
+    /// Whether the application was the limit: it took frames more slowly than they reached the method, so that they were
+    /// lost where frames wait for it, or still lay there when sending ended. Frames that were lost before that, for want of
+    /// the kernel's own CPU time or of a card's buffers, are no limit of the application's, and may be lost beside it.
     pub fn is_saturated(&self) -> bool {
-        let waits_for_it = self.lost.first().is_none_or(|most| most.place.is_before_application());
-        waits_for_it
-            && self.taken_pps.median < SATURATED * self.offered_pps.median
-            && self.taken_pps.median > 0.0
+        self.taken_pps.median < SATURATED * self.reached_pps() && self.taken_pps.median > 0.0
+    }
+
+    /// Whether the kernel's receive work was the limit, and nothing behind it: it refused frames, and the application took
+    /// what it let through.
+    pub fn is_limited_by_kernel(&self) -> bool {
+        let refused = |place| matches!(place, Place::LinkQueue | Place::Backlog);
+        !self.is_saturated() && self.lost_share(refused) > 1.0 - SATURATED
+    }
+
+    /// Frames per second that reached the method.
+    pub fn reached_pps(&self) -> f64 {
+        self.offered_pps.median * (1.0 - self.lost_share(|place| !place.is_before_application()))
+    }
+
+    /// Share of the sent frames that was lost at some of the places.
+    fn lost_share(&self, at: impl Fn(Place) -> bool) -> f64 {
+        let all: u64 = self.lost.iter().map(|lost| lost.frames).sum();
+        let there: u64 = self.lost.iter().filter(|lost| at(lost.place)).map(|lost| lost.frames).sum();
+        if all == 0 { 0.0 } else { self.sent_loss_ratio.median * there as f64 / all as f64 }
     }
 
     /// Whether nothing was lost in any trial.
     pub fn is_clean(&self) -> bool {
         self.lossless as usize == self.trials.len()
+    }
+
+    /// Whether frames are lost, or would be in longer trials: more came than could be kept up with.
+    pub fn falls_short(&self) -> bool {
+        self.loses() || self.is_saturated()
     }
 
     /// Whether frames were lost in most of the trials.
@@ -173,10 +194,9 @@ impl Series {
     }
 }
 
-/// A trial that misses frames ends when nothing has come for the quiet time, which is no time of work; nor is the tick
-/// in which its receiver finds that out.
-pub(super) fn taken_pps(trial: &TrialResult, quiet_s: f64) -> f64 {
-    let waited = if trial.lost() > 0 { quiet_s } else { 0.0 };
-    let drained = Some(trial.drain_s - waited).filter(|&s| s > TICK.as_secs_f64()).unwrap_or(0.0);
-    trial.delivered as f64 / (trial.sending_s + drained).max(f64::MIN_POSITIVE)
+/// The rate that a method could keep up, as far as the trial shows it: what it delivered, unless much of that only lay in
+/// its buffers when sending ended. Methods with buffers of different depth compare by this and not by what was delivered:
+/// a deep buffer delivers more of a short trial and no more of a long one.
+pub(super) fn sustained_pps(trial: &TrialResult) -> f64 {
+    trial.taken_pps().min(trial.delivered_pps)
 }

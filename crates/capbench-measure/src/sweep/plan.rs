@@ -10,9 +10,7 @@ use super::back_to_back::BackToBackTest;
 use crate::error::Result;
 use crate::laboratory::Setup;
 use crate::placement::PlacementChoice;
-use crate::session::OVERHEAD;
 use crate::trial::Load;
-use crate::work::{LoopSpeed, WorkModel};
 
 /// What is done at a point. Over rings the two are the two ways to ask how large a ring has to be: for a load that has
 /// to be held, and for a burst that comes faster than frames are taken.
@@ -45,9 +43,6 @@ pub struct SweepPlan {
     pub repeats: u32,
     /// Points that may be added where the curve bends.
     pub refinement: usize,
-    /// How fast the wait loop runs on the application's CPU, where that was measured: then what a packet costs beside
-    /// its iterations need not be read off a slope, which takes quiet repeats.
-    pub loop_speed: Option<LoopSpeed>,
     /// Names the order of the points.
     pub seed: u64,
     /// What was found to be impossible before anything ran.
@@ -112,25 +107,12 @@ impl SweepPlan {
         !self.left_out.iter().any(|(place, out)| *place == placement && out == method)
     }
 
-    /// What a unit of the axis takes the application, nanoseconds, where that is known.
-    pub(super) fn unit_ns(&self) -> Option<f64> {
-        match self.axis.points().first()? {
-            Point::Work(WorkModel::Nanoseconds(_)) => Some(1.0),
-            Point::Work(WorkModel::Loop(_)) => self.loop_speed.map(|speed| 1.0 / speed.iterations_per_ns),
-            _ => None,
-        }
-    }
-
     /// Visits of points, added ones included where all of them are.
     fn visits(&self) -> usize {
         let points = self.axis.points();
         let added = if points.iter().any(|point| point.coordinate().is_some()) { self.refinement } else { 0 };
-        let pairs: usize = self
-            .scenes()
-            .iter()
-            .map(|(placement, _)| self.methods.iter().filter(|method| self.has(*placement, method)).count())
-            .sum();
-        (points.len() + added) * pairs * self.repeats as usize
+        let loads = self.loads.len().max(1);
+        (points.len() + added) * loads * self.methods_had() * self.repeats as usize
     }
 
     /// Number of trials at most; of a search for bursts, about that.
@@ -142,23 +124,15 @@ impl SweepPlan {
         self.visits() * per_visit
     }
 
-    /// About how long it takes at most.
-    pub fn estimate(&self) -> Duration {
-        let times = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let overhead = OVERHEAD.saturating_mul(times(self.trials()));
-        let sending = match self.probe {
-            Probe::Trial => self.duration.saturating_mul(times(self.trials())),
-            // Every second burst loses, and is waited for.
-            Probe::BackToBack(test) => {
-                let bursts = self.trials().saturating_sub(self.visits());
-                let bursts = (test.each() + self.base.quiet / 2).saturating_mul(times(bursts));
-                self.duration.saturating_mul(times(self.visits())).saturating_add(bursts)
-            }
-        };
-        sending.saturating_add(overhead)
+    /// Methods that are had, in all placements together.
+    pub(super) fn methods_had(&self) -> usize {
+        let placements =
+            if self.placements.is_empty() { vec![self.base.placement] } else { self.placements.clone() };
+        let had = |placement| self.methods.iter().filter(move |method| self.has(placement, method)).count();
+        placements.into_iter().map(had).sum()
     }
 
-    fn rates(&self) -> impl Iterator<Item = Pps> + '_ {
+    pub(super) fn rates(&self) -> impl Iterator<Item = Pps> + '_ {
         let rate = |load: &Load| match load {
             Load::Rate(rate) => Some(*rate),
             _ => None,

@@ -25,6 +25,9 @@ pub struct UnitTime {
     pub ns: f64,
     /// Whether it was read off the slope of the last straight piece; else it is what was asked for.
     pub is_fitted: bool,
+    /// How far it can be off: three times what noise makes of a slope, and where it is what was asked for, how far the slope
+    /// lies from that, too.
+    pub error_ns: f64,
 }
 
 /// Points in a row at which a packet costs the same.
@@ -54,7 +57,7 @@ pub struct Regimes {
 }
 
 /// Fewer points in a row are no plateau.
-const LEAST_POINTS: usize = 3;
+pub(super) const LEAST_POINTS: usize = 3;
 /// Fewer points make no slope.
 const LEAST_SLOPE: usize = 4;
 /// Repeats are taken to vary by this part of the time at least: few repeats can agree by chance.
@@ -140,18 +143,23 @@ fn tail(points: &[Saturated]) -> Option<(f64, &[Saturated])> {
 }
 
 fn unit(points: &[Saturated], asked_ns: Option<f64>) -> Option<UnitTime> {
-    let fitted = tail(points).filter(|(slope, _)| *slope > 0.0);
-    let Some(asked) = asked_ns else {
-        return fitted.map(|(ns, _)| UnitTime { ns, is_fitted: true });
-    };
-    // The kernel's work on the same CPU can only make work take longer than was asked for.
-    let slower = fitted.filter(|(slope, piece)| {
+    let fitted = tail(points).filter(|(slope, _)| *slope > 0.0).map(|(slope, piece)| {
         let mean = piece.iter().map(|point| point.work).sum::<f64>() / piece.len() as f64;
         let spread: f64 = piece.iter().map(|point| (point.work - mean).powi(2)).sum();
         let noise = median(piece.iter().map(noise).collect());
-        slope - asked > (AS_ASKED * asked).max(4.0 * noise / spread.sqrt())
+        (slope, noise / spread.sqrt())
     });
-    Some(slower.map_or(UnitTime { ns: asked, is_fitted: false }, |(ns, _)| UnitTime { ns, is_fitted: true }))
+    let of_slope = |(ns, error): (f64, f64)| UnitTime { ns, is_fitted: true, error_ns: 3.0 * error };
+    let Some(asked) = asked_ns else { return fitted.map(of_slope) };
+    // The kernel's work on the same CPU can only make work take longer than was asked for.
+    let is_slower = |(slope, error): &(f64, f64)| slope - asked > (AS_ASKED * asked).max(4.0 * error);
+    Some(match fitted {
+        Some(slope) if is_slower(&slope) => of_slope(slope),
+        other => {
+            let error_ns = other.map_or(0.0, |(slope, error)| (slope - asked).abs() + 3.0 * error);
+            UnitTime { ns: asked, is_fitted: false, error_ns }
+        }
+    })
 }
 
 /// Cuts the points into pieces around levels of their own: the cut with the least squared deviation, where every piece
@@ -200,7 +208,8 @@ fn plateau(points: &[Saturated], costs: &[f64], noise: &[f64], first: usize, las
     (drift <= explained && doubt <= DOUBT * plateau.cost_ns.abs()).then_some(plateau)
 }
 
-fn level(costs: &[f64], first: usize, last: usize) -> Plateau {
+/// The plateau from one point to another.
+pub(super) fn level(costs: &[f64], first: usize, last: usize) -> Plateau {
     let piece = &costs[first..=last];
     Plateau {
         first,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::axis::{AxisKind, Point};
-use super::back_to_back::{BackToBack, Burst};
-use super::interval;
+use super::back_to_back::{BackToBack, Burst, BurstEnd};
+use super::interval::{self, Estimate};
 use super::order::{Shuffle, turns};
 use super::outcome::{PointRecord, Reading, Series, SweepOutcome};
 use super::plan::{Probe, SweepPlan};
@@ -12,8 +12,17 @@ use super::refine::{Seen, gaps};
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 use crate::placement::PlacementChoice;
-use crate::session::{Observer, Session, describe};
+use crate::session::{self, Session, describe};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
+use crate::work::WorkModel;
+
+/// Follows a sweep's trials, and is told what they show together as far as it has come.
+pub trait Observer: session::Observer {
+    /// A sweep began, a point was visited, or the sweep is over: what it shows until then. Until it is over it counts as
+    /// stopped, so what is kept of it says so, whatever ends the process. It replaces what was handed over of this sweep
+    /// before.
+    fn swept(&mut self, so_far: SweepOutcome);
+}
 
 /// A sweep that is over.
 #[derive(Debug)]
@@ -36,11 +45,18 @@ struct Visit {
 /// A sweep under way.
 struct Course<'p, 's> {
     plan: &'p SweepPlan,
-    session: Session<'s>,
+    laboratory: &'s mut dyn Laboratory,
+    observer: &'s mut dyn Observer,
+    /// The trials so far, in the order in which they ran.
+    trials: Vec<TrialResult>,
+    /// Whether the user stopped it.
+    stopped: bool,
     scenes: Vec<(PlacementChoice, Load)>,
     /// Points in the order in which they came in, and whether they were added.
     points: Vec<(Point, bool)>,
     visits: BTreeMap<Key, Vec<Visit>>,
+    /// What the visits of each point show together; which point it is stands in the key.
+    readings: BTreeMap<Key, Reading>,
     /// What failed once is not tried again.
     failed: BTreeSet<Key>,
     shuffle: Shuffle,
@@ -58,20 +74,27 @@ impl SweepPlan {
         self.check()?;
         let mut course = Course {
             plan: self,
-            session: Session::new(laboratory, observer),
+            laboratory,
+            observer,
+            trials: Vec::new(),
+            stopped: false,
             scenes: self.scenes(),
             points: self.axis.points().iter().map(|point| (point.clone(), false)).collect(),
             visits: BTreeMap::new(),
+            readings: BTreeMap::new(),
             failed: BTreeSet::new(),
             shuffle: Shuffle::new(self.seed),
             passes: 0,
         };
+        course.tell();
         course.pass(0)?;
         course.refine()?;
         for _ in 1..self.repeats {
             course.pass(0)?;
         }
-        Ok(course.end())
+        let outcome = course.outcome(course.stopped);
+        course.observer.swept(outcome.clone());
+        Ok(SweepRun { outcome, trials: course.trials })
     }
 }
 
@@ -82,7 +105,7 @@ impl Course<'_, '_> {
         let order = self.shuffle.pass(self.scenes.len() * points);
         for (place, method) in turns(&order, self.plan.methods.len(), self.passes) {
             let key = (place / points, first + place % points, method);
-            if self.session.stopped {
+            if self.stopped {
                 return Ok(());
             }
             self.visit(key)?;
@@ -92,9 +115,9 @@ impl Course<'_, '_> {
     }
 
     fn visit(&mut self, key: Key) -> Result<()> {
-        let (scene, point, method) = key;
+        let (scene, point_nth, method) = key;
         let (placement, load) = self.scenes[scene];
-        let point = &self.points[point].0;
+        let point = &self.points[point_nth].0;
         let method = &self.plan.methods[method];
         let setup = Setup { method: method.clone(), placement, ..self.plan.base.clone() };
         let (setup, load) = point.apply(&setup, load);
@@ -102,18 +125,33 @@ impl Course<'_, '_> {
             return Ok(());
         }
         let what = format!("{}, {point}", describe(&setup.method, &setup.label, setup.placement, load));
+        let mut session = Session::new(&mut *self.laboratory, &mut *self.observer);
         let visit = match (self.plan.probe, load) {
             (Probe::BackToBack(test), Load::Rate(rate)) => test
-                .search(&mut self.session, &setup, rate, self.plan.duration, &what)?
+                .search(&mut session, &setup, rate, self.plan.duration, &what)?
                 .map(|(trial, burst)| Visit { trial, burst }),
-            _ => self
-                .session
+            _ => session
                 .announced(&what, &setup, load, self.plan.duration, Phase::Sweep)?
                 .map(|trial| Visit { trial, burst: None }),
         };
+        let Session { trials, stopped, .. } = session;
+        self.trials.extend(trials);
+        self.stopped |= stopped;
         match visit {
-            Some(visit) => self.visits.entry(key).or_default().push(visit),
-            None if self.session.stopped => {}
+            Some(visit) => {
+                if visit.burst.as_ref().is_some_and(|burst| burst.end == BurstEnd::NotRun) {
+                    self.failed.insert(key);
+                }
+                let visits = self.visits.entry(key).or_default();
+                visits.push(visit);
+                let trials: Vec<_> = visits.iter().map(|visit| &visit.trial).collect();
+                let bursts = visits.iter().filter_map(|visit| visit.burst.clone()).collect();
+                if let Some(reading) = Reading::of(point_nth, &trials, BackToBack::of(bursts)) {
+                    self.readings.insert(key, reading);
+                }
+                self.tell();
+            }
+            None if self.stopped => {}
             None => {
                 self.failed.insert(key);
             }
@@ -121,10 +159,16 @@ impl Course<'_, '_> {
         Ok(())
     }
 
+    /// Hands over what there is by now, as that of a sweep that went no further.
+    fn tell(&mut self) {
+        let so_far = self.outcome(true);
+        self.observer.swept(so_far);
+    }
+
     /// Adds points where the curves bend, and visits them, as long as there is something to see and points are left.
     fn refine(&mut self) -> Result<()> {
         let mut left = self.plan.refinement;
-        while left > 0 && !self.session.stopped {
+        while left > 0 && !self.stopped {
             let first = self.points.len();
             for gap in gaps(&self.curves()) {
                 let between = self.points[gap.from].0.between(&self.points[gap.to].0);
@@ -150,10 +194,12 @@ impl Course<'_, '_> {
             let Some(visit) = visits.first().filter(|visit| visit.trial.verdict != Verdict::Invalid) else {
                 continue;
             };
-            let (value, lost) = match &visit.burst {
+            let (value, lost) = match (&visit.burst, self.plan.probe) {
+                (Some(burst), _) if matches!(burst.end, BurstEnd::Invalid | BurstEnd::NotRun) => continue,
                 // Bursts grow with the ring, so both are taken by their ratios.
-                Some(burst) => ((burst.frames.unwrap_or(0) as f64 + 1.0).log2(), false),
-                None => (visit.trial.delivered_pps, visit.trial.lost() > 0),
+                (Some(burst), _) => ((burst.frames.unwrap_or(0) as f64 + 1.0).log2(), false),
+                (None, Probe::BackToBack(_)) => continue,
+                (None, Probe::Trial) => (visit.trial.delivered_pps, visit.trial.lost() > 0),
             };
             let at = if self.plan.axis.kind() == AxisKind::Ring { at.log2() } else { at };
             curves.entry((scene, method)).or_default().push(Seen { point, at, value, lost });
@@ -163,11 +209,12 @@ impl Course<'_, '_> {
         curves
     }
 
-    fn end(self) -> SweepRun {
-        let Self { plan, session, scenes, points, visits, .. } = self;
+    /// What the visits until now show.
+    fn outcome(&self, stopped: bool) -> SweepOutcome {
+        let Self { plan, scenes, points, visits, .. } = self;
         let at = |point: &Point| point.coordinate().map(|(at, _)| at);
         let mut order: Vec<usize> = (0..points.len()).collect();
-        if unit(&points).is_some() {
+        if unit(points).is_some() {
             order.sort_by(|&a, &b| at(&points[a].0).partial_cmp(&at(&points[b].0)).expect("a coordinate"));
         }
         let records = order
@@ -182,33 +229,49 @@ impl Course<'_, '_> {
         let mut series = Vec::new();
         for (scene, (placement, load)) in scenes.iter().enumerate() {
             for (method, spec) in plan.methods.iter().enumerate() {
+                let of_series = visits
+                    .iter()
+                    .filter(|((in_scene, _, by), _)| (*in_scene, *by) == (scene, method))
+                    .flat_map(|(_, visits)| visits.iter().map(|visit| &visit.trial));
+                let unit_ns = unit_ns(points, of_series);
                 let reading = |(position, &point): (usize, &usize)| {
-                    let visits = visits.get(&(scene, point, method))?;
-                    let trials: Vec<_> = visits.iter().map(|visit| &visit.trial).collect();
-                    let bursts = visits.iter().filter_map(|visit| visit.burst.clone()).collect();
-                    Reading::of(position, &trials, quiet_s, BackToBack::of(bursts))
+                    let reading = self.readings.get(&(scene, point, method))?;
+                    Some(Reading { point: position, ..reading.clone() })
                 };
                 series.push(Series {
                     method: spec.to_string(),
                     placement: (axis != AxisKind::Placement).then(|| placement.to_string()),
                     load: (axis != AxisKind::Load).then(|| load.to_string()),
+                    unit_ns,
                     readings: order.iter().enumerate().filter_map(reading).collect(),
                 });
             }
         }
-        let outcome = SweepOutcome {
+        SweepOutcome {
             axis,
-            unit: unit(&points),
-            unit_ns: plan.unit_ns(),
+            unit: unit(points),
             seed: plan.seed,
             repeats: plan.repeats,
             quiet_s,
             interval: interval::METHOD.into(),
             points: records,
             series,
-            stopped: session.stopped,
-        };
-        SweepRun { outcome, trials: session.trials }
+            stopped,
+        }
+    }
+}
+
+/// What a unit of work takes the application when nothing else runs on its CPU, nanoseconds: as asked for, or the median of
+/// what each trial measured there. Then what a packet costs beside its iterations need not be read off a slope, which
+/// takes quiet repeats.
+fn unit_ns<'t>(points: &[(Point, bool)], trials: impl Iterator<Item = &'t TrialResult>) -> Option<f64> {
+    match points.first()?.0 {
+        Point::Work(WorkModel::Nanoseconds(_)) => Some(1.0),
+        Point::Work(WorkModel::Loop(_)) => {
+            let known: Option<Vec<f64>> = trials.map(|trial| trial.cpu.wait_ns_per_iteration).collect();
+            Estimate::of(known?).map(|of_trials| of_trials.median)
+        }
+        _ => None,
     }
 }
 

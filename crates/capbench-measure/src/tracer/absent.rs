@@ -53,6 +53,11 @@ impl Tracer {
     }
 
     /// Never called.
+    pub fn stalls(&self, _: CpuId, _: u64, _: u64) -> Option<Vec<super::Stall>> {
+        match self.0 {}
+    }
+
+    /// Never called.
     pub fn measure_cost(&self, _: impl FnOnce() -> Result<()>) -> Result<()> {
         match self.0 {}
     }

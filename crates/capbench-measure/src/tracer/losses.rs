@@ -104,19 +104,24 @@ impl TracedLosses {
         losses
     }
 
-    /// Frames lost in XDP where the method itself has no counter of them, with the source.
-    pub fn xdp(traced: Option<&Self>, attached: Option<bool>) -> (Option<u64>, String) {
+    /// Frames that were seen to end on the receiving interface, lost or captured, without those that counters of their own have.
+    pub fn ended(&self) -> u64 {
+        self.xdp.total() + self.stack.total() + self.unplaced.total() + self.after
+    }
+
+    /// Frames lost in XDP where the method itself has no counter of them, with the source. `unseen` is as for [`Self::in_stack`].
+    pub fn xdp(traced: Option<&Self>, attached: Option<bool>, unseen: u64) -> (Option<u64>, String) {
         match (traced, attached) {
-            (Some(traced), _) if !traced.xdp.is_empty() && traced.xdp_failures == 0 => {
-                (Some(traced.xdp.total()), format!("skb:kfree_skb: {}", traced.xdp))
+            (Some(traced), _) if !traced.xdp.is_empty() => {
+                let failed = match traced.xdp_failures {
+                    0 => String::new(),
+                    failures => format!("; {failures} of them failed (xdp:*)"),
+                };
+                traced.as_far_as_seen(&traced.xdp, format!("skb:kfree_skb: {}{failed}", traced.xdp), unseen)
             }
-            (Some(traced), _) if !traced.xdp.is_empty() => (
-                Some(traced.xdp.total()),
-                format!("skb:kfree_skb: {}; {} of them failed (xdp:*)", traced.xdp, traced.xdp_failures),
-            ),
             (_, Some(false)) => (Some(0), "no XDP program is attached".into()),
             (Some(traced), Some(true)) if traced.xdp_is_generic => {
-                (Some(0), "skb:kfree_skb: none by generic XDP".into())
+                traced.as_far_as_seen(&traced.xdp, "skb:kfree_skb: none by generic XDP".into(), unseen)
             }
             (Some(traced), Some(true)) => (
                 None,
@@ -130,12 +135,18 @@ impl TracedLosses {
         }
     }
 
-    /// Frames lost in the stack, with the source. On a link of capbench's own where the method leaves frames to the stack, the
-    /// tracer sees each frame end there that reached the capture point: `ends` is how many it should have seen.
-    ///
-    /// Where it is in doubt whether everything was seen, none is not known to be none, and some are at least so many.
-    pub fn in_stack(&self, ends: Option<u64>) -> (Option<u64>, String) {
-        let unseen = ends.map_or(0, |ends| ends.saturating_sub(self.after));
+    /// Frames lost in the stack, with the source. `unseen` is how many frames must have ended on the receiving interface whose
+    /// end the tracer did not see; 0 where nothing tells.
+    pub fn in_stack(&self, unseen: u64) -> (Option<u64>, String) {
+        let seen = match self.stack.is_empty() {
+            true => "skb:kfree_skb: none in front of the capture point".into(),
+            false => format!("skb:kfree_skb: {}", self.stack),
+        };
+        self.as_far_as_seen(&self.stack, seen, unseen)
+    }
+
+    /// Why it is in doubt whether everything was seen that the receiving interface lost.
+    pub fn doubts(&self, unseen: u64) -> Vec<String> {
         let mut doubts = Vec::new();
         if !self.unplaced.is_empty() {
             doubts.push(format!("not counted, as their place is unknown: {}", self.unplaced));
@@ -143,22 +154,22 @@ impl TracedLosses {
         if self.missed > 0 {
             doubts.push(format!("{} events of the host were missed", self.missed));
         }
-        // On a busy CPU the kernel fails to report some drops, of which it keeps no count. Where it kept back ends of captured
-        // frames, it may have kept back losses.
-        let is_certain = doubts.is_empty() && unseen == 0;
+        // A kernel may run no BPF program while certain threads are on the CPU, nor for a softirq that interrupts them, and
+        // keeps no count of it. Where it kept back ends of captured frames, it may have kept back losses.
         if unseen > 0 {
-            doubts.push(format!(
-                "of the frames that reached the capture point, {unseen} were not seen to be dropped behind it"
-            ));
+            doubts.push(format!("{unseen} frames ended on the interface that were not seen to end"));
         }
-        let seen = match self.stack.is_empty() {
-            true => "skb:kfree_skb: none in front of the capture point".into(),
-            false => format!("skb:kfree_skb: {}", self.stack),
-        };
+        doubts
+    }
+
+    /// In doubt, none is not known to be none, and some are at least so many.
+    fn as_far_as_seen(&self, losses: &Losses, seen: String, unseen: u64) -> (Option<u64>, String) {
+        let doubts = self.doubts(unseen);
+        let is_certain = doubts.is_empty();
         let told = [seen].into_iter().chain(doubts).collect::<Vec<_>>().join("; ");
-        match (is_certain, self.stack.is_empty()) {
-            (true, _) => (Some(self.stack.total()), told),
-            (false, false) => (Some(self.stack.total()), format!("at least: {told}")),
+        match (is_certain, losses.is_empty()) {
+            (true, _) => (Some(losses.total()), told),
+            (false, false) => (Some(losses.total()), format!("at least: {told}")),
             (false, true) => (None, format!("unknown: {told}")),
         }
     }
@@ -187,7 +198,7 @@ mod tests {
             ("NEWER 4".into(), "NEW 1".into())
         );
         assert_eq!(
-            losses.in_stack(None),
+            losses.in_stack(0),
             (
                 Some(2),
                 "at least: skb:kfree_skb: PFMEMALLOC 2; not counted, as their place is unknown: NEW 1".into()
@@ -199,14 +210,14 @@ mod tests {
     #[test]
     fn where_the_tracer_may_have_been_blind_no_loss_is_unknown_and_some_are_at_least_so_many() {
         let seen = TracedLosses { after: 1000, ..TracedLosses::default() };
-        let count = |losses: &TracedLosses, ends| losses.in_stack(ends).0;
-        assert_eq!((count(&seen, Some(1000)), count(&seen, None)), (Some(0), Some(0)));
-        assert_eq!(count(&seen, Some(1003)), None, "three ends were not seen");
-        assert_eq!(count(&TracedLosses { missed: 1, ..seen.clone() }, Some(1000)), None);
+        let count = |losses: &TracedLosses, unseen| losses.in_stack(unseen).0;
+        assert_eq!(count(&seen, 0), Some(0));
+        assert_eq!(count(&seen, 3), None, "three ends were not seen");
+        assert_eq!(count(&TracedLosses { missed: 1, ..seen.clone() }, 0), None);
         let unplaced = TracedLosses::new(&trace(&[]), &trace(&[("NEW", 1), ("OTHERHOST", 1000)]), false);
-        assert_eq!(count(&unplaced, Some(1000)), None);
+        assert_eq!(count(&unplaced, 0), None);
         let lost = TracedLosses::new(&trace(&[]), &trace(&[("PFMEMALLOC", 2)]), false);
-        let (count, source) = TracedLosses { missed: 3, ..lost }.in_stack(None);
+        let (count, source) = TracedLosses { missed: 3, ..lost }.in_stack(0);
         assert_eq!(count, Some(2));
         assert_eq!(source, "at least: skb:kfree_skb: PFMEMALLOC 2; 3 events of the host were missed");
     }
@@ -214,13 +225,32 @@ mod tests {
     #[test]
     fn xdp_in_the_driver_drops_unseen() {
         let quiet = TracedLosses::default();
-        let xdp = |traced: Option<&TracedLosses>, attached| TracedLosses::xdp(traced, attached).0;
+        let xdp = |traced: Option<&TracedLosses>, attached| TracedLosses::xdp(traced, attached, 0).0;
         assert_eq!(xdp(Some(&quiet), Some(true)), None);
         assert_eq!(xdp(Some(&TracedLosses { xdp_is_generic: true, ..quiet.clone() }), Some(true)), Some(0));
         assert_eq!((xdp(Some(&quiet), Some(false)), xdp(None, Some(false))), (Some(0), Some(0)));
         assert_eq!((xdp(None, Some(true)), xdp(None, None), xdp(Some(&quiet), None)), (None, None, None));
-        let (count, source) =
-            TracedLosses::xdp(Some(&TracedLosses::new(&trace(&[]), &trace(&[("XDP", 5)]), true)), Some(true));
+        let dropping = TracedLosses::new(&trace(&[]), &trace(&[("XDP", 5)]), true);
+        let (count, source) = TracedLosses::xdp(Some(&dropping), Some(true), 0);
         assert_eq!((count, source.as_str()), (Some(5), "skb:kfree_skb: XDP 5"));
+    }
+
+    #[test]
+    fn what_generic_xdp_drops_is_as_much_in_doubt_as_what_the_stack_does() {
+        let generic = |drops: &[_]| TracedLosses::new(&trace(&[]), &trace(drops), true);
+        let xdp = |losses: &TracedLosses, unseen| TracedLosses::xdp(Some(losses), Some(true), unseen);
+        let dropping = generic(&[("XDP", 5), ("OTHERHOST", 7)]);
+        assert_eq!((dropping.ended(), xdp(&dropping, 0).0), (12, Some(5)));
+        let (count, source) = xdp(&dropping, 2);
+        assert_eq!(count, Some(5));
+        assert_eq!(
+            source,
+            "at least: skb:kfree_skb: XDP 5; 2 frames ended on the interface that were not seen to end"
+        );
+        let (count, source) = xdp(&generic(&[]), 2);
+        assert!(count.is_none() && source.starts_with("unknown: "), "{source}");
+        assert_eq!(xdp(&TracedLosses { missed: 1, ..generic(&[]) }, 0).0, None);
+        let detached = TracedLosses::xdp(Some(&generic(&[])), Some(false), 2);
+        assert_eq!(detached.0, Some(0), "no program, no drops of one");
     }
 }

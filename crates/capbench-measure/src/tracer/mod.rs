@@ -9,7 +9,7 @@
 //! | `symbols` | names of kernel functions, for drops without a reason |
 //! | `drops.bpf.c` | `skb:kfree_skb`, `xdp:xdp_exception`, `xdp:xdp_redirect_err`, of the watched interfaces only |
 //! | `nothing.bpf.c` | nothing, to measure what measuring takes |
-//! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, per CPU |
+//! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, and ticks that came late (`timer:hrtimer_expire_entry`), per CPU |
 //!
 //! Interfaces are told by their number and the inode of their network namespace: what happens on any other is not
 //! counted. The time in the receive softirq is that of a CPU, whatever interface the work was for.
@@ -129,6 +129,17 @@ impl NetRxTime {
             runs: self.runs.saturating_sub(before.runs),
         }
     }
+}
+
+/// A CPU took no interrupt, though its timer tick was due: the hypervisor ran something else, or interrupts were off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stall {
+    /// When it went on, in ns of CLOCK_MONOTONIC.
+    pub until_ns: u64,
+    /// How long it had stood still at least: since the tick was due, or since it was seen to run after that.
+    pub at_least_ns: u64,
+    /// How long at most: since it was last seen to run, by an earlier tick or a receive softirq.
+    pub at_most_ns: u64,
 }
 
 /// Reads the time in the receive softirq of one CPU.

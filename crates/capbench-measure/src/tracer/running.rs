@@ -13,11 +13,18 @@ use capbench_sys::host::{CpuId, clock};
 use super::cost::TracerCost;
 use super::reasons::ReasonNames;
 use super::symbols::Symbols;
-use super::{DropKind, InterfaceTrace, MOST_WATCHED, NetRxTime, Scope, Unavailable};
+use super::{DropKind, InterfaceTrace, MOST_WATCHED, NetRxTime, Scope, Stall, Unavailable};
 use crate::Result;
 
 /// MOST_REASONS of drops.bpf.c.
 const MOST_REASONS: usize = 256;
+
+/// Shows when a CPU stood still; timers may be traced in another way one day.
+const TIMER_TRACEPOINT: &str = "hrtimer_expire_entry";
+/// STALLS of softirq.bpf.c.
+const STALLS: u64 = 64;
+/// Where `ticks` of `struct work` of softirq.bpf.c is.
+const TICKS: usize = 6;
 
 /// Tracepoints that not every kernel has.
 const OPTIONAL: [&str; 3] = ["xdp_exception", "xdp_redirect_err", "xdp_redirect_map_err"];
@@ -89,12 +96,19 @@ impl Tracer {
         for tracepoint in OPTIONAL.into_iter().filter(|name| !types.has_tracepoint(name)) {
             drops.leave_out(tracepoint);
         }
+        let has_timers = types.has_tracepoint(TIMER_TRACEPOINT);
         drop(types);
         let drops = drops.load()?;
         set_watched(&drops, scopes)?;
         let mut traces = vec![drops.attach_traces()?];
         let softirq = match with_softirq {
-            true => Some(Opened::read("softirq", object_file!("softirq"))?.load()?),
+            true => {
+                let mut softirq = Opened::read("softirq", object_file!("softirq"))?;
+                if !has_timers {
+                    softirq.leave_out(TIMER_TRACEPOINT);
+                }
+                Some(softirq.load()?)
+            }
             false => None,
         };
         if let Some(softirq) = &softirq {
@@ -173,6 +187,25 @@ impl Tracer {
             let running = if entered == 0 { 0 } else { now.saturating_sub(entered) };
             NetRxTime { total_ns: total_ns + running, in_processes_ns, in_napi_ns, runs }
         })
+    }
+
+    /// When a CPU stood still between two moments of CLOCK_MONOTONIC, the last 64 times, in order; `None` where its timer tick
+    /// was not seen at all, because it was idle or the kernel has another.
+    pub fn stalls(&self, cpu: CpuId, from_ns: u64, to_ns: u64) -> Option<Vec<Stall>> {
+        let values = self.softirq.as_ref()?.per_cpu("work", 0).ok()?;
+        let value = values.get(cpu.number() as usize)?;
+        let (ticks, count) = (word(value, TICKS), word(value, TICKS + 1));
+        let kept = count.saturating_sub(STALLS)..count;
+        let stall = |number: u64| {
+            let at = TICKS + 2 + 3 * (number % STALLS) as usize;
+            Stall {
+                until_ns: word(value, at),
+                at_least_ns: word(value, at + 1),
+                at_most_ns: word(value, at + 2),
+            }
+        };
+        let within = |stall: &Stall| (from_ns..=to_ns).contains(&stall.until_ns);
+        (ticks > 0).then(|| kept.map(stall).filter(within).collect())
     }
 
     /// Measures what the tracer costs while `load` brings events about. Done once; later calls do nothing.

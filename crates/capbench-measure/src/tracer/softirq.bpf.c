@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-// Adds up, on each CPU for itself, how long the receive softirq ran, and in whose time.
+// Adds up, on each CPU for itself, how long the receive softirq ran, and in whose time; and notes when the CPU stood still,
+// by how late its timer tick came.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -7,13 +8,28 @@
 #define NET_RX 3              /* of the enumeration in linux/interrupt.h, the same since Linux 2.6.24 */
 #define PF_KTHREAD 0x00200000 /* linux/sched.h */
 
+#define STALLS 64             /* kept on each CPU; a power of two */
+#define LATE 500000           /* ns; a tick that is later than this shows that the CPU stood still */
+
 struct task_struct { unsigned int flags; } __attribute__((preserve_access_index));
+struct timerqueue_node { long long expires; } __attribute__((preserve_access_index));
+struct hrtimer { struct timerqueue_node node; void *function; } __attribute__((preserve_access_index));
+
+/* What the timer of the tick calls (kernel/time/tick-sched.c). It is always started into the future, other timers are not. */
+extern const void tick_nohz_handler __ksym __weak; /* since Linux 6.9 */
+extern const void tick_sched_timer __ksym __weak;  /* before */
+
+/* The CPU stood still until `until` (CLOCK_MONOTONIC): at least since the tick was due, at most since it was last seen. */
+struct stall { __u64 until, at_least, at_most; };
 
 struct work {
 	__u64 entered; /* 0: it does not run; the time is that of CLOCK_MONOTONIC */
 	__u64 total, runs;
 	__u64 in_processes; /* part of the total: it interrupted a thread of a process */
 	__u64 in_napi;      /* part of the total: in a thread that polls, whose run time has it, too */
+	__u64 seen;         /* when one of these programs last ran */
+	__u64 ticks, stalls;
+	struct stall last[STALLS]; /* a ring */
 };
 
 struct {
@@ -39,7 +55,7 @@ SEC("tp_btf/softirq_entry") int softirq_entry(__u64 *arguments)
 	struct work *mine = arguments[0] == NET_RX ? bpf_map_lookup_elem(&work, &zero) : 0;
 
 	if (mine)
-		mine->entered = bpf_ktime_get_ns();
+		mine->seen = mine->entered = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -50,8 +66,10 @@ SEC("tp_btf/softirq_exit") int softirq_exit(__u64 *arguments)
 
 	if (!mine || !mine->entered)
 		return 0;
-	__u64 spent = bpf_ktime_get_ns() - mine->entered;
+	__u64 now = bpf_ktime_get_ns();
+	__u64 spent = now - mine->entered;
 	mine->entered = 0;
+	mine->seen = now;
 	mine->total += spent;
 	mine->runs++;
 	if (!(bpf_get_current_pid_tgid() >> 32))
@@ -62,6 +80,32 @@ SEC("tp_btf/softirq_exit") int softirq_exit(__u64 *arguments)
 		mine->in_processes += spent;
 	else if (!bpf_get_current_comm(name, sizeof(name)) && polls(name))
 		mine->in_napi += spent;
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry") int hrtimer_expire_entry(__u64 *arguments)
+{
+	struct hrtimer *timer = (void *)arguments[0];
+	const void *function = timer->function;
+	__u32 zero = 0;
+
+	if (function != &tick_nohz_handler && function != &tick_sched_timer)
+		return 0;
+	struct work *mine = bpf_map_lookup_elem(&work, &zero);
+	if (!mine)
+		return 0;
+	__u64 now = bpf_ktime_get_ns(), seen = mine->seen, since = timer->node.expires;
+	mine->seen = now;
+	mine->ticks++;
+	if (since < seen)
+		since = seen; /* it ran after the tick was due: the timer itself was late */
+	if (now < since + LATE)
+		return 0;
+	struct stall *stall = &mine->last[mine->stalls & (STALLS - 1)];
+	stall->until = now;
+	stall->at_least = now - since;
+	stall->at_most = now - (seen ? seen : since);
+	mine->stalls++;
 	return 0;
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capbench_traffic::report::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
-use super::{LoadShape, Phase, Profile, Verdict, tolerated_frames};
+use super::{Emptying, LoadShape, Phase, Profile, Verdict, tolerated_frames};
 use crate::guards::{Disturbance, Guarding, Livelock};
 use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger, Place};
@@ -22,6 +22,15 @@ pub struct ProgramReport {
     pub dropped: Option<u64>,
     /// Frames of any kind in its capture file; absent where it writes none.
     pub in_file: Option<u64>,
+}
+
+/// When the frames of a trial had left for the link. That is after the last one was handed over, by what was on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Departed {
+    /// Seconds from the start of sending until all had but `under_way`.
+    pub after_s: f64,
+    /// Frames that may have been in queues still.
+    pub under_way: u64,
 }
 
 /// CPU time of a trial. Absent where the platform cannot tell.
@@ -63,6 +72,10 @@ pub struct CpuAccount {
     pub kernel_resolution_ns: Option<u64>,
     /// What verifying a frame costs on this CPU, measured before the run; part of `app_ns_per_packet`.
     pub verify_ns_per_packet: f64,
+    /// What an iteration of the wait loop takes on the application's CPU when nothing else runs there, measured before the
+    /// run; absent where the work is no such loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ns_per_iteration: Option<f64>,
     /// Context switches of the application thread because it waited.
     pub voluntary_switches: Option<u64>,
     /// Context switches of the application thread because others ran.
@@ -115,6 +128,9 @@ pub struct TrialResult {
     pub sending_s: f64,
     /// Seconds from the end of sending until the application had read everything or nothing came any more.
     pub drain_s: f64,
+    /// How long the application went on taking frames when sending had ended; absent where nobody saw when it took the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emptying: Option<Emptying>,
     /// Frames meant to be sent.
     pub intended: u64,
     /// Frames handed to the kernel.
@@ -166,17 +182,51 @@ pub struct TrialResult {
     /// Most frames per second of this size on the link; absent where it has no speed, as virtual ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_rate_pps: Option<f64>,
+    /// When its frames had left for the link; absent where that is not known, or the link has no speed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub departed: Option<Departed>,
     /// What guards did before it stood as it is; absent where nothing was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guarding: Option<Box<Guarding>>,
     /// A trial of the same set-up that delivered more of less; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub livelock: Option<Livelock>,
+    /// Which of several searches of its set-up it was run for, from 1; absent where there was one, or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<u32>,
     /// The counters' differences over the trial, by name.
     pub counters: BTreeMap<String, u64>,
 }
 
 impl TrialResult {
+    /// Probes and attempts that are kept with it.
+    fn kept_with_it(&self) -> impl Iterator<Item = &Self> {
+        self.guarding.iter().flat_map(|guarding| {
+            let probes = guarding.recovery.iter().flat_map(|recovery| &recovery.probes);
+            guarding.set_aside.iter().map(|attempt| &attempt.trial).chain(probes)
+        })
+    }
+
+    /// A sum over it and the probes and attempts that are kept with it.
+    fn with_all_of_it(&self, of: fn(&Self) -> f64) -> f64 {
+        of(self) + self.kept_with_it().map(|trial| trial.with_all_of_it(of)).sum::<f64>()
+    }
+
+    /// Seconds of traffic that it took, probes and attempts that do not stand among them.
+    pub fn traffic_s(&self) -> f64 {
+        self.with_all_of_it(|trial| trial.sending_s)
+    }
+
+    /// Seconds that it took with drains, likewise.
+    pub fn spent_s(&self) -> f64 {
+        self.with_all_of_it(|trial| trial.sending_s.max(trial.duration_s) + trial.drain_s)
+    }
+
+    /// The highest number of it, its probes and its attempts.
+    pub fn last_number(&self) -> u32 {
+        self.kept_with_it().map(Self::last_number).fold(self.number, u32::max)
+    }
+
     /// Makes it one that shows nothing.
     pub(crate) fn invalidate(&mut self, because: String) {
         self.verdict = Verdict::Invalid;

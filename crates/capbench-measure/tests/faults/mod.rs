@@ -5,13 +5,16 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 pub mod filter;
+pub mod host;
 pub mod tc;
+pub mod watched;
 pub mod xdp;
 
 use std::fmt;
 
 use capbench_measure::bed::Bed;
 use capbench_measure::laboratory::Setup;
+use capbench_measure::ledger::{Entry, Place};
 use capbench_measure::trial::TrialResult;
 use capbench_traffic::transmit::THROUGH_QDISC;
 
@@ -104,10 +107,19 @@ impl Fault {
     }
 }
 
+/// A place's entry.
+pub fn entry(trial: &TrialResult, place: Place) -> &Entry {
+    trial.ledger.iter().find(|entry| entry.place == place).unwrap()
+}
+
+/// Whether an entry says that it knows no number, or that there may be more.
+pub fn is_in_doubt(entry: &Entry) -> bool {
+    entry.count.is_none() || entry.source.contains("at least")
+}
+
 /// A sum that the ledger does not keep: what was intended, by the place, recomputed from a stored result.
 pub fn balance(trial: &TrialResult) -> (u64, i128) {
-    use capbench_measure::ledger::Place;
-    let unsent = trial.ledger.iter().find(|entry| entry.place == Place::Unsent).and_then(|entry| entry.count);
+    let unsent = entry(trial, Place::Unsent).count;
     let booked: u64 = trial.losses().iter().map(|(_, count)| count).sum();
     let left = i128::from(trial.sent) - i128::from(booked) - i128::from(trial.delivered);
     (trial.sent + unsent.unwrap_or(0), left)

@@ -43,7 +43,8 @@ pub enum Command {
     Rfc2544(rfc2544::Rfc2544Flags),
     /// Hold one load for minutes to days: every frame accounted for, a line per interval.
     Soak(soak::SoakFlags),
-    /// Vary one thing, work per packet, frame size, ring, placement or load, and see where each method begins to lose.
+    /// Vary one thing, work per packet, frame size, ring, placement, load or interrupt moderation, and see where each method
+    /// begins to lose.
     Sweep(sweep::SweepFlags),
     /// Generate traffic: exact counts, exact stop, lateness against the plan.
     Send(send::SendFlags),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use capbench_measure::rfc2544::frame_loss::COARSEST;
+use capbench_measure::rfc2544::{self, Percent};
 use capbench_traffic::Pps;
 use clap::{Args, ValueEnum};
 
@@ -23,50 +25,35 @@ pub enum Test {
     Recovery,
 }
 
-/// A test whose rates are told in terms of the throughput.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InTerms {
-    /// 26.2
-    Latency,
-    /// 26.3
-    FrameLoss,
-    /// 26.4
-    BackToBack,
-    /// 26.5
-    Recovery,
-}
-
 impl Test {
     /// The test, where it is one beside throughput.
-    pub fn in_terms_of_throughput(self) -> Option<InTerms> {
+    pub fn in_terms_of_throughput(self) -> Option<rfc2544::Test> {
         match self {
             Self::Throughput => None,
-            Self::Latency => Some(InTerms::Latency),
-            Self::FrameLoss => Some(InTerms::FrameLoss),
-            Self::BackToBack => Some(InTerms::BackToBack),
-            Self::Recovery => Some(InTerms::Recovery),
+            Self::Latency => Some(rfc2544::Test::Latency),
+            Self::FrameLoss => Some(rfc2544::Test::FrameLoss),
+            Self::BackToBack => Some(rfc2544::Test::BackToBack),
+            Self::Recovery => Some(rfc2544::Test::Recovery),
         }
     }
 }
 
-impl InTerms {
-    /// As results name it.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Latency => "latency",
-            Self::FrameLoss => "frame-loss",
-            Self::BackToBack => "back-to-back",
-            Self::Recovery => "recovery",
-        }
-    }
+/// The finest step: a thousand loads.
+const FINEST: f64 = 0.1;
 
-    /// Whether it asks for more than the throughput, and says nothing where that is not known to be more.
-    pub fn overloads(self) -> bool {
-        match self {
-            Self::Latency | Self::FrameLoss => false,
-            Self::BackToBack | Self::Recovery => true,
-        }
+/// Reads a step: percent, with the sign or without.
+fn step(text: &str) -> Result<Percent, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let percent =
+        number.parse().map_err(|_| format!("\"{text}\" is no number of percent, for example 5%"))?;
+    let step = Percent::new(percent).map_err(|error| error.to_string())?;
+    if step > COARSEST {
+        return Err(format!("RFC 2544 26.3 allows {COARSEST} at most"));
     }
+    if percent < FINEST {
+        return Err(format!("give {FINEST} % at least, which is a thousand loads"));
+    }
+    Ok(step)
 }
 
 /// What to test.
@@ -82,7 +69,7 @@ pub struct Rfc2544Flags {
     /// Tests, separated by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub test: Vec<Test>,
-    /// The throughput, where it is known; else it is searched for
+    /// The throughput, where it is known; else it is searched for. All tests but latency need --max-rate, too
     #[arg(long, value_name = "RATE")]
     pub throughput: Option<Pps>,
     /// The maximum rate [default: the line rate, or what the generator reaches in a test of itself]
@@ -91,6 +78,10 @@ pub struct Rfc2544Flags {
     /// Length of a trial, and of the overload before recovery; latency takes twice that [default: 60s; with --quick 1s]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub duration: Option<Duration>,
+    /// By how much of the maximum rate each load of the frame loss test is below the one before; RFC 2544 allows 10 % and
+    /// encourages less
+    #[arg(long, value_name = "PERCENT", value_parser = step, default_value = "10%")]
+    pub step: Percent,
     /// Repetitions [default: 20 of latency, 50 of back-to-back, 1 of recovery; with --quick 3 of each]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repetitions: Option<u32>,

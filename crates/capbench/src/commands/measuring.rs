@@ -19,7 +19,7 @@ use capbench_measure::trial::Verdict;
 
 use super::scene::Scene;
 use crate::cli::scene::RunFlags;
-use crate::exit::{Exit, Failure, UNSUPPORTED, Unsupported};
+use crate::exit::{Exit, Failure, UNSUPPORTED, Unsupported, Usage};
 use crate::progress::Recorder;
 use crate::stop::Stop;
 
@@ -100,19 +100,24 @@ impl Ready {
     /// Goes on with a run that was interrupted. What follows from its trials is found out anew at the end.
     ///
     /// # Errors
-    /// When the directory cannot be written.
+    /// When this is not the environment in which it was begun: what trials show in both is no one result. When the directory
+    /// cannot be written.
     pub fn go_on(self, directory: RunDirectory, earlier: Results, trials: usize) -> Result<Run> {
+        let differences = earlier.environment.differences(&self.environment);
+        if !differences.is_empty() {
+            let list: Vec<_> = differences.iter().map(ToString::to_string).collect();
+            return Err(Usage(format!(
+                "--resume {}: its trials were measured elsewhere ({}); begin a new search, or go on where they were",
+                directory.path().display(),
+                list.join("; ")
+            ))
+            .into());
+        }
         let mut results = Results { searches: Vec::new(), findings: Vec::new(), ..earlier };
         let now = humantime::format_rfc3339_seconds(SystemTime::now());
-        let (then, here) = (&results.environment.kernel_release, &self.environment.kernel_release);
-        let host = match here {
-            Some(here) if then.as_ref() != Some(here) => format!(", on kernel {here} now"),
-            _ => String::new(),
-        };
-        results.statements.push(format!(
-            "interrupted after {} trials and gone on with at {now}{host}",
-            results.trials.len()
-        ));
+        results
+            .statements
+            .push(format!("interrupted after {} trials and gone on with at {now}", results.trials.len()));
         for missing in &self.not_measured {
             if !results.not_measured.contains(missing) {
                 results.not_measured.push(missing.clone());

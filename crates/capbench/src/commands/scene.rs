@@ -1,5 +1,6 @@
 //! What the flags of a command that runs trials ask for, understood without a look at the host.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -69,14 +70,12 @@ impl Scene {
                 .collect::<Result<_, _>>()?,
             given => given.to_vec(),
         };
-        Ok(Self {
-            sizes: setups(flags, sizes, defaults.quiet)?,
-            placements: placements(flags, defaults.placements)?,
-            path: path(flags),
-            methods,
-            named,
-            programs,
-        })
+        let sizes = setups(flags, sizes, defaults.quiet)?;
+        let placements = placements(flags, defaults.placements)?;
+        let labels: Vec<_> = sizes.iter().map(|setup| &setup.label).collect();
+        once("--size", &labels)?;
+        once("--placement", &placements)?;
+        Ok(Self { sizes, placements, path: path(flags), methods, named, programs })
     }
 
     /// Whether the user named this method, rather than a set that it is in.
@@ -95,6 +94,11 @@ impl Scene {
                 })
             })
         })
+    }
+
+    /// How long trials wait for frames that are missing.
+    pub fn quiet(&self) -> Duration {
+        self.sizes.first().map_or(Duration::ZERO, |setup| setup.quiet)
     }
 
     /// What a plan says about it, a line each.
@@ -117,6 +121,17 @@ impl Scene {
         }
         text.push_str(&format!("path        {path}\n"));
         text
+    }
+}
+
+/// Whoever names a thing twice wants something else than to measure it twice.
+///
+/// # Errors
+/// With the thing.
+pub fn once<T: PartialEq + Display>(flag: &str, named: &[T]) -> Result<(), Usage> {
+    match named.iter().enumerate().find(|(place, thing)| named[..*place].contains(thing)) {
+        Some((_, twice)) => Err(Usage(format!("{flag}: {twice} is named twice; name it once"))),
+        None => Ok(()),
     }
 }
 
@@ -169,6 +184,7 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
                 capture: capture.clone(),
                 moderation: None,
                 transmit: flags.transmit.clone(),
+                burst: None,
                 quiet: flags.quiet.unwrap_or(quiet),
             })
         })

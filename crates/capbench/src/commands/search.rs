@@ -1,5 +1,6 @@
 //! `capbench search`: the highest load that a method holds, by goals.
 
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use capbench_measure::findings;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::{Results, RunDirectory};
-use capbench_measure::search::{self, Cost, End, Estimate, Goal, SearchOutcome, SearchPlan, Status, Stored};
-use capbench_measure::trial::{Load, Profile};
+use capbench_measure::search::{self, End, Estimate, Goal, SearchOutcome, SearchPlan, Status, Stored};
+use capbench_measure::trial::{Load, Profile, TrialResult};
 use clap::Parser;
 
 use super::measuring::{Ended, Ready, Run};
@@ -20,9 +21,6 @@ use crate::exit::{Exit, Usage, print};
 use crate::{searches, summary};
 
 const DEFAULT_GOALS: &str = "ndr,pdr";
-
-/// What a trial takes beside sending, for the estimate: opening rings, draining, reading counters.
-const BETWEEN: Duration = Duration::from_millis(250);
 
 const DEFAULTS: Defaults = Defaults {
     methods: &["packet-v3"],
@@ -38,29 +36,31 @@ pub fn run(flags: &SearchFlags) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     match &flags.resume {
-        Some(path) => resume(path, flags.time),
+        Some(path) => resume(path, flags),
         None => begin(flags),
     }
 }
 
 fn begin(flags: &SearchFlags) -> Result<Exit> {
     let mut scene = Scene::new(&flags.scene, DEFAULTS)?;
-    let plan = plan(flags)?;
+    let plan = plan(flags, &scene)?;
     let warnings = plan.validate()?;
     let run_flags = &flags.scene.run;
     if run_flags.dry_run {
-        print(&describe(&scene, &plan, &warnings)?)?;
+        print(&describe(&scene, &plan, flags.searches, &warnings)?)?;
         return Ok(Exit::Done);
     }
+    check_link(&scene, &plan)?;
     let ready = Ready::find(&mut scene, run_flags)?;
-    let setups = setups(&scene, &ready);
-    let trials = setups.len() * plan.estimate()?.median.trials as usize;
+    let setups = setups(&scene, &ready, flags.burst);
+    let searches = setups.len() * flags.searches as usize;
+    let trials = searches * plan.estimate()?.below.median.trials as usize;
     let run = ready.begin("search", run_flags, statements(&scene), trials)?;
-    searched(run, &scene, &setups, &plan, &[])
+    searched(run, &scene, &setups, flags.searches, &plan, &[])
 }
 
-/// Goes on with a run that was interrupted, by the flags that it was begun with, but for the time allowed.
-fn resume(path: &Path, time: Option<Duration>) -> Result<Exit> {
+/// Goes on with a run that was interrupted, by the flags that it was begun with, but for what is allowed.
+fn resume(path: &Path, allowed: &SearchFlags) -> Result<Exit> {
     let (directory, results) = RunDirectory::resume(path)?;
     let refuse = |why: String| Usage(format!("--resume {}: {why}", path.display()));
     if results.complete {
@@ -71,32 +71,53 @@ fn resume(path: &Path, time: Option<Duration>) -> Result<Exit> {
     let Command::Search(flags) = command.command else {
         return Err(refuse("it is no run of capbench search".into()).into());
     };
-    let is_used_up = results.searches.iter().any(|search| search.ended == End::TimeUp);
-    if is_used_up && time.is_none() {
+    let is_used_up = |end: End| results.searches.iter().any(|search| search.ended == end);
+    if is_used_up(End::TimeUp) && allowed.time.is_none() {
         return Err(refuse("its time was used up; allow more in all with --time".into()).into());
     }
+    if is_used_up(End::TrafficUp) && allowed.traffic.is_none() {
+        return Err(refuse("its traffic was used up; allow more in all with --traffic".into()).into());
+    }
     let mut scene = Scene::new(&flags.scene, DEFAULTS)?;
-    let plan = plan(&SearchFlags { time: time.or(flags.time), ..flags.clone() })?;
+    let (time, traffic) = (allowed.time.or(flags.time), allowed.traffic.or(flags.traffic));
+    let plan = plan(&SearchFlags { time, traffic, ..flags.clone() }, &scene)?;
     plan.validate()?;
-    let ready = Ready::find(&mut scene, &flags.scene.run)?;
-    let setups = setups(&scene, &ready);
-    let trials = setups.len() * plan.estimate()?.median.trials as usize;
+    check_link(&scene, &plan)?;
+    let mut ready = Ready::find(&mut scene, &flags.scene.run)?;
+    let setups = setups(&scene, &ready, flags.burst);
+    let last = results.trials.iter().map(TrialResult::last_number).max();
+    ready.laboratory.number_after(last.unwrap_or(0));
+    let searches = setups.len() * flags.searches as usize;
+    let trials = searches * plan.estimate()?.below.median.trials as usize;
     let earlier = results.trials.clone();
     let run = ready.go_on(directory, results, trials)?;
-    searched(run, &scene, &setups, &plan, &earlier)
+    searched(run, &scene, &setups, flags.searches, &plan, &earlier)
 }
 
-/// A search for every set-up, each saved when it ends.
+/// Whether the link carries what the plan asks for, of every frame size, before a frame is sent or anything is saved.
+pub(super) fn check_link(scene: &Scene, plan: &SearchPlan) -> Result<()> {
+    for setup in &scene.sizes {
+        let plan = plan.on_link(scene.path.line_rate(setup)?);
+        plan.validate().with_context(|| format!("{} B", setup.label))?;
+    }
+    Ok(())
+}
+
+/// So many searches for every set-up, the set-ups in turn, each search saved when it ends.
 fn searched(
     mut run: Run,
     scene: &Scene,
     setups: &[Setup],
+    searches: u32,
     plan: &SearchPlan,
-    earlier: &[capbench_measure::trial::TrialResult],
+    earlier: &[TrialResult],
 ) -> Result<Exit> {
     let mut stopped = false;
-    for setup in setups {
-        let stored = Stored::new(earlier, |profile| is_of(profile, setup)).map_err(Usage)?;
+    let rounds = (1..=searches).map(|nth| (searches > 1).then_some(nth));
+    for (nth, setup) in rounds.flat_map(|nth| setups.iter().map(move |setup| (nth, setup))) {
+        // Searches of one set-up are independent of each other, so each goes on from its own trials only.
+        let own: Vec<_> = earlier.iter().filter(|trial| trial.search == nth).cloned().collect();
+        let stored = Stored::new(&own, |profile| is_of(profile, setup)).map_err(Usage)?;
         let outcome = {
             let mut trial = match run.laboratory.prepare(setup) {
                 Ok(trial) => trial,
@@ -105,8 +126,9 @@ fn searched(
                     continue;
                 }
             };
-            run.recorder.about(format!("{}, {} B, {}", setup.method, setup.label, setup.placement));
-            plan.run(trial.as_mut(), stored, &mut run.recorder)?.outcome
+            let which = nth.map_or_else(String::new, |nth| format!(", search {nth} of {searches}"));
+            let what = format!("{}, {} B, {}{which}", setup.method, setup.label, setup.placement);
+            plan.run_nth(nth, &what, trial.as_mut(), stored, &mut run.recorder)?.outcome
         };
         stopped = outcome.ended == End::Stopped;
         run.recorder.searched(outcome)?;
@@ -115,8 +137,8 @@ fn searched(
         }
     }
     let ended = run.end(stopped, |results| {
-        let of_searches = results.searches.iter().flat_map(SearchOutcome::findings);
-        results.findings = of_searches.chain(findings::find(&results.trials)).collect();
+        results.findings = search::findings::find(&results.searches);
+        results.findings.extend(findings::find(&results.trials));
     })?;
     print(&report(&ended))?;
     let searches = &ended.results.searches;
@@ -131,7 +153,7 @@ fn says_something(search: &SearchOutcome) -> bool {
     search.goals.iter().any(|goal| goal.status == Status::Regular)
 }
 
-fn plan(flags: &SearchFlags) -> Result<SearchPlan> {
+fn plan(flags: &SearchFlags, scene: &Scene) -> Result<SearchPlan> {
     let mut goals: Vec<Goal> = Vec::new();
     for text in &flags.goal {
         goals.extend(search::parse(text)?);
@@ -147,14 +169,17 @@ fn plan(flags: &SearchFlags) -> Result<SearchPlan> {
         least_pps: flags.min_rate.unwrap_or(plan.least_pps),
         maximum_pps: flags.max_rate,
         time_allowed: flags.time,
+        traffic_allowed: flags.traffic,
+        quiet: scene.quiet(),
+        burst_frames: flags.burst.map_or(plan.burst_frames, NonZeroU32::get),
         ..plan
     })
 }
 
 /// Every set-up that can be had here.
-fn setups(scene: &Scene, ready: &Ready) -> Vec<Setup> {
+fn setups(scene: &Scene, ready: &Ready, burst: Option<NonZeroU32>) -> Vec<Setup> {
     let is_had = |setup: &Setup| !ready.left_out.contains(&(setup.placement, setup.method.clone()));
-    scene.setups().filter(is_had).collect()
+    scene.setups().filter(is_had).map(|setup| Setup { burst, ..setup }).collect()
 }
 
 fn is_of(profile: &Profile, setup: &Setup) -> bool {
@@ -163,8 +188,8 @@ fn is_of(profile: &Profile, setup: &Setup) -> bool {
         && profile.placement == setup.placement.to_string()
 }
 
-fn describe(scene: &Scene, plan: &SearchPlan, warnings: &[String]) -> Result<String> {
-    let searches = scene.methods.len() * scene.sizes.len() * scene.placements.len();
+fn describe(scene: &Scene, plan: &SearchPlan, repeats: u32, warnings: &[String]) -> Result<String> {
+    let searches = scene.methods.len() * scene.sizes.len() * scene.placements.len() * repeats as usize;
     let mut text = scene.describe();
     for goal in &plan.goals {
         summary::wrapped(&mut text, "goal        ", "            ", &goal.to_string());
@@ -175,19 +200,19 @@ fn describe(scene: &Scene, plan: &SearchPlan, warnings: &[String]) -> Result<Str
     };
     let least = summary::thousands(plan.least_pps.get());
     text.push_str(&format!("loads       {least} packets/s to {maximum}\n"));
-    let Estimate { at_maximum, least, median, most } =
-        plan.estimate().context("cannot estimate the search")?;
-    let seconds = |cost: Cost| (cost.with(BETWEEN) * searches as u32).as_secs_f64();
-    let trials = median.trials as usize * searches;
+    if plan.burst_frames > 1 {
+        text.push_str(&format!("bursts      of {} frames\n", plan.burst_frames));
+    }
+    let Estimate { at_maximum, below, .. } = plan.estimate().context("cannot estimate the search")?;
+    let trials = below.median.trials as usize * searches;
     text.push_str(&format!("searches    {searches} of about {trials} trials in all\n"));
     let time = format!(
-        "about {:.0} s: {:.0} to {:.0} s without noise, which adds to it; {:.0} s where the maximum load is held",
-        seconds(median),
-        seconds(least),
-        seconds(most),
-        seconds(at_maximum)
+        "{}; {} where the maximum load is held",
+        summary::time_of(below, plan.quiet, searches),
+        summary::roughly(at_maximum.times(searches as u32).time(plan.quiet))
     );
     summary::wrapped(&mut text, "time        ", "            ", &time);
+    text.push_str(summary::NOISE);
     for warning in warnings {
         summary::wrapped(&mut text, "note        ", "            ", warning);
     }
@@ -195,7 +220,7 @@ fn describe(scene: &Scene, plan: &SearchPlan, warnings: &[String]) -> Result<Str
 }
 
 fn statements(scene: &Scene) -> Vec<String> {
-    let quiet = scene.sizes.first().map_or(Duration::ZERO, |setup| setup.quiet);
+    let quiet = scene.quiet();
     vec![format!(
         "between trials: up to {quiet:?} without a frame while some are missing, and no time to settle; RFC 2544 section \
          23 asks for 2 s and 5 s"
@@ -208,6 +233,7 @@ fn report(ended: &Ended) -> String {
     for search in &results.searches {
         text.push_str(&searches::search(search));
     }
+    text.push_str(&searches::together(&results.searches));
     text.push_str(&summary::engines(&results.trials));
     text.push_str(&summary::not_measured(&results.not_measured));
     // What follows from the searches stands above, in tables.

@@ -22,9 +22,10 @@ const DEFAULTS: Defaults = Defaults {
     quiet: Duration::from_millis(500),
 };
 
-/// Share of the intended frames that may be unsent before nothing is shown about the load: what one look at the clock
-/// leaves at the end of a segment is far less.
-const UNSENT: f64 = 1e-3;
+/// Share of the frames that may be unsent, or delivered only because the generator paused, before nothing is shown about the
+/// load: what one look at the clock leaves at the end of a segment is far less, and so is what a stall at the end of one
+/// in hundreds leaves.
+const BESIDE: f64 = 1e-3;
 
 /// Runs the command.
 pub fn run(flags: &SoakFlags) -> Result<Exit> {
@@ -62,7 +63,17 @@ fn plan(scene: &Scene, flags: &SoakFlags) -> Result<SoakPlan> {
     let mut setup = size.clone();
     setup.method = method.clone();
     setup.placement = placement;
-    Ok(SoakPlan { setup, rate: flags.rate, length: flags.length, interval: flags.interval.min(flags.length) })
+    let interval = flags.interval.min(flags.length);
+    let frames = flags.rate.get() * interval.as_secs_f64();
+    if frames < 1.0 {
+        let interval = humantime::format_duration(interval);
+        let why = format!(
+            "--rate {}: an interval of {interval} has no frame of it; give a longer --interval or a higher rate",
+            flags.rate
+        );
+        return Err(Usage(why).into());
+    }
+    Ok(SoakPlan { setup, rate: flags.rate, length: flags.length, interval })
 }
 
 fn describe(scene: &Scene, plan: &SoakPlan, flags: &SoakFlags) -> String {
@@ -109,6 +120,9 @@ pub fn line(segment: &Interval) -> String {
     if segment.counts.unexplained != 0 {
         places.push_str(&format!(", unexplained {}", segment.counts.unexplained));
     }
+    if segment.untaken > 0 {
+        places.push_str(&format!(", in buffers at the end {}", segment.untaken));
+    }
     let care = if segment.disturbed > 0 || segment.invalid > 0 { " *" } else { "" };
     let end = Duration::from_millis(((segment.from_s + segment.sending_s) * 10.0).round() as u64 * 100);
     format!(
@@ -138,10 +152,16 @@ fn exit(ended: &Ended, scene: &Scene, max_loss: f64) -> Exit {
     let record = ended.results.soak.as_ref();
     let over = |of: fn(&SoakRecord) -> f64, limit: f64| record.is_some_and(|record| of(record) > limit);
     let contradicts = record.and_then(|record| record.whole.as_ref()).is_some_and(|whole| whole.invalid > 0);
+    let limit = max_loss.max(BESIDE);
     match ended.exit(scene) {
         Exit::Stopped(signal) => Exit::Stopped(signal),
         _ if over(SoakRecord::loss_ratio, max_loss) => Exit::LossOverLimit,
-        _ if contradicts || over(SoakRecord::unsent_ratio, max_loss.max(UNSENT)) => Exit::Inconclusive,
+        _ if contradicts
+            || over(SoakRecord::unsent_ratio, limit)
+            || over(SoakRecord::untaken_ratio, limit) =>
+        {
+            Exit::Inconclusive
+        }
         _ => Exit::Done,
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_measure::cost::{Cost, Spread};
 use capbench_measure::findings;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::links::coalescing::Moderation;
@@ -13,7 +14,7 @@ use capbench_measure::sweep::{
     self, Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets,
 };
 use capbench_measure::trial::Load;
-use capbench_measure::work::{LoopSpeed, WorkModel};
+use capbench_measure::work::WorkModel;
 use capbench_traffic::Pps;
 
 use super::measuring::{Ended, Ready};
@@ -35,15 +36,19 @@ pub fn run(flags: &SweepFlags) -> Result<Exit> {
         None => vec![plan(&scene, flags, None)?],
     };
     plans.iter().try_for_each(SweepPlan::check)?;
+    let estimates: Vec<Spread> =
+        plans.iter().map(SweepPlan::estimate).collect::<capbench_measure::Result<_>>()?;
+    let hurry = flags.time.map(|allowed| enough_time(allowed, &plans, &estimates)).transpose()?.flatten();
     if run_flags.dry_run {
-        print(&describe(&scene, &plans))?;
+        print(&describe(&scene, &plans, &estimates, hurry.as_deref()))?;
         return Ok(Exit::Done);
     }
+    if let Some(warning) = hurry {
+        eprintln!("capbench: {warning}");
+    }
     let ready = Ready::find(&mut scene, run_flags)?;
-    let loop_speed = LoopSpeed::measure();
     for plan in &mut plans {
         plan.left_out.clone_from(&ready.left_out);
-        plan.loop_speed = Some(loop_speed);
         if flags.axis == AxisName::Placement {
             plan.axis = placements(&scene)?;
         } else {
@@ -54,9 +59,7 @@ pub fn run(flags: &SweepFlags) -> Result<Exit> {
     let mut run = ready.begin("sweep", run_flags, statements(&plans), trials)?;
     let mut stopped = false;
     for plan in &plans {
-        let outcome = plan.run(&mut run.laboratory, &mut run.recorder)?.outcome;
-        stopped = outcome.stopped;
-        run.recorder.results.sweeps.push(outcome);
+        stopped = plan.run(&mut run.laboratory, &mut run.recorder)?.outcome.stopped;
         if stopped {
             break;
         }
@@ -125,7 +128,6 @@ fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>)
         duration: flags.duration,
         repeats: flags.visits.into(),
         refinement: flags.refine.into(),
-        loop_speed: None,
         seed: flags.seed.unwrap_or_else(seed),
         left_out: Vec::new(),
     })
@@ -303,10 +305,37 @@ fn loads(flags: &SweepFlags, ends: Option<(&str, &str)>, spacing: Spacing) -> Re
     Ok(Axis::new(points)?)
 }
 
-fn describe(scene: &Scene, plans: &[SweepPlan]) -> String {
+/// Whether the time allowed can suffice; a warning where it need not.
+fn enough_time(
+    allowed: Duration,
+    plans: &[SweepPlan],
+    estimates: &[Spread],
+) -> Result<Option<String>, Usage> {
+    let all = |of: fn(&Spread) -> Cost| -> Duration {
+        plans.iter().zip(estimates).map(|(plan, spread)| of(spread).time(plan.base.quiet)).sum()
+    };
+    let (least, most) = (all(|spread| spread.least), all(|spread| spread.most));
+    if least > allowed {
+        return Err(Usage(format!(
+            "--time {}: it cannot suffice: the sweep takes at least {}; give fewer points, methods or --visits, or a shorter \
+             --duration",
+            humantime::format_duration(allowed),
+            summary::roughly(least)
+        )));
+    }
+    Ok((most > allowed).then(|| {
+        format!(
+            "--time {} may not suffice, and does not end the sweep: it can take {}, or more on a noisy host",
+            humantime::format_duration(allowed),
+            summary::roughly(most)
+        )
+    }))
+}
+
+fn describe(scene: &Scene, plans: &[SweepPlan], estimates: &[Spread], hurry: Option<&str>) -> String {
     let mut text = scene.describe();
     let list = |words: Vec<String>| words.join(", ");
-    for plan in plans {
+    for (plan, spread) in plans.iter().zip(estimates) {
         let points = list(plan.axis.points().iter().map(ToString::to_string).collect());
         summary::wrapped(&mut text, "points      ", "            ", &points);
         if !plan.loads.is_empty() {
@@ -317,12 +346,17 @@ fn describe(scene: &Scene, plans: &[SweepPlan]) -> String {
             text.push_str(&format!("refinement  up to {} points where the curve bends\n", plan.refinement));
         }
         text.push_str(&format!(
-            "visits      {} of every point, in random order\ntrials      at most {} of {:?}\ntime        at most about {:.0} s\n",
+            "visits      {} of every point, in random order\ntrials      at most {} of {:?}\n",
             plan.repeats,
             plan.trials(),
-            plan.duration,
-            plan.estimate().as_secs_f64()
+            plan.duration
         ));
+        let time = summary::time_of(*spread, plan.base.quiet, 1);
+        summary::wrapped(&mut text, "time        ", "            ", &time);
+        text.push_str(summary::NOISE);
+    }
+    if let Some(hurry) = hurry {
+        summary::wrapped(&mut text, "note        ", "            ", hurry);
     }
     text
 }

@@ -23,8 +23,9 @@ pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const RIGHT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// The programs that tests start, with the package that has each.
-const PROGRAMS: [(&str, &str); 16] = [
+const PROGRAMS: [(&str, &str); 17] = [
     ("chrt", "util-linux"),
+    ("date", "coreutils"),
     ("dumpcap", "wireshark-common"),
     ("ethtool", "ethtool"),
     ("ip", "iproute2"),

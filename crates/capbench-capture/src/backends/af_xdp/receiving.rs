@@ -286,6 +286,7 @@ fn running(
         ),
         // The kernel gives XDP no time; some drivers could, by a program that asks them.
         time_source: TimeSource::UserSpace("one clock reading per batch"),
+        holds: Duration::ZERO,
         vlan_metadata: false,
         shortfall: None,
         filtered: false,

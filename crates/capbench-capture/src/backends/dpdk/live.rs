@@ -211,6 +211,7 @@ fn running(
             device.arguments()
         ),
         time_source: TimeSource::UserSpace("one clock read per burst"),
+        holds: Duration::ZERO,
         vlan_metadata: port.vlan_stripped(),
         shortfall: (!found).then(|| {
             format!("what its ring lost is unknown: the socket of the driver {} was not found", port.driver())

@@ -1,5 +1,7 @@
 //! What runs, in words: what the library says of itself, what was found underneath, and where the two disagree.
 
+use std::time::Duration;
+
 use capbench_sys::packet::Version;
 use capbench_sys::pcap::{Engine, Pcap, Ring};
 
@@ -58,6 +60,7 @@ pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Run
             (false, true) => TimeSource::Unknown("what that engine stamps, from libpcap in nanoseconds"),
             (false, false) => TimeSource::Unknown("what that engine stamps, from libpcap in microseconds"),
         },
+        holds: Duration::from_millis(plan.settings.timeout_ms.into()),
         vlan_metadata: false,
         shortfall: Running::shortfall_of(shortfalls),
         filtered: false,

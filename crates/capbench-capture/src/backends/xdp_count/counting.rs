@@ -134,6 +134,7 @@ impl XdpCount {
                 engine: format!("XDP program, {} mode", link.mode().word()),
                 geometry: format!("{numbers}; {fate}"),
                 time_source: TimeSource::None,
+                holds: Duration::ZERO,
                 vlan_metadata: false,
                 shortfall: None,
                 filtered: false,

@@ -4,12 +4,12 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::queue::Queue;
-use super::tampered::{Tampered, lose_one};
 use super::{Watching, maximum, pps, setup};
 use crate::bursts::BurstEnd;
 use crate::laboratory::Laboratory;
 use crate::rfc2544::back_to_back::{BackToBackOutcome, BackToBackTest};
 use crate::rfc2544::{Ended, Percent};
+use crate::simulated::tampered::{Tampered, lose_one};
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::trial::{LoadShape, Phase, TrialResult};
 

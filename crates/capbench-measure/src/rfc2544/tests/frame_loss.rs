@@ -1,11 +1,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::tampered::Tampered;
 use super::{Watching, maximum, setup};
 use crate::guards::{Guarded, Policy};
 use crate::rfc2544::frame_loss::{FrameLossOutcome, FrameLossTest};
 use crate::rfc2544::{Ended, Percent};
+use crate::simulated::tampered::Tampered;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use crate::trial::Phase;
 
@@ -75,6 +75,22 @@ fn a_generator_that_falls_short_shows_in_the_offered_load() {
     assert_eq!((points[0].load_percent, points[0].offered_percent), (100.0, 80.0));
     assert_eq!(points[0].loss_percent, 6.25, "of the frames that were sent");
     assert_eq!(points[0].intended - points[0].sent, 400_000);
+    let limited: Vec<_> = points.iter().map(|point| point.generator_limited).collect();
+    assert_eq!(limited, [true, true, false, false, false]);
+}
+
+#[test]
+fn what_the_generator_did_not_offer_does_not_end_the_curve() {
+    // It takes all that comes, and 700,000 is what comes at most.
+    let mut slow = SimulatedLaboratory::new(7e5, vec![SimulatedMethod::new("packet-v3", 2e6)]);
+    let outcome = test(10.0).run(&setup(), &mut slow, &mut Watching::default()).unwrap().outcome;
+    let loads: Vec<_> =
+        outcome.points.iter().map(|point| (point.load_percent, point.generator_limited)).collect();
+    assert_eq!(loads, [(100.0, true), (90.0, true), (80.0, true), (70.0, false), (60.0, false)]);
+    assert!(outcome.ends_without_loss && outcome.points.iter().all(|point| point.loss_percent == 0.0));
+    let mut stuck = SimulatedLaboratory::new(5e4, vec![SimulatedMethod::new("packet-v3", 2e6)]);
+    let outcome = test(10.0).run(&setup(), &mut stuck, &mut Watching::default()).unwrap().outcome;
+    assert_eq!((outcome.points.len(), outcome.ends_without_loss), (10, false));
 }
 
 #[test]

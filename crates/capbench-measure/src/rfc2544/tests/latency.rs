@@ -1,10 +1,10 @@
 use std::time::Duration;
 
 use super::queue::Queue;
-use super::tampered::{Tampered, lose_one};
 use super::{Watching, pps, setup};
 use crate::rfc2544::latency::{Across, LatencyTest};
 use crate::rfc2544::{Ended, Finished, Tested};
+use crate::simulated::tampered::{Tampered, lose_one};
 use crate::trial::{Phase, TrialResult};
 
 fn test() -> LatencyTest {

@@ -2,10 +2,11 @@
 
 mod back_to_back;
 mod frame_loss;
+mod guarded;
 mod latency;
 mod queue;
 mod recovery;
-mod tampered;
+mod suite;
 
 use capbench_traffic::rates::Pps;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use capbench_capture::{Counters, Loss, LossPlace};
 use capbench_traffic::plan::FlowOrder;
+use capbench_traffic::rates::Pps;
 
 use crate::error::Result;
 use crate::evidence::Evidence;
@@ -55,6 +56,10 @@ impl Laboratory for Queue {
     }
 
     fn rest(&mut self, _while_idle: Duration) {}
+
+    fn number_after(&mut self, last: u32) {
+        self.trials = last;
+    }
 
     fn statements(&self) -> Vec<String> {
         Vec::new()
@@ -132,6 +137,10 @@ impl Trial for QueueTrial<'_> {
             ..Measured::default()
         };
         Ok(measured.result(path.trials, Phase::FixedLoad, &profile("queue"), load, duration))
+    }
+
+    fn line_rate(&self) -> Option<Pps> {
+        None
     }
 }
 

@@ -5,10 +5,10 @@ use capbench_traffic::schedule::Step;
 use proptest::prelude::*;
 
 use super::queue::Queue;
-use super::tampered::Tampered;
 use super::{Watching, maximum, pps, setup};
 use crate::rfc2544::recovery::{Recovery, RecoveryOutcome, RecoveryTest};
 use crate::rfc2544::{Ended, Percent};
+use crate::simulated::tampered::Tampered;
 use crate::trial::{LoadShape, Phase, TrialResult};
 
 /// The server takes 10 us for a frame.
@@ -102,6 +102,8 @@ fn loads_that_contradict_each_other_are_refused() {
     assert!(refused(RecoveryTest { after: percent(100.0), ..test() }).contains("less than 100 %"));
     assert!(refused(RecoveryTest { after: percent(95.0), ..test() }).contains("no less than the throughput"));
     assert!(refused(RecoveryTest { observed: Duration::ZERO, ..test() }).contains("0 s"));
+    let at_limit = RecoveryTest { maximum: maximum(100_000.0), ..test() };
+    assert!(refused(at_limit).contains("is no more than the throughput, 100000 packets/s"));
 }
 
 proptest! {

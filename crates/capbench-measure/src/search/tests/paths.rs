@@ -4,12 +4,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::error::Result;
+use capbench_traffic::rates::Pps;
+
+use crate::error::{MeasureError, Result};
+use crate::laboratory::Setup;
 use crate::loss_shape::{Clock, LossShape, Spread};
-use crate::search::{Finished, SearchPlan, Stored};
-use crate::search::{Observer, parse};
+use crate::search::{Finished, SearchPlan, Stored, parse};
+use crate::session::Observer;
 use crate::trial::tests::{measured, profile};
-use crate::trial::{Load, Measured, Phase, Trial, TrialResult};
+use crate::trial::{Departed, Load, Measured, Phase, Trial, TrialResult};
 
 /// A path.
 #[derive(Clone, Debug)]
@@ -18,6 +21,8 @@ pub(super) struct Path {
     pub capacity: f64,
     /// Frames per second that the generator sends at most.
     pub generator: f64,
+    /// Frames per second that its link carries.
+    pub line_rate: Option<Pps>,
     /// Standard deviation of the capacity from trial to trial, as a share of it.
     pub noise: f64,
     /// Frames of its capacity that each frame above it costs: receive livelock.
@@ -40,6 +45,7 @@ impl Path {
         Self {
             capacity,
             generator: f64::INFINITY,
+            line_rate: None,
             noise: 0.0,
             livelock: 0.0,
             bursts_per_s: 0.0,
@@ -56,11 +62,12 @@ impl Path {
     pub(super) fn counts(&mut self, load: Option<f64>, duration: Duration) -> (u64, u64, u64, u64) {
         let seconds = duration.as_secs_f64();
         let rate = load.unwrap_or(self.generator);
-        let repeat = self.repeats.entry((rate.to_bits(), duration)).or_default();
+        // Two searches that compute the same load round its last digits apart.
+        let load = rate.round() as u64;
+        let repeat = self.repeats.entry((load, duration)).or_default();
         *repeat += 1;
-        let mut random = Random(
-            self.seed ^ mix(rate.to_bits()) ^ mix(duration.as_nanos() as u64).rotate_left(17) ^ mix(*repeat),
-        );
+        let mut random =
+            Random(self.seed ^ mix(load) ^ mix(duration.as_nanos() as u64).rotate_left(17) ^ mix(*repeat));
         let intended = (rate * seconds) as u64;
         let sent = intended.min((self.generator * seconds) as u64);
         let capacity = self.capacity * (1.0 + self.noise * random.normal());
@@ -82,10 +89,21 @@ impl Trial for Path {
         let lost = sent.saturating_sub(delivered);
         let measured = Measured {
             sending: duration,
-            loss_shape: (lost > 0).then(|| shape(sent, lost, events)),
+            line_rate_pps: self.line_rate.map(Pps::get),
+            departed: Some(Departed { after_s: duration.as_secs_f64(), under_way: 0 }),
+            loss_shape: (lost > 0).then(|| {
+                let windows = (duration.as_secs_f64() * 10.0).ceil() as u64;
+                // What is more than bursts is lost all the time.
+                let lossy_windows = if lost > events * self.burst { windows } else { events };
+                LossShape { windows, lossy_windows, ..shape(sent, lost, events) }
+            }),
             ..measured(intended, sent, delivered, lost)
         };
         Ok(measured.result(self.trials, Phase::FixedLoad, &profile("packet-v3"), load, duration))
+    }
+
+    fn line_rate(&self) -> Option<Pps> {
+        self.line_rate
     }
 }
 
@@ -150,11 +168,14 @@ pub(super) struct Record {
 }
 
 impl Observer for Record {
-    fn starts(&mut self, _: Load, _: Duration) {}
+    fn starts(&mut self, what: &str) {
+        assert!(what.starts_with("a path, "), "{what}");
+    }
     fn ends(&mut self, result: &TrialResult) -> Result<()> {
         self.saved.push(result.clone());
         Ok(())
     }
+    fn skips(&mut self, _: &Setup, _: Load, _: &MeasureError) {}
     fn stopping(&self) -> bool {
         self.stop_after.is_some_and(|limit| self.saved.len() >= limit)
     }
@@ -167,7 +188,7 @@ pub(super) fn plan(goals: &str) -> SearchPlan {
 }
 
 pub(super) fn run(plan: &SearchPlan, path: &Path) -> Finished {
-    plan.run(&mut path.clone(), Stored::default(), &mut Record::default()).unwrap()
+    plan.run("a path", &mut path.clone(), Stored::default(), &mut Record::default()).unwrap()
 }
 
 /// Lower and upper bound of a goal, intended loads.

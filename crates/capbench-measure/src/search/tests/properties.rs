@@ -67,7 +67,7 @@ proptest! {
     ) {
         let path = Path { generator, noise, bursts_per_s, seed, ..Path::new(capacity) };
         let plan = plan(goals);
-        let least = plan.estimate().unwrap().soonest().traffic + 2 * plan.self_test;
+        let least = plan.estimate().unwrap().least_traffic.traffic + 3 * plan.self_test;
         let allowed = allowed.map(|seconds| Duration::from_secs(seconds).max(least));
         let plan = SearchPlan { time_allowed: allowed, maximum_pps: plan.maximum_pps.filter(|_| given), ..plan };
         let finished = run(&plan, &path);

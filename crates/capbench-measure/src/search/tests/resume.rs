@@ -1,6 +1,7 @@
 //! Searches that go on from the trials of an earlier run.
 
 use super::paths::{Path, Record, plan, run};
+use crate::guards::{Guarding, SetAside};
 use crate::search::{End, Finished, SearchPlan, Stored};
 use crate::trial::{Load, Profile, TrialResult};
 
@@ -13,7 +14,7 @@ fn stored(trials: &[TrialResult]) -> Stored {
 
 fn interrupted(plan: &SearchPlan, path: &Path, after: usize) -> Finished {
     let mut record = Record { stop_after: Some(after), ..Record::default() };
-    plan.run(&mut path.clone(), Stored::default(), &mut record).unwrap()
+    plan.run("a path", &mut path.clone(), Stored::default(), &mut record).unwrap()
 }
 
 #[test]
@@ -35,8 +36,9 @@ fn a_search_interrupted_anywhere_comes_to_the_same_result() {
                 let load = trial.intended_pps;
                 path.counts(load, std::time::Duration::from_secs_f64(trial.duration_s));
             }
+            path.trials = after as u32;
             let mut record = Record::default();
-            let second = plan.run(&mut path, stored(&first.trials), &mut record).unwrap();
+            let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
             assert_eq!(second.outcome.goals, whole.outcome.goals, "interrupted after {after}");
             assert_eq!(second.outcome.trials, whole.outcome.trials);
             assert_eq!(record.saved.len(), whole.trials.len() - after, "only new trials are run");
@@ -45,15 +47,43 @@ fn a_search_interrupted_anywhere_comes_to_the_same_result() {
 }
 
 #[test]
+fn a_search_that_a_trial_ended_goes_on_without_it() {
+    let plan = plan("ndr,pdr");
+    let path = Path::new(1e6);
+    let whole = run(&plan, &path);
+    let spoiled = Path { invalid: |trial| trial == 7, ..path.clone() };
+    let first = run(&plan, &spoiled);
+    assert!(matches!(&first.outcome.ended, End::Invalid { trials, .. } if *trials == [7]));
+    assert_eq!(stored(&first.trials).left(), 6, "what shows nothing is not taken");
+    let mut record = Record::default();
+    let mut path = Path { trials: 7, ..path };
+    let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
+    assert_eq!(second.outcome.ended, End::Complete);
+    let bounds = |finished: &Finished| -> Vec<String> {
+        finished.outcome.goals.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(bounds(&second), bounds(&whole));
+    assert_eq!(second.outcome.trials[..7], [1, 2, 3, 4, 5, 6, 8]);
+    assert_eq!(record.saved.len(), whole.trials.len() - 6);
+    // More than the link can carry ends a search in the same way.
+    let line_rate = Some("1500000".parse().unwrap());
+    let mut fast = first.trials.clone();
+    fast.truncate(6);
+    fast[5].line_rate_pps = line_rate.map(|line: capbench_traffic::Pps| line.get() / 1e4);
+    assert!(stored(&fast).left() < 6);
+}
+
+#[test]
 fn what_was_spent_before_counts_against_the_time_allowed() {
     let path = Path::new(1e6);
     let plan = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(30)), ..plan("ndr,pdr") };
     let first = interrupted(&plan, &path, 20);
     let mut record = Record::default();
-    let second = plan.run(&mut path.clone(), stored(&first.trials), &mut record).unwrap();
+    let mut path = Path { trials: 20, ..path };
+    let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
     assert_eq!((second.outcome.ended.clone(), record.saved.len()), (End::TimeUp, 10));
     let more = SearchPlan { time_allowed: None, ..plan };
-    let third = more.run(&mut path.clone(), stored(&second.trials), &mut record).unwrap();
+    let third = more.run("a path", &mut path, stored(&second.trials), &mut record).unwrap();
     assert_eq!((third.outcome.ended, third.trials.len()), (End::Complete, 35));
     let mut numbers = third.outcome.trials.clone();
     numbers.dedup();
@@ -61,14 +91,32 @@ fn what_was_spent_before_counts_against_the_time_allowed() {
 }
 
 #[test]
+fn what_guards_sent_for_a_trial_counts_as_time_and_traffic() {
+    let path = Path::new(1e6);
+    let mut trials = interrupted(&plan("ndr"), &path, 5).trials;
+    let set_aside = vec![SetAside { because: vec!["steal".into()], trial: trials[0].clone() }];
+    trials[1].guarding = Some(Box::new(Guarding { attempt: 2, set_aside, recovery: None }));
+    let more = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(27)), ..plan("ndr") };
+    let mut record = Record::default();
+    let outcome = more
+        .run("a path", &mut Path { trials: 5, ..path.clone() }, stored(&trials), &mut record)
+        .unwrap()
+        .outcome;
+    let own: f64 = outcome.trials.len() as f64;
+    assert_eq!((outcome.sending_s, outcome.spent_s), (own + 1.0, own + 1.0));
+}
+
+#[test]
 fn another_goal_uses_the_trials_that_it_can() {
     let path = Path::new(1e6);
     let ndr = run(&plan("ndr"), &path);
     let mut record = Record::default();
-    let both = plan("ndr,pdr").run(&mut path.clone(), stored(&ndr.trials), &mut record).unwrap();
+    let both = plan("ndr,pdr").run("a path", &mut path.clone(), stored(&ndr.trials), &mut record).unwrap();
     assert_eq!((both.trials.len(), record.saved.len()), (35, 35 - ndr.trials.len()));
     // Another width means other loads: then they are of no use, and that is said.
-    let other = plan("c:from=ndr,width=3%").run(&mut path.clone(), stored(&ndr.trials), &mut record).unwrap();
+    let other = plan("c:from=ndr,width=3%")
+        .run("a path", &mut path.clone(), stored(&ndr.trials), &mut record)
+        .unwrap();
     assert!(
         other.outcome.warnings.iter().any(|text| text.contains("are of no use")),
         "{:?}",
@@ -86,7 +134,7 @@ fn trials_of_another_set_up_are_refused() {
     let touching = |profile: &Profile| profile.work == "touch";
     let stored = Stored::new(&other, touching).unwrap();
     assert_eq!(stored.left(), 1);
-    let refused = plan("ndr").run(&mut path.clone(), stored, &mut Record::default()).unwrap();
+    let refused = plan("ndr").run("a path", &mut path.clone(), stored, &mut Record::default()).unwrap();
     assert!(matches!(refused.outcome.ended, End::Failed { reason } if reason.contains("work touch")));
 }
 
@@ -96,6 +144,6 @@ fn trials_that_are_of_no_search_are_left_out() {
     let mut trials = interrupted(&plan("ndr"), &path, 5).trials;
     trials[0].phase = crate::trial::Phase::BestEffort;
     let stored = Stored::new(&trials, |_| true).unwrap();
-    assert_eq!((stored.left(), stored.numbered_to()), (4, 5));
+    assert_eq!(stored.left(), 4);
     assert!(Load::Maximum.pps().is_none());
 }

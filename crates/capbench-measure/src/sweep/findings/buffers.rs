@@ -1,8 +1,8 @@
 //! How long buffers hold for, by ring, and what ends their growth.
 
-use super::{Swept, about, time};
+use super::{Swept, about, percent, time};
 use crate::findings::Finding;
-use crate::ledger::LostAt;
+use crate::ledger::{LostAt, Place};
 use crate::sweep::axis::AxisKind;
 use crate::sweep::back_to_back::{BackToBack, BurstEnd};
 use crate::sweep::outcome::{Reading, Series};
@@ -35,17 +35,25 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
     }
     for (end, words) in [
         (BurstEnd::NoneHeld, "even the shortest burst loses frames"),
-        (BurstEnd::NeverFills, "the load is held, so the buffer never fills and its length cannot be told"),
+        (
+            BurstEnd::NeverFills,
+            "the application takes frames as fast as they come, so the buffer never fills and its length cannot be told: what \
+             limits is the load",
+        ),
         (BurstEnd::AtLimit, "the burst is longer than the search went: the ring is no limit there"),
         (BurstEnd::GeneratorLimited, "the generator is the limit: it did not send at the rate of the burst"),
+        (BurstEnd::Invalid, "a search was ended by a trial that shows nothing"),
+        (BurstEnd::NotRun, "a burst could not be run"),
     ] {
-        let at: Vec<_> = measured
-            .iter()
-            .filter(|(_, test)| test.searches.iter().any(|search| search.end == end))
-            .map(|(reading, _)| swept.label(reading))
-            .collect();
+        let ended = |test: &BackToBack| test.searches.iter().any(|search| search.end == end);
+        let there: Vec<_> = measured.iter().filter(|(_, test)| ended(test)).collect();
+        let at: Vec<_> = there.iter().map(|(reading, _)| swept.label(reading)).collect();
+        let because = there.iter().flat_map(|(_, test)| &test.searches).find_map(|search| {
+            search.because.as_ref().filter(|_| search.end == end).map(|why| format!(" ({why})"))
+        });
         if !at.is_empty() {
-            text.push_str(&format!(" At {}: {words}.", at.join(", ")));
+            let because = because.unwrap_or_default();
+            text.push_str(&format!(" At {}: {words}{because}.", at.join(", ")));
         }
     }
     let searches = measured.iter().flat_map(|(_, test)| &test.searches);
@@ -67,14 +75,10 @@ fn growth(swept: &Swept<'_>, found: &[&(&Reading, &BackToBack)], text: &mut Stri
         }
         grows = false;
         if is_told(before, after, least_growth) {
-            let losses = after.searches.iter().flat_map(|search| &search.lost);
-            let lost = LostAt::sum(losses.map(|lost| (lost.place, lost.frames)));
-            let place = lost.first().map_or("a place that nothing counts".into(), |lost| {
-                format!("longer bursts lose frames {}", lost.place.words())
-            });
             text.push_str(&format!(
-                " From {} on it does not grow with the ring any more: something else limits; {place}.",
-                swept.label(larger)
+                " From {} on it does not grow with the ring any more: what limits is {}.",
+                swept.label(larger),
+                limit(after)
             ));
             return;
         }
@@ -82,6 +86,27 @@ fn growth(swept: &Swept<'_>, found: &[&(&Reading, &BackToBack)], text: &mut Stri
     if grows && found.len() > 1 {
         text.push_str(" It grows with the ring at every step.");
     }
+}
+
+/// What is full where a larger ring holds no longer burst, by where the shortest bursts that lost frames lost them.
+fn limit(test: &BackToBack) -> String {
+    let losses = test.searches.iter().flat_map(|search| &search.lost);
+    let lost = LostAt::sum(losses.map(|lost| (lost.place, lost.frames)));
+    let Some(most) = lost.first() else { return "a place that nothing here counts".into() };
+    let what = match most.place {
+        Place::Transmit | Place::Link | Place::Driver => "the link, the NIC or its driver",
+        Place::LinkQueue | Place::Backlog => {
+            "the kernel's receive work, which is behind before the ring is full"
+        }
+        Place::ApplicationQueue => "the application's queue, which is full before the ring",
+        place if place.is_before_application() => {
+            "the room that the ring has for frames, which grows less than its memory"
+        }
+        _ => "a place that no sweep explains",
+    };
+    let all: u64 = lost.iter().map(|lost| lost.frames).sum();
+    let share = percent(most.frames as f64 / all as f64);
+    format!("{what}; of what longer bursts lose, {share} is lost {}", most.place.words())
 }
 
 /// Whether it has not grown so much in any of the repeats: even the longest of those after the step is shorter than the
@@ -100,6 +125,6 @@ fn burst(test: &BackToBack) -> String {
     let spread = test.deviation_frames.map_or(String::new(), |deviation| format!(" ± {deviation:.0}"));
     let time = test
         .drain_corrected_buffer_s
-        .map_or(String::new(), |s| format!(" (buffer time less what was drained {})", time(s * 1e9)));
+        .map_or(String::new(), |s| format!(" (drain-corrected buffer time {})", time(s * 1e9)));
     format!("{frames:.0}{spread} frames{time}")
 }

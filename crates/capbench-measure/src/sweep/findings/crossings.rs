@@ -1,5 +1,8 @@
 //! Where one method overtakes another, and why a ring can hurt once it drops.
 
+use std::ptr;
+
+use super::contrasts::{Lead, Leads};
 use super::{Swept, numbers, percent, time};
 use crate::findings::Finding;
 use crate::sweep::outcome::{Reading, Series};
@@ -12,61 +15,58 @@ pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     for scene in swept.scenes() {
+        let leads = Leads::of(swept, &scene).told;
         for (nth, a) in scene.iter().enumerate() {
             for b in &scene[nth + 1..] {
-                crossing(swept, a, b, findings);
+                let of_both = leads.iter().filter(|lead| {
+                    let pair = [lead.ahead, lead.behind];
+                    pair.iter().any(|one| ptr::eq(*one, *a)) && pair.iter().any(|one| ptr::eq(*one, *b))
+                });
+                crossing(swept, &of_both.filter(|lead| is_notable(lead)).collect::<Vec<_>>(), findings);
             }
         }
     }
 }
 
-/// Both methods at one point.
-#[derive(Clone, Copy)]
-struct Pair<'r>(&'r Reading, &'r Reading);
-
-impl Pair<'_> {
-    /// How much more the first delivers, where repeats tell the two apart.
-    fn lead(self) -> Option<f64> {
-        let (a, b) = (self.0.delivered_pps, self.1.delivered_pps);
-        let lead = a.median - b.median;
-        (a.is_apart_from(&b) && lead.abs() > SAME * a.median.max(b.median)).then_some(lead)
-    }
+/// Whether it is large enough to speak of.
+pub(super) fn is_notable(lead: &Lead<'_>) -> bool {
+    lead.gain > SAME * lead.most_pps
 }
 
-fn crossing(swept: &Swept<'_>, a: &Series, b: &Series, findings: &mut Vec<Finding>) {
-    let pairs: Vec<Pair<'_>> = a
-        .readings
-        .iter()
-        .filter_map(|left| {
-            let right = b.readings.iter().find(|right| right.point == left.point)?;
-            Some(Pair(left, right))
-        })
-        .collect();
-    let told: Vec<(Pair<'_>, f64)> = pairs.iter().filter_map(|&pair| Some((pair, pair.lead()?))).collect();
-    for two in told.windows(2) {
-        let [(before, lead), (after, next)] = two else { continue };
-        if lead.signum() == next.signum() {
-            continue;
+/// Leads of two methods, in the order of the points: where the one behind is ahead in the next.
+fn crossing(swept: &Swept<'_>, leads: &[&Lead<'_>], findings: &mut Vec<Finding>) {
+    let mut before: Option<&Lead<'_>> = None;
+    for after in leads {
+        let crossed = before.filter(|before| {
+            !ptr::eq(before.ahead, after.ahead)
+                && before.points[before.points.len() - 1].0.point < after.points[0].0.point
+        });
+        if let Some(before) = crossed {
+            let (ahead, behind) = (before.ahead, before.behind);
+            let last = before.points[before.points.len() - 1];
+            let (second, first) = after.points[0];
+            let lost = first.sent_loss_ratio.median.max(second.sent_loss_ratio.median);
+            let text = format!(
+                "{} keeps up with more than {} up to {} ({}), and with less from {} on ({}), where up to {} of the frames are lost.{}",
+                ahead.method,
+                behind.method,
+                swept.label(last.0),
+                before.evidence,
+                swept.label(first),
+                after.evidence,
+                percent(lost),
+                why(swept, ahead, first, behind, second),
+            );
+            let readings = before.points.iter().chain(&after.points).flat_map(|(one, other)| [*one, *other]);
+            findings.push(Finding { scene: ahead.scene(), text, trials: numbers(readings) });
         }
-        let (ahead, behind) = if *lead > 0.0 { (a, b) } else { (b, a) };
-        let lost = after.0.sent_loss_ratio.median.max(after.1.sent_loss_ratio.median);
-        let text = format!(
-            "{} delivers more than {} up to {}, and less from {} on, where up to {} of the frames are lost.{}",
-            ahead.method,
-            behind.method,
-            swept.label(before.0),
-            swept.label(after.0),
-            percent(lost),
-            why(
-                swept,
-                ahead,
-                if *lead > 0.0 { after.0 } else { after.1 },
-                behind,
-                if *lead > 0.0 { after.1 } else { after.0 }
-            ),
-        );
-        let readings = [before.0, before.1, after.0, after.1];
-        findings.push(Finding { scene: a.scene(), text, trials: numbers(readings) });
+        let is_further = |before: &Lead<'_>| {
+            ptr::eq(before.ahead, after.ahead)
+                || before.points[before.points.len() - 1].0.point < after.points[0].0.point
+        };
+        if before.is_none_or(is_further) {
+            before = Some(after);
+        }
     }
 }
 

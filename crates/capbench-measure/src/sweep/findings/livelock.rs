@@ -1,30 +1,32 @@
 //! Where more load leads to fewer packets.
 
+use super::contrasts::Rises;
 use super::{Swept, about, numbers};
 use crate::findings::Finding;
-use crate::sweep::outcome::Series;
+use crate::sweep::outcome::{Reading, Series};
 
-/// A rate that falls by less than this part of the highest has not fallen.
+/// A rate that falls by less than this part of the higher one has not fallen.
 const FALLS: f64 = 0.05;
 
 pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
-    let rate = |nth: usize| series.readings[nth].delivered_pps;
-    let count = series.readings.len();
-    let Some(peak) = (0..count).max_by(|&a, &b| rate(a).median.total_cmp(&rate(b).median)) else { return };
-    let falls = |&nth: &usize| {
-        rate(nth).median < rate(peak).median * (1.0 - FALLS) && rate(nth).is_apart_from(&rate(peak))
+    // What falls with the load rises with its sign turned.
+    let found = Rises::of(swept, &series.readings, |trial| -trial.delivered_pps);
+    let falls = |low: &[Reading], gain: f64| {
+        let most = low.iter().map(|reading| reading.delivered_pps.median).fold(0.0, f64::max);
+        gain > FALLS * most
     };
-    let Some(least) =
-        (peak + 1..count).filter(falls).min_by(|&a, &b| rate(a).median.total_cmp(&rate(b).median))
-    else {
-        return;
-    };
+    let Some(fall) = found.largest(|rise| falls(rise.low, rise.gain)) else { return };
+    let rate = |reading: &&Reading| reading.delivered_pps.median;
+    let peak = fall.low.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let least = fall.high.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let (Some(peak), Some(least)) = (peak, least) else { return };
     let text = format!(
-        "livelock: {:.0} packets/s are delivered at {} and only {:.0} at {}.",
-        rate(peak).median,
-        swept.label(&series.readings[peak]),
-        rate(least).median,
-        swept.label(&series.readings[least])
+        "livelock: {:.0} packets/s are delivered at {} and only {:.0} at {} ({}).",
+        rate(&peak),
+        swept.label(peak),
+        rate(&least),
+        swept.label(least),
+        fall.evidence
     );
-    findings.push(about(series, text, numbers([&series.readings[peak], &series.readings[least]])));
+    findings.push(about(series, text, numbers(fall.low.iter().chain(fall.high))));
 }

@@ -2,7 +2,10 @@
 
 mod buffers;
 mod cheapest;
+mod contrasts;
 mod crossings;
+mod effects;
+mod limits;
 mod livelock;
 mod onset;
 mod regimes;
@@ -10,7 +13,8 @@ mod regimes;
 use std::collections::BTreeMap;
 
 use super::axis::AxisKind;
-use super::outcome::{Reading, Series, SweepOutcome};
+use super::interval::Estimate;
+use super::outcome::{Reading, Series, SweepOutcome, sustained_pps};
 use crate::findings::Finding;
 use crate::trial::TrialResult;
 
@@ -36,6 +40,9 @@ pub fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
             AxisKind::Size | AxisKind::Ring | AxisKind::Placement | AxisKind::Coalesce => {}
         }
     }
+    if outcome.axis == AxisKind::Work {
+        effects::find(&swept, &mut findings);
+    }
     crossings::find(&swept, &mut findings);
     cheapest::find(&swept, &mut findings);
     findings
@@ -45,6 +52,16 @@ impl Swept<'_> {
     /// The trials of a reading.
     fn of(&self, reading: &Reading) -> impl Iterator<Item = &TrialResult> {
         reading.trials.iter().filter_map(|number| self.trials.get(number).copied())
+    }
+
+    /// The rates that its trials show could be kept up.
+    fn sustained(&self, reading: &Reading) -> Vec<f64> {
+        self.of(reading).map(sustained_pps).collect()
+    }
+
+    /// Their median; 0 where there are none.
+    fn sustained_pps(&self, reading: &Reading) -> f64 {
+        Estimate::of(self.sustained(reading)).map_or(0.0, |estimate| estimate.median)
     }
 
     /// What reports call a reading's point.
@@ -69,7 +86,7 @@ impl Swept<'_> {
     /// The median of something that trials of a reading know; `None` where one does not.
     fn median(&self, reading: &Reading, of: impl Fn(&TrialResult) -> Option<f64>) -> Option<f64> {
         let values: Option<Vec<f64>> = self.of(reading).map(of).collect();
-        super::interval::Estimate::of(values?).map(|estimate| estimate.median)
+        Estimate::of(values?).map(|estimate| estimate.median)
     }
 }
 

@@ -2,63 +2,8 @@
 
 use super::{Swept, about, numbers, percent};
 use crate::findings::Finding;
-use crate::ledger::Place;
+use crate::limit::Limit;
 use crate::sweep::outcome::{Reading, Series};
-use crate::trial::TrialResult;
-
-/// Loss in a ring below this share of what was sent can have either cause: too small a ring, too slow an application.
-const TOO_SLOW: f64 = 0.01;
-/// Loss that is this many times as dense in its worst tenth of a second as it is on average is that of too small a ring.
-const DENSE: f64 = 5.0;
-
-/// What kept a method from more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Limit {
-    Generator,
-    Nic,
-    Backlog,
-    Ring,
-    RingOrApplication,
-    Application,
-    Elsewhere(Place),
-}
-
-impl Limit {
-    fn words(self) -> String {
-        match self {
-            Self::Generator => "the generator".into(),
-            Self::Nic => "the link, the NIC or its driver".into(),
-            Self::Backlog => "the kernel's receive work: its backlog is full".into(),
-            Self::Ring => "the ring: it is too small for the moments in which nobody empties it".into(),
-            Self::RingOrApplication => "the ring or the application: too little is lost to tell which".into(),
-            Self::Application => {
-                "the application: the ring fills because frames are taken more slowly than they come".into()
-            }
-            Self::Elsewhere(place) => format!("a place that no sweep explains ({})", place.words()),
-        }
-    }
-
-    /// What limited at a point where frames were lost.
-    fn of<'t>(reading: &Reading, mut trials: impl Iterator<Item = &'t TrialResult>) -> Option<Self> {
-        Some(match reading.lost.first()?.place {
-            Place::Unsent => Self::Generator,
-            Place::Transmit | Place::Link | Place::Driver => Self::Nic,
-            Place::LinkQueue | Place::Backlog => Self::Backlog,
-            place if place.is_before_application() => {
-                let in_bursts = trials.any(|trial| {
-                    let worst = trial.loss_shape.as_ref().map(|shape| shape.worst_ratio());
-                    worst.is_some_and(|worst| worst > DENSE * trial.sent_loss_ratio())
-                });
-                match reading.sent_loss_ratio.median < TOO_SLOW {
-                    _ if in_bursts => Self::Ring,
-                    true => Self::RingOrApplication,
-                    false => Self::Application,
-                }
-            }
-            place => Self::Elsewhere(place),
-        })
-    }
-}
 
 /// The finding about a series.
 pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
@@ -87,7 +32,8 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
     // The limit may change on the way, and loss may end again: loss by size does, as frames grow larger.
     let mut limits: Vec<(Limit, &Reading)> = Vec::new();
     for reading in readings[first_lossy..].iter().filter(|reading| reading.loses()) {
-        let Some(limit) = Limit::of(reading, swept.of(reading)) else { continue };
+        let limit = Limit::of(&reading.lost, reading.sent_loss_ratio.median, swept.of(reading));
+        let Some(limit) = limit else { continue };
         if limits.last().is_none_or(|(known, _)| *known != limit) {
             limits.push((limit, reading));
         }
@@ -128,6 +74,17 @@ fn sometimes(swept: &Swept<'_>, series: &Series, readings: &[Reading], findings:
         .any(|trial| !trial.held_load() || trial.intended_pps.is_none());
     let limits =
         if limited { format!(" What limits is {}.", Limit::Generator.words()) } else { String::new() };
+    // A buffer hides for the length of a trial that more comes than is taken.
+    let hidden = readings.iter().find(|reading| reading.is_saturated()).map_or(String::new(), |first| {
+        format!(
+            " From {} on that is due to its buffers: fewer frames are taken, {:.0} of {:.0} a second, than come, and the \
+             rest lay in buffers when sending ended. Longer trials or a smaller --ring show where loss begins.",
+            swept.label(first),
+            first.taken_pps.median,
+            first.offered_pps.median
+        )
+    });
+    let limits = format!("{limits}{hidden}");
     let text = if stained.is_empty() {
         format!("no frame is lost at any point.{limits}")
     } else {

@@ -1,25 +1,26 @@
-//! Cost regimes of a work sweep, and whether more work per packet ever leads to more packets.
+//! Cost regimes of a work sweep.
 
+use super::contrasts::Evidence;
 use super::{Swept, about, numbers, percent, time};
 use crate::findings::Finding;
 use crate::ledger::Place;
+use crate::sweep::interval::Estimate;
 use crate::sweep::outcome::{Reading, Series};
 use crate::sweep::regimes::{self, Plateau, Regimes, Saturated};
+use crate::trial::TrialResult;
 
 /// A quantity that changes by this factor between two plateaus goes with the change.
 const NOTABLE: f64 = 1.5;
 /// A place whose share of the loss changes by this much goes with the change.
 const MOVED: f64 = 0.25;
-/// Rates that differ by less, as a part of them, are the same.
-const SAME: f64 = 0.01;
 
 pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
-    rises(swept, series, findings);
+    limited_by_kernel(swept, series, findings);
     let saturated: Vec<&Reading> = series.readings.iter().filter(|reading| reading.is_saturated()).collect();
     if saturated.is_empty() {
         return;
     }
-    let Some(found) = analyse(swept, &saturated) else {
+    let Some(found) = analyse(swept, series, &saturated) else {
         let text = format!(
             "the application is the limit at {} point{}: too few, or too crooked a line, to tell what a packet costs.",
             saturated.len(),
@@ -39,7 +40,8 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
             label(plateau.last)
         )
     };
-    let mut text = match found.plateaus.as_slice() {
+    let (plateaus, changes) = told_apart(swept, &saturated, &found);
+    let mut text = match plateaus.as_slice() {
         [] => {
             let (first, last) = (found.costs_ns[0], found.costs_ns[found.costs_ns.len() - 1]);
             format!(
@@ -60,22 +62,22 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
             )
         }
     };
-    for pair in found.plateaus.windows(2) {
+    for (pair, change) in plateaus.windows(2).zip(&changes) {
         let (before, after) =
             (&saturated[pair[0].first..=pair[0].last], &saturated[pair[1].first..=pair[1].last]);
         text.push_str(&format!(
-            " Between {} and {} {}.",
+            " Between {} and {} {}; the costs differ by more than chance explains ({change}).",
             label(pair[0].last),
             label(pair[1].first),
             goes_with(swept, before, after)
         ));
     }
-    if found.unit.is_fitted && !found.plateaus.is_empty() {
-        text.push_str(&match swept.outcome.unit_ns {
+    if found.unit.is_fitted && !plateaus.is_empty() {
+        text.push_str(&match series.unit_ns {
             Some(alone) => {
                 let share = alone / found.unit.ns;
                 let own: Vec<_> =
-                    found.plateaus.iter().map(|plateau| time(plateau.cost_ns * share)).collect();
+                    plateaus.iter().map(|plateau| time(plateau.cost_ns * share)).collect();
                 format!(
                     " The work takes {:.2} times as long there as alone: the application has {} of its CPU, and of its \
                      own time a packet costs it {}.",
@@ -93,8 +95,38 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
     findings.push(about(series, text, numbers(saturated)));
 }
 
+/// Points at which the kernel is the limit: what a packet costs the application cannot be read off there.
+fn limited_by_kernel(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
+    let limited: Vec<_> = series.readings.iter().filter(|reading| reading.is_limited_by_kernel()).collect();
+    let (Some(first), Some(last)) = (limited.first(), limited.last()) else { return };
+    let at = match limited.len() {
+        1 => format!("at {}", swept.label(first)),
+        several => format!("at {several} points, from {} to {}", swept.label(first), swept.label(last)),
+    };
+    let worst = limited
+        .iter()
+        .max_by(|a, b| a.sent_loss_ratio.median.total_cmp(&b.sent_loss_ratio.median))
+        .unwrap_or(first);
+    let place = worst.lost.first().map_or("before the method", |most| most.place.words());
+    let kernel = swept.median(worst, |trial| trial.cpu.kernel_ns_per_packet).map_or(String::new(), |ns| {
+        let busy = ns * worst.reached_pps() * 1e-9;
+        format!(
+            " Its receive work takes {} for every frame that it lets through, {} of a CPU.",
+            time(ns),
+            percent(busy)
+        )
+    });
+    let text = format!(
+        "kernel-limited {at}: up to {} of the frames are lost {place}, and the application takes those that are left, {:.0} \
+         packets/s.{kernel} That is no cost of the application, and no cost regime is read off there.",
+        percent(worst.sent_loss_ratio.median),
+        worst.taken_pps.median
+    );
+    findings.push(about(series, text, numbers(limited)));
+}
+
 /// Costs at points where the application is the limit.
-fn analyse(swept: &Swept<'_>, saturated: &[&Reading]) -> Option<Regimes> {
+fn analyse(swept: &Swept<'_>, series: &Series, saturated: &[&Reading]) -> Option<Regimes> {
     let points: Option<Vec<Saturated>> = saturated
         .iter()
         .map(|reading| {
@@ -107,7 +139,52 @@ fn analyse(swept: &Swept<'_>, saturated: &[&Reading]) -> Option<Regimes> {
             })
         })
         .collect();
-    regimes::find(&points?, swept.outcome.unit_ns)
+    regimes::find(&points?, series.unit_ns)
+}
+
+/// The plateaus whose costs differ by more than chance explains, and for every two neighbours what that rests on. What is
+/// not told apart is one plateau, with whatever lies between. It is held against all the ways in which two plateaus could
+/// have been cut out of the points.
+fn told_apart(swept: &Swept<'_>, saturated: &[&Reading], found: &Regimes) -> (Vec<Plateau>, Vec<Evidence>) {
+    let costs = |plateau: &Plateau, unit_ns: f64| -> Vec<f64> {
+        let readings = saturated[plateau.first..=plateau.last].iter();
+        let of_reading = |reading: &&Reading| -> Vec<f64> {
+            let work = swept.outcome.points.get(reading.point).and_then(|point| point.at).unwrap_or(0.0);
+            let cost = |trial: &TrialResult| 1e9 / trial.taken_pps() - unit_ns * work;
+            swept.of(reading).map(cost).collect()
+        };
+        readings.flat_map(of_reading).collect()
+    };
+    // Two pieces of at least three points, one behind the other.
+    let ends = saturated.len().saturating_sub(2 * (regimes::LEAST_POINTS - 2));
+    let comparisons = if ends < 4 { 1 } else { ends * (ends - 1) * (ends - 2) * (ends - 3) / 24 };
+    let (mut plateaus, mut changes): (Vec<Plateau>, Vec<Evidence>) = (Vec::new(), Vec::new());
+    for next in &found.plateaus {
+        let Some(last) = plateaus.last_mut() else {
+            plateaus.push(*next);
+            continue;
+        };
+        // What a slope that is off makes of the costs is no difference: the same one is higher whatever the slope is.
+        let at = |off: f64| {
+            let unit_ns = found.unit.ns + off * found.unit.error_ns;
+            let (before, after) = (costs(last, unit_ns), costs(next, unit_ns));
+            let rises = Estimate::of(after.iter().copied()).map(|cost| cost.median)
+                > Estimate::of(before.iter().copied()).map(|cost| cost.median);
+            (Evidence::of_difference(&before, &after, comparisons), rises)
+        };
+        let [least, fitted, most] = [at(-1.0), at(0.0), at(1.0)];
+        let change = match least.1 == most.1 {
+            true => fitted.0.weaker(least.0).weaker(most.0),
+            false => Evidence { by_chance: 1.0, comparisons },
+        };
+        if change.is_told() {
+            plateaus.push(*next);
+            changes.push(change);
+        } else {
+            *last = regimes::level(&found.costs_ns, last.first, next.last);
+        }
+    }
+    (plateaus, changes)
 }
 
 /// What changes between two plateaus together with the cost: it goes with it, which is not yet to cause it.
@@ -149,40 +226,5 @@ fn goes_with(swept: &Swept<'_>, before: &[&Reading], after: &[&Reading]) -> Stri
         "nothing that is counted here changes with it: neither wake-ups, batches, backlog nor ring".into()
     } else {
         changes.join(", ")
-    }
-}
-
-/// Whether more work ever leads to more packets: the first question of Dain.
-fn rises(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
-    if series.readings.len() < 2 || swept.outcome.unit.is_none() {
-        return;
-    }
-    let rate = |reading: &Reading| reading.delivered_pps;
-    let mut steepest: Option<(&Reading, &Reading)> = None;
-    for (nth, low) in series.readings.iter().enumerate() {
-        for high in &series.readings[nth + 1..] {
-            let gain = rate(high).median - rate(low).median;
-            let shows = low.loses() && gain > SAME * rate(low).median && rate(high).is_apart_from(&rate(low));
-            let known = steepest.map_or(0.0, |(low, high)| rate(high).median - rate(low).median);
-            if shows && gain > known {
-                steepest = Some((low, high));
-            }
-        }
-    }
-    let share = |reading: &Reading| percent(1.0 - reading.sent_loss_ratio.median);
-    if let Some((low, high)) = steepest {
-        let text = format!(
-            "more work per packet, more packets: {} are delivered at {} and {} at {}.",
-            share(low),
-            swept.label(low),
-            share(high),
-            swept.label(high)
-        );
-        findings.push(about(series, text, numbers([low, high])));
-    } else if series.readings.iter().any(Reading::loses) {
-        let is_told = series.readings.iter().all(|reading| rate(reading).can_be_told());
-        let doubt = if is_told { "" } else { ", as far as so few repeats can tell" };
-        let text = format!("nowhere does more work per packet lead to more packets{doubt}.");
-        findings.push(about(series, text, numbers(&series.readings)));
     }
 }

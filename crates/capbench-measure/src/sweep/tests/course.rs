@@ -95,6 +95,28 @@ fn a_stop_keeps_what_was_measured() {
 }
 
 #[test]
+fn whatever_ends_a_sweep_what_it_showed_until_then_is_known() {
+    let plan = SweepPlan { repeats: 2, refinement: 1, ..plan(works(&[0, 9000]), &["recv", "packet-v2"]) };
+    let mut record = Record::default();
+    let run = plan.run(&mut path(), &mut record).unwrap();
+    assert_eq!(run.trials.len(), 12);
+    let readings = |outcome: &SweepOutcome| -> usize {
+        let readings = outcome.series.iter().flat_map(|series| &series.readings);
+        readings.map(|reading| reading.trials.len()).sum()
+    };
+    // Once before the first visit, and once more when it is over.
+    assert_eq!(
+        record.swept.iter().map(readings).collect::<Vec<_>>(),
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 12]
+    );
+    let (last, before) = record.swept.split_last().unwrap();
+    assert!(last == &run.outcome && !last.stopped && before.iter().all(|so_far| so_far.stopped));
+    for so_far in before {
+        crate::sweep::find(so_far, &run.trials);
+    }
+}
+
+#[test]
 fn a_method_that_cannot_be_had_is_left_out_and_tried_no_more() {
     let plan = SweepPlan { repeats: 3, ..plan(works(&[0, 1]), &["absent", "recv"]) };
     let mut record = Record::default();
@@ -123,7 +145,9 @@ fn the_estimate_counts_every_trial() {
         ..plan(works(&[0, 1, 2]), &["recv", "packet-v2"])
     };
     assert_eq!(plan.trials(), (3 + 2) * 2 * 2 * 5);
-    assert_eq!(plan.estimate(), Duration::from_millis(1250) * 100);
+    let least = plan.estimate().unwrap().least;
+    assert_eq!(least.trials, 3 * 2 * 2 * 5, "nothing bends where nothing is lost");
+    assert_eq!(least.time(plan.base.quiet), Duration::from_millis(1250) * 60);
 }
 
 #[test]

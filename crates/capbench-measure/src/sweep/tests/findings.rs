@@ -36,7 +36,7 @@ fn a_ring_that_hurts_once_it_drops_is_seen_to_cross() {
     ];
     let axis =
         Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(24_000), 13, Spacing::Linear).unwrap();
-    let plan = SweepPlan { repeats: 4, loads: vec![at(167_000.0)], ..plan(axis, &["recv", "packet-v2"]) };
+    let plan = SweepPlan { repeats: 8, loads: vec![at(167_000.0)], ..plan(axis, &["recv", "packet-v2"]) };
     let mut path =
         SimulatedLaboratory::new(1e6, methods).noise(2, Noise { per_trial: 0.001, per_second: 0.0 });
     insta::assert_snapshot!(texts(&run(&plan, &mut path)));
@@ -82,6 +82,39 @@ fn what_limits_is_told_by_where_frames_are_lost() {
         let text = limit(path, pps);
         assert!(text.contains(&format!("What limits is {words}")), "{words}: {text}");
     }
+}
+
+#[test]
+fn what_the_kernel_refuses_is_no_limit_of_the_application() {
+    // Half of the frames get through the backlog. recv takes 5 us beside its work, so it keeps up to 15 us of that.
+    let methods = vec![SimulatedMethod::new("recv", 200_000.0).cost(100, 2000)];
+    let plan = SweepPlan { repeats: 2, ..plan(works(&[0, 5000, 10_000, 16_000, 30_000]), &["recv"]) };
+    let run = run(&plan, &mut SimulatedLaboratory::new(1e6, methods).backlog(50_000.0));
+    let readings = &run.outcome.series[0].readings;
+    let limits: Vec<_> =
+        readings.iter().map(|reading| (reading.is_limited_by_kernel(), reading.is_saturated())).collect();
+    let (kernel, application) = ((true, false), (false, true));
+    assert_eq!(limits, [kernel, kernel, kernel, application, application]);
+    let most = readings[3].lost[0].place;
+    assert!(
+        !most.is_before_application(),
+        "most is lost in the backlog, and the ring overflows all the same"
+    );
+    let text = texts(&run);
+    let told = "recv: kernel-limited at 3 points, from work ns:0 to work ns:10000: up to 50 % of the frames are lost in the \
+                softirq backlog, and the application takes those that are left, 50000 packets/s. Its receive work takes \
+                2.00 µs for every frame that it lets through, 10 % of a CPU.";
+    assert!(text.contains(told), "{text}");
+    assert!(text.contains("the application is the limit at 2 points"), "{text}");
+}
+
+#[test]
+fn what_an_iteration_takes_is_what_the_trials_measured() {
+    let axis = Axis::work(WorkModel::Loop(0), WorkModel::Loop(20_000), 3, Spacing::Linear).unwrap();
+    let recv = || vec![SimulatedMethod::new("recv", 200_000.0)];
+    let run = run(&plan(axis, &["recv"]), &mut SimulatedLaboratory::new(1e6, recv()));
+    assert_eq!(run.outcome.series[0].unit_ns, Some(1.0));
+    assert!(run.trials.iter().all(|trial| trial.cpu.wait_ns_per_iteration == Some(1.0)));
 }
 
 #[test]

@@ -2,7 +2,11 @@
 
 mod bursts;
 mod course;
+mod effects;
+mod estimate;
+mod false_alarms;
 mod findings;
+mod guarded;
 mod kinds;
 mod regimes;
 
@@ -11,7 +15,7 @@ use std::time::Duration;
 use capbench_capture::MethodSpec;
 use capbench_traffic::rates::Pps;
 
-use super::{Axis, AxisKind, Point, Probe, SweepPlan, SweepRun};
+use super::{Axis, AxisKind, Observer as SweepObserver, Point, Probe, SweepOutcome, SweepPlan, SweepRun};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::placement::PlacementChoice;
@@ -27,6 +31,7 @@ struct Record {
     ended: usize,
     skipped: Vec<String>,
     stop_after: Option<usize>,
+    swept: Vec<SweepOutcome>,
 }
 
 impl Observer for Record {
@@ -42,6 +47,12 @@ impl Observer for Record {
     }
     fn stopping(&self) -> bool {
         self.stop_after.is_some_and(|limit| self.ended >= limit)
+    }
+}
+
+impl SweepObserver for Record {
+    fn swept(&mut self, so_far: SweepOutcome) {
+        self.swept.push(so_far);
     }
 }
 
@@ -67,7 +78,6 @@ fn plan(axis: Axis, methods: &[&str]) -> SweepPlan {
         duration: Duration::from_secs(1),
         repeats: 1,
         refinement: 0,
-        loop_speed: None,
         seed: 1,
         left_out: Vec::new(),
     }

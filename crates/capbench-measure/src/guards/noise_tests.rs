@@ -1,0 +1,104 @@
+//! What disturbs a trial, and what its findings say of CPUs that stood still.
+
+use super::tests::{MS, at, guarded, run, stolen, texts};
+use super::{CpuDisturbance, Disturbance, Standstill};
+use crate::accounts::clocks::ClockDrift;
+use crate::ledger::{Entry, Place};
+use crate::loss_shape::{Burst, Clock, LossShape, Position, Spread};
+
+#[test]
+fn what_spoils_a_trial_and_what_does_not() {
+    // A window that is twice as long as frames were sent: shares are of the latter.
+    let cpu = |steal_ns, foreign_ns| CpuDisturbance {
+        window_ns: 2000 * MS,
+        steal_ns,
+        foreign_ns,
+        ..CpuDisturbance::default()
+    };
+    let reasons = |cpu, clocks| {
+        let (cpus, tick_ns, sending_ns) = (vec![cpu], 10 * MS, 1000 * MS);
+        Disturbance { cpus, tick_ns, clocks, sending_ns, backlog_lasts_ns: None }.reasons().join("; ")
+    };
+    let still = ClockDrift::default();
+    assert_eq!(reasons(cpu(10 * MS, 30 * MS), still), "", "a tick of steal, three of others");
+    assert!(reasons(cpu(20 * MS, 0), still).contains("(steal)"));
+    assert!(reasons(cpu(0, 60 * MS), still).contains("(foreign load)"));
+    assert_eq!(reasons(cpu(0, 50 * MS), still), "", "not more than a twentieth");
+    let stepped = |ns| reasons(cpu(0, 0), ClockDrift { realtime_step_ns: ns, ..still });
+    assert!(stepped(-2_000_000).contains("clock was set") && stepped(20_000).is_empty());
+    let slewed = |ppm| reasons(cpu(0, 0), ClockDrift { slew_ppm: ppm, ..still });
+    assert!(slewed(-600.0).contains("another speed") && slewed(500.0).is_empty());
+    let suspended = ClockDrift { suspended_ns: 3_000_000_000, ..still };
+    assert!(reasons(cpu(0, 0), suspended).contains("suspended"));
+    assert_eq!(Disturbance::default().reasons(), Vec::<&str>::new(), "nothing known, nothing said");
+}
+
+/// A CPU that stood still for 3 to 5 ms, while the backlog lasts so long.
+fn stood_still(backlog_lasts_ns: Option<u64>) -> Disturbance {
+    let stall = Standstill { until_ns: 500 * MS, at_least_ns: 3 * MS, at_most_ns: 5 * MS };
+    let cpu = CpuDisturbance { cpu: 1, stalls: Some(vec![stall]), ..CpuDisturbance::default() };
+    Disturbance { cpus: vec![cpu], backlog_lasts_ns, sending_ns: 1000 * MS, ..stolen(0) }
+}
+
+#[test]
+fn a_standstill_disturbs_where_it_may_have_been_longer_than_the_backlog_lasts() {
+    let reasons = |lasts: Option<u64>| stood_still(lasts).reasons();
+    assert_eq!(reasons(Some(4 * MS)), ["one of its CPUs stood still for longer than the backlog lasts"]);
+    assert!(reasons(Some(5 * MS)).is_empty() && reasons(None).is_empty());
+    assert!(stood_still(Some(MS)).reasons_for_rates().is_empty(), "5 ms are no share of a second");
+}
+
+/// Loss in bursts of these beginnings, in ms, and lengths, in frames.
+fn lost_at(bursts: &[(u64, u64)]) -> LossShape {
+    let burst = |&(from_ms, frames): &(u64, u64)| Burst {
+        first: 0,
+        frames,
+        from_ns: from_ms * MS,
+        to_ns: (from_ms + 1) * MS,
+        position: Position::Steady,
+        marked: None,
+    };
+    LossShape {
+        clock: Clock::PlannedSendTime,
+        sent: 100_000,
+        lost: bursts.iter().map(|(_, frames)| frames).sum(),
+        damaged: 0,
+        before_first: 0,
+        after_last: 0,
+        last_lost: None,
+        lost_at_start: 0,
+        lost_steadily: 0,
+        lost_at_end: 0,
+        bursts: Spread::default(),
+        gaps: Spread::default(),
+        gaps_ns: Spread::default(),
+        longest: bursts.iter().map(burst).collect(),
+        worst_window: None,
+        windows: 10,
+        lossy_windows: 2,
+        flows: None,
+        queues: None,
+        marks: None,
+    }
+}
+
+#[test]
+fn frames_lost_while_a_cpu_stood_still_are_told_from_others() {
+    let lost_in = |place: Place| {
+        let mut path = guarded(move |trial| {
+            trial.disturbance = stood_still(None);
+            trial.loss_shape = Some(lost_at(&[(497, 700), (501, 200), (300, 100)]));
+            trial.delivered -= 1000;
+            trial.ledger = vec![Entry { place, count: Some(1000), source: String::new() }];
+        });
+        texts(&[run(&mut path, at(100_000.0))])
+    };
+    let stood = "CPU 1 stood still once in 1 trial, for up to 5.0 ms (at least 3.0 ms, by its timer tick): the hypervisor ran \
+                 something else, or interrupts were off.";
+    let meanwhile =
+        "Of 1000 frames lost in them, most in the softirq backlog, at least 700 were sent in those moments.";
+    let found = lost_in(Place::Backlog);
+    assert!(found.contains(&format!("{stood} {meanwhile} [1]")), "{found}");
+    let found = lost_in(Place::Ring);
+    assert!(found.contains(&format!("{stood} [1]")), "{found}");
+}

@@ -1,0 +1,321 @@
+//! The tests of a set-up one after the other: the search for its throughput (RFC 2544 26.1), then those that are told in
+//! terms of it. What has no meaning with what was found is not run, and its reason is told.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use capbench_traffic::rates::Pps;
+
+use super::frame_loss::COARSEST;
+use super::{
+    BackToBackTest, Ended, Found, FrameLossTest, LatencyTest, MaximumRate, Percent, RecoveryTest, Tested,
+};
+use crate::error::{MeasureError, Result};
+use crate::laboratory::{Laboratory, Setup};
+use crate::search::{End, MaximumSource, Reason, SearchOutcome, SearchPlan, Status, Stored};
+use crate::session;
+use crate::trial::Load;
+
+/// A test that is told in terms of the throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    /// 26.2
+    Latency,
+    /// 26.3
+    FrameLoss,
+    /// 26.4
+    BackToBack,
+    /// 26.5
+    Recovery,
+}
+
+/// How long everything lasts and how often it is done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extent {
+    /// Length of a trial, of an overload before recovery, and of what is watched after it; latency takes twice that.
+    pub trial: Duration,
+    /// Trials of latency.
+    pub latency: u32,
+    /// By how much of the maximum rate each load of frame loss is below the one before.
+    pub step: Percent,
+    /// Searches for the longest burst.
+    pub bursts: NonZeroU32,
+    /// How long a burst may last at most.
+    pub longest_burst: Duration,
+    /// How long the path is idle before a burst, at least.
+    pub depletion: Duration,
+    /// Overloads.
+    pub recovery: u32,
+}
+
+/// Where the throughput comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Throughput {
+    /// It is known, and so is the maximum rate.
+    Given {
+        /// The throughput.
+        throughput: Pps,
+        /// The maximum rate; of no use to tests that need none ([`Test::needs_maximum`]).
+        maximum: Pps,
+    },
+    /// It is searched for, by the first goal of a plan.
+    Search(SearchPlan),
+}
+
+/// Tests of one set-up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suite {
+    /// Those beside throughput, in this order.
+    pub tests: Vec<Test>,
+    /// How long and how often.
+    pub extent: Extent,
+    /// What they are told in terms of.
+    pub throughput: Throughput,
+}
+
+/// Follows a suite.
+pub trait Follower: session::Observer {
+    /// The search for the throughput is over, whatever ended it.
+    ///
+    /// # Errors
+    /// When it cannot be saved, which ends the suite.
+    fn searched(&mut self, outcome: SearchOutcome) -> Result<()>;
+    /// A test is over, whatever ended it.
+    ///
+    /// # Errors
+    /// When it cannot be saved, which ends the suite.
+    fn tested(&mut self, tested: Tested) -> Result<()>;
+    /// A test has no meaning here, and is not run.
+    fn passes_over(&mut self, setup: &Setup, test: Test, why: String);
+}
+
+/// The rates that tests are told in terms of.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rates {
+    pub(super) throughput: Pps,
+    pub(super) maximum: MaximumRate,
+    /// What the search's result is worth; absent where the throughput was given.
+    pub(super) status: Option<Status>,
+    /// Why it is no throughput; absent where it is.
+    pub(super) reason: Option<Reason>,
+}
+
+impl Test {
+    /// As results name it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::FrameLoss => "frame-loss",
+            Self::BackToBack => "back-to-back",
+            Self::Recovery => "recovery",
+        }
+    }
+
+    /// Whether it is told in terms of the maximum rate, too.
+    pub fn needs_maximum(self) -> bool {
+        match self {
+            Self::Latency => false,
+            Self::FrameLoss | Self::BackToBack | Self::Recovery => true,
+        }
+    }
+
+    /// Whether it offers more than the throughput, and says nothing where that is not known to be more.
+    pub fn overloads(self) -> bool {
+        match self {
+            Self::Latency | Self::FrameLoss => false,
+            Self::BackToBack | Self::Recovery => true,
+        }
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.key())
+    }
+}
+
+impl Extent {
+    /// What the standards ask for; of recovery they say no number.
+    pub fn standard() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            trial: seconds(60),
+            latency: 20,
+            step: COARSEST,
+            bursts: NonZeroU32::MIN.saturating_add(49),
+            longest_burst: seconds(30),
+            depletion: seconds(2),
+            recovery: 1,
+        }
+    }
+
+    /// A first look.
+    pub fn quick() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            trial: seconds(1),
+            latency: 3,
+            step: COARSEST,
+            bursts: NonZeroU32::MIN.saturating_add(2),
+            longest_burst: seconds(2),
+            depletion: Duration::from_millis(200),
+            recovery: 3,
+        }
+    }
+}
+
+impl Suite {
+    /// Runs it; whether the user stopped it.
+    ///
+    /// # Errors
+    /// A plan that contradicts itself, and what cannot be saved.
+    pub fn run(
+        &self,
+        setup: &Setup,
+        laboratory: &mut dyn Laboratory,
+        follower: &mut dyn Follower,
+    ) -> Result<bool> {
+        let rates = match &self.throughput {
+            Throughput::Given { throughput, maximum } => Some(Rates::given(*throughput, *maximum)),
+            Throughput::Search(plan) => {
+                let what = format!("{}, {} B, {}, throughput", setup.method, setup.label, setup.placement);
+                let outcome = match laboratory.prepare(setup) {
+                    Ok(mut trial) => {
+                        plan.run(&what, trial.as_mut(), Stored::default(), &mut *follower)?.outcome
+                    }
+                    Err(error) => {
+                        follower.skips(setup, Load::Maximum, &error);
+                        return Ok(false);
+                    }
+                };
+                let (rates, stopped) = (Rates::found(&outcome)?, outcome.ended == End::Stopped);
+                follower.searched(outcome)?;
+                if stopped {
+                    return Ok(true);
+                }
+                rates
+            }
+        };
+        for &test in &self.tests {
+            let rates = match &rates {
+                Some(rates) => rates,
+                None => {
+                    let why = "no throughput was found that it could be told in terms of";
+                    follower.passes_over(setup, test, why.into());
+                    continue;
+                }
+            };
+            if let Some(why) = rates.refuse(test) {
+                follower.passes_over(setup, test, why);
+                continue;
+            }
+            match test.run(&self.extent, rates, setup, laboratory, &mut *follower) {
+                Ok(tested) => {
+                    let stopped = *tested.found.ended() == Ended::Stopped;
+                    follower.tested(tested)?;
+                    if stopped {
+                        return Ok(true);
+                    }
+                }
+                Err(MeasureError::Unsupported { reason, .. }) => follower.passes_over(setup, test, reason),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Rates {
+    pub(super) fn given(throughput: Pps, maximum: Pps) -> Self {
+        let maximum = MaximumRate { pps: maximum, source: MaximumSource::Given };
+        Self { throughput, maximum, status: None, reason: None }
+    }
+
+    /// What a search found, or what the generator could show of it.
+    fn found(outcome: &SearchOutcome) -> Result<Option<Self>> {
+        let held = outcome.goals.first().filter(|goal| goal.status != Status::Irregular);
+        let lower = held.and_then(|goal| Some((goal, goal.lower.as_ref()?)));
+        let Some(((goal, lower), maximum)) = lower.zip(outcome.maximum.as_ref()) else { return Ok(None) };
+        Ok(Some(Self {
+            throughput: Pps::new(lower.achieved_pps)?,
+            maximum: maximum.into(),
+            status: Some(goal.status),
+            reason: goal.reason.clone(),
+        }))
+    }
+
+    /// Why a test says nothing with these.
+    fn refuse(&self, test: Test) -> Option<String> {
+        let reason = self.reason.as_ref().filter(|_| self.status == Some(Status::AtLeast))?;
+        test.overloads().then(|| {
+            format!(
+                "{:.0} packets/s are held at least ({reason}) and no throughput was found, so nothing offered would be an \
+                 overload",
+                self.throughput.get()
+            )
+        })
+    }
+}
+
+impl Test {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// As the test's own.
+    pub(super) fn run(
+        self,
+        extent: &Extent,
+        rates: &Rates,
+        setup: &Setup,
+        laboratory: &mut dyn Laboratory,
+        observer: &mut dyn session::Observer,
+    ) -> Result<Tested> {
+        let Rates { throughput, maximum, status, .. } = *rates;
+        Ok(match self {
+            Self::Latency => {
+                let test = LatencyTest {
+                    duration: 2 * extent.trial,
+                    from: extent.trial,
+                    repetitions: extent.latency,
+                    ..LatencyTest::standard(throughput)
+                };
+                test.run(setup, laboratory, observer)?.tested(setup, status)
+            }
+            Self::FrameLoss => {
+                let test = FrameLossTest { maximum, step: extent.step, duration: extent.trial };
+                test.run(setup, laboratory, observer)?.tested(setup, status)
+            }
+            Self::BackToBack => {
+                let test = BackToBackTest {
+                    repetitions: extent.bursts,
+                    limit: extent.longest_burst,
+                    depletion: extent.depletion,
+                    ..BackToBackTest::standard(maximum, throughput)
+                };
+                test.run(setup, laboratory, observer)?.tested(setup, status)
+            }
+            Self::Recovery => {
+                let test = RecoveryTest {
+                    overloaded: extent.trial,
+                    observed: extent.trial,
+                    repetitions: extent.recovery,
+                    ..RecoveryTest::standard(throughput, maximum)
+                };
+                test.run(setup, laboratory, observer)?.tested(setup, status)
+            }
+        })
+    }
+}
+
+impl Found {
+    /// How it ended.
+    pub fn ended(&self) -> &Ended {
+        match self {
+            Self::Latency(outcome) => &outcome.ended,
+            Self::FrameLoss(outcome) => &outcome.ended,
+            Self::BackToBack(outcome) => &outcome.ended,
+            Self::Recovery(outcome) => &outcome.ended,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Loads that lose nothing only because there is room: what comes faster than it is taken waits, and a trial that ends
+//! before the room is full delivers all of it. A search is about what is held for as long as one likes, so such frames count
+//! as those that a longer trial loses.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::trial::{Phase, TrialResult};
+
+/// A share of a trial's frames that a stall may have left waiting, though on the whole all are taken: as fine as goals
+/// usually tell loads apart.
+const TRANSIENT: f64 = 0.005;
+
+/// Trials that lost nothing, at loads above what is taken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Buffered {
+    /// The least load of such a trial, frames per second.
+    pub from_pps: f64,
+    /// The highest.
+    pub to_pps: f64,
+    /// The highest rate at which frames were taken in any of them.
+    pub taken_pps: f64,
+    /// Seconds for which the application went on when sending had ended, in that trial of them that it was longest in.
+    pub behind_s: f64,
+    /// Their numbers.
+    pub trials: Vec<u32>,
+}
+
+/// Frames of a trial that were delivered only because there was room. None where batches or a stall explain them, or where
+/// nobody saw when the last was taken.
+pub(super) fn frames(trial: &TrialResult, burst_frames: u32) -> u64 {
+    let untaken = trial.untaken(burst_frames).unwrap_or(0);
+    if untaken as f64 > TRANSIENT * trial.delivered as f64 { untaken } else { 0 }
+}
+
+impl Buffered {
+    /// What trials of a search show of that; `None` where none does.
+    pub(super) fn of(trials: &[TrialResult], burst_frames: u32) -> Option<Self> {
+        let of_search = trials.iter().filter(|trial| trial.phase == Phase::Search);
+        let mut such: Vec<_> =
+            of_search.filter(|trial| trial.lost() == 0 && frames(trial, burst_frames) > 0).collect();
+        such.sort_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
+        let (first, last) = (such.first()?, such.last()?);
+        let behind = such.iter().filter_map(|trial| trial.behind_s(burst_frames));
+        let mut numbers: Vec<_> = such.iter().map(|trial| trial.number).collect();
+        numbers.sort_unstable();
+        Some(Self {
+            from_pps: first.offered_pps,
+            to_pps: last.offered_pps,
+            taken_pps: such.iter().map(|trial| trial.taken_pps()).fold(0.0, f64::max),
+            behind_s: behind.fold(0.0, f64::max),
+            trials: numbers,
+        })
+    }
+}
+
+impl fmt::Display for Buffered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let loads = if self.trials.len() == 1 {
+            format!("at {:.0} packets/s a trial", self.from_pps.floor())
+        } else {
+            format!("from {:.0} to {:.0} packets/s trials", self.from_pps.floor(), self.to_pps.floor())
+        };
+        write!(
+            f,
+            "{loads} lost nothing only because there was room for what was not taken: at most {:.0} packets/s were, and what \
+             lay in buffers when sending had ended took up to {:.3} s more. It counts as lost, as a longer trial loses it",
+            self.taken_pps.floor(),
+            self.behind_s
+        )
+    }
+}

@@ -1,0 +1,105 @@
+//! Loads that lose nothing only because the ring has room for what is not taken.
+
+use std::time::Duration;
+
+use capbench_capture::ByteCount;
+
+use super::paths::{Record, bounds, plan};
+use crate::laboratory::{Laboratory, Setup};
+use crate::search::{Finished, SearchPlan, Status, Stored};
+use crate::simulated::tampered::guarded;
+use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
+use crate::trial::{Load, TrialResult};
+
+const CAPACITY: f64 = 200_000.0;
+
+/// A ring of 64 MiB with slots of 128 octets holds 2.6 s of what the application takes.
+fn deep() -> SimulatedLaboratory {
+    let method = SimulatedMethod::new("packet-v3", CAPACITY).room(Room::Slots(ByteCount(128)));
+    SimulatedLaboratory::new(1e6, vec![method])
+}
+
+fn ring() -> Setup {
+    let mut setup = setup(64);
+    setup.capture.ring = ByteCount(64 << 20);
+    setup
+}
+
+fn search(goals: &str, path: &mut dyn Laboratory) -> Finished {
+    let plan = SearchPlan { maximum_pps: None, ..plan(goals) };
+    let mut trial = path.prepare(&ring()).unwrap();
+    plan.run("a path, with room", trial.as_mut(), Stored::default(), &mut Record::default()).unwrap()
+}
+
+#[test]
+fn a_trial_may_lose_nothing_at_three_times_the_capacity() {
+    let mut path = deep();
+    let mut trial = path.prepare(&ring()).unwrap();
+    let result = trial.run(Load::Rate("700k".parse().unwrap()), Duration::from_secs(1)).unwrap();
+    assert_eq!((result.lost(), result.untaken(1)), (0, Some(500_000)));
+    assert!((result.taken_pps() - CAPACITY).abs() < 1.0);
+}
+
+#[test]
+fn what_lies_in_the_ring_is_no_throughput() {
+    for finished in
+        [search("ndr,pdr,rfc2544", &mut deep()), search("ndr,pdr,rfc2544", &mut guarded(deep(), |_, _| {}))]
+    {
+        for name in ["ndr", "pdr", "rfc2544"] {
+            let (lower, upper) = bounds(&finished, name);
+            // In a trial of a second the receiver's tick hides a hundredth.
+            let most = CAPACITY * 1.0125;
+            assert!(lower.unwrap() < most && upper.unwrap() > CAPACITY, "{name}: {lower:?} {upper:?}");
+            assert!(lower.unwrap() > CAPACITY * 0.99, "{name}: {lower:?}");
+        }
+        assert!(finished.outcome.goals.iter().all(|goal| goal.status == Status::Regular));
+        let numbers = &finished.outcome.numbers;
+        assert!(numbers.strict_lossless.pps.unwrap() < CAPACITY * 1.0125, "{numbers:?}");
+        let buffered = finished.outcome.buffered.as_ref().unwrap();
+        assert!(buffered.from_pps > CAPACITY && buffered.to_pps > buffered.from_pps, "{buffered:?}");
+        assert!((buffered.taken_pps - CAPACITY).abs() < 1.0, "{buffered:?}");
+        let by_count =
+            |number: &u32| finished.trials.iter().any(|trial| trial.number == *number && trial.lost() == 0);
+        assert!(buffered.trials.len() > 2 && buffered.trials.iter().all(by_count), "{buffered:?}");
+        let said = finished.outcome.findings();
+        let said = said.iter().find(|finding| finding.text.contains("only because there was room")).unwrap();
+        assert_eq!(said.trials, buffered.trials);
+        assert!(said.text.contains("at most 200000 packets/s were"), "{}", said.text);
+    }
+}
+
+#[test]
+fn a_longer_trial_loses_what_a_short_one_holds_in_the_ring() {
+    let of = |goal: &str| search(goal, &mut deep());
+    let (short, long) = (of("brief:from=rfc2544,duration=1s,sum=1s"), of("rfc2544"));
+    let trial = |finished: &Finished, above: f64| -> Option<TrialResult> {
+        finished
+            .trials
+            .iter()
+            .find(|trial| trial.intended_pps.is_some_and(|pps| pps > above && pps < 700e3))
+            .cloned()
+    };
+    let (one, sixty) = (trial(&short, 1.2 * CAPACITY).unwrap(), trial(&long, 1.2 * CAPACITY).unwrap());
+    assert_eq!((one.lost(), one.intended_pps), (0, sixty.intended_pps));
+    assert!(sixty.lost() > 0);
+    let (lower, sustained) = (bounds(&short, "brief").0.unwrap(), bounds(&long, "rfc2544").0.unwrap());
+    assert!((lower / sustained - 1.0).abs() < 0.0125, "{lower} {sustained}");
+}
+
+#[test]
+fn a_stall_that_leaves_a_little_behind_is_no_overload() {
+    // What a second takes varies by a fiftieth, and in a minute a load is held on the whole.
+    let noise = Noise { per_trial: 0.0, per_second: 0.02 };
+    let finished = search("rfc2544", &mut deep().noise(5, noise));
+    let lower = bounds(&finished, "rfc2544").0.unwrap();
+    assert!((0.98 * CAPACITY..1.01 * CAPACITY).contains(&lower), "{lower}");
+    assert_eq!(finished.outcome.goals[0].status, Status::Regular);
+}
+
+#[test]
+fn a_path_without_room_says_nothing_of_it() {
+    let method = SimulatedMethod::new("packet-v3", CAPACITY);
+    let finished = search("ndr", &mut SimulatedLaboratory::new(1e6, vec![method]));
+    assert_eq!(finished.outcome.buffered, None);
+    assert!(finished.outcome.warnings.iter().all(|text| !text.contains("buffers")));
+}

@@ -1,0 +1,138 @@
+//! What is excluded where nothing is found: the largest difference that repeats leave possible.
+//!
+//! Of two hands of repeats the second may be higher by a factor only up to the one at which the test by ranks would see it
+//! to be lower: exact for whatever distribution the repeats have (Hodges and Lehmann, 1963). Many hands are compared, so the
+//! level is shared between all comparisons. Blocks of neighbouring points are as short as repeats allow; how short that is
+//! follows from their number and not from what they show.
+
+use super::contrasts::WIDEST;
+use crate::sweep::ranks::{FALSE_ALARMS, Stratum, by_chance};
+
+/// The largest factors that one kind of comparison leaves possible.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Limits {
+    /// Neighbouring points of a block.
+    pub(super) width: usize,
+    /// How many comparisons there are.
+    pub(super) comparisons: usize,
+    /// Of each comparison by its first point, or those of each hand, the largest factor.
+    factors: Vec<(usize, f64)>,
+}
+
+/// Repeats of two hands at one point, or of two blocks.
+pub(super) type Hands = (Vec<f64>, Vec<f64>);
+
+impl Limits {
+    /// Of comparisons of a width, each the hands of its strata behind its first point, the lower one first. `None` where no
+    /// width has repeats enough.
+    pub(super) fn of(comparisons: impl Fn(usize) -> Vec<(usize, Vec<Hands>)>) -> Option<Self> {
+        (1..=WIDEST).find_map(|width| {
+            let all = comparisons(width);
+            let level = FALSE_ALARMS / all.len() as f64;
+            let factors: Option<Vec<(usize, f64)>> =
+                all.iter().map(|(first, strata)| Some((*first, largest(strata, level)?))).collect();
+            factors.filter(|factors| !factors.is_empty()).map(|factors| Self {
+                width,
+                comparisons: factors.len(),
+                factors,
+            })
+        })
+    }
+
+    /// The largest factor of those comparisons whose first point is asked for, as an increase; 0 where it is none.
+    pub(super) fn increase(&self, is_asked: impl Fn(usize) -> bool) -> Option<f64> {
+        let asked = self.factors.iter().filter(|(first, _)| is_asked(*first)).map(|(_, factor)| *factor);
+        asked.reduce(f64::max).map(|factor| (factor - 1.0).max(0.0)).filter(|increase| increase.is_finite())
+    }
+
+    /// What the figure rests on.
+    pub(super) fn basis(&self) -> String {
+        let over = if self.width == 1 {
+            "at single points".into()
+        } else {
+            format!("over {} neighbouring points", self.width)
+        };
+        let level = (1.0 - FALSE_ALARMS) * 100.0;
+        format!("{over}, at {level:.0} % for all {} comparisons together", self.comparisons)
+    }
+}
+
+/// The largest factor by which the second hand may be above the first; `None` where there are too few repeats to say.
+fn largest(strata: &[Hands], level: f64) -> Option<f64> {
+    let sizes: Vec<Stratum> =
+        strata.iter().map(|(low, high)| Stratum { low: low.len(), high: high.len() }).collect();
+    if by_chance(0, &sizes) > level {
+        return None;
+    }
+    let pairs: usize = sizes.iter().map(|stratum| stratum.low * stratum.high).sum();
+    // The most pairs that may lie beyond the factor: the probability grows with their number.
+    let (mut within, mut beyond) = (0, pairs);
+    while beyond - within > 1 {
+        let middle = usize::midpoint(within, beyond);
+        if by_chance(middle, &sizes) <= level { within = middle } else { beyond = middle }
+    }
+    // By nothing at all every factor is exceeded.
+    let factor = |low: f64, high: f64| if low > 0.0 { high / low } else { f64::INFINITY };
+    let mut factors: Vec<f64> = strata
+        .iter()
+        .flat_map(|(low, high)| {
+            low.iter().flat_map(move |&low| high.iter().map(move |&high| factor(low, high)))
+        })
+        .collect();
+    factors.sort_by(|a, b| b.total_cmp(a));
+    factors.get(within).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Limits, largest};
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    #[test]
+    fn the_limit_is_the_factor_that_as_many_pairs_exceed_as_chance_allows() {
+        // Of 6 and 6 repeats, 5 pairs against have the probability 19 in 924, and 6 have 30.
+        let low: Vec<f64> = (0..6).map(|nth| 100.0 + f64::from(nth)).collect();
+        let hands = [(low.clone(), low.clone())];
+        assert_eq!(largest(&hands, 0.025), Some(105.0 / 102.0));
+        assert_eq!(largest(&hands, 0.001), None, "one in 924 is the least");
+        assert_eq!(largest(&[(vec![0.0; 6], low)], 0.025), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn as_few_points_are_put_together_as_repeats_allow() {
+        let hands = |count: usize| (vec![1.0; count], vec![1.0; count]);
+        let of = |repeats: usize| {
+            Limits::of(|width| (0..10).map(|first| (first, vec![hands(repeats * width)])).collect())
+        };
+        assert_eq!(of(1), None);
+        assert_eq!(of(4).unwrap().width, 2);
+        let limits = of(8).unwrap();
+        assert_eq!((limits.width, limits.comparisons, limits.increase(|_| true)), (1, 10, Some(0.0)));
+        assert_eq!(limits.increase(|first| first > 10), None);
+        assert_eq!(limits.basis(), "at single points, at 95 % for all 10 comparisons together");
+        assert_eq!(Limits::of(|_| Vec::new()), None);
+    }
+
+    #[test]
+    fn a_rise_that_is_there_is_hardly_ever_excluded() {
+        const ROUNDS: usize = 2000;
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        let mut around =
+            |mean: f64| mean * (1.0 + 0.1 * ((random.next_u64() >> 11) as f64 / (1u64 << 53) as f64));
+        let mut excluded = 0;
+        for _ in 0..ROUNDS {
+            let comparisons: Vec<_> = (0..5)
+                .map(|first| {
+                    let hand =
+                        |mean, around: &mut dyn FnMut(f64) -> f64| (0..8).map(|_| around(mean)).collect();
+                    (first, vec![(hand(100.0, &mut around), hand(103.0, &mut around))])
+                })
+                .collect();
+            let limits = Limits::of(|_| comparisons.clone()).unwrap();
+            excluded += usize::from(limits.factors.iter().any(|(_, factor)| *factor < 1.03));
+        }
+        assert!(excluded as f64 <= 0.05 * ROUNDS as f64 * 1.3, "{excluded} of {ROUNDS}");
+        assert!(excluded > 0);
+    }
+}

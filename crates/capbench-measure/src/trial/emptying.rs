@@ -1,0 +1,119 @@
+//! Whether a load was taken as it came, or only found room: the frames of a trial that still lay in buffers when sending
+//! ended. A trial that loses nothing says nothing about a load unless that is known, since a longer one may lose.
+
+use serde::{Deserialize, Serialize};
+
+use super::TrialResult;
+use crate::receiver::TICK;
+
+/// How long the application went on taking frames when sending had ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Emptying {
+    /// Seconds until it took the last one, from when it saw the end of sending: that is after the batch that it had at hand.
+    pub after_s: f64,
+    /// Seconds for which the method may hold a frame back although the application waits for it.
+    pub holds_s: f64,
+}
+
+impl TrialResult {
+    /// Seconds for which the application was behind when sending ended; absent where nobody saw when it took its last frame.
+    /// 0 where it need not have been: for `together` frames that the load sends at once, for frames that were not yet on the
+    /// link, for a batch, for what the method holds back, and for the receiver's tick.
+    pub fn behind_s(&self, together: u32) -> Option<f64> {
+        let Emptying { after_s, holds_s } = self.emptying?;
+        let batches = self.cpu.batches as f64;
+        let batch_s = if batches > 0.0 { (self.sending_s + after_s) / batches } else { 0.0 };
+        let at_once_s = if together > 1 { f64::from(together) / self.offered_pps } else { 0.0 };
+        let on_the_way_s = self.departed.map_or(0.0, |departed| (departed.after_s - self.sending_s).max(0.0));
+        let explained_s = holds_s + batch_s.max(TICK.as_secs_f64()) + at_once_s + on_the_way_s;
+        Some(if after_s > explained_s { after_s } else { 0.0 })
+    }
+
+    /// The rate at which the application took frames as long as there were any: delivered ones by the time of sending and
+    /// the time that it was behind. Where that time is unknown it counts as none.
+    pub fn taken_pps(&self) -> f64 {
+        let time_s = self.sending_s + self.behind_s(1).unwrap_or(0.0);
+        self.delivered as f64 / time_s.max(f64::MIN_POSITIVE)
+    }
+
+    /// Frames of those sent that were delivered only because there was room for them until sending had ended: as many as a
+    /// longer trial loses in the same time once its buffers are full. Absent where that is unknown; `together` as for
+    /// [`Self::behind_s`].
+    pub fn untaken(&self, together: u32) -> Option<u64> {
+        let behind_s = self.behind_s(together)?;
+        let whole_s = (self.sending_s + behind_s).max(f64::MIN_POSITIVE);
+        Some((self.delivered as f64 * behind_s / whole_s).round() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::{Emptying, TrialResult};
+    use crate::trial::tests::{measured, profile};
+    use crate::trial::{Load, Phase};
+
+    /// A trial of a second in which 100,000 frames were sent, that took so long to empty.
+    fn trial(delivered: u64, after_ms: f64, holds_ms: f64, batches: u64) -> TrialResult {
+        let lost = 100_000 - delivered;
+        let rate = Load::Rate("100000".parse().unwrap());
+        let mut trial = measured(100_000, 100_000, delivered, lost).result(
+            1,
+            Phase::Search,
+            &profile("packet-v3"),
+            rate,
+            Duration::from_secs(1),
+        );
+        trial.emptying = Some(Emptying { after_s: after_ms / 1e3, holds_s: holds_ms / 1e3 });
+        trial.cpu.batches = batches;
+        trial
+    }
+
+    #[test]
+    fn what_only_lay_in_buffers_is_what_a_longer_trial_loses() {
+        // It takes 80,000 a second, so that a fifth waits, and takes a quarter of a second.
+        let trial = trial(100_000, 250.0, 10.0, 10_000);
+        assert_eq!(trial.untaken(1), Some(20_000));
+        assert!((trial.taken_pps() - 80_000.0).abs() < 1e-6);
+        // A tenth is lost as well: of 90,000 in 1.125 s a second has 80,000.
+        let trial = self::trial(90_000, 125.0, 10.0, 10_000);
+        assert_eq!((trial.lost(), trial.untaken(1)), (10_000, Some(10_000)));
+    }
+
+    #[test]
+    fn batches_and_held_back_frames_are_no_backlog() {
+        let untaken = |after_ms, holds_ms, batches| trial(100_000, after_ms, holds_ms, batches).untaken(1);
+        assert_eq!(untaken(9.9, 0.0, 100_000), Some(0), "the receiver's tick");
+        assert!(untaken(11.0, 0.0, 100_000) > Some(1000));
+        assert_eq!(
+            untaken(19.9, 10.0, 100),
+            Some(0),
+            "a block that the timeout retires, and one in the application's hands"
+        );
+        assert!(untaken(21.0, 10.0, 100) > Some(1000));
+        assert_eq!(untaken(120.0, 64.0, 16), Some(0), "longer blocks");
+        let burst = trial(100_000, 60.0, 0.0, 100_000);
+        assert_eq!(burst.untaken(6000), Some(0), "6000 frames that came at once");
+        assert!(burst.untaken(1) > Some(5000));
+    }
+
+    #[test]
+    fn what_nobody_saw_is_unknown_and_counts_as_no_time() {
+        let trial = TrialResult { emptying: None, ..trial(100_000, 500.0, 0.0, 0) };
+        assert_eq!((trial.behind_s(1), trial.untaken(1), trial.taken_pps()), (None, None, 100_000.0));
+    }
+
+    proptest! {
+        /// Whatever a trial's length, the share is that by which the load is above what is taken.
+        #[test]
+        fn the_share_does_not_depend_on_the_length(seconds in 1.0..100.0f64, above in 0.03..0.9f64) {
+            let mut trial = trial(100_000, seconds * above / (1.0 - above) * 1e3, 10.0, 100_000);
+            trial.sending_s = seconds;
+            let share = trial.untaken(1).unwrap() as f64 / 1e5;
+            prop_assert!((share - above).abs() < 1e-4, "{share} {above}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What a packet socket lost, read by the BPF iterator of `why` while the trial runs: another way to the kernel than the
+//! socket option that the methods ask, and one that resets nothing.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use capbench_measure::bed::Side;
+use capbench_measure::why::{Socket, Tracing, Watch};
+
+/// Between two looks: many of them fit into the time in which a trial waits for late frames.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Watches the capture sockets of this process on an interface until `done`, and says how many frames they lost. The method
+/// reads their counters, which resets them, when nothing has come for a while: what was seen until then is all, if the look
+/// before had nothing new; else it is unknown.
+///
+/// # Panics
+/// Where they cannot be read, or were not there.
+pub fn lost_by_sockets(side: &Side, done: &AtomicBool) -> Option<u64> {
+    let own = std::process::id();
+    let is_own = |socket: &&Socket| socket.processes.iter().any(|process| process.pid == own);
+    let watch = || {
+        let mut watch = Watch::new(side.name(), Tracing::LeftOut).unwrap();
+        let (mut lost, mut were_there, mut is_all) = (0, false, false);
+        loop {
+            let is_over = done.load(Ordering::Acquire);
+            let sockets = watch.look().unwrap().sockets.here;
+            let sockets: Vec<_> = sockets.iter().filter(is_own).collect();
+            if sockets.iter().any(|socket| socket.at_least) {
+                break;
+            }
+            let came = sockets.iter().map(|socket| socket.dropped.unwrap()).sum::<u64>();
+            were_there |= !sockets.is_empty();
+            (lost, is_all) = (lost + came, came == 0);
+            if is_over {
+                break;
+            }
+            thread::sleep(PAUSE);
+        }
+        assert!(were_there, "a capture socket");
+        is_all.then_some(lost)
+    };
+    side.run(watch).unwrap()
+}
