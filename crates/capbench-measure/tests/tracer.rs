@@ -192,9 +192,8 @@ fn root_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
     let _turn = in_turn();
     let path = || live::Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
     // At a load at which the capture thread never sleeps long: else every softirq may interrupt an idle CPU, and none the thread.
-    let busy = |laboratory| {
-        run_load(laboratory, "packet-tx", Load::Maximum, Duration::from_millis(100), || ()).cpu
-    };
+    let busy =
+        |laboratory| run_load(laboratory, "packet-tx", Load::Maximum, Duration::from_millis(100), || ()).cpu;
     let traced = busy(laboratory(path()));
     let (kernel_ns, own_ns) = (traced.kernel_ns.unwrap(), traced.app_ns.unwrap());
     assert!(traced.kernel_source.contains("irq:softirq_entry"), "{traced:?}");
