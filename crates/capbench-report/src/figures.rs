@@ -1,0 +1,153 @@
+//! How numbers are written for people: with separators, as many digits as they deserve, and their unit.
+
+use crate::model::{Cell, Unit};
+
+/// What stands for a number that nothing here can tell.
+pub const UNKNOWN: &str = "unknown";
+
+impl Unit {
+    /// The unit as it stands behind a number or in brackets after a heading; empty where there is none.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::None | Self::Count => "",
+            Self::PacketsPerSecond => "packets/s",
+            Self::BitsPerSecondL1 => "bit/s (L1)",
+            Self::BitsPerSecondL2 => "bit/s (L2)",
+            Self::Nanoseconds => "ns",
+            Self::NanosecondsPerPacket => "ns/packet",
+            Self::Seconds => "s",
+            Self::Bytes => "bytes",
+            Self::Ratio => "%",
+            Self::Cores => "cores",
+            Self::Iterations => "iterations",
+            Self::PerSecond => "1/s",
+        }
+    }
+}
+
+/// A count with separators: `1,234,567`.
+pub fn count(value: u64) -> String {
+    separated(&value.to_string())
+}
+
+/// A number in its unit, without the unit's symbol: whole from 1,000 on, else with four significant digits and no zeros at
+/// their end. Ratios come in percent, and never as 0 or 100 unless they are that.
+pub fn number(value: f64, unit: Unit) -> String {
+    if !value.is_finite() {
+        return UNKNOWN.into();
+    }
+    let sign = if value < 0.0 { "-" } else { "" };
+    let size = value.abs();
+    match unit {
+        Unit::Ratio => format!("{sign}{}", percent(size * 100.0)),
+        _ => format!("{sign}{}", rounded(size)),
+    }
+}
+
+/// A cell in the unit of its column, without the unit's symbol.
+pub fn cell(cell: &Cell, unit: Unit) -> String {
+    match cell {
+        Cell::Unknown => UNKNOWN.into(),
+        Cell::Empty => String::new(),
+        Cell::Text(text) => text.clone(),
+        Cell::Count(value) => count(*value),
+        Cell::Signed(value) if *value < 0 => format!("-{}", count(value.unsigned_abs())),
+        Cell::Signed(value) => count(value.unsigned_abs()),
+        Cell::Number(value) => number(*value, unit),
+        Cell::AtLeast(value) => format!("≥ {}", number(*value, unit)),
+        Cell::AtMost(value) => format!("≤ {}", number(*value, unit)),
+        Cell::Interval { middle, low, high } => {
+            format!("{} ({} to {})", number(*middle, unit), number(*low, unit), number(*high, unit))
+        }
+    }
+}
+
+/// A share in percent that is 0 or 100 only where nothing, or everything, is meant.
+fn percent(value: f64) -> String {
+    if value > 99.0 && value < 100.0 {
+        let missing = significant(100.0 - value, 2);
+        let decimals = missing.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        return format!("{value:.decimals$}");
+    }
+    if value >= 1000.0 { separated(&format!("{value:.0}")) } else { significant(value, 3) }
+}
+
+fn rounded(value: f64) -> String {
+    if value >= 1000.0 { separated(&format!("{value:.0}")) } else { significant(value, 4) }
+}
+
+/// With so many significant digits, and no zeros at the end of its decimals.
+fn significant(value: f64, digits: i32) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let magnitude = value.log10().floor() as i32;
+    let decimals = usize::try_from(digits - 1 - magnitude).unwrap_or(0);
+    if decimals > 9 {
+        return format!("{value:.1e}");
+    }
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+fn separated(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_they_deserve() {
+        let rate = |value| number(value, Unit::PacketsPerSecond);
+        assert_eq!(rate(1_234_567.8), "1,234,568");
+        assert_eq!((rate(999.94), rate(0.5556), rate(12.0)), ("999.9".into(), "0.5556".into(), "12".into()));
+        assert_eq!((rate(0.0), rate(-3.25)), ("0".into(), "-3.25".into()));
+        assert_eq!(rate(f64::NAN), UNKNOWN);
+        assert_eq!(rate(2e-12), "2.0e-12");
+    }
+
+    #[test]
+    fn a_share_is_nothing_or_all_only_where_it_is() {
+        let share = |value| number(value, Unit::Ratio);
+        assert_eq!((share(0.0), share(1.0)), ("0".into(), "100".into()));
+        assert_eq!(share(0.999_999_2), "99.99992");
+        assert_eq!(share(0.000_000_2), "0.00002");
+        assert_eq!((share(0.123_456), share(0.5)), ("12.3".into(), "50".into()));
+        assert_eq!(share(-0.2), "-20");
+    }
+
+    #[test]
+    fn cells_are_told_apart() {
+        let rate = |value| cell(&value, Unit::PacketsPerSecond);
+        assert_eq!((rate(Cell::Unknown), rate(Cell::Empty)), ("unknown".into(), String::new()));
+        assert_eq!((rate(Cell::Count(1000)), rate(Cell::Signed(-1000))), ("1,000".into(), "-1,000".into()));
+        assert_eq!(rate(Cell::AtLeast(2e6)), "≥ 2,000,000");
+        assert_eq!(rate(Cell::Interval { middle: 2.0, low: 1.5, high: 2.25 }), "2 (1.5 to 2.25)");
+    }
+
+    proptest! {
+        #[test]
+        fn separators_and_rounding_keep_the_value(value in 0.001..1e12f64) {
+            let read: f64 = number(value, Unit::Count).replace(',', "").parse().unwrap();
+            prop_assert!((read - value).abs() <= value * 0.000_51, "{read} for {value}");
+        }
+
+        #[test]
+        fn no_share_below_all_is_shown_as_all(missing in 1e-8..0.5f64) {
+            let text = number(1.0 - missing, Unit::Ratio);
+            prop_assert_ne!(&text, "100");
+            prop_assert_ne!(number(missing, Unit::Ratio), "0");
+        }
+    }
+}
