@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::figures::grouped;
 use crate::trial::{Phase, ProgramReport, SizeLabel, TrialResult, Verdict};
 use crate::{guards, loss_shape};
 
@@ -279,7 +280,11 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// A rate as people write it.
 pub(crate) fn rate(pps: f64) -> String {
-    if pps >= 1e6 { format!("{:.3} million packets/s", pps / 1e6) } else { format!("{pps:.0} packets/s") }
+    if pps >= 1e6 {
+        format!("{:.3} million packets/s", pps / 1e6)
+    } else {
+        format!("{} packets/s", grouped(pps))
+    }
 }
 
 /// What programs say that they counted, beside what was found: agreement is evidence, too.
@@ -341,7 +346,7 @@ mod tests {
     #[test]
     fn loss_is_named_with_its_place_and_its_trial() {
         let found = find(&[trial(1, "recv", 1_000_000, 280_000, 720_000)]);
-        let expected = "recv delivered 280000 packets/s of 1.000 million packets/s and lost 72 % in the ring or socket queue.";
+        let expected = "recv delivered 280,000 packets/s of 1.000 million packets/s and lost 72 % in the ring or socket queue.";
         assert_eq!((found[0].text.as_str(), found[0].trials.as_slice()), (expected, &[1][..]));
         assert_eq!(found[0].scene.as_deref(), Some("64-byte frames, placement same"));
         assert!(found[1].text.starts_with("Every packet is accounted for"));

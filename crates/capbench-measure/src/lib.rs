@@ -35,6 +35,7 @@ pub mod drivers;
 pub mod environment;
 mod error;
 pub mod evidence;
+pub mod figures;
 pub mod findings;
 pub mod guards;
 pub mod laboratory;

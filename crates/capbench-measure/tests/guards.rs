@@ -196,7 +196,7 @@ fn root_more_than_the_link_carries_shows_nothing() {
     let above = over(10_000.0);
     assert_eq!((above.verdict, above.line_rate_pps), (Verdict::Invalid, Some(10_000.0)), "{above:#?}");
     let because = above.invalid_because.as_ref().unwrap();
-    assert!(because.contains("are more than the link carries (10000 packets/s of this size"), "{because}");
+    assert!(because.contains("are more than the link carries (10,000 packets/s of this size"), "{because}");
     let guarding = above.guarding.as_ref().unwrap();
     assert_eq!((guarding.attempt, guarding.set_aside.len()), (3, 2), "it is tried again first");
     let is_told = |because: &String| because.contains("are more than the link carries");

@@ -1,5 +1,7 @@
 //! How numbers are written for people: with separators, as many digits as they deserve, and their unit.
 
+use capbench_measure::figures::separated;
+
 use crate::model::{Cell, Unit};
 
 /// What stands for a number that nothing here can tell.
@@ -88,17 +90,6 @@ fn significant(value: f64, digits: i32) -> String {
     }
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
-}
-
-fn separated(digits: &str) -> String {
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

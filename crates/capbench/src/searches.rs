@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use capbench_measure::figures::grouped;
 use capbench_measure::search::presets::Listed;
 use capbench_measure::search::{
     self, Bound, GoalResult, Held, LossNumbers, MaximumLoad, MaximumSource, SearchOutcome, Status,
 };
 
-use crate::summary::{thousands, wrapped};
+use crate::summary::wrapped;
 use crate::table::Table;
 
 /// One search: its scene, its goals with their bounds, and the numbers that belong together.
@@ -51,7 +52,7 @@ pub fn search(search: &SearchOutcome) -> String {
 }
 
 fn top(maximum: &MaximumLoad) -> String {
-    let load = thousands(maximum.load_pps.get().floor());
+    let load = grouped(maximum.load_pps.get().floor());
     let source = match maximum.source {
         MaximumSource::Generator => "what the generator reaches",
         MaximumSource::LineRate => "the line rate, which the generator reaches",
@@ -60,8 +61,8 @@ fn top(maximum: &MaximumLoad) -> String {
     match &maximum.self_test {
         Some(test) => format!(
             "maximum load {load} packets/s, {source} (self-test: {} unpaced, {} by plan)",
-            thousands(test.unpaced_pps),
-            thousands(test.paced_pps)
+            grouped(test.unpaced_pps),
+            grouped(test.paced_pps)
         ),
         None => format!("maximum load {load} packets/s, {source}"),
     }
@@ -69,7 +70,7 @@ fn top(maximum: &MaximumLoad) -> String {
 
 fn row(result: &GoalResult) -> Vec<String> {
     let rate = |bound: &Option<Bound>, of: fn(&Bound) -> f64| {
-        bound.as_ref().map_or("-".into(), |bound| thousands(of(bound).floor()))
+        bound.as_ref().map_or("-".into(), |bound| grouped(of(bound).floor()))
     };
     let status = match result.status {
         Status::Regular => "regular",
@@ -84,7 +85,7 @@ fn row(result: &GoalResult) -> Vec<String> {
         result
             .conditional_throughput_pps
             .filter(|_| result.status != Status::AtLeast)
-            .map_or("-".into(), |pps| thousands(pps.floor())),
+            .map_or("-".into(), |pps| grouped(pps.floor())),
         result.relative_width.map_or("-".into(), |width| format!("{:.2} %", width * 100.0)),
         status.into(),
     ]
@@ -101,8 +102,8 @@ fn shown(text: &mut String, result: &GoalResult) {
         let line = format!(
             "{name}: by {:.1} s a load, {} to {} packets/s ({:.1} % apart)",
             so_far.duration_sum.as_secs_f64(),
-            thousands(so_far.lower.achieved_pps.floor()),
-            thousands(so_far.upper.intended_pps.floor()),
+            grouped(so_far.lower.achieved_pps.floor()),
+            grouped(so_far.upper.intended_pps.floor()),
             so_far.relative_width * 100.0
         );
         wrapped(text, "  ", "    ", &line);
@@ -132,14 +133,14 @@ fn numbers(text: &mut String, numbers: &LossNumbers) {
         (Some(pps), upper) => format!(
             "{}{}{} ({:.1} s at it, by {})",
             if held.at_least { "at least " } else { "" },
-            thousands(pps.floor()),
+            grouped(pps.floor()),
             upper
                 .filter(|_| !held.at_least)
-                .map_or_else(String::new, |upper| format!(", below {}", thousands(upper.floor()))),
+                .map_or_else(String::new, |upper| format!(", below {}", grouped(upper.floor()))),
             held.seconds,
             held.by
         ),
-        (None, Some(upper)) => format!("below {} (by {})", thousands(upper.floor()), held.by),
+        (None, Some(upper)) => format!("below {} (by {})", grouped(upper.floor()), held.by),
         (None, None) => "not decided".into(),
     };
     let line = format!(
@@ -160,13 +161,13 @@ fn numbers(text: &mut String, numbers: &LossNumbers) {
     let longest = events.longest.map_or_else(String::new, |longest| {
         format!(
             "; the longest {} frames or {:.1} ms",
-            thousands(longest.frames as f64),
+            grouped(longest.frames as f64),
             longest.ns as f64 / 1e6
         )
     });
     let line = format!(
         "loss events up to {} packets/s: {}{} in {:.0} s, {rate}; {} of {} trials lost something{longest}",
-        thousands(events.up_to_pps.floor()),
+        grouped(events.up_to_pps.floor()),
         if events.at_least { "at least " } else { "" },
         events.events,
         events.seconds,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use capbench_measure::figures::grouped;
 use capbench_measure::rfc2544::latency::Leg;
 use capbench_measure::rfc2544::recovery::Recovery;
 use capbench_measure::rfc2544::{
@@ -10,7 +11,7 @@ use capbench_measure::rfc2544::{
 use capbench_measure::search::Status;
 
 use crate::cli::rfc2544::Test;
-use crate::summary::{thousands, wrapped};
+use crate::summary::wrapped;
 use crate::table::Table;
 
 /// What reports call a test.
@@ -61,7 +62,7 @@ fn latency(outcome: &LatencyOutcome, throughput: Option<Status>) -> String {
     };
     let line = format!(
         "at {} packets/s{worth}; {} trials of {} s, frames from {} s on; microseconds",
-        thousands(outcome.rate_pps.get().floor()),
+        grouped(outcome.rate_pps.get().floor()),
         outcome.repetitions,
         outcome.duration_s,
         outcome.from_s
@@ -102,8 +103,8 @@ fn frame_loss(outcome: &FrameLossOutcome) -> String {
         table.row(vec![
             format!("  {}", point.load_percent),
             format!("{}{:.1}", if point.generator_limited { "*" } else { "" }, point.offered_percent),
-            thousands(point.sent as f64),
-            thousands(point.delivered as f64),
+            grouped(point.sent as f64),
+            grouped(point.delivered as f64),
             format!("{:.4}", point.loss_percent),
         ]);
     }
@@ -124,7 +125,7 @@ fn back_to_back(outcome: &BackToBackOutcome) -> String {
     let line = format!(
         "bursts at {}; throughput {} packets/s",
         outcome.maximum,
-        thousands(outcome.throughput_pps.get().floor())
+        grouped(outcome.throughput_pps.get().floor())
     );
     wrapped(&mut text, "  ", "    ", &line);
     if let Some(benchmark) = &outcome.benchmark {
@@ -158,9 +159,9 @@ fn recovery(outcome: &RecoveryOutcome) -> String {
     let mut text = String::new();
     let line = format!(
         "{} packets/s for {} s, then {} for {} s",
-        thousands(outcome.overload_pps.get().floor()),
+        grouped(outcome.overload_pps.get().floor()),
         outcome.overloaded_s,
-        thousands(outcome.after_pps.get().floor()),
+        grouped(outcome.after_pps.get().floor()),
         outcome.observed_s
     );
     wrapped(&mut text, "  ", "    ", &line);

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use capbench_measure::cost::{Cost, Spread};
+use capbench_measure::figures::grouped;
 use capbench_measure::findings::Finding;
 use capbench_measure::results::NotMeasured;
 use capbench_measure::trial::{Phase, SizeLabel, TrialResult, Verdict};
@@ -59,7 +60,7 @@ fn scene(text: &mut String, placement: &str, size: &SizeLabel, group: &[&TrialRe
     };
     let _ = match common {
         Some(pps) => {
-            writeln!(text, "  packets/s and loss {load}; CPU time per packet at {} packets/s", thousands(pps))
+            writeln!(text, "  packets/s and loss {load}; CPU time per packet at {} packets/s", grouped(pps))
         }
         None => writeln!(text, "  packets/s, loss and CPU time per packet {load}"),
     };
@@ -98,8 +99,8 @@ fn row(trial: &TrialResult, cost: Option<&TrialResult>) -> Vec<String> {
     };
     vec![
         format!("  {}{}", trial.profile.method, mark(&[Some(trial), cost])),
-        thousands(trial.offered_pps),
-        thousands(trial.delivered_pps),
+        grouped(trial.offered_pps),
+        grouped(trial.delivered_pps),
         lost(trial),
         place,
         cost.map_or("-".into(), application),
@@ -140,19 +141,6 @@ fn lost(trial: &TrialResult) -> String {
         _ if ratio >= 0.01 => format!("{ratio:.2} %"),
         lost => format!("{lost} pkt"),
     }
-}
-
-/// A rate with thousands apart.
-pub fn thousands(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// What the columns of CPU time mean.
@@ -246,7 +234,7 @@ pub fn roughly(time: Duration) -> String {
         ..10.0 => format!("{seconds:.1} s"),
         ..600.0 => format!("{seconds:.0} s"),
         ..36_000.0 => format!("{} h {} min", minutes / 60, minutes % 60).trim_start_matches("0 h ").into(),
-        _ => format!("{} h", thousands(hours as f64)),
+        _ => format!("{} h", grouped(hours as f64)),
     }
 }
 
@@ -273,7 +261,7 @@ pub fn wrapped(text: &mut String, first: &str, next: &str, words: &str) {
 mod tests {
     use std::time::Duration;
 
-    use super::{findings, tables, thousands};
+    use super::{findings, tables};
     use capbench_measure::evidence::Evidence;
     use capbench_measure::findings::Finding;
     use capbench_measure::trial::{
@@ -335,13 +323,6 @@ mod tests {
                 assert!(printed.contains(field), "{field}: {printed}");
             }
         }
-    }
-
-    #[test]
-    fn thousands_are_apart() {
-        assert_eq!(thousands(999.6), "1,000");
-        assert_eq!(thousands(1_234_567.0), "1,234,567");
-        assert_eq!(thousands(12.0), "12");
     }
 
     #[test]

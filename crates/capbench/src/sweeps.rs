@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use capbench_measure::figures::grouped;
 use capbench_measure::sweep::interval::Estimate;
 use capbench_measure::sweep::{Reading, Series, SweepOutcome};
 
-use crate::summary::{thousands, wrapped};
+use crate::summary::wrapped;
 use crate::table::Table;
 
 /// The tables of a sweep.
@@ -53,8 +54,8 @@ fn loads(outcome: &SweepOutcome, series: &Series) -> String {
     for reading in &series.readings {
         table.row(vec![
             label(outcome, reading),
-            thousands(reading.offered_pps.median),
-            thousands(reading.delivered_pps.median),
+            grouped(reading.offered_pps.median),
+            grouped(reading.delivered_pps.median),
             interval(&reading.delivered_pps),
             share(reading),
             places(reading),
@@ -69,7 +70,7 @@ fn bursts(outcome: &SweepOutcome, series: &Series) -> String {
         Table::new(&["  point", "burst frames", "least", "most", "implied ms", "drain-corr. ms", "found"]);
     for reading in &series.readings {
         let Some(burst) = &reading.back_to_back else { continue };
-        let number = |value: Option<f64>| value.map_or("-".into(), thousands);
+        let number = |value: Option<f64>| value.map_or("-".into(), grouped);
         let ms = |seconds: Option<f64>| seconds.map_or("-".into(), |seconds| format!("{:.3}", seconds * 1e3));
         table.row(vec![
             label(outcome, reading),
@@ -114,7 +115,7 @@ fn label(outcome: &SweepOutcome, reading: &Reading) -> String {
 
 fn interval(estimate: &Estimate) -> String {
     match estimate.low.zip(estimate.high) {
-        Some((low, high)) => format!("{}-{}", thousands(low), thousands(high)),
+        Some((low, high)) => format!("{}-{}", grouped(low), grouped(high)),
         None => "-".into(),
     }
 }

@@ -68,7 +68,7 @@ fn root_a_throughput_that_was_found_is_what_all_tests_are_told_in_terms_of() {
     }
     let _turn = in_turn();
     let scratch = Scratch::new();
-    // With 500 us of work no host holds more than 2000 packets/s and what the ring has room for, and any sends four times
+    // With 500 us of work no host holds more than 2,000 packets/s and what the ring has room for, and any sends four times
     // that.
     let flags =
         "--method packet-v2 --placement other --work ns:500000 --ring 64KiB --block 64KiB --max-rate 8k";

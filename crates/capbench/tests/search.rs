@@ -184,6 +184,43 @@ fn root_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
 }
 
 #[test]
+fn root_repeated_searches_go_on_each_from_its_own_trials() {
+    if !privileged("root_repeated_searches_go_on_each_from_its_own_trials") {
+        return;
+    }
+    let _turn = in_turn();
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("run");
+    let mut command = capbench();
+    command.args(SHORT.split_whitespace()).args(["--searches", "2", "--out"]).arg(&folder);
+    let ended = run(None, &mut command);
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    // As a run leaves it that is killed when the second search has its first trial.
+    let whole = results(&folder).unwrap();
+    let mut cut = whole.clone();
+    let all = whole["trials"].as_array().unwrap();
+    let second = all.iter().position(|trial| trial["search"] == 2).unwrap();
+    cut["trials"].as_array_mut().unwrap().truncate(second + 1);
+    cut["searches"].as_array_mut().unwrap().truncate(1);
+    cut["complete"] = false.into();
+    fs::write(folder.join("results.json"), serde_json::to_vec(&cut).unwrap()).unwrap();
+
+    let mut command = capbench();
+    command.arg("search").arg("--resume").arg(&folder);
+    let ended = run(None, &mut command);
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    let resumed = results(&folder).unwrap();
+    assert_eq!(resumed["complete"], true);
+    let after = resumed["trials"].as_array().unwrap();
+    assert_eq!(&after[..=second], &all[..=second], "trials of the first run stand as they were");
+    assert!(after[second..].iter().all(|trial| trial["search"] == 2), "the first search needs no more");
+    let searches = resumed["searches"].as_array().unwrap();
+    assert_eq!(searches.iter().map(|search| search["nth"].as_u64()).collect::<Vec<_>>(), [Some(1), Some(2)]);
+    assert_eq!(searches[0]["goals"], whole["searches"][0]["goals"]);
+    assert_eq!(searches[1]["trials"][0], all[second]["number"]);
+}
+
+#[test]
 fn root_a_search_with_bursts_says_so_with_each_trial() {
     if !privileged("root_a_search_with_bursts_says_so_with_each_trial") {
         return;

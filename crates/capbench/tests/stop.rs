@@ -141,6 +141,22 @@ fn root_signals_that_ask_end_a_bench_with_its_results() {
     }
 }
 
+/// As timeout(1) does: one to the command, and one to the group that it is in.
+#[test]
+fn root_a_request_that_comes_twice_is_one() {
+    if !privileged("root_a_request_that_comes_twice_is_one") {
+        return;
+    }
+    let (_turn, folder) = (in_turn(), Scratch::new());
+    let ended = interrupted(capbench(), &folder.file("results"), |bench| {
+        let pid = bench.pid();
+        let send = format!("kill -TERM {pid}; kill -TERM {pid}; kill -TERM -{pid}");
+        assert!(program("sh").arg("-c").arg(send).status().unwrap().success());
+    });
+    assert_eq!((ended.code, ended.errors.as_str()), (Some(143), ""), "{ended:#?}");
+    assert!(ended.out.contains("Findings"), "{ended:#?}");
+}
+
 #[test]
 fn root_a_killed_bench_leaves_results_and_nothing_else() {
     if !privileged("root_a_killed_bench_leaves_results_and_nothing_else") {

@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(
             said(&[reading, counting]),
             [
-                "at 1000 packets/s, held by all, xdp-count costs least per packet (100 ns of CPU time) and recv most \
+                "at 1,000 packets/s, held by all, xdp-count costs least per packet (100 ns of CPU time) and recv most \
               (2000 ns of CPU time, 600 to 700 of them in the application)."
             ]
         );
@@ -155,12 +155,12 @@ mod tests {
         assert_eq!(
             said(&trials),
             [
-                "at 1000 packets/s, held by all, libpcap costs least per packet (140 ± 1600 ns of CPU time, 60 of them in \
+                "at 1,000 packets/s, held by all, libpcap costs least per packet (140 ± 1600 ns of CPU time, 60 of them in \
               the application), from which the clocks cannot tell packet-v3, packet-v2, and recv most (9000 ± 1600 ns \
               of CPU time, 500 of them in the application)."
             ]
         );
-        let alike = "at 1000 packets/s, held by all, no method is notably cheaper than another.";
+        let alike = "at 1,000 packets/s, held by all, no method is notably cheaper than another.";
         assert_eq!(said(&trials[..2]), [alike]);
     }
 

@@ -3,6 +3,7 @@
 
 use capbench_traffic::rates::Pps;
 
+use crate::figures::grouped;
 use crate::ledger::Place;
 use crate::trial::{Departed, TrialResult};
 
@@ -23,8 +24,9 @@ pub(crate) fn contradiction(trial: &TrialResult) -> Option<String> {
     let claimed = trial.delivered.max(trial.sent.saturating_sub(booked_before_the_wire(trial)));
     (claimed as f64 > carried).then(|| {
         format!(
-            "{claimed} frames in {seconds:.4} s are more than the link carries ({line:.0} packets/s of this size, and \
-             {under_way} that may be on their way)"
+            "{claimed} frames in {seconds:.4} s are more than the link carries ({} packets/s of this size, and \
+             {under_way} that may be on their way)",
+            grouped(line)
         )
     })
 }

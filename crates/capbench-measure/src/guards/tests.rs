@@ -253,7 +253,7 @@ fn a_rate_above_the_line_is_an_error() {
     assert_eq!(with(line * 2.0, None).verdict, Verdict::Lossless, "what was on its way is not known");
     let above = with(line * 1.001, after(1.0, 0));
     assert_eq!(above.verdict, Verdict::Invalid, "0.1 % in a second");
-    assert!(above.invalid_because.unwrap().contains("more than the link carries (1488095 packets/s"));
+    assert!(above.invalid_because.unwrap().contains("more than the link carries (1,488,095 packets/s"));
     assert_eq!(above.guarding.unwrap().attempt, 3, "it is tried again first");
     // A ring of 4096 slots is filled at once and full in the end.
     let (filled, ring) = (line + 4096.0, 4096);
@@ -278,8 +278,8 @@ fn less_delivered_of_more_is_livelock_whatever_the_order() {
     let marks: Vec<_> = trials.iter().map(|trial| trial.livelock.map(|mark| mark.against)).collect();
     assert_eq!(marks, [Some(best), None, None, Some(best), None]);
     let found = texts(&trials);
-    let expected = "Livelock: recv delivered 100000 packets/s of 1.000 million packets/s (trial 1), and more of less: \
-                    400000 packets/s of 400000 packets/s";
+    let expected = "Livelock: recv delivered 100,000 packets/s of 1.000 million packets/s (trial 1), and more of less: \
+                    400,000 packets/s of 400,000 packets/s";
     assert!(found.contains(expected), "{found}");
 }
 

@@ -9,6 +9,7 @@ mod nic;
 mod numbering;
 mod run;
 mod scout;
+mod sides;
 mod tracing;
 mod worker;
 
@@ -282,7 +283,7 @@ impl Laboratory for LiveLaboratory {
             reason,
         })?;
         // Found out before anything runs: whether there is memory for it.
-        run::queue_size(setup, side)?;
+        sides::queue_size(setup, side)?;
         let moderated = match setup.moderation {
             Some(asked) => Some(Moderated::set(bed.receive_side(), asked)?),
             None => None,

@@ -1,42 +1,38 @@
-//! One trial: a generator thread and an application thread, each on its CPU and in its namespace.
+//! One trial: its two threads (`sides.rs`) in step, and what is counted around them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Interface, LossPlace, open_with};
-use capbench_sys::host::{affinity, clock};
+use capbench_capture::LossPlace;
+use capbench_sys::host::clock;
 use capbench_traffic::plan::FramePlan;
 use capbench_traffic::rates::Pps;
 use capbench_traffic::recognise::Recogniser;
 use capbench_traffic::report::SendReport;
 use capbench_traffic::schedule::Schedule;
-use capbench_traffic::stamp::{Stamp, StreamId, TrialId};
-use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
-use capbench_traffic::{Limits, SendJob};
+use capbench_traffic::stamp::TrialId;
 
 use super::account::{Account, Snapshot};
 use super::calibration::Calibration;
 use super::far_end::FarEnd;
-use super::line_rate;
 use super::numbering::Numbering;
+use super::sides::{SendOrder, Sent, Sides};
 use super::tracing::Tracing;
-use super::worker::Worker;
 use crate::accounts::irqtime::IrqAccounting;
 use crate::accounts::kernel_work::KernelWorkProbe;
-use crate::bed::{Bed, Placement, Side};
+use crate::bed::{Bed, Placement};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
 use crate::latency::Latency;
 use crate::links::coalescing::Moderated;
 use crate::loss_shape::{Clock, End};
-use crate::mark::mark;
 use crate::programs;
-use crate::receiver::{Application, Order, Outcome, Progress, QueueSize, verification_cost};
+use crate::receiver::{Order, Outcome, Progress};
 use crate::subject::Subject;
 use crate::tracer::Tracer;
-use crate::trial::{Departed, Load, Measured, Phase, Profile, Trial, TrialResult};
+use crate::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
 
 /// From the moment when both sides are ready to the first frame: the threads' way to their loops.
 const HEAD_START: Duration = Duration::from_millis(2);
@@ -98,12 +94,6 @@ struct Held<'t, 'l> {
     /// Whether they stay open after a trial.
     keeps: bool,
     _far_end: FarEnd,
-}
-
-/// The two threads.
-struct Sides {
-    receiver: Worker<Order, Outcome>,
-    sender: Worker<SendOrder, Sent>,
 }
 
 impl<'t, 'l> Held<'t, 'l> {
@@ -263,7 +253,7 @@ impl LiveTrial<'_> {
     }
 
     /// The id that this trial's frames carry. It differs from that of every other trial nearby, also of other runs.
-    fn id(&self) -> TrialId {
+    pub(super) fn id(&self) -> TrialId {
         TrialId(self.base.0.wrapping_add(self.numbering.last as u16))
     }
 
@@ -281,127 +271,6 @@ impl LiveTrial<'_> {
         }
         profile
     }
-
-    /// Starts the application's thread on its CPU in the receiving namespace.
-    fn start_receiver(
-        &self,
-        stop: Arc<AtomicBool>,
-        probe: KernelWorkProbe,
-        expected: programs::Expected,
-        recogniser: Recogniser,
-        is_held: bool,
-    ) -> Worker<Order, Outcome> {
-        let side = self.bed.receive_side();
-        let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
-        let cpu = self.placement.application;
-        let mut setup = self.setup.clone();
-        setup.capture.mark = Some(mark(self.id(), self.plan.layout()));
-        let subject = self.subject.clone();
-        let calibration = self.calibration.clone();
-        let flows = self.plan.flow_order();
-        let samples = sample_frames(&self.plan, self.id());
-        let of_side = side.clone();
-        Worker::start(side, "capbench-app", move |orders: Receiver<Order>, done| {
-            affinity::pin_current_thread(cpu)?;
-            let queue = queue_size(&setup, &of_side)?;
-            let spec = match &subject {
-                Subject::Capture { spec, .. } => spec,
-                Subject::Program(program) => {
-                    let Ok(Order { recogniser, progress, ready }) = orders.recv() else { return Ok(()) };
-                    let job = programs::Job {
-                        interface: &interface,
-                        capture: &setup.capture,
-                        recogniser,
-                        flows,
-                        expected,
-                        progress: &progress,
-                        stop: &stop,
-                        ready,
-                        probe,
-                        quiet: quiet(&setup),
-                        latency: setup.latency,
-                    };
-                    let received = programs::run(program, job)?;
-                    let _ = done.send(Outcome { received, verify_ns: 0.0, iteration_ns: None });
-                    return Ok(());
-                }
-            };
-            let application = Application {
-                flows,
-                work: calibration.ready_work(setup.work.model, cpu),
-                verify_ns: verification_cost(&recogniser, &samples),
-                orders,
-                is_held,
-                done: &done,
-                queue,
-                stop: &stop,
-                probe,
-                quiet: quiet(&setup),
-                latency: setup.latency,
-            };
-            open_with(spec, &interface, &setup.capture, application)?
-        })
-    }
-
-    /// Opens the transmit side on its own thread and CPU, and waits until it could send.
-    fn start_sender(&self) -> Result<Worker<SendOrder, Sent>> {
-        let side = self.bed.transmit_side();
-        let method = transmit::method(&self.setup.transmit)?;
-        let refusal = if self.bed.is_virtual() { Refusal::Lose } else { Refusal::Repeat };
-        let config = TransmitConfig::for_plan(side.index(), &self.plan, refusal);
-        let (plan, stop) = (Arc::clone(&self.plan), Arc::clone(&self.stop));
-        let cpu = self.placement.generator;
-        let (ready, is_ready) = sync_channel(1);
-        let sender = Worker::start(side, "capbench-gen", move |orders: Receiver<SendOrder>, done| {
-            affinity::pin_current_thread(cpu)?;
-            let mut opened = method.open(&config)?;
-            // The other end lives until this thread is joined; if it does not, neither does the trial.
-            let _ = ready.send(());
-            let (generator, outruns) = (opened.facts.to_string(), opened.facts.outruns(&config));
-            while let Ok(SendOrder { schedule, limits: (duration, frames), trial, start }) = orders.recv() {
-                let job = SendJob {
-                    plan: &plan,
-                    schedule: &schedule,
-                    limits: Limits { duration, frames, stop: &stop },
-                    trial,
-                    stream: StreamId(0),
-                    start,
-                };
-                let cpu_start = clock::thread_cpu_ns();
-                let mut report = opened.sender.send(&job)?;
-                let cpu_ns = clock::thread_cpu_ns() - cpu_start;
-                let over = start.elapsed();
-                let departed = line_rate::departed(&opened.facts, report.in_flight, report.elapsed, over);
-                report.failure.take().map_or(Ok(()), Err)?;
-                let _ = done.send(Sent { report, generator: generator.clone(), outruns, departed, cpu_ns });
-            }
-            Ok(())
-        });
-        match is_ready.recv() {
-            Ok(()) => Ok(sender),
-            Err(_) => Err(sender.failure()),
-        }
-    }
-}
-
-/// A phase to send.
-struct SendOrder {
-    schedule: Schedule,
-    /// How long, and how many frames at most.
-    limits: (Option<Duration>, Option<u64>),
-    trial: TrialId,
-    start: Instant,
-}
-
-/// The generator's account, what it is, and whether a slow receiver cannot have slowed it.
-struct Sent {
-    report: SendReport,
-    generator: String,
-    outruns: bool,
-    /// When its frames had left for the link.
-    departed: Option<Departed>,
-    /// CPU time of its thread while it sent.
-    cpu_ns: u64,
 }
 
 /// When a sender that is let go now can begin.
@@ -414,11 +283,6 @@ fn monotonic_ns_at(moment: Instant) -> u64 {
     let (now, now_ns) = (Instant::now(), clock::monotonic_ns());
     let (ahead, behind) = (moment.saturating_duration_since(now), now.saturating_duration_since(moment));
     now_ns + ahead.as_nanos() as u64 - behind.as_nanos() as u64
-}
-
-/// How long nothing may come. A partly filled V3 block comes up to its retire timeout late.
-fn quiet(setup: &Setup) -> Duration {
-    setup.quiet.max(2 * setup.capture.retire_timeout + Duration::from_millis(20))
 }
 
 /// What the record of a trial's frames cannot know.
@@ -443,27 +307,4 @@ fn is_missing_frames(sent: &Result<Sent>, outcome: &Result<Outcome>) -> bool {
         (Ok(sent), Ok(outcome)) => outcome.received.arrivals.delivered < sent.report.sent,
         _ => false,
     }
-}
-
-/// The application's queue, where it has one: with room for the interface's largest frame, as far as it is captured.
-pub(super) fn queue_size(setup: &Setup, side: &Side) -> Result<Option<QueueSize>> {
-    /// An Ethernet header and two VLAN tags.
-    const HEADER: u32 = 14 + 2 * 4;
-    let octets = setup.capture.snap_length.octets().min(side.mtu().saturating_add(HEADER));
-    setup.work.queue.map(|length| QueueSize::new(length, octets as usize)).transpose()
-}
-
-/// Frames of the plan, as many as a batch holds, to measure the verification with.
-fn sample_frames(plan: &FramePlan, trial: TrialId) -> Vec<Vec<u8>> {
-    let mut frames = plan.frames();
-    (0..256)
-        .map(|sequence| {
-            let (size, flow) = frames.next_frame();
-            let mut slot = vec![0; size.captured().max(128)];
-            let stamp = Stamp { trial, stream: StreamId(0), sequence, planned_ns: 0 };
-            let octets = plan.writer().write(&mut slot, size, flow, stamp);
-            slot.truncate(octets);
-            slot
-        })
-        .collect()
 }

@@ -18,6 +18,7 @@ use super::maximum::{MaximumRate, Percent};
 use super::{Ended, Finished};
 use crate::bursts::{BurstEnd, BurstSearch, Longest};
 use crate::error::{MeasureError, Result};
+use crate::figures::grouped;
 use crate::laboratory::{Laboratory, Setup};
 use crate::session::{Observer, Session};
 
@@ -221,9 +222,9 @@ impl BackToBackTest {
         let slow = searches.iter().filter(|search| search.end == BurstEnd::GeneratorLimited).count();
         if slow > 0 {
             return Some(format!(
-                "{slow} of {} searches came to a burst that the generator did not send at {:.0} packets/s",
+                "{slow} of {} searches came to a burst that the generator did not send at {} packets/s",
                 searches.len(),
-                self.maximum.pps.get()
+                grouped(self.maximum.pps.get())
             ));
         }
         let near = self.limit_frames() as f64 * NEAR_LIMIT;

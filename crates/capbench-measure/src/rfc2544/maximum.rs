@@ -6,6 +6,7 @@ use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{MeasureError, Result};
+use crate::figures::grouped;
 use crate::search::{MaximumLoad, MaximumSource};
 
 /// The highest rate of a test: the line rate, which is the theoretical maximum of the standards (RFC 2544 appendix B), or
@@ -32,7 +33,7 @@ impl fmt::Display for MaximumRate {
             MaximumSource::Generator => "the generator's maximum",
             MaximumSource::Given => "as it was given",
         };
-        write!(f, "{:.0} packets/s, {source}", self.pps.get())
+        write!(f, "{} packets/s, {source}", grouped(self.pps.get()))
     }
 }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::maximum::{MaximumRate, Percent};
 use super::{Ended, Finished};
 use crate::error::{MeasureError, Result};
+use crate::figures::grouped;
 use crate::laboratory::{Laboratory, Setup};
 use crate::session::{Observer, Session, describe};
 use crate::trial::{Load, Phase, TrialResult};
@@ -133,18 +134,18 @@ impl RecoveryTest {
         let before = Pps::new(wanted.min(self.maximum.pps.get()))?;
         if before <= self.throughput {
             return Err(refuse(format!(
-                "the maximum rate ({}) is no more than the throughput, {:.0} packets/s, so nothing offered would be an \
+                "the maximum rate ({}) is no more than the throughput, {} packets/s, so nothing offered would be an \
                  overload",
                 self.maximum,
-                self.throughput.get()
+                grouped(self.throughput.get())
             )));
         }
         let after = Pps::new(before.get() * self.after.ratio())?;
         if after >= self.throughput {
             return Err(refuse(format!(
-                "the rate after the overload, {:.0} packets/s, is no less than the throughput, {:.0} packets/s",
-                after.get(),
-                self.throughput.get()
+                "the rate after the overload, {} packets/s, is no less than the throughput, {} packets/s",
+                grouped(after.get()),
+                grouped(self.throughput.get())
             )));
         }
         Ok(Step { before, at: self.overloaded, after })

@@ -12,6 +12,7 @@ use super::{
     BackToBackTest, Ended, Found, FrameLossTest, LatencyTest, MaximumRate, Percent, RecoveryTest, Tested,
 };
 use crate::error::{MeasureError, Result};
+use crate::figures::grouped;
 use crate::laboratory::{Laboratory, Setup};
 use crate::search::{End, MaximumSource, Reason, SearchOutcome, SearchPlan, Status, Stored};
 use crate::session;
@@ -250,9 +251,9 @@ impl Rates {
         let reason = self.reason.as_ref().filter(|_| self.status == Some(Status::AtLeast))?;
         test.overloads().then(|| {
             format!(
-                "{:.0} packets/s are held at least ({reason}) and no throughput was found, so nothing offered would be an \
+                "{} packets/s are held at least ({reason}) and no throughput was found, so nothing offered would be an \
                  overload",
-                self.throughput.get()
+                grouped(self.throughput.get())
             )
         })
     }

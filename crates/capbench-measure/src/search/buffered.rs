@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::figures::grouped;
 use crate::trial::{Phase, TrialResult};
 
 /// A share of a trial's frames that a stall may have left waiting, though on the whole all are taken: as fine as goals
@@ -58,15 +59,19 @@ impl Buffered {
 impl fmt::Display for Buffered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let loads = if self.trials.len() == 1 {
-            format!("at {:.0} packets/s a trial", self.from_pps.floor())
+            format!("at {} packets/s a trial", grouped(self.from_pps.floor()))
         } else {
-            format!("from {:.0} to {:.0} packets/s trials", self.from_pps.floor(), self.to_pps.floor())
+            format!(
+                "from {} to {} packets/s trials",
+                grouped(self.from_pps.floor()),
+                grouped(self.to_pps.floor())
+            )
         };
         write!(
             f,
-            "{loads} lost nothing only because there was room for what was not taken: at most {:.0} packets/s were, and what \
+            "{loads} lost nothing only because there was room for what was not taken: at most {} packets/s were, and what \
              lay in buffers when sending had ended took up to {:.3} s more. It counts as lost, as a longer trial loses it",
-            self.taken_pps.floor(),
+            grouped(self.taken_pps.floor()),
             self.behind_s
         )
     }

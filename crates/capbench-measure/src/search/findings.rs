@@ -6,6 +6,7 @@ use super::numbers::{Held, LossEvents};
 use super::outcome::{GoalResult, SearchOutcome, Status};
 use super::repeats::{self, Repeated};
 use super::runner::End;
+use crate::figures::grouped;
 use crate::findings::Finding;
 
 /// What all searches of a run show: each by itself, those of the same set-up together, and methods against each other.
@@ -64,9 +65,9 @@ impl SearchOutcome {
             };
             findings.push(finding(
                 format!(
-                    "maximum load of the search: {:.0} packets/s{limit}; the generator sent {:.0} without a plan.",
-                    maximum.load_pps.get(),
-                    test.unpaced_pps.floor()
+                    "maximum load of the search: {} packets/s{limit}; the generator sent {} without a plan.",
+                    grouped(maximum.load_pps.get()),
+                    grouped(test.unpaced_pps.floor())
                 ),
                 test.tries.iter().map(|one| one.trial).collect(),
             ));
@@ -97,9 +98,11 @@ impl GoalResult {
         let shares = lower.high_loss.as_ref().zip(upper.high_loss.as_ref());
         let chance = self.apart.filter(|apart| !apart.is_told()).zip(shares).map(|(apart, (low, high))| {
             let told = match apart.nearest {
-                Some([from, to]) => {
-                    format!("the nearest loads that are told apart are {from:.0} and {to:.0} packets/s")
-                }
+                Some([from, to]) => format!(
+                    "the nearest loads that are told apart are {} and {} packets/s",
+                    grouped(from),
+                    grouped(to)
+                ),
                 None => "no loads that were tried around them are told apart".into(),
             };
             format!(
@@ -125,7 +128,7 @@ impl GoalResult {
         let losses = upper.losses.as_ref()?;
         let limit =
             self.limit.map_or_else(String::new, |limit| format!("; what limits is {}", limit.words()));
-        Some(format!("at {:.0} packets/s lost {}{limit}", upper.intended_pps.floor(), losses.words()))
+        Some(format!("at {} packets/s lost {}{limit}", grouped(upper.intended_pps.floor()), losses.words()))
     }
 
     /// Where loss at the upper bound is that of single moments, and not of too high a load.
@@ -182,7 +185,12 @@ impl Repeated {
     pub fn words(&self) -> String {
         let median = &self.lower_pps;
         let interval = median.low.zip(median.high).zip(median.level).map(|((low, high), level)| {
-            format!("; median within {:.0} to {:.0} at {:.0} %", low.floor(), high.floor(), level * 100.0)
+            format!(
+                "; median within {} to {} at {:.0} %",
+                grouped(low.floor()),
+                grouped(high.floor()),
+                level * 100.0
+            )
         });
         let told = self.regular + self.at_least + self.coarser + self.without;
         let kinds = [
@@ -199,10 +207,10 @@ impl Repeated {
             .collect();
         let spread = (self.most_pps - self.least_pps) / median.median * 100.0;
         format!(
-            "median {:.0} packets/s, least {:.0}, most {:.0} ({spread:.1} % of the median){}; {} searches: {}",
-            median.median.floor(),
-            self.least_pps.floor(),
-            self.most_pps.floor(),
+            "median {} packets/s, least {}, most {} ({spread:.1} % of the median){}; {} searches: {}",
+            grouped(median.median.floor()),
+            grouped(self.least_pps.floor()),
+            grouped(self.most_pps.floor()),
             interval.unwrap_or_default(),
             self.searches,
             kinds.join(", ")
@@ -272,8 +280,10 @@ fn ranking(group: &[&SearchOutcome]) -> Vec<Finding> {
         }
         ranks.sort_by(|a, b| b.low.total_cmp(&a.low));
         let words = |rank: &Rank<'_>| match rank.high.is_finite() {
-            true => format!("{} {:.0} to {:.0}", rank.method, rank.low.floor(), rank.high.floor()),
-            false => format!("{} at least {:.0}", rank.method, rank.low.floor()),
+            true => {
+                format!("{} {} to {}", rank.method, grouped(rank.low.floor()), grouped(rank.high.floor()))
+            }
+            false => format!("{} at least {}", rank.method, grouped(rank.low.floor())),
         };
         let mut text = format!("{goal} by method, packets/s: {}", words(&ranks[0]));
         for pair in ranks.windows(2) {
@@ -297,7 +307,7 @@ fn forwarded(goal: &GoalResult) -> String {
             // Early versions gave it for what is held at least, too.
             if goal.status != Status::AtLeast && forwarded < lower.achieved_pps =>
         {
-            format!(", conditional throughput {:.0} packets/s", forwarded.floor())
+            format!(", conditional throughput {} packets/s", grouped(forwarded.floor()))
         }
         _ => String::new(),
     }
@@ -326,8 +336,8 @@ fn sorted(mut trials: Vec<u32>) -> Vec<u32> {
 fn pps(held: &Held) -> String {
     let at_least = if held.at_least { "at least " } else { "" };
     match (held.pps, held.upper_pps) {
-        (Some(pps), _) => format!("{at_least}{:.0} packets/s (in {:.0} s)", pps.floor(), held.seconds),
-        (None, Some(upper)) => format!("below {:.0} packets/s", upper.floor()),
+        (Some(pps), _) => format!("{at_least}{} packets/s (in {:.0} s)", grouped(pps.floor()), held.seconds),
+        (None, Some(upper)) => format!("below {} packets/s", grouped(upper.floor())),
         (None, None) => "none".into(),
     }
 }
@@ -346,5 +356,9 @@ fn events(events: &LossEvents) -> String {
         }
         None => format!(", {:.3} a second", events.per_second),
     };
-    format!("; up to {:.0} packets/s, {times} in {:.0} s{rate}", events.up_to_pps.floor(), events.seconds)
+    format!(
+        "; up to {} packets/s, {times} in {:.0} s{rate}",
+        grouped(events.up_to_pps.floor()),
+        events.seconds
+    )
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::SearchPlan;
 use super::runner::{End, Halt, Runner};
+use crate::figures::grouped;
 use crate::guards::line_rate;
 use crate::trial::{Load, Phase};
 
@@ -213,15 +214,15 @@ impl SelfTest {
                 ": not held"
             };
             doubts.push(format!(
-                "self-test: of {:.0} packets/s by plan the generator sent {shares}{why}",
-                rate.pps
+                "self-test: of {} packets/s by plan the generator sent {shares}{why}",
+                grouped(rate.pps)
             ));
         }
         let unpaced: Vec<f64> =
             self.tries.iter().filter(|free| free.asked_pps.is_none()).map(|free| free.offered_pps).collect();
         let least = unpaced.iter().copied().fold(f64::INFINITY, f64::min);
         if least < self.unpaced_pps * (1.0 - NOTABLE) {
-            let rates = list(&mut unpaced.iter().map(|pps| format!("{pps:.0}")));
+            let rates = list(&mut unpaced.iter().map(|&pps| grouped(pps)));
             doubts.push(format!(
                 "self-test: without a plan the generator sent {rates} packets/s: the host, not the generator"
             ));
@@ -315,8 +316,8 @@ mod tests {
         );
         assert_eq!(
             told,
-            "self-test: of 1000 packets/s by plan the generator sent 98.5 %, 69.0 %, 70.0 %: the host, not the generator\n\
-             self-test: without a plan the generator sent 700, 1000 packets/s: the host, not the generator\n\
+            "self-test: of 1,000 packets/s by plan the generator sent 98.5 %, 69.0 %, 70.0 %: the host, not the generator\n\
+             self-test: without a plan the generator sent 700, 1,000 packets/s: the host, not the generator\n\
              self-test: by plan the generator reached 70.0 % of what it sent without one; it is disturbed, or keeping to a \
              plan costs that much here"
         );

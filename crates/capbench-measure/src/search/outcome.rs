@@ -18,6 +18,7 @@ use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
 use super::runner::End;
 use super::seconds;
+use crate::figures::grouped;
 use crate::limit::Limit;
 use crate::trial::{SizeLabel, TrialResult};
 
@@ -270,7 +271,7 @@ impl fmt::Display for Reason {
 impl fmt::Display for GoalResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bound = |bound: &Option<Bound>, rate: fn(&Bound) -> f64| {
-            bound.as_ref().map_or_else(|| "none".into(), |bound| format!("{:.0}", rate(bound).floor()))
+            bound.as_ref().map_or_else(|| "none".into(), |bound| grouped(rate(bound).floor()))
         };
         let lower = bound(&self.lower, |bound| bound.achieved_pps);
         let upper = bound(&self.upper, |bound| bound.intended_pps);
@@ -293,10 +294,10 @@ impl fmt::Display for SoFar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "by {:.1} s a load, lower bound {:.0}, upper bound {:.0} packets/s, {:.1} % apart",
+            "by {:.1} s a load, lower bound {}, upper bound {} packets/s, {:.1} % apart",
             self.duration_sum.as_secs_f64(),
-            self.lower.achieved_pps.floor(),
-            self.upper.intended_pps.floor(),
+            grouped(self.lower.achieved_pps.floor()),
+            grouped(self.upper.intended_pps.floor()),
             self.relative_width * 100.0
         )
     }

@@ -13,6 +13,7 @@ use super::mlr::Mlr;
 use super::request::Strategist;
 use super::{estimate, seconds};
 use crate::error::{MeasureError, Result};
+use crate::figures::grouped;
 
 /// Length of the trials that find out what the generator can do.
 pub const SELF_TEST: Duration = Duration::from_secs(1);
@@ -103,7 +104,7 @@ impl SearchPlan {
                         "a trial of {:?} at the least load, {} packets/s, is {short}; give a longer duration, a higher least \
                          load{change}",
                         goal.shortest_trial(),
-                        self.least_pps,
+                        grouped(self.least_pps.get()),
                     ),
                 });
             }
@@ -113,23 +114,25 @@ impl SearchPlan {
         }
         if let Some(line) = self.line_rate_pps.filter(|line| self.least_pps >= *line) {
             return refuse(format!(
-                "the least load, {} packets/s, is not below the line rate, {:.0} packets/s of this size",
-                self.least_pps,
-                line.get().floor()
+                "the least load, {} packets/s, is not below the line rate, {} packets/s of this size",
+                grouped(self.least_pps.get()),
+                grouped(line.get().floor())
             ));
         }
         if let Some(maximum) = self.maximum_pps {
             if maximum <= self.least_pps {
                 return refuse(format!(
-                    "the maximum load, {maximum} packets/s, is not above the least, {} packets/s",
-                    self.least_pps
+                    "the maximum load, {} packets/s, is not above the least, {} packets/s",
+                    grouped(maximum.get()),
+                    grouped(self.least_pps.get())
                 ));
             }
             if let Some(line) = self.line_rate_pps.filter(|line| maximum > *line) {
                 return refuse(format!(
-                    "the maximum load, {maximum} packets/s, is above the line rate, {:.0} packets/s of this size; give \
+                    "the maximum load, {} packets/s, is above the line rate, {} packets/s of this size; give \
                      at most that, or no maximum load",
-                    line.get().floor()
+                    grouped(maximum.get()),
+                    grouped(line.get().floor())
                 ));
             }
         }

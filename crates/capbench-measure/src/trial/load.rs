@@ -1,5 +1,6 @@
 //! The intended load of a trial, as it is asked for and as it is stored.
 
+use crate::figures::grouped;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -106,14 +107,14 @@ pub enum LoadShape {
 impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Rate(rate) => write!(f, "{:.0} packets/s", rate.get()),
+            Self::Rate(rate) => write!(f, "{} packets/s", grouped(rate.get())),
             Self::Maximum => f.write_str("maximum load"),
             Self::Burst { frames, rate } => {
-                write!(f, "a burst of {frames} frames at {:.0} packets/s", rate.get())
+                write!(f, "a burst of {frames} frames at {} packets/s", grouped(rate.get()))
             }
             Self::Step(Step { before, at, after }) => {
-                let (before, after) = (before.get(), after.get());
-                write!(f, "{before:.0} packets/s for {at:?}, then {after:.0} packets/s")
+                let (before, after) = (grouped(before.get()), grouped(after.get()));
+                write!(f, "{before} packets/s for {at:?}, then {after} packets/s")
             }
         }
     }

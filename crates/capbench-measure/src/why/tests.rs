@@ -112,7 +112,7 @@ fn with_socket(socket: Socket) -> Look {
 
 #[test]
 fn where_nothing_is_lost_nothing_is_advised() {
-    assert_eq!(said(quiet()), "nothing is lost: 100000 packets/s arrive on eth0\n");
+    assert_eq!(said(quiet()), "nothing is lost: 100,000 packets/s arrive on eth0\n");
     let idle = Look { received: Some(0), octets: Some(0), ..quiet() };
     assert_eq!(said(idle.clone()), "nothing arrives on eth0 and nothing is lost\n");
     let down = Look { up: false, ..idle.clone() };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_measure::bench::BenchPlan;
+use capbench_measure::figures::grouped;
 use capbench_measure::findings;
 use capbench_measure::placement::PlacementChoice;
 
@@ -52,7 +53,7 @@ fn plan(scene: &Scene, flags: &BenchFlags) -> BenchPlan {
 
 fn describe(scene: &Scene, plan: &BenchPlan) -> String {
     let load = match plan.rate {
-        Some(rate) => format!("{} packets/s", summary::thousands(rate.get())),
+        Some(rate) => format!("{} packets/s", grouped(rate.get())),
         None => "maximum load, then one load that all methods can hold".into(),
     };
     format!(

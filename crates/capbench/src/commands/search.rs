@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use capbench_measure::figures::grouped;
 use capbench_measure::findings;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::placement::PlacementChoice;
@@ -195,10 +196,10 @@ fn describe(scene: &Scene, plan: &SearchPlan, repeats: u32, warnings: &[String])
         summary::wrapped(&mut text, "goal        ", "            ", &goal.to_string());
     }
     let maximum = match plan.maximum_pps {
-        Some(given) => format!("{} packets/s", summary::thousands(given.get())),
+        Some(given) => format!("{} packets/s", grouped(given.get())),
         None => "what the generator reaches".into(),
     };
-    let least = summary::thousands(plan.least_pps.get());
+    let least = grouped(plan.least_pps.get());
     text.push_str(&format!("loads       {least} packets/s to {maximum}\n"));
     if plan.burst_frames > 1 {
         text.push_str(&format!("bursts      of {} frames\n", plan.burst_frames));

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_measure::bed::Bed;
+use capbench_measure::figures::grouped;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_traffic::transmit::Refusal;
 use capbench_traffic::{
@@ -15,7 +16,6 @@ use serde_json::json;
 use crate::cli::send::SendFlags;
 use crate::exit::{Exit, Usage, print};
 use crate::stop::Stop;
-use crate::summary::thousands;
 
 /// Unsent frames worth at most this much time are a rounding of the clock.
 const TOLERATED: Duration = Duration::from_micros(10);
@@ -101,7 +101,7 @@ fn describe(flags: &SendFlags, schedule: &Schedule) -> String {
         (None, None) => "without limit".into(),
     };
     match schedule.rate() {
-        Some(rate) => format!("{} packets/s for {limit}", thousands(rate.get())),
+        Some(rate) => format!("{} packets/s for {limit}", grouped(rate.get())),
         None => format!("unpaced for {limit}"),
     }
 }
@@ -116,7 +116,7 @@ fn as_text(report: &SendReport) -> String {
         "{} packets sent in {:.6} s, {} packets/s; {} intended, {} unsent\n",
         report.sent,
         report.elapsed.as_secs_f64(),
-        thousands(rate(report)),
+        grouped(rate(report)),
         report.intended,
         report.unsent
     );

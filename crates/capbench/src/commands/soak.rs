@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use capbench_measure::figures::grouped;
 use capbench_measure::laboratory::Laboratory;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::soak::record::{Interval, SoakRecord};
@@ -81,7 +82,7 @@ fn describe(scene: &Scene, plan: &SoakPlan, flags: &SoakFlags) -> String {
         "{}load        {} packets/s, loss of up to {} allowed\nsegments    {} of {}\ntime        {}, and a short pause \
          after each segment\n",
         scene.describe(),
-        summary::thousands(plan.rate.get()),
+        grouped(plan.rate.get()),
         flags.max_loss,
         plan.segments(),
         humantime::format_duration(plan.interval),
@@ -104,7 +105,7 @@ fn head(plan: &SoakPlan) -> String {
         plan.setup.method,
         plan.setup.label,
         plan.setup.placement,
-        summary::thousands(plan.rate.get()),
+        grouped(plan.rate.get()),
         humantime::format_duration(plan.length),
         "sent for",
         "offered/s",
@@ -128,9 +129,9 @@ pub fn line(segment: &Interval) -> String {
     format!(
         "{:>10} {:>12} {:>12} {:>12}  {places}{care}\n",
         humantime::format_duration(end).to_string().replace(' ', ""),
-        summary::thousands(segment.offered_pps()),
-        summary::thousands(segment.counts.delivered as f64),
-        summary::thousands(segment.lost() as f64)
+        grouped(segment.offered_pps()),
+        grouped(segment.counts.delivered as f64),
+        grouped(segment.lost() as f64)
     )
 }
 

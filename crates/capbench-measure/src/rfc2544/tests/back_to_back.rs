@@ -133,7 +133,7 @@ fn a_burst_is_sent_at_the_rate_that_its_time_is_worked_out_with_however_fast_the
     // A generator that is slower has no burst to send.
     let slow = at(3e4);
     assert_eq!(slow.searches[0].end, BurstEnd::GeneratorLimited);
-    assert!(slow.invalid_because.unwrap().contains("did not send at 40000 packets/s"));
+    assert!(slow.invalid_because.unwrap().contains("did not send at 40,000 packets/s"));
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn what_is_held_at_the_generators_limit_is_no_throughput() {
     let (kept, idle) = run(&suite, path(8e5, 2e6, Room::Frames(1000)));
     let goal = &kept.searches[0].goals[0];
     assert_eq!((goal.status, goal.lower.as_ref().unwrap().achieved_pps), (Status::AtLeast, 8e5));
-    let why = "800000 packets/s are held at least (generator-limited) and no throughput was found, so nothing offered \
+    let why = "800,000 packets/s are held at least (generator-limited) and no throughput was found, so nothing offered \
                would be an overload";
     assert_eq!(kept.passed_over, [(Test::BackToBack, why.into()), (Test::Recovery, why.into())]);
     assert_eq!(kept.tested.len(), 2);

@@ -64,7 +64,7 @@ fn what_lies_in_the_ring_is_no_throughput() {
         let said = finished.outcome.findings();
         let said = said.iter().find(|finding| finding.text.contains("only because there was room")).unwrap();
         assert_eq!(said.trials, buffered.trials);
-        assert!(said.text.contains("at most 200000 packets/s were"), "{}", said.text);
+        assert!(said.text.contains("at most 200,000 packets/s were"), "{}", said.text);
     }
 }
 

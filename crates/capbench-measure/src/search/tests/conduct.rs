@@ -23,7 +23,7 @@ fn the_generator_is_tested_first_and_its_limit_is_no_throughput() {
     assert_eq!((tested.unpaced_pps, tested.held, tested.tries.len()), (800_000.0, true, 3));
     for goal in &finished.outcome.goals {
         assert_eq!(goal.status, Status::AtLeast);
-        assert!(goal.to_string().ends_with("at least 800000 packets/s, generator-limited"), "{goal}");
+        assert!(goal.to_string().ends_with("at least 800,000 packets/s, generator-limited"), "{goal}");
     }
     assert!(finished.trials[..3].iter().all(|trial| trial.phase == Phase::SelfTest));
     assert!(finished.trials[3..].iter().all(|trial| trial.phase == Phase::Search));
@@ -104,7 +104,7 @@ fn a_host_that_stalls_is_told_from_a_generator_that_reaches_no_more() {
     assert_eq!(outcome.maximum.unwrap().load_pps.get(), 1e6);
     assert!(
         outcome.warnings.contains(
-            &"self-test: of 1000000 packets/s by plan the generator sent 69.0 %, 100.0 %: the host, not the generator"
+            &"self-test: of 1,000,000 packets/s by plan the generator sent 69.0 %, 100.0 %: the host, not the generator"
                 .to_string()
         ),
         "{:?}",
@@ -129,7 +129,7 @@ fn the_line_rate_is_the_limit_where_the_generator_reaches_it() {
     assert!(
         finished.outcome.goals[0]
             .to_string()
-            .ends_with("at least 1000000 packets/s, limited by the line rate")
+            .ends_with("at least 1,000,000 packets/s, limited by the line rate")
     );
     // 0.1 % above it no clock explains.
     let finished = run(&plan, &Path { generator: 1_001_000.0, line_rate, ..Path::new(2e6) });
@@ -304,8 +304,8 @@ fn plans_that_contradict_themselves_are_refused() {
     }
     let slow = Path { line_rate: Some(rate("148809.5")), ..Path::new(1e6) };
     for (plan, expected) in [
-        (plan("ndr"), "1488095 packets/s, is above the line rate, 148809 packets/s"),
-        (SearchPlan { least_pps: rate("148810"), ..plan("ndr") }, "is not below the line rate, 148809"),
+        (plan("ndr"), "1,488,095 packets/s, is above the line rate, 148,809 packets/s"),
+        (SearchPlan { least_pps: rate("148810"), ..plan("ndr") }, "is not below the line rate, 148,809"),
     ] {
         let mut record = Record::default();
         let error = plan.run("a path", &mut slow.clone(), Stored::default(), &mut record).unwrap_err();
@@ -375,7 +375,7 @@ fn the_line_rate_of_a_guarded_link_caps_the_self_test_and_refuses_what_is_above(
     let mut trial = laboratory.prepare(&setup(64)).unwrap();
     let mut record = Record::default();
     let error = plan("ndr").run("a path", &mut *trial, Stored::default(), &mut record).unwrap_err();
-    assert!(error.to_string().contains("above the line rate, 500000 packets/s"), "{error}");
+    assert!(error.to_string().contains("above the line rate, 500,000 packets/s"), "{error}");
     assert!(record.saved.is_empty(), "before anything is sent");
     let tested = SearchPlan { maximum_pps: None, ..plan("ndr") };
     let finished = tested.run("a path", &mut *trial, Stored::default(), &mut record).unwrap();

@@ -240,7 +240,10 @@ fn methods_are_ranked_where_their_searches_tell_them_apart() {
     let ranking = findings::together(&outcomes);
     let [ranking] = ranking.as_slice() else { panic!("{ranking:?}") };
     let text = &ranking.text;
-    assert!(text.starts_with("ndr by method, packets/s: af-xdp at least 1488095, then packet-v3 "), "{text}");
+    assert!(
+        text.starts_with("ndr by method, packets/s: af-xdp at least 1,488,095, then packet-v3 "),
+        "{text}"
+    );
     assert!(text.contains(", not told from packet-v2 ") && text.contains(", then recv "), "{text}");
     assert!(findings::together(&outcomes[..1]).is_empty());
 }

@@ -10,6 +10,7 @@ use super::contrasts::{Lead, Leads, Rise, Rises, common};
 use super::crossings::is_notable;
 use super::limits::{Hands, Limits};
 use super::{Swept, about, numbers, percent};
+use crate::figures::grouped;
 use crate::findings::Finding;
 use crate::programs::Programs;
 use crate::subject::{self, Subject};
@@ -242,9 +243,9 @@ fn median<'r>(readings: impl IntoIterator<Item = &'r Reading>, of: impl Fn(&Read
 fn share<'r>(swept: &Swept<'_>, readings: impl Iterator<Item = &'r Reading> + Clone) -> String {
     let part = |reading: &Reading| swept.sustained_pps(reading) / reading.offered_pps.median;
     format!(
-        "{} ({:.0} packets/s)",
+        "{} ({} packets/s)",
         percent(median(readings.clone(), part)),
-        median(readings, |reading| swept.sustained_pps(reading))
+        grouped(median(readings, |reading| swept.sustained_pps(reading)))
     )
 }
 

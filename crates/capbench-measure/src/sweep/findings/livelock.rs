@@ -2,6 +2,7 @@
 
 use super::contrasts::Rises;
 use super::{Swept, about, numbers};
+use crate::figures::grouped;
 use crate::findings::Finding;
 use crate::sweep::outcome::{Reading, Series};
 
@@ -21,10 +22,10 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
     let least = fall.high.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
     let (Some(peak), Some(least)) = (peak, least) else { return };
     let text = format!(
-        "livelock: {:.0} packets/s are delivered at {} and only {:.0} at {} ({}).",
-        rate(&peak),
+        "livelock: {} packets/s are delivered at {} and only {} at {} ({}).",
+        grouped(rate(&peak)),
         swept.label(peak),
-        rate(&least),
+        grouped(rate(&least)),
         swept.label(least),
         fall.evidence
     );

@@ -2,6 +2,7 @@
 
 use super::contrasts::Evidence;
 use super::{Swept, about, numbers, percent, time};
+use crate::figures::grouped;
 use crate::findings::Finding;
 use crate::ledger::Place;
 use crate::sweep::interval::Estimate;
@@ -117,10 +118,10 @@ fn limited_by_kernel(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Find
         )
     });
     let text = format!(
-        "kernel-limited {at}: up to {} of the frames are lost {place}, and the application takes those that are left, {:.0} \
+        "kernel-limited {at}: up to {} of the frames are lost {place}, and the application takes those that are left, {} \
          packets/s.{kernel} That is no cost of the application, and no cost regime is read off there.",
         percent(worst.sent_loss_ratio.median),
-        worst.taken_pps.median
+        grouped(worst.taken_pps.median)
     );
     findings.push(about(series, text, numbers(limited)));
 }

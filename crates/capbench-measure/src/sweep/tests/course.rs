@@ -133,7 +133,7 @@ fn a_method_that_cannot_be_had_is_left_out_and_tried_no_more() {
 fn trials_are_announced_with_their_point() {
     let mut record = Record::default();
     plan(works(&[700]), &["recv"]).run(&mut path(), &mut record).unwrap();
-    assert_eq!(record.started, ["recv, 64 B, same, 100000 packets/s, work ns:700"]);
+    assert_eq!(record.started, ["recv, 64 B, same, 100,000 packets/s, work ns:700"]);
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn a_load_sweep_shows_livelock() {
     assert_eq!(delivered(&run, 0), [50_000.0, 100_000.0, 75_000.0, 50_000.0]);
     assert_eq!(run.outcome.series[0].load, None);
     let found = crate::sweep::find(&run.outcome, &run.trials);
-    let text = "recv: livelock: 100000 packets/s are delivered at 100000 packets/s and only 50000 at 200000 packets/s (p = 0.0";
+    let text = "recv: livelock: 100,000 packets/s are delivered at 100,000 packets/s and only 50,000 at 200,000 packets/s (p = 0.0";
     assert!(found.iter().any(|finding| finding.text.starts_with(text)), "{found:#?}");
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::Look;
 use super::places::Place;
+use crate::figures::grouped;
 use of_place::of_place;
 use of_socket::of_socket;
 
@@ -91,5 +92,5 @@ pub(super) fn verdict(look: &Look) -> String {
 
 /// A rate without digits that mean nothing.
 fn rounded(rate: f64) -> String {
-    if rate > 0.0 && rate < 10.0 { format!("{rate:.1}") } else { format!("{rate:.0}") }
+    if rate > 0.0 && rate < 10.0 { format!("{rate:.1}") } else { grouped(rate) }
 }

@@ -2,16 +2,17 @@
 
 use std::fmt::Write;
 
+use capbench_measure::figures::grouped;
 use capbench_measure::why::{Look, Socket};
 
-use crate::summary::{COLUMNS, thousands, wrapped};
+use crate::summary::{COLUMNS, wrapped};
 
 /// Counters of a driver that are shown; all are in the JSON.
 const MOST_COUNTERS: usize = 12;
 
 /// A look in one line, for logs.
 pub fn line(look: &Look) -> String {
-    let received = look.received_per_s.map_or("unknown".into(), thousands);
+    let received = look.received_per_s.map_or("unknown".into(), grouped);
     format!("{:8.3} s  {received:>11} packets/s  {}\n", look.time_s, look.verdict)
 }
 
@@ -38,7 +39,7 @@ fn head(text: &mut String, look: &Look) {
         "{} over {:.1} s: {} packets/s, {} Mbit/s",
         look.interface,
         look.seconds,
-        look.received_per_s.map_or("unknown".into(), thousands),
+        look.received_per_s.map_or("unknown".into(), grouped),
         look.octets.map_or("unknown".into(), bits)
     );
     if let Some(driver) = &look.driver {
@@ -58,7 +59,7 @@ fn places(text: &mut String, look: &Look) {
             "  {:<13} {:>10} {:>10}  ",
             lost.place.word(),
             count(lost.frames.map(|frames| frames.to_string())),
-            count(lost.per_s.map(thousands)),
+            count(lost.per_s.map(grouped)),
         );
         wrapped(text, &first, &" ".repeat(first.chars().count()), &lost.source);
     }
@@ -67,7 +68,7 @@ fn places(text: &mut String, look: &Look) {
             0 => String::new(),
             times => format!(" (out of budget {times} times)"),
         };
-        format!("CPU {} {}/s{squeezed}", cpu.cpu.number(), thousands(cpu.processed as f64 / look.seconds))
+        format!("CPU {} {}/s{squeezed}", cpu.cpu.number(), grouped(cpu.processed as f64 / look.seconds))
     });
     let softirq: Vec<_> = softirq.collect();
     if !softirq.is_empty() {
@@ -151,7 +152,7 @@ fn description(socket: &Socket, look: &Look) -> String {
 fn row(text: &mut String, socket: &Socket, seconds: f64) {
     let count = |number: Option<u64>| number.map_or("unknown".into(), |number| number.to_string());
     let rate =
-        |number: Option<u64>| number.map_or("unknown".into(), |number| thousands(number as f64 / seconds));
+        |number: Option<u64>| number.map_or("unknown".into(), |number| grouped(number as f64 / seconds));
     let process = socket.processes.first();
     let more = match socket.processes.len() {
         0 | 1 => String::new(),

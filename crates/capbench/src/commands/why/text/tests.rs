@@ -113,7 +113,7 @@ fn look() -> Look {
             cause: "suricata 4242 does not keep up: it is busy (98 % of a CPU)".into(),
             change: "make it do less for each packet, or share the load between several sockets".into(),
         }],
-        verdict: "the TPACKET_V3 ring of suricata 4242 loses 1234567 packets/s (1234567 in 1.0 s)".into(),
+        verdict: "the TPACKET_V3 ring of suricata 4242 loses 1,234,567 packets/s (1234567 in 1.0 s)".into(),
     }
 }
 
@@ -128,7 +128,7 @@ fn everything_fits_80_columns() {
 fn a_line_says_when_how_much_and_what() {
     assert_eq!(
         line(&look()),
-        "  12.000 s   14,880,952 packets/s  the TPACKET_V3 ring of suricata 4242 loses 1234567 packets/s (1234567 in 1.0 s)\n"
+        "  12.000 s   14,880,952 packets/s  the TPACKET_V3 ring of suricata 4242 loses 1,234,567 packets/s (1234567 in 1.0 s)\n"
     );
 }
 

@@ -1,0 +1,86 @@
+//! What was refused between the generator and the receiving end: frames that count in more than one of the kernel's counters.
+
+use super::{Evidence, PeerQueue};
+
+/// What was refused between the generator and the receiving end.
+pub(super) struct Refused {
+    pub(super) transmit: Option<u64>,
+    pub(super) queue: Option<u64>,
+    pub(super) backlog: Option<u64>,
+    pub(super) backlog_source: &'static str,
+}
+
+impl Evidence {
+    /// On a veth pair one refused frame counts in `tx_dropped` of the sender and, if it was the backlog that refused
+    /// it, in the softnet counter, too. It is booked once, to the backlog. On other links the two are independent.
+    pub(super) fn refused(&self) -> Refused {
+        let transmit = self.transmit_drops.map(|drops| drops.saturating_sub(self.repeated));
+        let refused = Refused { transmit, queue: Some(0), backlog: Some(0), backlog_source: "" };
+        if self.past_backlog {
+            let backlog_source = "frames pass no backlog: the NAPI poll takes them to the method";
+            let (transmit, queue) = if self.virtual_pair { (Some(0), transmit) } else { (transmit, Some(0)) };
+            return Refused { transmit, queue, backlog_source, ..refused };
+        }
+        if !self.virtual_pair {
+            // The softnet counter is the whole host's, the interface's counts other drops, too: neither is exceeded.
+            let backlog = self.backlog_drops.zip(self.refused_by_stack()).map(|(host, ours)| host.min(ours));
+            let backlog_source = match backlog {
+                Some(_) => {
+                    "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver, without its driver's own, \
+                     confirms it"
+                }
+                None => self.backlog_unknown(),
+            };
+            return Refused { backlog, backlog_source, ..refused };
+        }
+        let (Some(drops), Some(softnet)) = (transmit, self.backlog_drops) else {
+            return Refused { backlog: None, backlog_source: self.backlog_unknown(), ..refused };
+        };
+        if self.peer_queue != PeerQueue::None {
+            let (in_queue, backlog_source) = match self.peer_queue {
+                PeerQueue::OfFrames => (
+                    drops,
+                    "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver exceeds tx_dropped of the \
+                     sender",
+                ),
+                _ => (0, "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver confirms it"),
+            };
+            let behind = self.refused_by_stack().map(|refused| refused.saturating_sub(in_queue));
+            let backlog_source = if behind.is_some() { backlog_source } else { self.backlog_unknown() };
+            return Refused {
+                transmit: Some(0),
+                queue: transmit,
+                backlog: behind.map(|drops| drops.min(softnet)),
+                backlog_source,
+            };
+        }
+        let backlog = softnet.saturating_sub(self.repeated).min(drops);
+        Refused {
+            transmit: Some(drops - backlog),
+            backlog: Some(backlog),
+            backlog_source: "/proc/net/softnet_stat: dropped, as far as tx_dropped of the sender confirms it",
+            ..refused
+        }
+    }
+
+    /// What `rx_dropped` of the receiver has beside its driver's own drops, which are booked from the driver's counters.
+    fn refused_by_stack(&self) -> Option<u64> {
+        self.receive_drops.map(|all| all.saturating_sub(self.driver_receive_drops))
+    }
+
+    /// Why nobody can say what a backlog refused.
+    fn backlog_unknown(&self) -> &'static str {
+        match self.backlog_drops {
+            None => "unknown: /proc/net/softnet_stat could not be read",
+            Some(_) => "unknown: link statistics are missing, and softnet_stat counts for the whole host",
+        }
+    }
+
+    /// What a backlog refused of the frames in `rx_packets` of the receiver: where nothing polls, it refuses them before.
+    pub(super) fn refused_after_receipt(&self, backlog: Option<u64>) -> Option<u64> {
+        match self.peer_queue {
+            PeerQueue::None => Some(0),
+            PeerQueue::OfBuffers | PeerQueue::OfFrames => backlog,
+        }
+    }
+}
