@@ -56,7 +56,7 @@ impl Source {
         entries.sort();
         for path in entries {
             let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
-            let inner = [module, &[stem.clone()]].concat();
+            let inner = [module, std::slice::from_ref(&stem)].concat();
             if path.is_dir() {
                 self.folder(&path, &inner);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
@@ -124,7 +124,7 @@ impl Source {
         let uses = self.uses.get(module);
         let alias = |name: &String| uses.and_then(|uses| uses.get(name)).cloned();
         let absolute = match leading.first() {
-            None => alias(last).unwrap_or_else(|| [module, &[last.clone()]].concat()),
+            None => alias(last).unwrap_or_else(|| [module, std::slice::from_ref(last)].concat()),
             Some(first) => match alias(first) {
                 Some(whole) => [&whole, &path[1..]].concat(),
                 None => self.absolute(module, path),
