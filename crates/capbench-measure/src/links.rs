@@ -8,6 +8,7 @@ pub mod coalescing;
 pub(crate) mod exchange;
 pub(crate) mod message;
 mod stats;
+mod traffic_control;
 
 use std::io;
 use std::net::IpAddr;
@@ -25,6 +26,7 @@ use crate::{MeasureError, Result};
 use exchange::Exchange;
 pub use message::{DefaultRoute, Link, Tie, XdpAttachment};
 pub use stats::{LinkDeltas, LinkStats};
+pub use traffic_control::Discipline;
 
 /// A connection to the kernel about the interfaces of one network namespace.
 #[derive(Debug)]
@@ -121,6 +123,14 @@ impl Links {
         self.link(message, &format!("number {index}"))
     }
 
+    /// Every interface of the namespace, with its counters as they are now.
+    pub fn all(&self) -> Result<Vec<Link>> {
+        let answers = self
+            .dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))
+            .map_err(|source| netlink_error("(all)", "list them", source))?;
+        Ok(answers.iter().filter_map(message::link).collect())
+    }
+
     /// The interface that another one is tied to, with its counters as they are now, in whatever namespace it is.
     ///
     /// # Errors
@@ -177,6 +187,10 @@ impl Links {
     fn dump(&self, message: RouteNetlinkMessage) -> io::Result<Vec<exchange::Answer>> {
         self.exchange.lock().unwrap_or_else(PoisonError::into_inner).dump(message)
     }
+
+    fn dump_by(&self, kind: u16, body: &[u8]) -> io::Result<Vec<exchange::Answer>> {
+        self.exchange.lock().unwrap_or_else(PoisonError::into_inner).dump_by(kind, body)
+    }
 }
 
 // errno(3), the same on every Linux architecture that capbench runs on.
@@ -206,6 +220,7 @@ mod tests {
         assert_eq!(lo.name, "lo");
         assert!(lo.mtu > 0 && !lo.broadcast && lo.loopback);
         assert_eq!(links.by_index(lo.index).unwrap().name, "lo");
+        assert!(links.all().unwrap().iter().any(|link| link.name == "lo"));
         links.default_routes().unwrap();
         links.addresses(lo.index).unwrap();
     }

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod built;
 mod cli;
 mod commands;
 mod exit;

@@ -22,13 +22,6 @@ pub struct IrqAccounting {
 }
 
 impl IrqAccounting {
-    /// Reads the configuration of the running kernel, `release` being its release (`uname -r`).
-    pub fn read(release: &str) -> Self {
-        let text =
-            packed("/proc/config.gz").or_else(|| limited(std::fs::File::open(boot_file(release)?).ok()?));
-        text.map_or(Self::default(), |text| Self::parse(&text))
-    }
-
     /// Reads the text of a configuration. Options are known only from a text that names CONFIG_HZ, as each kernel's does.
     pub fn parse(text: &str) -> Self {
         let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
@@ -43,6 +36,11 @@ impl IrqAccounting {
             hz: Some(hz),
         }
     }
+}
+
+/// The configuration of the running kernel, `release` being its release (`uname -r`); `None` where it cannot be read.
+pub(crate) fn configuration(release: &str) -> Option<String> {
+    packed("/proc/config.gz").or_else(|| limited(std::fs::File::open(boot_file(release)?).ok()?))
 }
 
 fn boot_file(release: &str) -> Option<String> {

@@ -14,7 +14,7 @@ pub(super) fn only(cpu: CpuId) -> String {
 }
 
 /// The CPUs in a mask, ascending; `None` where the text is no mask.
-pub(super) fn parse(text: &str) -> Option<Vec<CpuId>> {
+pub(crate) fn parse(text: &str) -> Option<Vec<CpuId>> {
     let mut cpus = Vec::new();
     for (position, word) in (0u32..).zip(text.trim().rsplit(',')) {
         // from_str_radix would take a sign.

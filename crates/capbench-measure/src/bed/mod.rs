@@ -18,6 +18,7 @@ use capbench_sys::host::{CpuId, NetNamespace};
 
 use crate::Result;
 use crate::links::{Link, Links, Tie};
+pub(crate) use cpu_mask::parse as cpus_in_mask;
 pub use kernel_work::{KernelWork, KernelWorkReport};
 pub use placement::Placement;
 pub use privilege::{Privilege, prepare_process};

@@ -29,6 +29,7 @@ use capbench_traffic::units::Mtu;
 
 use crate::accounts::irqtime::IrqAccounting;
 use crate::bed::{Bed, BedOptions, KernelWork, Placement};
+use crate::environment::interface::{self, PathInterface};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::links::coalescing::Moderated;
@@ -118,6 +119,7 @@ pub struct LiveLaboratory {
     numbering: Numbering,
     bed: Option<(PlacementChoice, Option<ReceiveBy>, Arc<Bed>, Placement)>,
     statements: Vec<String>,
+    interfaces: Vec<PathInterface>,
     programs: Programs,
     tracing: Tracing,
     calibration: Calibration,
@@ -136,6 +138,7 @@ impl LiveLaboratory {
             numbering: Numbering::default(),
             bed: None,
             statements: Vec::new(),
+            interfaces: Vec::new(),
             programs: Programs::default(),
             tracing: Tracing::none("it was not asked for"),
             calibration: Calibration::default(),
@@ -176,6 +179,11 @@ impl LiveLaboratory {
     pub fn bed_of(&mut self, setup: &Setup) -> Result<Arc<Bed>> {
         let named = subject::find(&setup.method, &self.programs)?;
         Ok(self.bed(setup.placement, named.receive_by, setup.layout)?.0)
+    }
+
+    /// The interfaces that set-ups have been prepared on, each as it was before anything was captured there.
+    pub fn interfaces(&self) -> &[PathInterface] {
+        &self.interfaces
     }
 
     /// The bed for a placement and a way to receive: the one in use, or a new one.
@@ -249,6 +257,7 @@ impl LiveLaboratory {
         if !self.statements.contains(&statement) {
             self.statements.push(statement);
         }
+        interface::note(&mut self.interfaces, interface::of_bed(&bed, &choice.to_string()));
         self.bed = Some((choice, wanted, Arc::clone(&bed), placement.clone()));
         Ok((bed, placement))
     }

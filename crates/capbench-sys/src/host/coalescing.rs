@@ -8,6 +8,9 @@ use crate::Result;
 const GET: u32 = 0xe;
 /// `ETHTOOL_SCOALESCE`.
 const SET: u32 = 0xf;
+/// Where `tx_coalesce_usecs` and `tx_max_coalesced_frames` stand among the members before `use_adaptive_rx_coalesce`.
+const TRANSMIT_USECS: usize = 2;
+const TRANSMIT_FRAMES: usize = 3;
 
 /// `struct ethtool_coalesce`.
 #[repr(C)]
@@ -63,6 +66,26 @@ impl Coalescing {
         self.0.adaptive_receive != 0
     }
 
+    /// Frames after which a receive interrupt is not held back any longer (ethtool's `rx-frames`); 0: no such number.
+    pub fn receive_frames(&self) -> u32 {
+        self.0.receive_frames
+    }
+
+    /// Microseconds that an interrupt after sending is held back (ethtool's `tx-usecs`).
+    pub fn transmit_usecs(&self) -> u32 {
+        self.0.before_adaptive[TRANSMIT_USECS]
+    }
+
+    /// Frames after which an interrupt after sending is not held back any longer (ethtool's `tx-frames`); 0: no such number.
+    pub fn transmit_frames(&self) -> u32 {
+        self.0.before_adaptive[TRANSMIT_FRAMES]
+    }
+
+    /// Whether the driver chooses by itself how long interrupts after sending are held back (ethtool's `adaptive-tx`).
+    pub fn is_transmit_adaptive(&self) -> bool {
+        self.0.after_adaptive[0] != 0
+    }
+
     /// The same with other microseconds.
     #[must_use]
     pub fn with_receive_usecs(self, usecs: u32) -> Self {
@@ -86,6 +109,9 @@ mod tests {
         assert_eq!(size_of::<Parameters>(), 92);
         assert_eq!(std::mem::offset_of!(Parameters, adaptive_receive), 40);
         assert_eq!(std::mem::offset_of!(Parameters, receive_frames), 8);
+        // tx_coalesce_usecs is the sixth, use_adaptive_tx_coalesce the twelfth.
+        assert_eq!(std::mem::offset_of!(Parameters, before_adaptive) + 4 * TRANSMIT_USECS, 20);
+        assert_eq!(std::mem::offset_of!(Parameters, after_adaptive), 44);
     }
 
     #[test]

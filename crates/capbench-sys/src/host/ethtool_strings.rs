@@ -20,6 +20,8 @@ const MOST: usize = 1 << 16;
 pub(super) enum StringSet {
     /// `ETH_SS_STATS`: the driver's counters.
     Counters = 1,
+    /// `ETH_SS_PRIV_FLAGS`: the driver's own switches.
+    PrivateFlags = 2,
     /// `ETH_SS_FEATURES`: the offloads that the kernel knows.
     Features = 4,
 }

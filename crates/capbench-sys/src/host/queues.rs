@@ -1,4 +1,4 @@
-//! How many receive queues an interface has: `ETHTOOL_GCHANNELS` of linux/ethtool.h, or sysfs.
+//! How many queues an interface has: `ETHTOOL_GCHANNELS` of linux/ethtool.h, or sysfs.
 
 use super::SysfsView;
 use super::ethtool::{Request, ethtool};
@@ -24,6 +24,37 @@ struct Channels {
 
 // SAFETY: ETHTOOL_GCHANNELS reads the command and writes one ethtool_channels.
 unsafe impl Request for Channels {}
+
+/// Queues of an interface as its driver counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueCounts {
+    /// Queues that only receive.
+    pub receive: u32,
+    /// Queues that only transmit.
+    pub transmit: u32,
+    /// Pairs of a receive and a transmit queue that share an interrupt.
+    pub combined: u32,
+    /// Queues that only receive, at most.
+    pub most_receive: u32,
+    /// Queues that only transmit, at most.
+    pub most_transmit: u32,
+    /// Pairs, at most.
+    pub most_combined: u32,
+}
+
+/// What the driver says about its queues; `None` where it does not say.
+///
+/// # Errors
+/// `ENODEV` where there is no such interface in the network namespace of the calling thread.
+pub fn counts(interface: &str) -> Result<Option<QueueCounts>> {
+    let mut channels = Channels { command: GET_CHANNELS, ..Channels::default() };
+    match ethtool(interface, &mut channels, "ETHTOOL_GCHANNELS") {
+        Err(error) if error.errno() == Some(libc::EOPNOTSUPP) => return Ok(None),
+        answered => answered?,
+    }
+    let Channels { receive, transmit, combined, most_receive, most_transmit, most_combined, .. } = channels;
+    Ok(Some(QueueCounts { receive, transmit, combined, most_receive, most_transmit, most_combined }))
+}
 
 /// Receive queues that the interface uses now, in the network namespace of the calling thread.
 ///
@@ -56,6 +87,8 @@ mod tests {
         let error = receive_queues("no-such-if").unwrap_err();
         assert_eq!(error.errno(), Some(libc::ENODEV));
         assert!(error.to_string().contains("no-such-if"));
+        assert_eq!(counts("no-such-if").unwrap_err().errno(), Some(libc::ENODEV));
+        assert_eq!(counts("lo").unwrap(), None);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use capbench_measure::search::End;
 use capbench_measure::trial::Verdict;
 
 use super::scene::Scene;
+use crate::built;
 use crate::cli::scene::RunFlags;
 use crate::exit::{Exit, Failure, UNSUPPORTED, Unsupported, Usage};
 use crate::progress::Recorder;
@@ -55,13 +56,14 @@ impl Ready {
             prepare_process()?;
         }
         let stop = Stop::install()?;
-        let environment = Environment::read()?;
+        let mut environment = Environment { program: Some(built::program()), ..Environment::read()? };
         let mut laboratory = LiveLaboratory::new(scene.path.clone(), environment.irq_accounting, stop.flag())
             .with_programs(scene.programs.clone());
         if !flags.no_trace {
             laboratory = laboratory.with_tracer();
         }
         let (not_measured, left_out) = preflight(scene, &mut laboratory)?;
+        environment.interfaces = Some(laboratory.interfaces().to_vec());
         let policy = Policy { repeats: flags.repeats, ..Policy::default() };
         let laboratory = Guarded::new(laboratory, policy, stop.flag());
         Ok(Self { laboratory, left_out, environment, not_measured, stop })

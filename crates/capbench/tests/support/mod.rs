@@ -4,6 +4,8 @@
 
 pub mod network;
 pub mod process;
+pub mod results_file;
+pub mod saved;
 pub mod scratch;
 pub mod setting;
 pub mod why;

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::network::{PATIENCE, Place, eventually, program};
+use super::saved::Saved;
 
 /// The program under test.
 pub fn capbench() -> Command {
@@ -31,6 +32,7 @@ pub struct Running {
     what: String,
     news: Receiver<Line>,
     said: Said,
+    saved: Saved,
 }
 
 /// What a program wrote.
@@ -61,6 +63,7 @@ pub struct Ended {
 impl Running {
     /// Starts a program, in a namespace if one is given.
     pub fn start(place: Option<&Place>, command: &mut Command) -> Self {
+        let saved = Saved::by(command);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let what = format!("{command:?}");
         let mut child = match place {
@@ -72,7 +75,7 @@ impl Running {
         let again = sender.clone();
         thread::spawn(move || lines(out, |line| sender.send(Line::Out(line)).is_ok()));
         thread::spawn(move || lines(errors, |line| again.send(Line::Error(line)).is_ok()));
-        Self { child, what, news, said: Said::default() }
+        Self { child, what, news, said: Said::default(), saved }
     }
 
     /// Its process.
@@ -103,7 +106,7 @@ impl Running {
     /// Waits for its end.
     ///
     /// # Panics
-    /// When it does not end in time, with what it wrote.
+    /// When it does not end in time, with what it wrote; when it saved what is no results file.
     pub fn end(mut self) -> Ended {
         let start = Instant::now();
         loop {
@@ -118,6 +121,7 @@ impl Running {
             status = self.child.try_wait().unwrap();
             status.is_some()
         });
+        self.saved.check();
         let said = std::mem::take(&mut self.said);
         let status = status.unwrap();
         Ended { code: status.code(), signal: status.signal(), out: said.out, errors: said.errors }

@@ -1,0 +1,316 @@
+//! The processors: which they are, how fast they may run, how deep they may sleep, and which of them are set apart.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::tree::Tree;
+
+const CPUS: &str = "sys/devices/system/cpu";
+
+/// The processors of the host. Absent is what cannot be found out, and what an architecture does not have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// Who made them, as `/proc/cpuinfo` says: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<String>,
+    /// Family on x86, architecture on Arm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<String>,
+    /// Number of the model on x86, of the part on Arm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Stepping on x86, revision on Arm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stepping: Option<String>,
+    /// Version of the microcode (x86).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
+    /// Sockets with CPUs that are online.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sockets: Option<u32>,
+    /// Cores with CPUs that are online, in all sockets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u32>,
+    /// Whether more than one thread of a core is in use (simultaneous multithreading).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smt_in_use: Option<bool>,
+    /// What is set about that: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smt_control: Option<String>,
+    /// CPUs that the scheduler leaves alone (`isolcpus=`), as a list such as `2-7`; empty where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolated_cpus: Option<String>,
+    /// CPUs whose tick stops while one thread runs (`nohz_full=`), likewise; absent where the kernel cannot do that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tickless_cpus: Option<String>,
+    /// The slowest CPU's frequency at the moment of reading, in MHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_mhz_now: Option<u32>,
+    /// The fastest CPU's, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_mhz_now: Option<u32>,
+    /// How frequencies are chosen; absent where the host does not choose them, as in most virtual machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<Frequency>,
+    /// How idle CPUs sleep; absent where the host does not choose that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
+}
+
+/// How the frequencies of CPUs are chosen (Documentation/admin-guide/pm/cpufreq.rst).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frequency {
+    /// Drivers in use, one unless CPUs differ.
+    pub drivers: Vec<String>,
+    /// Governors in use.
+    pub governors: Vec<String>,
+    /// Hints that CPUs which choose by themselves are given (`energy_performance_preference`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub energy_preferences: Vec<String>,
+    /// Lowest frequency that a CPU may be set to, in MHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_mhz: Option<u32>,
+    /// Highest frequency that a CPU may be set to, in MHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_mhz: Option<u32>,
+    /// Whether CPUs may run faster than that for a while (turbo, boost).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turbo: Option<bool>,
+}
+
+/// How idle CPUs sleep (Documentation/admin-guide/pm/cpuidle.rst).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Idle {
+    /// Driver in use: `intel_idle`, `acpi_idle`, `haltpoll`; `none` where CPUs are only halted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// Governor in use: `menu`, `teo`, `haltpoll`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
+    /// States of the first CPU, lightest sleep first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<IdleState>,
+}
+
+/// A state in which an idle CPU sleeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleState {
+    /// Its name: `POLL`, `C1`, `C6`.
+    pub name: String,
+    /// Microseconds until the CPU runs again after an interrupt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_latency_us: Option<u64>,
+    /// Whether it is not used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<bool>,
+}
+
+impl Cpu {
+    /// From `/proc/cpuinfo` and sysfs.
+    pub(super) fn read(root: &impl Tree, cpuinfo: &str) -> Self {
+        let field = |names: &[&str]| {
+            names.iter().find_map(|name| super::cpu_field(cpuinfo, name)).filter(|value| !value.is_empty())
+        };
+        let text = |names: &[&str]| field(names).map(str::to_owned);
+        let cpus = numbered(root, CPUS, "cpu");
+        let topology = |cpu: u32, file: &str| root.number(&format!("{CPUS}/cpu{cpu}/topology/{file}"));
+        // A CPU that is offline has no topology.
+        let cores: BTreeSet<(u64, u64)> = cpus
+            .iter()
+            .filter_map(|cpu| Some((topology(*cpu, "physical_package_id")?, topology(*cpu, "core_id")?)))
+            .collect();
+        let sockets: BTreeSet<u64> = cores.iter().map(|(socket, _)| *socket).collect();
+        let count = |of: usize| (of > 0).then_some(of as u32);
+        let now = megahertz_now(cpuinfo);
+        Self {
+            vendor: text(&["vendor_id", "CPU implementer"]),
+            family: text(&["cpu family", "CPU architecture"]),
+            model: text(&["model", "CPU part"]),
+            stepping: text(&["stepping", "CPU revision", "revision"]),
+            microcode: text(&["microcode"]),
+            sockets: count(sockets.len()),
+            cores: count(cores.len()),
+            smt_in_use: root.flag(&format!("{CPUS}/smt/active")),
+            smt_control: root.word(&format!("{CPUS}/smt/control")),
+            isolated_cpus: root.text(&format!("{CPUS}/isolated")),
+            // Kernels that cannot do it, or were not asked to, write "(null)".
+            tickless_cpus: root.text(&format!("{CPUS}/nohz_full")).map(|list| list.replace("(null)", "")),
+            least_mhz_now: now.map(|(least, _)| least),
+            most_mhz_now: now.map(|(_, most)| most),
+            frequency: Frequency::read(root, &cpus),
+            idle: Idle::read(root, cpus.first().copied()),
+        }
+    }
+}
+
+/// The numbers of what is called `prefix` and a number in a folder, ascending.
+pub(super) fn numbered(root: &impl Tree, folder: &str, prefix: &str) -> Vec<u32> {
+    let names = root.names(folder).unwrap_or_default();
+    let mut numbers: Vec<u32> =
+        names.iter().filter_map(|name| name.strip_prefix(prefix)?.parse().ok()).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// Lowest and highest frequency in `/proc/cpuinfo`, in MHz.
+fn megahertz_now(cpuinfo: &str) -> Option<(u32, u32)> {
+    let values = cpuinfo.lines().filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let value: f64 = (name.trim() == "cpu MHz").then(|| value.trim().parse().ok())??;
+        (value > 0.0 && value < 1e6).then_some(value.round() as u32)
+    });
+    values.fold(None, |range, value| match range {
+        None => Some((value, value)),
+        Some((least, most)) => Some((value.min(least), value.max(most))),
+    })
+}
+
+impl Frequency {
+    fn read(root: &impl Tree, cpus: &[u32]) -> Option<Self> {
+        let file = |cpu: &u32, file: &str| format!("{CPUS}/cpu{cpu}/cpufreq/{file}");
+        let words = |name: &str| -> Vec<String> {
+            let all: BTreeSet<String> = cpus.iter().filter_map(|cpu| root.word(&file(cpu, name))).collect();
+            all.into_iter().collect()
+        };
+        let megahertz = |name: &'static str| {
+            cpus.iter().filter_map(move |cpu| Some((root.number(&file(cpu, name))? / 1000) as u32))
+        };
+        let drivers = words("scaling_driver");
+        if drivers.is_empty() {
+            return None;
+        }
+        // intel_pstate says what is forbidden, the others what is allowed.
+        let turbo = root
+            .flag(&format!("{CPUS}/intel_pstate/no_turbo"))
+            .map(|forbidden| !forbidden)
+            .or_else(|| root.flag(&format!("{CPUS}/cpufreq/boost")));
+        Some(Self {
+            drivers,
+            governors: words("scaling_governor"),
+            energy_preferences: words("energy_performance_preference"),
+            least_mhz: megahertz("scaling_min_freq").min(),
+            most_mhz: megahertz("scaling_max_freq").max(),
+            turbo,
+        })
+    }
+}
+
+impl Idle {
+    fn read(root: &impl Tree, first: Option<u32>) -> Option<Self> {
+        let states = |cpu: u32| {
+            let folder = format!("{CPUS}/cpu{cpu}/cpuidle");
+            let state = |number: u32| {
+                let folder = format!("{folder}/state{number}");
+                Some(IdleState {
+                    name: root.word(&format!("{folder}/name"))?,
+                    exit_latency_us: root.number(&format!("{folder}/latency")),
+                    disabled: root.flag(&format!("{folder}/disable")),
+                })
+            };
+            numbered(root, &folder, "state").into_iter().filter_map(state).collect()
+        };
+        let idle = Self {
+            driver: root.word(&format!("{CPUS}/cpuidle/current_driver")),
+            governor: root
+                .word(&format!("{CPUS}/cpuidle/current_governor"))
+                .or_else(|| root.word(&format!("{CPUS}/cpuidle/current_governor_ro"))),
+            states: first.map(states).unwrap_or_default(),
+        };
+        (idle != Self::default()).then_some(idle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tree::tests::Made;
+    use super::*;
+
+    const XEON: &str = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: Intel(R) \
+                        Xeon(R) Gold 6248 CPU @ 2.50GHz\nstepping\t: 7\nmicrocode\t: 0x5003707\ncpu MHz\t\t: \
+                        1000.105\n\nprocessor\t: 1\nvendor_id\t: GenuineIntel\ncpu MHz\t\t: 3899.998\n";
+    const GRAVITON: &str = "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU \
+                            architecture: 8\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n";
+    const POWER: &str = "processor\t: 0\ncpu\t\t: POWER9, altivec supported\nclock\t\t: 2166.000000MHz\nrevision\t: 2.2 (pvr \
+                         004e 1202)\n";
+
+    #[test]
+    fn a_bare_metal_host_is_read() {
+        let mut files = vec![
+            ("sys/devices/system/cpu/smt/active", "1\n"),
+            ("sys/devices/system/cpu/smt/control", "on\n"),
+            ("sys/devices/system/cpu/isolated", "\n"),
+            ("sys/devices/system/cpu/nohz_full", "  (null)\n"),
+            ("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
+            ("sys/devices/system/cpu/cpuidle/current_driver", "intel_idle\n"),
+            ("sys/devices/system/cpu/cpuidle/current_governor_ro", "menu\n"),
+            ("sys/devices/system/cpu/cpu0/cpuidle/state0/name", "POLL\n"),
+            ("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "0\n"),
+            ("sys/devices/system/cpu/cpu0/cpuidle/state0/disable", "0\n"),
+            ("sys/devices/system/cpu/cpu0/cpuidle/state10/name", "C10\n"),
+            ("sys/devices/system/cpu/cpu0/cpuidle/state2/name", "C6\n"),
+            ("sys/devices/system/cpu/cpu0/cpuidle/state2/latency", "133\n"),
+            ("sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "1\n"),
+            // Offline: without topology.
+            ("sys/devices/system/cpu/cpu4/online", "0\n"),
+        ];
+        let topology: Vec<(String, &str)> = [("0", "0"), ("0", "0"), ("1", "0"), ("1", "4")]
+            .iter()
+            .enumerate()
+            .flat_map(|(cpu, (socket, core))| {
+                let folder = format!("sys/devices/system/cpu/cpu{cpu}");
+                [
+                    (format!("{folder}/topology/physical_package_id"), *socket),
+                    (format!("{folder}/topology/core_id"), *core),
+                    (format!("{folder}/cpufreq/scaling_driver"), "intel_pstate"),
+                    (
+                        format!("{folder}/cpufreq/scaling_governor"),
+                        if cpu == 3 { "powersave" } else { "performance" },
+                    ),
+                    (format!("{folder}/cpufreq/scaling_max_freq"), "3900000"),
+                    (format!("{folder}/cpufreq/scaling_min_freq"), "1000000"),
+                ]
+            })
+            .collect();
+        files.extend(topology.iter().map(|(path, text)| (path.as_str(), *text)));
+        let cpu = Cpu::read(&*Made::of(&files), XEON);
+        assert_eq!(cpu.vendor.as_deref(), Some("GenuineIntel"));
+        assert_eq!((cpu.model.as_deref(), cpu.stepping.as_deref()), (Some("85"), Some("7")));
+        assert_eq!(cpu.microcode.as_deref(), Some("0x5003707"));
+        assert_eq!((cpu.sockets, cpu.cores, cpu.smt_in_use), (Some(2), Some(3), Some(true)));
+        assert_eq!((cpu.isolated_cpus.as_deref(), cpu.tickless_cpus.as_deref()), (Some(""), Some("")));
+        assert_eq!((cpu.least_mhz_now, cpu.most_mhz_now), (Some(1000), Some(3900)));
+        let frequency = cpu.frequency.unwrap();
+        assert_eq!(
+            (frequency.least_mhz, frequency.most_mhz, frequency.turbo),
+            (Some(1000), Some(3900), Some(false))
+        );
+        assert_eq!(frequency.governors, ["performance", "powersave"]);
+        let idle = cpu.idle.unwrap();
+        assert_eq!((idle.driver.as_deref(), idle.governor.as_deref()), (Some("intel_idle"), Some("menu")));
+        let names: Vec<_> = idle.states.iter().map(|state| state.name.as_str()).collect();
+        assert_eq!(names, ["POLL", "C6", "C10"], "by their numbers");
+        assert_eq!((idle.states[1].exit_latency_us, idle.states[1].disabled), (Some(133), Some(true)));
+        assert_eq!(idle.states[2].disabled, None);
+    }
+
+    #[test]
+    fn what_a_container_or_an_architecture_does_not_tell_is_unknown() {
+        assert_eq!(Cpu::read(&*Made::of(&[]), ""), Cpu::default());
+        let arm = Cpu::read(&*Made::of(&[]), GRAVITON);
+        assert_eq!((arm.vendor.as_deref(), arm.model.as_deref()), (Some("0x41"), Some("0xd0c")));
+        assert_eq!((arm.sockets, arm.most_mhz_now, arm.frequency), (None, None, None));
+        let power = Cpu::read(&*Made::of(&[]), POWER);
+        assert_eq!((power.vendor, power.stepping.as_deref()), (None, Some("2.2 (pvr 004e 1202)")));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(cpu MHz|model|[a-z]{0,5})?[\\t :]{0,3}[-0-9.eEinfNa]{0,12}\\n?.{0,40}") {
+            let _ = megahertz_now(&text);
+            let _ = Cpu::read(&*Made::of(&[]), &text);
+        }
+    }
+}

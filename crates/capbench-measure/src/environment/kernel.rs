@@ -1,0 +1,277 @@
+//! How the kernel was built and started, as far as it matters for capturing.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::tree::{Tree, chosen};
+
+/// Options of the build that change what a packet or a clock costs, without the `CONFIG_` in front.
+const OPTIONS: &[&str] = &[
+    // The tick, and how time is accounted.
+    "HZ",
+    "HZ_PERIODIC",
+    "NO_HZ_IDLE",
+    "NO_HZ_FULL",
+    "HIGH_RES_TIMERS",
+    "TICK_CPU_ACCOUNTING",
+    "VIRT_CPU_ACCOUNTING_NATIVE",
+    "VIRT_CPU_ACCOUNTING_GEN",
+    "IRQ_TIME_ACCOUNTING",
+    "PARAVIRT_TIME_ACCOUNTING",
+    // Preemption.
+    "PREEMPT_NONE",
+    "PREEMPT_VOLUNTARY",
+    "PREEMPT",
+    "PREEMPT_LAZY",
+    "PREEMPT_RT",
+    "PREEMPT_DYNAMIC",
+    "IRQ_FORCED_THREADING",
+    // The network.
+    "PACKET",
+    "PACKET_DIAG",
+    "XDP_SOCKETS",
+    "XDP_SOCKETS_DIAG",
+    "BPF_JIT",
+    "BPF_JIT_ALWAYS_ON",
+    "DEBUG_INFO_BTF",
+    "RPS",
+    "RFS_ACCEL",
+    "XPS",
+    "NET_RX_BUSY_POLL",
+    "NET_SCHED",
+    "NET_CLS_ACT",
+    "NETFILTER_INGRESS",
+    "NETWORK_PHY_TIMESTAMPING",
+    "VETH",
+    // What guards against flaws of CPUs.
+    "CPU_MITIGATIONS",
+    "SPECULATION_MITIGATIONS",
+    "MITIGATION_RETPOLINE",
+    "RETPOLINE",
+    "MITIGATION_PAGE_TABLE_ISOLATION",
+    "PAGE_TABLE_ISOLATION",
+    // Memory.
+    "NUMA",
+    "NUMA_BALANCING",
+    "TRANSPARENT_HUGEPAGE",
+    "INIT_ON_ALLOC_DEFAULT_ON",
+    "IOMMU_DEFAULT_DMA_STRICT",
+    "IOMMU_DEFAULT_PASSTHROUGH",
+    // What makes a kernel slow that looks for mistakes of its own.
+    "KASAN",
+    "PROVE_LOCKING",
+    "DEBUG_NET",
+    "SLUB_DEBUG_ON",
+    "FTRACE_STARTUP_TEST",
+];
+
+/// Words of the command line that change the same, up to their `=` or their end; a `*` stands for any ending.
+const COMMAND_LINE: &[&str] = &[
+    "isolcpus",
+    "nohz",
+    "nohz_full",
+    "rcu_nocbs",
+    "rcu_nocb_poll",
+    "rcupdate.*",
+    "rcutree.*",
+    "irqaffinity",
+    "kthread_cpus",
+    "threadirqs",
+    "preempt",
+    "skew_tick",
+    "workqueue.*",
+    "mitigations",
+    "nospectre_v1",
+    "nospectre_v2",
+    "spectre_v2",
+    "spectre_v2_user",
+    "spectre_bhi",
+    "spec_store_bypass_disable",
+    "spec_rstack_overflow",
+    "pti",
+    "nopti",
+    "l1tf",
+    "mds",
+    "tsx",
+    "tsx_async_abort",
+    "retbleed",
+    "srbds",
+    "mmio_stale_data",
+    "gather_data_sampling",
+    "reg_file_data_sampling",
+    "indirect_target_selection",
+    "tsa",
+    "vmscape",
+    "kvm.*",
+    "kvm-*",
+    "kpti",
+    "ssbd",
+    "intel_idle.*",
+    "processor.max_cstate",
+    "idle",
+    "cpuidle.*",
+    "cpufreq.*",
+    "intel_pstate",
+    "intel_pstate.*",
+    "amd_pstate",
+    "amd_pstate.*",
+    "nosmt",
+    "maxcpus",
+    "nr_cpus",
+    "numa",
+    "numa_balancing",
+    "numa_zonelist_order",
+    "transparent_hugepage",
+    "hugepages",
+    "hugepagesz",
+    "default_hugepagesz",
+    "iommu",
+    "iommu.*",
+    "intel_iommu",
+    "amd_iommu",
+    "swiotlb",
+    "tsc",
+    "clocksource",
+    "hpet",
+    "nowatchdog",
+    "nmi_watchdog",
+    "pcie_aspm",
+    "init_on_alloc",
+    "slub_debug",
+    "audit",
+];
+
+/// How the running kernel was built and started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// Options of its build that matter for capturing, without `CONFIG_`: `y`, `m`, a value, or `n` where the configuration
+    /// says that it is off. What it does not mention is left out; absent where it cannot be read (`/proc/config.gz`,
+    /// `/boot/config-RELEASE`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<BTreeMap<String, String>>,
+    /// Words of its command line that matter for capturing, in order (`/proc/cmdline`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_line: Option<Vec<String>>,
+    /// How it may preempt itself now, where that can be chosen at run time (`sched/preempt` in debugfs, for root).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<String>,
+    /// What drives its clocks: `tsc`, `kvm-clock` and others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocksource: Option<String>,
+    /// The clock sources that it could use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocksources: Option<Vec<String>>,
+}
+
+impl Kernel {
+    /// From the host's files and the text of the kernel's configuration.
+    pub(super) fn read(root: &impl Tree, configuration: Option<&str>) -> Self {
+        const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0";
+        Self {
+            options: configuration.and_then(options),
+            command_line: root.text("proc/cmdline").map(|text| command_line(&text)),
+            preemption: root.text("sys/kernel/debug/sched/preempt").and_then(|text| chosen(&text)),
+            clocksource: root.word(&format!("{CLOCKS}/current_clocksource")),
+            clocksources: root
+                .word(&format!("{CLOCKS}/available_clocksource"))
+                .map(|text| text.split_whitespace().map(str::to_owned).collect()),
+        }
+    }
+}
+
+/// The options of [`OPTIONS`] in a configuration; `None` where the text is none.
+fn options(configuration: &str) -> Option<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    let mut is_configuration = false;
+    for line in configuration.lines() {
+        let stated = match line.strip_prefix("# CONFIG_") {
+            Some(rest) => rest.strip_suffix(" is not set").map(|name| (name, "n")),
+            None => line.strip_prefix("CONFIG_").and_then(|rest| rest.split_once('=')),
+        };
+        let Some((name, value)) = stated else { continue };
+        is_configuration = true;
+        if OPTIONS.contains(&name) {
+            found.insert(name.to_owned(), value.trim().trim_matches('"').to_owned());
+        }
+    }
+    is_configuration.then_some(found)
+}
+
+/// The words of a command line that matter. Others, which can name disks, hosts and keys, are not kept.
+fn command_line(text: &str) -> Vec<String> {
+    let matters = |word: &&str| {
+        // The kernel takes `-` and `_` for the same in names.
+        let name = word.split('=').next().unwrap_or_default().replace('-', "_");
+        COMMAND_LINE.iter().any(|known| match known.strip_suffix('*') {
+            Some(begin) => name.starts_with(&begin.replace('-', "_")),
+            None => name == *known,
+        })
+    };
+    // What stands behind `--` is for init.
+    let kernels = text.split_whitespace().take_while(|word| *word != "--");
+    kernels.filter(matters).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tree::tests::Made;
+    use super::*;
+
+    #[test]
+    fn options_are_on_off_or_not_mentioned() {
+        // Of Debian's kernel 5.10, shortened.
+        let text = "#\n# Automatically generated file; DO NOT EDIT.\n# Linux/x86 5.10.0 Kernel Configuration\n#\n\
+                    CONFIG_HZ_250=y\nCONFIG_HZ=250\n# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_VOLUNTARY=y\n\
+                    CONFIG_PACKET_DIAG=m\nCONFIG_CC_VERSION_TEXT=\"gcc\"\n";
+        let found = options(text).unwrap();
+        let told: Vec<_> = found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let expected =
+            [("HZ", "250"), ("PACKET_DIAG", "m"), ("PREEMPT_NONE", "n"), ("PREEMPT_VOLUNTARY", "y")];
+        assert_eq!(told, expected);
+        for other in ["", "\u{1f}\u{8b}", "# CONFIG_HZ", "HZ=250"] {
+            assert_eq!(options(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn words_that_say_nothing_about_capturing_are_left_out() {
+        let text = "BOOT_IMAGE=/vmlinuz-6.8.0 root=UUID=0b5c ro quiet isolcpus=managed_irq,domain,2-7 nohz-full=2-7 \
+                    mitigations=off intel_idle.max_cstate=0 rd.luks.key=secret hugepages=512 -- isolcpus=1";
+        let expected = [
+            "isolcpus=managed_irq,domain,2-7",
+            "nohz-full=2-7",
+            "mitigations=off",
+            "intel_idle.max_cstate=0",
+            "hugepages=512",
+        ];
+        assert_eq!(command_line(text), expected);
+        assert_eq!(command_line(""), [""; 0]);
+    }
+
+    #[test]
+    fn a_host_that_hides_its_files_is_unknown() {
+        assert_eq!(Kernel::read(&*Made::of(&[]), None), Kernel::default());
+        let tree = Made::of(&[
+            ("proc/cmdline", "ro quiet\n"),
+            ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
+            ("sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc hpet acpi_pm \n"),
+            ("sys/kernel/debug/sched/preempt", "none (voluntary) full lazy \n"),
+        ]);
+        let kernel = Kernel::read(&*tree, None);
+        assert_eq!(kernel.command_line, Some(Vec::new()), "known to have none of these words");
+        assert_eq!(kernel.clocksource.as_deref(), Some("tsc"));
+        assert_eq!(kernel.clocksources.unwrap(), ["tsc", "hpet", "acpi_pm"]);
+        assert_eq!(kernel.preemption.as_deref(), Some("voluntary"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[# A-Z_=ynm0-9\\n\"-]{0,200}", line in ".{0,80}") {
+            let _ = options(&text);
+            let _ = command_line(&line);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! `docs/results.schema.json`: made from the types that are saved, and held against what is saved.
+//!
+//! | file | what |
+//! |---|---|
+//! | `source.rs` | the types as they stand in the source, with their documentation |
+//! | `attributes.rs` | what serde is told about them |
+//! | `shapes.rs` | their schema |
+//! | `runs.rs` | runs of every kind on the simulated path, saved and held against it |
+//! | `support/results_file.rs` of capbench's tests | the comparison itself, for every test that saves results |
+//!
+//! A member that is added to a type is in the schema when that is written anew: `CAPBENCH_WRITE_SCHEMA=1 cargo test -p
+//! capbench-measure --test schema`.
+
+mod attributes;
+#[path = "../../../capbench/tests/support/results_file.rs"]
+mod results_file;
+mod runs;
+mod shapes;
+mod source;
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+const WRITE: &str = "CAPBENCH_WRITE_SCHEMA";
+
+fn file() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/results.schema.json")
+}
+
+/// With the members of every object in the order of their names, whatever order the map of this build keeps.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<(String, Value)> = members.into_iter().collect();
+            members.sort_by(|one, other| one.0.cmp(&other.0));
+            Value::Object(
+                members.into_iter().map(|(name, value)| (name, sorted(value))).collect::<Map<_, _>>(),
+            )
+        }
+        Value::Array(list) => Value::Array(list.into_iter().map(sorted).collect()),
+        other => other,
+    }
+}
+
+#[test]
+fn the_schema_is_that_of_the_types() {
+    let made = sorted(shapes::schema_of_results(&source::Source::read()));
+    let mut text = serde_json::to_string_pretty(&made).unwrap();
+    text.push('\n');
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(file(), &text).unwrap();
+    }
+    let saved = std::fs::read_to_string(file()).unwrap_or_default();
+    let difference = text.lines().zip(saved.lines()).find(|(made, saved)| made != saved);
+    assert!(
+        text == saved,
+        "docs/results.schema.json is not that of the types that are saved; write it anew with {WRITE}=1. First line that \
+         differs: {difference:?}"
+    );
+}
+
+#[test]
+fn every_object_is_closed_and_every_member_described() {
+    fn look(path: &str, value: &Value, faults: &mut Vec<String>) {
+        if let Some(members) = value.get("properties").and_then(Value::as_object) {
+            if value["additionalProperties"] != false {
+                faults.push(format!("{path} is open"));
+            }
+            for (name, member) in members {
+                let is_described = member.get("description").is_some() || member.get("const").is_some();
+                if !is_described {
+                    faults.push(format!("{path}.{name} is not described"));
+                }
+            }
+        }
+        match value {
+            Value::Object(members) => {
+                members.iter().for_each(|(name, value)| look(&format!("{path}/{name}"), value, faults));
+            }
+            Value::Array(list) => list.iter().for_each(|value| look(path, value, faults)),
+            _ => {}
+        }
+    }
+    let mut faults = Vec::new();
+    look("", &shapes::schema_of_results(&source::Source::read()), &mut faults);
+    assert!(faults.is_empty(), "{faults:#?}");
+}

@@ -1,0 +1,384 @@
+//! Runs of every kind on the simulated path, saved as the product saves them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use capbench_capture::{ByteCount, MethodSpec};
+use capbench_measure::bench::BenchPlan;
+use capbench_measure::bursts::BurstSearch;
+use capbench_measure::environment::Environment;
+use capbench_measure::environment::interface::{InterfaceFacts, PathInterface, Role};
+use capbench_measure::environment::program::Program;
+use capbench_measure::guards::{Guarded, Policy, livelock};
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::latency::Recording;
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
+use capbench_measure::rfc2544::{Extent, Follower, Suite, Test, Tested, Throughput};
+use capbench_measure::search::{self, SearchOutcome, SearchPlan, Stored};
+use capbench_measure::session::Observer;
+use capbench_measure::simulated::{
+    Interrupts, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup,
+};
+use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_measure::soak::{self, SoakPlan};
+use capbench_measure::sweep::{
+    self, Axis, AxisKind, BackToBackTest, Point, Probe, RingSize, SweepOutcome, SweepPlan,
+};
+use capbench_measure::trial::{Load, SizeLabel, TrialResult};
+use capbench_measure::work::WorkModel;
+use capbench_measure::{MeasureError, Result, findings};
+use capbench_traffic::Pps;
+use capbench_traffic::sizes::Sizes;
+use capbench_traffic::units::FrameSize;
+use serde_json::Value;
+
+use super::results_file::assert_valid;
+
+/// Keeps what it is told.
+#[derive(Default)]
+struct Kept {
+    trials: Vec<TrialResult>,
+    searches: Vec<SearchOutcome>,
+    tested: Vec<Tested>,
+    not_measured: Vec<NotMeasured>,
+}
+
+impl Observer for Kept {
+    fn starts(&mut self, _: &str) {}
+    fn ends(&mut self, trial: &TrialResult) -> Result<()> {
+        self.trials.push(trial.clone());
+        Ok(())
+    }
+    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
+        panic!("{} at {load}: {why}", setup.method);
+    }
+    fn stopping(&self) -> bool {
+        false
+    }
+}
+
+impl sweep::Observer for Kept {
+    fn swept(&mut self, _: SweepOutcome) {}
+}
+
+impl Follower for Kept {
+    fn searched(&mut self, outcome: SearchOutcome) -> Result<()> {
+        self.searches.push(outcome);
+        Ok(())
+    }
+    fn tested(&mut self, tested: Tested) -> Result<()> {
+        self.tested.push(tested);
+        Ok(())
+    }
+    fn passes_over(&mut self, setup: &Setup, test: Test, why: String) {
+        self.not_measured.push(NotMeasured {
+            method: setup.method.to_string(),
+            test: Some(test.to_string()),
+            placement: Some(setup.placement.to_string()),
+            frame_size: Some(setup.label.clone()),
+            reason: why,
+        });
+    }
+}
+
+impl soak::Observer for Kept {
+    fn segment(&mut self, _: &Interval, _: &SoakRecord) -> Result<()> {
+        Ok(())
+    }
+    fn stopping(&self) -> bool {
+        false
+    }
+}
+
+fn pps(rate: f64) -> Pps {
+    Pps::new(rate).unwrap()
+}
+
+fn methods() -> Vec<SimulatedMethod> {
+    let regimes = TwoRegimes {
+        asleep: Duration::from_nanos(17_300),
+        busy: Duration::from_nanos(4600),
+        asleep_until: Duration::from_nanos(9000),
+        busy_from: Duration::from_nanos(18_000),
+        batch: 8.0,
+    };
+    vec![
+        SimulatedMethod::new("recv", 400_000.0).livelock(0.5).cost(500, 900),
+        SimulatedMethod::with_regimes("packet-v2", regimes).per_octet(Duration::from_nanos(1)).sharing_cpu(),
+        SimulatedMethod::new("packet-v3", 500_000.0).cost(60, 650).room(Room::Slots(ByteCount(2048))),
+    ]
+}
+
+fn path() -> SimulatedLaboratory {
+    SimulatedLaboratory::new(1e6, methods()).noise(3, Noise { per_trial: 0.01, per_second: 0.01 })
+}
+
+/// As the product has it, but for the pauses: no time passes here.
+fn guarded(path: SimulatedLaboratory) -> Guarded<SimulatedLaboratory> {
+    Guarded::new(path, Policy { pause: Duration::ZERO, ..Policy::default() }, Arc::default())
+}
+
+fn names(names: &[&str]) -> Vec<MethodSpec> {
+    names.iter().map(|name| MethodSpec::plain(name)).collect()
+}
+
+/// What every run has.
+fn results(kept: Kept, laboratory: &dyn Laboratory) -> Results {
+    let interface = PathInterface {
+        role: Role::Receive,
+        name: "sim0".into(),
+        made_by_capbench: true,
+        placements: vec!["same".into()],
+        facts: InterfaceFacts { mtu_bytes: Some(1500), ..InterfaceFacts::default() },
+    };
+    let environment = Environment {
+        program: Some(Program::default()),
+        interfaces: Some(vec![interface]),
+        ..Environment::read().unwrap()
+    };
+    Results {
+        schema_version: SCHEMA_VERSION,
+        command: vec!["capbench".into(), "simulated".into()],
+        started_unix_s: 1_700_000_000,
+        complete: true,
+        environment,
+        statements: laboratory.statements(),
+        trials: kept.trials,
+        soak: None,
+        sweeps: Vec::new(),
+        not_measured: kept.not_measured,
+        searches: kept.searches,
+        rfc2544: kept.tested,
+        findings: Vec::new(),
+    }
+}
+
+/// Saves results, and looks that they are what the schema says and are read again as they were.
+fn check(results: &Results) -> Value {
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let number = RUNS.fetch_add(1, Ordering::Relaxed);
+    let folder: PathBuf =
+        std::env::temp_dir().join(format!("capbench-schema-{}-{number}", std::process::id()));
+    let directory = RunDirectory::create(&folder).unwrap();
+    directory.save(results).unwrap();
+    let saved: Value = serde_json::from_slice(&std::fs::read(folder.join("results.json")).unwrap()).unwrap();
+    assert_valid(&saved);
+    let (_, read) = RunDirectory::resume(&folder).unwrap();
+    assert_eq!(serde_json::to_value(&read).unwrap(), saved);
+    std::fs::remove_dir_all(&folder).unwrap();
+    saved
+}
+
+fn bench() -> Results {
+    let plan = BenchPlan {
+        methods: names(&["recv", "packet-v2", "packet-v3"]),
+        sizes: vec![setup(64), setup(1518)],
+        placements: vec![PlacementChoice::Same],
+        duration: Duration::from_secs(1),
+        rate: None,
+        left_out: Vec::new(),
+    };
+    let (mut path, mut kept) = (guarded(path()), Kept::default());
+    plan.run(&mut path, &mut kept).unwrap();
+    let mut results = results(kept, &path);
+    results.findings = findings::find(&results.trials);
+    results
+}
+
+#[test]
+fn a_bench_is_what_the_schema_says() {
+    let saved = check(&bench());
+    let trials = saved["trials"].as_array().unwrap();
+    assert!(
+        trials.iter().any(|trial| trial["guarding"]["recovery"].is_object()),
+        "an overload was probed after"
+    );
+    assert!(!saved["findings"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn searches_are_what_the_schema_says() {
+    let plan = SearchPlan::new(search::parse("ndr,pdr,rfc2544").unwrap());
+    for (searches, path) in [
+        (1, path()),
+        (3, path().bursts(5, LossBursts { per_second: 0.05, frames: 40 })),
+        (1, path().line_rate(pps(400_000.0))),
+    ] {
+        let (mut path, mut kept) = (guarded(path), Kept::default());
+        let mut outcomes = Vec::new();
+        for nth in 1..=searches {
+            let mut trial = path.prepare(&setup(64)).unwrap();
+            let nth = (searches > 1).then_some(nth);
+            outcomes.push(
+                plan.run_nth(nth, "simulated", trial.as_mut(), Stored::default(), &mut kept).unwrap().outcome,
+            );
+        }
+        kept.searches = outcomes;
+        let mut results = results(kept, &path);
+        results.findings = search::findings::find(&results.searches);
+        let saved = check(&results);
+        assert_eq!(saved["searches"].as_array().unwrap().len(), searches as usize);
+    }
+}
+
+fn points(kind: AxisKind) -> Vec<Point> {
+    let size = |octets: u16| {
+        Point::Size(SizeLabel::Octets(octets), Sizes::Fixed(FrameSize::new(octets.into()).unwrap()))
+    };
+    let ring = |ring, block| Point::Ring(RingSize { ring: ByteCount(ring), block: ByteCount(block) });
+    let load = |rate| Point::Load(Load::Rate(pps(rate)));
+    match kind {
+        AxisKind::Work => [0, 5000, 30_000].map(|ns| Point::Work(WorkModel::Nanoseconds(ns))).to_vec(),
+        AxisKind::Size => [64, 512, 1518].map(size).to_vec(),
+        AxisKind::Ring => vec![ring(1 << 14, 1 << 12), ring(1 << 20, 1 << 18)],
+        AxisKind::Placement => [PlacementChoice::Same, PlacementChoice::Other].map(Point::Placement).to_vec(),
+        AxisKind::Load => [50_000.0, 400_000.0, 900_000.0].map(load).to_vec(),
+        AxisKind::Coalesce => {
+            ["0us", "50us", "adaptive"].map(|text| Point::Coalesce(text.parse().unwrap())).to_vec()
+        }
+    }
+}
+
+fn sweep_plan(kind: AxisKind) -> SweepPlan {
+    let placements = if kind == AxisKind::Placement { Vec::new() } else { vec![PlacementChoice::Same] };
+    let loads = if kind == AxisKind::Load { Vec::new() } else { vec![Load::Rate(pps(350_000.0))] };
+    SweepPlan {
+        axis: Axis::new(points(kind)).unwrap(),
+        methods: names(&["recv", "packet-v2", "packet-v3"]),
+        base: setup(64),
+        placements,
+        loads,
+        probe: Probe::Trial,
+        duration: Duration::from_secs(1),
+        repeats: 3,
+        refinement: 1,
+        seed: 1,
+        left_out: Vec::new(),
+    }
+}
+
+fn swept(plan: &SweepPlan, path: SimulatedLaboratory) -> Value {
+    let (mut path, mut kept) = (guarded(path), Kept::default());
+    let run = plan.run(&mut path, &mut kept).unwrap();
+    let mut results = results(kept, &path);
+    livelock::mark(&mut results.trials);
+    results.findings = sweep::find(&run.outcome, &run.trials);
+    results.sweeps = vec![run.outcome];
+    check(&results)
+}
+
+#[test]
+fn sweeps_of_every_kind_are_what_the_schema_says() {
+    let interrupts = Interrupts {
+        cost: Duration::from_micros(2),
+        usual: Duration::from_micros(30),
+        descriptors: 64,
+        aim: 11.0,
+        at_most: Duration::from_millis(1),
+    };
+    for kind in [
+        AxisKind::Work,
+        AxisKind::Size,
+        AxisKind::Ring,
+        AxisKind::Placement,
+        AxisKind::Load,
+        AxisKind::Coalesce,
+    ] {
+        let path = if kind == AxisKind::Coalesce { path().interrupts(interrupts) } else { path() };
+        let base = Setup { latency: Some(Recording { from: Duration::ZERO }), ..setup(64) };
+        let saved = swept(&SweepPlan { base, ..sweep_plan(kind) }, path);
+        assert_eq!(saved["sweeps"][0]["axis"], serde_json::to_value(kind).unwrap());
+        let has_latency = |trial: &Value| trial["latency"]["total"]["histogram"].is_string();
+        assert!(kind != AxisKind::Coalesce || saved["trials"].as_array().unwrap().iter().any(has_latency));
+        let is_livelock = |trial: &Value| trial["livelock"].is_object();
+        assert!(kind != AxisKind::Load || saved["trials"].as_array().unwrap().iter().any(is_livelock));
+    }
+}
+
+#[test]
+fn a_sweep_of_bursts_is_what_the_schema_says() {
+    let test = BackToBackTest(BurstSearch { depletion: Duration::ZERO, ..BackToBackTest::default().0 });
+    let plan = SweepPlan {
+        methods: names(&["packet-v3"]),
+        probe: Probe::BackToBack(test),
+        refinement: 0,
+        ..sweep_plan(AxisKind::Ring)
+    };
+    let plan = SweepPlan { loads: vec![Load::Rate(pps(900_000.0))], ..plan };
+    let saved = swept(&plan, path());
+    let readings = &saved["sweeps"][0]["series"][0]["readings"];
+    assert!(readings[0]["back_to_back"]["searches"].is_array(), "{readings}");
+}
+
+#[test]
+fn tests_of_rfc_2544_are_what_the_schema_says() {
+    let extent = Extent { depletion: Duration::ZERO, ..Extent::quick() };
+    let plan = SearchPlan::new(search::parse("quick").unwrap());
+    let suite = Suite {
+        tests: vec![Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery],
+        extent,
+        throughput: Throughput::Search(plan),
+    };
+    // One whose throughput is found, and one that the generator cannot bring to lose: tests are passed over.
+    for capacity in [300_000.0, 2e6] {
+        let path = SimulatedLaboratory::new(
+            1e6,
+            vec![SimulatedMethod::new("packet-v3", capacity).room(Room::Frames(4096))],
+        );
+        let (mut path, mut kept) = (guarded(path), Kept::default());
+        assert!(!suite.run(&setup(64), &mut path, &mut kept).unwrap());
+        let saved = check(&results(kept, &path));
+        assert!(saved["rfc2544"].is_array() && saved["searches"].is_array());
+        if capacity < 1e6 {
+            let tests: Vec<&str> = saved["rfc2544"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|tested| tested["test"].as_str().unwrap())
+                .collect();
+            assert_eq!(tests, ["latency", "frame-loss", "back-to-back", "recovery"]);
+        } else {
+            assert!(!saved["not_measured"].as_array().unwrap().is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_soak_is_what_the_schema_says() {
+    let plan = SoakPlan {
+        setup: setup(64),
+        rate: pps(100_000.0),
+        length: Duration::from_secs(5),
+        interval: Duration::from_secs(1),
+    };
+    let path = path().bursts(5, LossBursts { per_second: 0.5, frames: 40 });
+    let (mut path, mut kept) = (guarded(path), Kept::default());
+    let outcome = plan.run(&mut path, &mut kept).unwrap();
+    let mut results = results(kept, &path);
+    results.trials = outcome.record.kept.clone();
+    results.findings = soak::findings::find(&outcome.record);
+    results.soak = Some(outcome.record);
+    let saved = check(&results);
+    assert!(saved["soak"]["worst"].is_object(), "{}", saved["soak"]);
+}
+
+#[test]
+fn what_the_schema_does_not_say_is_refused() {
+    let saved = check(&bench());
+    let refused = |change: fn(&mut Value)| {
+        let mut changed = saved.clone();
+        change(&mut changed);
+        assert!(std::panic::catch_unwind(|| assert_valid(&changed)).is_err(), "it was taken");
+    };
+    refused(|results| results["later"] = 1.into());
+    refused(|results| results["schema_version"] = 2.into());
+    refused(|results| results["trials"][0]["later"] = 1.into());
+    refused(|results| results["trials"][0]["delivered"] = (-1).into());
+    refused(|results| results["trials"][0]["verdict"] = "good".into());
+    refused(|results| results["environment"]["cpu"]["later"] = Value::Null);
+    refused(|results| drop(results["trials"][0].as_object_mut().unwrap().remove("sent")));
+    refused(|results| drop(results["environment"].as_object_mut().unwrap().remove("kernel_release")));
+}

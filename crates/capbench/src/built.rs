@@ -1,0 +1,29 @@
+//! How this program was built, as its build script found out.
+
+use capbench_measure::environment::program::Program;
+
+/// The build, for the results.
+pub fn program() -> Program {
+    let features = [("bpf", cfg!(feature = "bpf")), ("dpdk", cfg!(feature = "dpdk"))];
+    let on = features.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned());
+    let text = |value: Option<&str>| value.map(str::to_owned);
+    Program {
+        git_commit: text(option_env!("CAPBENCH_GIT_COMMIT")),
+        target: text(option_env!("CAPBENCH_TARGET")),
+        profile: text(option_env!("CAPBENCH_PROFILE")),
+        features: Some(on.collect()),
+        rustc: text(option_env!("CAPBENCH_RUSTC")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_build_is_known() {
+        let program = super::program();
+        assert!(program.target.is_some_and(|target| target.contains("linux")));
+        assert!(program.rustc.is_some_and(|rustc| rustc.starts_with("rustc ")));
+        assert!(matches!(program.profile.as_deref(), Some("debug" | "release")));
+        assert!(program.git_commit.is_none_or(|commit| commit.len() >= 40));
+    }
+}
