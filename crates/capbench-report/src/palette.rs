@@ -104,12 +104,13 @@ const PLACES: [(&str, Colour); 16] = [
 ];
 
 /// Parts of other accounts, by their names.
-const ACCOUNTS: [(&str, Colour); 6] = [
+const ACCOUNTS: [(&str, Colour); 7] = [
     ("application", of("#0072b2", "#4fa8e0")),
     ("kernel", of("#d55e00", "#f0843c")),
     ("application or kernel", NEUTRAL),
     ("application and kernel", NEUTRAL),
     ("untaken", of("#b08500", "#e8c547")),
+    ("nothing lost, only because there was room", of("#b08500", "#e8c547")),
     ("offered", NEUTRAL),
 ];
 
