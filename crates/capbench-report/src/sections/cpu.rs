@@ -7,7 +7,7 @@ use capbench_measure::trial::{CpuAccount, Phase, TrialResult};
 use super::parts::{chart, grouped, is_known, keep_few, linear, names, point, section, sentence, series};
 use super::scene::{Numbered, Scene, is_sound, load, numbers};
 use super::varied::Varied;
-use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
+use crate::model::{Axis, Chart, Kind, Role, Section, Series, Unit};
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let mut charts = bench(results);
@@ -139,8 +139,10 @@ fn of_scene(scene: Scene<'_>, group: &[&TrialResult]) -> Chart {
         Some(first) => format!("CPU time per packet at {}: {}", load(first), scene.words()),
         None => format!("CPU time per packet: {}", scene.words()),
     };
-    let methods: Vec<&str> =
-        grouped(group.iter(), |trial| trial.profile.method.as_str()).into_iter().map(|(name, _)| name).collect();
+    let methods: Vec<&str> = grouped(group.iter(), |trial| trial.profile.method.as_str())
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
     let stands: Vec<(f64, Vec<&TrialResult>)> = methods
         .iter()
         .enumerate()

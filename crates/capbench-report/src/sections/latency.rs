@@ -6,7 +6,9 @@ use capbench_measure::sweep::{Series as SweptSeries, SweepOutcome};
 use capbench_measure::trial::{Phase, TrialResult};
 
 use super::cpu::axis_words;
-use super::parts::{Estimate, chart, estimated, grouped, is_known, keep_few, logarithmic, point, section, sentence, series};
+use super::parts::{
+    Estimate, chart, estimated, grouped, is_known, keep_few, logarithmic, point, section, sentence, series,
+};
 use super::scene::{Numbered, Scene, is_sound, load, numbers};
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
@@ -17,7 +19,9 @@ type Leg = (&'static str, &'static str, fn(&Latency) -> Option<&Delays>);
 const LEGS: [Leg; 3] = [
     ("total", "from planned send time to the application", |latency| latency.total.as_ref()),
     ("to-kernel", "from planned send time to the kernel's time stamp", |latency| latency.to_kernel.as_ref()),
-    ("to-application", "from the kernel's time stamp to the application", |latency| latency.to_application.as_ref()),
+    ("to-application", "from the kernel's time stamp to the application", |latency| {
+        latency.to_application.as_ref()
+    }),
 ];
 
 /// Quantiles that are drawn over a sweep.
@@ -32,7 +36,8 @@ const QUANTILES: [Quantile; 3] = [
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let recorded = |trial: &&TrialResult| is_sound(trial) && trial.latency.is_some();
     let trials: Vec<&TrialResult> = results.trials.iter().filter(recorded).collect();
-    let mut charts: Vec<Chart> = curves(trials.iter().copied().filter(|trial| trial.phase != Phase::Sweep).collect());
+    let mut charts: Vec<Chart> =
+        curves(trials.iter().copied().filter(|trial| trial.phase != Phase::Sweep).collect());
     let numbered = Numbered::of(results);
     charts.extend(results.sweeps.iter().map(|sweep| over(sweep, &numbered)));
     charts.retain(is_known);
@@ -64,9 +69,7 @@ fn curves(trials: Vec<&TrialResult>) -> Vec<Chart> {
     for (scene, group) in grouped(trials, |trial| Scene::of(trial)) {
         let one_load = grouped(&group, |trial| trial.intended_pps.map(f64::to_bits)).len() == 1;
         for (id, words, leg) in LEGS {
-            let key = |trial: &&TrialResult| {
-                (trial.profile.method.clone(), (!one_load).then(|| load(trial)))
-            };
+            let key = |trial: &&TrialResult| (trial.profile.method.clone(), (!one_load).then(|| load(trial)));
             let lines: Vec<Series> = grouped(group.iter().copied(), key)
                 .into_iter()
                 .filter_map(|((method, load), repeats)| {
@@ -131,7 +134,9 @@ fn over(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Chart {
     let title = format!("Latency against {}", axis_words(sweep.axis));
     let kind = if varied.is_named() { Kind::Points } else { Kind::Lines };
     let mut chart = chart(&format!("latency-{}", sweep.axis), title, kind, varied.axis, delay(), lines);
-    chart.notes.push("From planned send time to the application; medians of the repeats with their intervals.".into());
+    chart.notes.push(
+        "From planned send time to the application; medians of the repeats with their intervals.".into(),
+    );
     chart
 }
 
@@ -139,10 +144,8 @@ fn quantiles(line: &SweptSeries, varied: &Varied, trials: &Numbered<'_>) -> Vec<
     let one = |(name, of): Quantile| {
         let points = varied.points(line, |reading, x| {
             let own = trials.sound(&reading.trials);
-            let totals: Option<Vec<f64>> = own
-                .iter()
-                .map(|trial| Some(of(trial.latency.as_ref()?.total.as_ref()?) as f64))
-                .collect();
+            let totals: Option<Vec<f64>> =
+                own.iter().map(|trial| Some(of(trial.latency.as_ref()?.total.as_ref()?) as f64)).collect();
             estimated(x, totals.and_then(Estimate::of).as_ref(), numbers(own))
         });
         series(format!("{}, {name}", line.name()), Role::Method, points)

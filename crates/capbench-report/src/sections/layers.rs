@@ -50,7 +50,11 @@ pub(super) fn stacked(stands: &[Stand<'_>]) -> Layers {
         };
         let trials = || stands.iter().flat_map(|stand| &stand.trials);
         if trials().any(|trial| count(trial).is_some_and(|count| count > 0)) {
-            layers.push(series(place.words(), Role::Place, of(&|trial| count(trial).map(|count| count as f64))));
+            layers.push(series(
+                place.words(),
+                Role::Place,
+                of(&|trial| count(trial).map(|count| count as f64)),
+            ));
         } else if trials().next().is_some() && trials().all(|trial| count(trial).is_none()) {
             unknown.push(place.words());
         }

@@ -60,9 +60,11 @@ fn bench(results: &Results) -> Vec<Chart> {
 }
 
 fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
-    let key = |trial: &&TrialResult| (Scene::of(trial), trial.phase, trial.intended_pps.map(f64::to_bits));
+    let groups = grouped(trials.iter().copied(), |trial| {
+        (Scene::of(trial), trial.phase, trial.intended_pps.map(f64::to_bits))
+    });
     let mut charts = Vec::new();
-    for ((scene, phase, _), group) in grouped(trials.iter().copied(), key) {
+    for ((scene, phase, _), group) in groups {
         // A common load is one that all hold: there is something to see where one did not.
         if phase == Phase::CommonLoad && group.iter().all(|trial| trial.lost() == 0) {
             continue;
@@ -76,31 +78,27 @@ fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
 
 fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
     let in_all = trials.iter().copied().filter(|trial| trial.phase != Phase::CommonLoad);
-    let key = |trial: &&TrialResult| {
+    grouped(in_all, |trial| {
         let Scene { placement, work, .. } = Scene::of(trial);
         (trial.profile.method.as_str(), placement, work, trial.intended_pps.map(f64::to_bits))
-    };
-    grouped(in_all, key)
-        .into_iter()
-        .map(|((method, placement, given, _), group)| {
-            let title = format!(
-                "Delivered and lost at {}: {method}, placement {placement}, {}",
-                load(group[0]),
-                work(given)
-            );
-            let by_name = grouped(group, |trial| trial.profile.frame_size.to_string());
-            bars(&format!("delivered-{method}"), title, "Frame size (bytes)", by_name)
-        })
-        .collect()
+    })
+    .into_iter()
+    .map(|((method, placement, given, _), group)| {
+        let title = format!(
+            "Delivered and lost at {}: {method}, placement {placement}, {}",
+            load(group[0]),
+            work(given)
+        );
+        let by_name = grouped(group, |trial| trial.profile.frame_size.to_string());
+        bars(&format!("delivered-{method}"), title, "Frame size (bytes)", by_name)
+    })
+    .collect()
 }
 
 fn bars<N: ToString>(id: &str, title: String, axis: &str, by_name: Vec<(N, Vec<&TrialResult>)>) -> Chart {
     let labels = by_name.iter().map(|(name, _)| name.to_string()).collect();
-    let stands: Vec<Stand<'_>> = by_name
-        .into_iter()
-        .enumerate()
-        .map(|(nth, (_, trials))| Stand { x: nth as f64, trials })
-        .collect();
+    let stands: Vec<Stand<'_>> =
+        by_name.into_iter().enumerate().map(|(nth, (_, trials))| Stand { x: nth as f64, trials }).collect();
     let layers = stacked(&stands);
     let mut chart = chart(id, title, Kind::StackedBars, names(axis, labels), rates(), layers.series);
     chart.notes = layers.notes;
@@ -124,8 +122,12 @@ fn curves(results: &Results) -> Vec<Chart> {
     }
     for sweep in results.sweeps.iter().filter(|sweep| sweep.axis == AxisKind::Load) {
         for series in &sweep.series {
-            let all: Vec<u32> =
-                series.readings.iter().filter(|reading| reading.back_to_back.is_none()).flat_map(|reading| reading.trials.iter().copied()).collect();
+            let all: Vec<u32> = series
+                .readings
+                .iter()
+                .filter(|reading| reading.back_to_back.is_none())
+                .flat_map(|reading| reading.trials.iter().copied())
+                .collect();
             charts.extend(curve("sweep", trials.sound(&all)));
         }
     }
@@ -140,8 +142,7 @@ fn curve(id: &str, trials: Vec<&TrialResult>) -> Option<Chart> {
     // Loads that differ by less than a frame are one.
     let stands: Vec<Stand<'_>> = {
         let by_load = grouped(trials, |trial| intended_or_offered(trial).round());
-        let mut stands: Vec<Stand<'_>> =
-            by_load.into_iter().map(|(x, trials)| Stand { x, trials }).collect();
+        let mut stands: Vec<Stand<'_>> = by_load.into_iter().map(|(x, trials)| Stand { x, trials }).collect();
         stands.sort_by(|a, b| a.x.total_cmp(&b.x));
         stands
     };

@@ -22,7 +22,10 @@ type Lossy<'r> = (&'r TrialResult, &'r LossShape);
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let shown = |phase| {
-        matches!(phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad | Phase::FrameLoss | Phase::Latency)
+        matches!(
+            phase,
+            Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad | Phase::FrameLoss | Phase::Latency
+        )
     };
     let mut trials: Vec<&TrialResult> = results.trials.iter().filter(|trial| shown(trial.phase)).collect();
     // Of a soak, the first segment and the one that lost most are kept.
@@ -68,8 +71,9 @@ fn parts(at: &str, group: &[Lossy<'_>]) -> Chart {
         .iter()
         .map(|(name, of)| {
             let bars = group.iter().enumerate();
-            let points =
-                bars.map(|(nth, (trial, shape))| point(nth as f64, of(shape) as f64, vec![trial.number])).collect();
+            let points = bars
+                .map(|(nth, (trial, shape))| point(nth as f64, of(shape) as f64, vec![trial.number]))
+                .collect();
             series(*name, Role::Account, points)
         })
         .collect();

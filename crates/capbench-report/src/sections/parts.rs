@@ -76,7 +76,10 @@ pub(super) fn slug(text: &str) -> String {
 }
 
 /// Items by what they have in common, in the order in which they come.
-pub(super) fn grouped<T, K: PartialEq>(items: impl IntoIterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<(K, Vec<T>)> {
+pub(super) fn grouped<T, K: PartialEq>(
+    items: impl IntoIterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     for item in items {
         let key = key(&item);

@@ -70,7 +70,8 @@ fn of_line(results: &Results, sweep: &SweepOutcome, line: &SweptSeries) -> Optio
     }
     let title = format!("Cost of a packet beside its work: {}", line.name());
     let y = linear("Cost beside the work", Unit::NanosecondsPerPacket);
-    let mut chart = chart(&format!("cost-{}", line.method), title, Kind::Lines, varied.axis.clone(), y, lines);
+    let mut chart =
+        chart(&format!("cost-{}", line.method), title, Kind::Lines, varied.axis.clone(), y, lines);
     let unit = figures::number(found.unit.ns, Unit::Nanoseconds);
     let of_work = if sweep.unit.as_deref() == Some("ns") { "A nanosecond asked for" } else { "An iteration" };
     let source = if found.unit.is_fitted {

@@ -46,11 +46,16 @@ impl Across {
     fn of(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Self {
         let varied = Varied::of(sweep);
         let readings = || sweep.series.iter().flat_map(|line| &line.readings);
-        let plain = |nth: usize| readings().find(|reading| reading.point == nth).and_then(|reading| varied.at(reading));
-        let place = |nth: usize| readings().filter(|reading| reading.point == nth).find_map(|reading| slots(reading, trials));
+        let plain = |nth: usize| {
+            readings().find(|reading| reading.point == nth).and_then(|reading| varied.at(reading))
+        };
+        let place = |nth: usize| {
+            readings().filter(|reading| reading.point == nth).find_map(|reading| slots(reading, trials))
+        };
         let points = || 0..sweep.points.len();
         let measured = |nth: &usize| readings().any(|reading| reading.point == *nth);
-        let has_slots = sweep.axis == AxisKind::Ring && points().filter(measured).all(|nth| place(nth).is_some());
+        let has_slots =
+            sweep.axis == AxisKind::Ring && points().filter(measured).all(|nth| place(nth).is_some());
         if has_slots {
             let axis = logarithmic("Ring (frames)", Unit::Count);
             return Self { axis, places: points().map(place).collect(), is_named: false };
@@ -101,9 +106,18 @@ fn bursts(sweep: &SweepOutcome, across: &Across) -> Chart {
     let title = format!("Longest burst without loss against {}", axis_words(sweep.axis));
     let y = logarithmic("Back-to-back frames", Unit::Count);
     let mut chart = chart("back-to-back", title, across.kind(), across.axis.clone(), y, lines);
-    chart.notes.push("Points are means of the searches at that point; bars reach from the shortest to the longest.".into());
-    let ends = || sweep.series.iter().flat_map(|line| &line.readings).filter_map(|reading| reading.back_to_back.as_ref());
-    let count = |end: BurstEnd| ends().flat_map(|found| &found.searches).filter(|search| search.end == end).count();
+    chart.notes.push(
+        "Points are means of the searches at that point; bars reach from the shortest to the longest.".into(),
+    );
+    let ends = || {
+        sweep
+            .series
+            .iter()
+            .flat_map(|line| &line.readings)
+            .filter_map(|reading| reading.back_to_back.as_ref())
+    };
+    let count =
+        |end: BurstEnd| ends().flat_map(|found| &found.searches).filter(|search| search.end == end).count();
     let told = [
         (BurstEnd::NoneHeld, "lost frames of the shortest burst"),
         (BurstEnd::NeverFills, "found that the load is held, so that the buffer never fills"),

@@ -72,6 +72,10 @@ impl<'r> Numbered<'r> {
 
     /// Those of these numbers that show something.
     pub(super) fn sound(&self, numbers: &[u32]) -> Vec<&'r TrialResult> {
-        numbers.iter().filter_map(|number| self.0.get(number).copied()).filter(|trial| is_sound(trial)).collect()
+        numbers
+            .iter()
+            .filter_map(|number| self.0.get(number).copied())
+            .filter(|trial| is_sound(trial))
+            .collect()
     }
 }

@@ -35,8 +35,12 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
          result can be repeated on this host.",
         Vec::new(),
     ));
-    let buffered: Vec<u32> =
-        results.searches.iter().filter_map(|search| search.buffered.as_ref()).flat_map(|found| found.trials.iter().copied()).collect();
+    let buffered: Vec<u32> = results
+        .searches
+        .iter()
+        .filter_map(|search| search.buffered.as_ref())
+        .flat_map(|found| found.trials.iter().copied())
+        .collect();
     if !buffered.is_empty() {
         section.text.push(sentence(
             "Some trials lost nothing only because there was room for what was not taken: a longer trial at their load loses frames, so \
@@ -139,8 +143,11 @@ fn spread_out(mut lines: Vec<Series>) -> Vec<Series> {
 fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart> {
     let first = searches.iter().find(|search| search.method.is_some())?;
     let method = first.method.clone()?;
-    let buffered: Vec<u32> =
-        searches.iter().filter_map(|search| search.buffered.as_ref()).flat_map(|found| found.trials.iter().copied()).collect();
+    let buffered: Vec<u32> = searches
+        .iter()
+        .filter_map(|search| search.buffered.as_ref())
+        .flat_map(|found| found.trials.iter().copied())
+        .collect();
     let place = |trial: &TrialResult| point(intended_or_offered(trial), trial.loss_ratio, vec![trial.number]);
     let mut lines = Vec::new();
     let mut roomy = Vec::new();

@@ -21,7 +21,9 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         Vec::new(),
     ));
     if results.trials.iter().all(|trial| trial.line_rate_pps.is_none()) {
-        section.text.push(sentence("No line rate is drawn: the link has no speed, as virtual ones.", Vec::new()));
+        section
+            .text
+            .push(sentence("No line rate is drawn: the link has no speed, as virtual ones.", Vec::new()));
     }
     vec![section]
 }
@@ -66,7 +68,10 @@ impl<'r> Sizes<'r> {
 }
 
 /// The line rate of each size, where the link has one.
-pub(super) fn line_rate<'r>(trials: impl Iterator<Item = &'r TrialResult>, at: impl Fn(&SizeLabel) -> f64) -> Option<Mark> {
+pub(super) fn line_rate<'r>(
+    trials: impl Iterator<Item = &'r TrialResult>,
+    at: impl Fn(&SizeLabel) -> f64,
+) -> Option<Mark> {
     let mut curve: Vec<[f64; 2]> =
         trials.filter_map(|trial| Some([at(&trial.profile.frame_size), trial.line_rate_pps?])).collect();
     curve.sort_by(|a, b| a[0].total_cmp(&b[0]));
@@ -76,7 +81,8 @@ pub(super) fn line_rate<'r>(trials: impl Iterator<Item = &'r TrialResult>, at: i
 
 /// What searches found for each goal.
 fn searched(results: &Results) -> Vec<Chart> {
-    let Some(sizes) = Sizes::of(results.searches.iter().filter_map(|search| search.frame_size.as_ref())) else {
+    let Some(sizes) = Sizes::of(results.searches.iter().filter_map(|search| search.frame_size.as_ref()))
+    else {
         return Vec::new();
     };
     let mut goals: Vec<&str> = Vec::new();
@@ -129,7 +135,8 @@ fn is_at_least(search: &SearchOutcome, goal: &str) -> bool {
 
 /// Bounds of searches of one set-up.
 pub(super) fn bounds(x: f64, goal: &str, searches: &[&SearchOutcome]) -> Point {
-    let results = || searches.iter().flat_map(|search| &search.goals).filter(|result| result.goal.name == goal);
+    let results =
+        || searches.iter().flat_map(|search| &search.goals).filter(|result| result.goal.name == goal);
     let lower = || results().filter_map(|result| result.lower.as_ref());
     let upper = || results().filter_map(|result| result.upper.as_ref());
     let middle = Estimate::of(lower().map(|bound| bound.achieved_pps)).map(|estimate| estimate.median);
@@ -145,11 +152,11 @@ fn best_effort(results: &Results) -> Option<Chart> {
     let is_it = |trial: &&TrialResult| trial.phase == Phase::BestEffort && is_sound(trial);
     let trials: Vec<&TrialResult> = results.trials.iter().filter(is_it).collect();
     let sizes = Sizes::of(trials.iter().map(|trial| &trial.profile.frame_size))?;
-    let key = |trial: &&TrialResult| {
+    let by_set_up = grouped(trials.iter().copied(), |trial| {
         let Scene { placement, work, .. } = Scene::of(trial);
         (trial.profile.method.as_str(), placement, work)
-    };
-    let lines = grouped(trials.iter().copied(), key)
+    });
+    let lines = by_set_up
         .into_iter()
         .map(|((method, placement, given), group)| {
             let by_size = grouped(group, |trial| &trial.profile.frame_size);
@@ -167,6 +174,8 @@ fn best_effort(results: &Results) -> Option<Chart> {
     let y = linear("Delivered", Unit::PacketsPerSecond);
     let mut chart = chart("size-delivered", title, sizes.kind(), sizes.axis(), y, lines);
     chart.marks.extend(line_rate(trials.into_iter(), |label| sizes.at(label)));
-    chart.notes.push("At maximum load: what is delivered there may be less than what a method can hold.".into());
+    chart
+        .notes
+        .push("At maximum load: what is delivered there may be less than what a method can hold.".into());
     Some(chart)
 }

@@ -10,7 +10,9 @@ use crate::figures;
 use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
-    let Some(soak) = results.soak.as_ref().filter(|soak| !soak.intervals.is_empty()) else { return Vec::new() };
+    let Some(soak) = results.soak.as_ref().filter(|soak| !soak.intervals.is_empty()) else {
+        return Vec::new();
+    };
     let mut charts = vec![lost(soak), delivered(soak), worst(soak), behind(soak), memory(soak)];
     charts.retain(is_known);
     let mut section = section("soak", "The soak over its time", charts);
@@ -50,8 +52,7 @@ fn lost(soak: &SoakRecord) -> Chart {
     let mut layers: Vec<Series> = Vec::new();
     let mut unknown = Vec::new();
     for place in places::ALL {
-        let is_unknown =
-            soak.ledger.iter().any(|entry| entry.place == place && entry.count.is_none());
+        let is_unknown = soak.ledger.iter().any(|entry| entry.place == place && entry.count.is_none());
         let of = |interval: &Interval| interval.lost.get(place.word()).copied();
         if soak.intervals.iter().any(|interval| of(interval).is_some()) {
             // An interval names only places that lost something. Where one segment could not tell, none is taken for 0.
@@ -82,7 +83,8 @@ fn delivered(soak: &SoakRecord) -> Chart {
         series("offered", Role::Account, rate(|interval| interval.counts.sent)),
     ];
     let y = linear("Rate", Unit::PacketsPerSecond);
-    let mut chart = chart("soak-delivered", "Offered and delivered over time".into(), Kind::Lines, time(), y, lines);
+    let mut chart =
+        chart("soak-delivered", "Offered and delivered over time".into(), Kind::Lines, time(), y, lines);
     chart.marks.push(Mark { label: "intended load".into(), at: Place::Y(soak.intended_pps) });
     chart
 }

@@ -6,7 +6,9 @@ use capbench_measure::trial::TrialResult;
 
 use super::cpu::axis_words;
 use super::layers::{Stand, stacked};
-use super::parts::{Estimate, chart, estimated, grouped, is_known, keep_few, linear, section, sentence, series};
+use super::parts::{
+    Estimate, chart, estimated, grouped, is_known, keep_few, linear, section, sentence, series,
+};
 use super::scene::Numbered;
 use super::sizes::line_rate;
 use super::varied::Varied;
@@ -30,9 +32,13 @@ fn of_sweep(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Section {
     for (scene, lines) in lines_together(sweep) {
         let drawn = Drawn { sweep, varied: &varied, scene, lines, trials };
         charts.push(drawn.rate());
-        charts.push(drawn.of("loss", "Share of the sent frames that was lost", "Lost", Unit::Ratio, |reading| {
-            Some(&reading.sent_loss_ratio)
-        }));
+        charts.push(drawn.of(
+            "loss",
+            "Share of the sent frames that was lost",
+            "Lost",
+            Unit::Ratio,
+            |reading| Some(&reading.sent_loss_ratio),
+        ));
         charts.push(drawn.of(
             "cost",
             "CPU time per packet, application and kernel",
@@ -42,14 +48,12 @@ fn of_sweep(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Section {
         ));
     }
     charts.retain(is_known);
-    let mut layered: Vec<Chart> = sweep.series.iter().filter_map(|line| layers(sweep, &varied, line, trials)).collect();
+    let mut layered: Vec<Chart> =
+        sweep.series.iter().filter_map(|line| layers(sweep, &varied, line, trials)).collect();
     let more = keep_few(&mut layered);
     charts.extend(layered);
-    let mut section = section(
-        &format!("sweep-{}", sweep.axis),
-        &format!("Sweep over {}", axis_words(sweep.axis)),
-        charts,
-    );
+    let mut section =
+        section(&format!("sweep-{}", sweep.axis), &format!("Sweep over {}", axis_words(sweep.axis)), charts);
     section.text.push(sentence(
         format!(
             "Points are medians of up to {} repeats, bars their intervals ({}). A point without a bar has one repeat; a place \
@@ -59,7 +63,10 @@ fn of_sweep(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Section {
         Vec::new(),
     ));
     if sweep.stopped {
-        section.text.push(sentence("This sweep did not go to its end: points have fewer repeats, or none.", Vec::new()));
+        section.text.push(sentence(
+            "This sweep did not go to its end: points have fewer repeats, or none.",
+            Vec::new(),
+        ));
     }
     section.text.extend(more);
     section
@@ -109,14 +116,23 @@ impl Drawn<'_> {
         let scene = self.scene.as_ref().map_or_else(String::new, |scene| format!(": {scene}"));
         let title = format!("{what} against {}{scene}", axis_words(self.sweep.axis));
         let kind = if self.varied.is_named() { Kind::Bars } else { Kind::Lines };
-        chart(&format!("{}-{id}", self.sweep.axis), title, kind, self.varied.axis.clone(), linear(label, unit), lines)
+        chart(
+            &format!("{}-{id}", self.sweep.axis),
+            title,
+            kind,
+            self.varied.axis.clone(),
+            linear(label, unit),
+            lines,
+        )
     }
 
     /// The rate that matters on this axis.
     fn rate(&self) -> Chart {
         if self.sweep.axis == AxisKind::Load {
             let mut chart =
-                self.of("rate", "Delivered rate", "Delivered", Unit::PacketsPerSecond, |reading| Some(&reading.delivered_pps));
+                self.of("rate", "Delivered rate", "Delivered", Unit::PacketsPerSecond, |reading| {
+                    Some(&reading.delivered_pps)
+                });
             if !self.varied.is_named() {
                 let most = self.sweep.points.iter().filter_map(|point| point.at).fold(0.0, f64::max);
                 let all = Place::Curve(vec![[0.0, 0.0], [most, most]]);
@@ -124,9 +140,10 @@ impl Drawn<'_> {
             }
             return chart;
         }
-        let mut chart = self.of("rate", "Rate at which frames were taken", "Taken", Unit::PacketsPerSecond, |reading| {
-            Some(&reading.taken_pps)
-        });
+        let mut chart =
+            self.of("rate", "Rate at which frames were taken", "Taken", Unit::PacketsPerSecond, |reading| {
+                Some(&reading.taken_pps)
+            });
         chart.notes.push(
             "Taken: delivered frames by the time of sending and the time that the application was behind then; what only lay in \
              buffers does not raise it."

@@ -25,7 +25,11 @@ impl Varied {
         let at: Option<Vec<f64>> = outcome.points.iter().map(|point| point.at).collect();
         match at.zip(known) {
             Some((at, (unit, times))) => {
-                let axis = if outcome.axis == AxisKind::Ring { logarithmic(label, unit) } else { linear(label, unit) };
+                let axis = if outcome.axis == AxisKind::Ring {
+                    logarithmic(label, unit)
+                } else {
+                    linear(label, unit)
+                };
                 Self { axis, places: at.into_iter().map(|at| at * times).collect() }
             }
             None => Self {

@@ -34,9 +34,15 @@ pub(super) enum Ends {
 
 #[derive(Clone, Copy)]
 enum Division {
-    Linear { low: f64, high: f64 },
+    Linear {
+        low: f64,
+        high: f64,
+    },
     /// In powers of ten.
-    Logarithmic { low: f64, high: f64 },
+    Logarithmic {
+        low: f64,
+        high: f64,
+    },
     Names(usize),
 }
 
@@ -96,7 +102,7 @@ impl<'a> Ruler<'a> {
     pub(super) fn place(&self, value: f64) -> (f64, bool) {
         let (share, is_moved) = match self.division {
             Division::Linear { low, high } => ((value - low) / (high - low), false),
-            Division::Logarithmic { low, .. } if value <= 0.0 || value.log10() < low => (0.0, true),
+            Division::Logarithmic { .. } if value <= 0.0 => (0.0, true),
             Division::Logarithmic { low, high } => ((value.log10() - low) / (high - low), false),
             Division::Names(names) => ((value + 0.5) / names.max(1) as f64, false),
         };
@@ -141,10 +147,7 @@ impl<'a> Ruler<'a> {
             Division::Linear { low, high } => {
                 let step = step((high - low) / self.factor, about);
                 multiples(low / self.factor, high / self.factor, step)
-                    .map(|value| Tick {
-                        at: self.at(value * self.factor),
-                        label: decimal(value, step),
-                    })
+                    .map(|value| Tick { at: self.at(value * self.factor), label: decimal(value, step) })
                     .collect()
             }
             Division::Logarithmic { low, high } => self.powers(low, high, about),
@@ -170,7 +173,8 @@ impl<'a> Ruler<'a> {
             power >= low - 1e-9 && power <= high + 1e-9
         };
         if self.axis.unit == Unit::Bytes && low >= 0.0 && high < 18.0 {
-            let (first, last) = ((low / 2f64.log10()).ceil() as i32, (high / 2f64.log10() + 1e-9).floor() as i32);
+            let (first, last) =
+                ((low / 2f64.log10()).ceil() as i32, (high / 2f64.log10() + 1e-9).floor() as i32);
             let every = ((last - first + 1).max(1) as usize).div_ceil(about.max(1)).max(1) as i32;
             return (first..=last)
                 .map(|power| tick(2f64.powi(power), (power - first) % every == 0))
@@ -255,16 +259,18 @@ fn step(range: f64, about: usize) -> f64 {
     let raw = range / about.max(1) as f64;
     let power = 10f64.powf(raw.log10().floor());
     let times = raw / power;
-    let nice = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|nice| times <= nice * (1.0 + 1e-9)).unwrap_or(10.0);
+    let nice =
+        [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|nice| times <= nice * (1.0 + 1e-9)).unwrap_or(10.0);
     nice * power
 }
 
 /// Multiples of a step from one end to the other; few, whatever the ends are.
 fn multiples(low: f64, high: f64, step: f64) -> impl Iterator<Item = f64> {
     let (first, last) = ((low / step - 1e-6).ceil(), (high / step + 1e-6).floor());
-    let count = if (last - first).is_finite() { (last - first).clamp(0.0, 40.0) as usize } else { 0 };
+    let between = last - first + 1.0;
+    let count = if between.is_finite() { between.clamp(0.0, 40.0) as usize } else { 0 };
     // No negative zero.
-    (0..=count).map(move |nth| (first + nth as f64) * step + 0.0)
+    (0..count).map(move |nth| (first + nth as f64) * step + 0.0)
 }
 
 /// With as many decimals as a step has, and separators.
@@ -315,9 +321,7 @@ fn scaling(unit: Unit, largest: f64) -> (f64, String) {
         Unit::BitsPerSecondL1 => bits("L1"),
         Unit::BitsPerSecondL2 => bits("L2"),
         Unit::Nanoseconds => first(&[(1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e4, 1e3, "µs")]),
-        Unit::NanosecondsPerPacket => {
-            first(&[(1e7, 1e6, "ms/packet"), (1e4, 1e3, "µs/packet")])
-        }
+        Unit::NanosecondsPerPacket => first(&[(1e7, 1e6, "ms/packet"), (1e4, 1e3, "µs/packet")]),
         Unit::Seconds if largest > 0.0 && largest < 0.5 => {
             first(&[(1e-3, 1e-3, "ms"), (1e-6, 1e-6, "µs"), (0.0, 1e-9, "ns")])
         }
@@ -404,8 +408,12 @@ mod tests {
             labels(&share, &[0.0, 1.0], Ends::AtTicks),
             ("Load (%)".into(), ["0", "20", "40", "60", "80", "100"].map(String::from).to_vec())
         );
-        let (title, found) = labels(&axis(Unit::Nanoseconds, Scale::Linear), &[-40_000.0, 61_000.0], Ends::AtTicks);
-        assert_eq!((title.as_str(), found[0].as_str(), found[found.len() - 1].as_str()), ("Load (µs)", "-40", "80"));
+        let (title, found) =
+            labels(&axis(Unit::Nanoseconds, Scale::Linear), &[-40_000.0, 61_000.0], Ends::AtTicks);
+        assert_eq!(
+            (title.as_str(), found[0].as_str(), found[found.len() - 1].as_str()),
+            ("Load (µs)", "-40", "80")
+        );
     }
 
     #[test]
@@ -417,7 +425,10 @@ mod tests {
         );
         let memory = axis(Unit::Bytes, Scale::Logarithmic);
         let (_, found) = labels(&memory, &[4096.0, 4096.0 * 64.0], Ends::AtTicks);
-        assert!(found.contains(&"4 KiB".into()) && !found.iter().any(|label| label.contains('.')), "{found:?}");
+        assert!(
+            found.contains(&"4 KiB".into()) && !found.iter().any(|label| label.contains('.')),
+            "{found:?}"
+        );
         let count = axis(Unit::Count, Scale::Logarithmic);
         assert_eq!(labels(&count, &[8.0, 32.0], Ends::AtTicks).1, ["5", "10", "20", "50"]);
     }

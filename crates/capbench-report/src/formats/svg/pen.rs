@@ -88,10 +88,8 @@ impl Pen {
 
     pub(super) fn rectangle(&mut self, from: [f64; 2], size: [f64; 2], attributes: &str, told: &str) {
         let [x, y, width, height] = [from[0], from[1], size[0].max(0.0), size[1].max(0.0)].map(pixels);
-        let _ = write!(
-            self.out,
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" {attributes}"
-        );
+        let _ =
+            write!(self.out, "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" {attributes}");
         self.close("rect", told);
     }
 

@@ -241,7 +241,8 @@ impl Plot<'_> {
     }
 
     fn marker(&self, pen: &mut Pen, at: [f64; 2], look: &Look, opacity: f64, told: &str) {
-        let opacity = if opacity < 1.0 { format!(" fill-opacity=\"{}\"", pixels(opacity)) } else { String::new() };
+        let opacity =
+            if opacity < 1.0 { format!(" fill-opacity=\"{}\"", pixels(opacity)) } else { String::new() };
         draw_marker(pen, at, look, &opacity, told);
     }
 }

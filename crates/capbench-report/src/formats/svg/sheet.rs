@@ -66,7 +66,8 @@ impl<'a> Sheet<'a> {
     fn new(chart: &'a Chart, palette: &Palette) -> Self {
         let looks = chart.series.iter().map(|series| palette.look(series.role, &series.name)).collect();
         let (mut across, mut up) = values(chart);
-        let marks: Vec<&Mark> = chart.marks.iter().filter(|mark| is_near(mark, chart, &across, &up)).collect();
+        let marks: Vec<&Mark> =
+            chart.marks.iter().filter(|mark| is_near(mark, chart, &across, &up)).collect();
         take_in(&marks, chart, &mut across, &mut up);
         let ends = match chart.kind {
             Kind::Stacked => Ends::Tight,
@@ -147,8 +148,7 @@ impl<'a> Sheet<'a> {
         let (Scale::Names(names), Some(band)) = (&self.plot.chart.x.scale, self.plot.x.band()) else {
             return Under::Numbers;
         };
-        let level: Vec<Vec<String>> =
-            names.iter().map(|name| wrapped(name, TICK.size, band - 8.0)).collect();
+        let level: Vec<Vec<String>> = names.iter().map(|name| wrapped(name, TICK.size, band - 8.0)).collect();
         let fits = |line: &String| width(line, TICK.size) <= band - 4.0;
         if level.iter().all(|lines| lines.len() <= 3 && lines.iter().all(fits)) {
             return Under::Level(level);
@@ -195,7 +195,9 @@ impl<'a> Sheet<'a> {
             point.y.and_then(drawable).is_some_and(|value| y.place(value).1)
                 || drawable(point.x).is_some_and(|value| x.place(value).1)
         };
-        if !matches!(chart.kind, Kind::Bars | Kind::StackedBars) && points(chart).any(|point| is_moved(&point)) {
+        if !matches!(chart.kind, Kind::Bars | Kind::StackedBars)
+            && points(chart).any(|point| is_moved(&point))
+        {
             notes.push("0 has no place on a logarithmic axis and is drawn at its edge.".into());
         }
         notes
@@ -336,7 +338,8 @@ impl<'a> Sheet<'a> {
                     pen.group(&format!("clip-path=\"url(#{})\"", self.clip()));
                     pen.path(&way, false, stroke, "");
                     pen.end();
-                    let end = way.iter().rev().find(|at| at[0] <= self.right + 1.0).map_or(self.top, |at| at[1]);
+                    let end =
+                        way.iter().rev().find(|at| at[0] <= self.right + 1.0).map_or(self.top, |at| at[1]);
                     beside.push(Label { lines, at: end });
                 }
             }
@@ -393,7 +396,8 @@ impl<'a> Sheet<'a> {
                 let (series, look) = (&chart.series[which], &looks[which]);
                 match chart.kind {
                     Kind::Lines => {
-                        let line = format!("stroke=\"{}\" stroke-width=\"2\"{}", look.colour.light, dash(look));
+                        let line =
+                            format!("stroke=\"{}\" stroke-width=\"2\"{}", look.colour.light, dash(look));
                         pen.line([x, y - 4.0], [x + 24.0, y - 4.0], &line);
                         draw_marker(pen, [x + 12.0, y - 4.0], look, "", "");
                     }
@@ -423,7 +427,8 @@ fn values(chart: &Chart) -> (Vec<f64>, Vec<f64>) {
             layers(chart).iter().flatten().flatten().flat_map(|layer| [layer.low, layer.high]).collect()
         }
         Kind::Lines | Kind::Points | Kind::Bars => {
-            let ends = points(chart).filter_map(|point| point.interval.filter(|_| point.y.is_some())).flatten();
+            let ends =
+                points(chart).filter_map(|point| point.interval.filter(|_| point.y.is_some())).flatten();
             points(chart).filter_map(|point| point.y).chain(ends).filter_map(drawable).collect()
         }
     };
@@ -437,7 +442,9 @@ fn is_near(mark: &Mark, chart: &Chart, across: &[f64], up: &[f64]) -> bool {
         let Some(value) = drawable(value) else { return false };
         let (Some(low), Some(high)) = (values.first(), values.last()) else { return true };
         match scale {
-            Scale::Logarithmic => value > 0.0 && value <= high * FAR_BY_POWERS && value >= low / FAR_BY_POWERS,
+            Scale::Logarithmic => {
+                value > 0.0 && value <= high * FAR_BY_POWERS && value >= low / FAR_BY_POWERS
+            }
             Scale::Names(names) => value >= -0.5 && value <= names.len() as f64 - 0.5,
             Scale::Linear => {
                 let (low, high) = (low.min(0.0), high.max(0.0));

@@ -81,7 +81,8 @@ fn sound(chart: &Chart) -> String {
 
 #[test]
 fn everything_that_a_chart_says_is_in_its_drawing() {
-    let mut chart = chart(Kind::Lines, &[(1e5, Some(1e5)), (2e5, None), (3e5, Some(2.5e5)), (4e5, Some(2.4e5))]);
+    let mut chart =
+        chart(Kind::Lines, &[(1e5, Some(1e5)), (2e5, None), (3e5, Some(2.5e5)), (4e5, Some(2.4e5))]);
     chart.series[0].points[2].interval = Some([2.4e5, 2.6e5]);
     chart.marks = vec![
         Mark { label: "line rate".into(), at: Place::Y(3e5) },
@@ -165,7 +166,9 @@ fn layers_stand_on_each_other_and_what_is_below_zero_hangs() {
         ]
     );
     let text = sound(&chart);
-    assert!(text.contains("url(#hatch-loss-against-load)") && text.contains("id=\"hatch-loss-against-load\""));
+    assert!(
+        text.contains("url(#hatch-loss-against-load)") && text.contains("id=\"hatch-loss-against-load\"")
+    );
 }
 
 #[test]

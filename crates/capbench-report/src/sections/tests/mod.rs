@@ -25,7 +25,11 @@ fn of_section(results: &Results, id: &str) -> Section {
 
 fn line<'c>(chart: &'c Chart, name: &str) -> &'c Series {
     let names: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
-    chart.series.iter().find(|series| series.name == name).unwrap_or_else(|| panic!("{name} is not in {names:?}"))
+    chart
+        .series
+        .iter()
+        .find(|series| series.name == name)
+        .unwrap_or_else(|| panic!("{name} is not in {names:?}"))
 }
 
 /// A chart in lines: what it is, and every point.
@@ -33,7 +37,9 @@ fn sketch(chart: &Chart) -> String {
     let number = |value: f64| figures::number(value, chart.y.unit);
     let shown = |point: &Point| {
         let y = point.y.map_or_else(|| figures::UNKNOWN.into(), number);
-        let ends = point.interval.map_or_else(String::new, |[low, high]| format!(" ({} to {})", number(low), number(high)));
+        let ends = point
+            .interval
+            .map_or_else(String::new, |[low, high]| format!(" ({} to {})", number(low), number(high)));
         let trials: Vec<String> = point.trials.iter().map(u32::to_string).collect();
         let x = match &chart.x.scale {
             Scale::Names(names) => names[point.x.round() as usize].clone(),
@@ -69,7 +75,8 @@ fn sums(chart: &Chart) -> Vec<(f64, Vec<u32>)> {
         .points
         .iter()
         .map(|point| {
-            let own = chart.series.iter().flat_map(|series| &series.points).filter(|other| other.x == point.x);
+            let own =
+                chart.series.iter().flat_map(|series| &series.points).filter(|other| other.x == point.x);
             (own.filter_map(|other| other.y).sum(), point.trials.clone())
         })
         .collect()
@@ -82,7 +89,12 @@ fn check_layers(results: &Results, chart: &Chart) {
         assert_eq!(own().count(), numbers.len(), "{}", chart.title);
         let seconds: f64 = own().map(|trial| trial.sending_s).sum();
         let intended: u64 = own().map(|trial: &TrialResult| trial.intended).sum();
-        assert!((rate * seconds - intended as f64).abs() < 1e-3, "{}: {} of {intended}", chart.title, rate * seconds);
+        assert!(
+            (rate * seconds - intended as f64).abs() < 1e-3,
+            "{}: {} of {intended}",
+            chart.title,
+            rate * seconds
+        );
     }
 }
 
@@ -100,7 +112,11 @@ fn charts_of_every_run_have_units_trials_and_names_of_their_own_and_can_be_drawn
         for section in &all {
             assert!(ids.insert(section.id.clone()) && !section.text.is_empty(), "{name}: {}", section.id);
             for table in &section.tables {
-                assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{name}: {}", table.id);
+                assert!(
+                    table.rows.iter().all(|row| row.cells.len() == table.columns.len()),
+                    "{name}: {}",
+                    table.id
+                );
             }
         }
         for chart in all.iter().flat_map(|section| &section.charts) {
@@ -163,7 +179,9 @@ fn a_bench_of_many_sizes_has_a_chart_for_each_method_and_the_line_rate() {
     let rates = of_section(&results, "frame-sizes");
     let chart = &rates.charts[0];
     assert_eq!((chart.kind, chart.series.len()), (Kind::Lines, 3));
-    assert!(matches!(&chart.marks[0].at, Place::Curve(curve) if curve.len() == 5 && curve[0] == [64.0, 1_488_095.0]));
+    assert!(
+        matches!(&chart.marks[0].at, Place::Curve(curve) if curve.len() == 5 && curve[0] == [64.0, 1_488_095.0])
+    );
     // 400,000 less half of the 550,000 that come on top of them.
     let recv = line(chart, "recv, placement same, no work");
     assert!(recv.points.iter().all(|point| point.y == Some(125_000.0)), "{recv:?}");
@@ -239,7 +257,12 @@ fn a_point_that_was_not_measured_is_unknown_and_not_zero() {
 #[test]
 fn a_place_that_nobody_can_tell_of_is_unknown_and_said() {
     let mut results = runs::bench(&[64]);
-    for entry in results.trials.iter_mut().filter(|trial| trial.profile.method == "recv").flat_map(|trial| &mut trial.ledger) {
+    for entry in results
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.profile.method == "recv")
+        .flat_map(|trial| &mut trial.ledger)
+    {
         if entry.source == "simulated" {
             entry.count = None;
         }
@@ -266,7 +289,10 @@ fn buffers_grow_with_the_ring_by_its_frames_where_trials_say_them() {
     }
     let section = of_section(&results, "buffers");
     let (bursts, times) = (&section.charts[0], &section.charts[1]);
-    assert_eq!((bursts.x.label.as_str(), &bursts.x.scale, &bursts.y.scale), ("Ring (frames)", &Scale::Logarithmic, &Scale::Logarithmic));
+    assert_eq!(
+        (bursts.x.label.as_str(), &bursts.x.scale, &bursts.y.scale),
+        ("Ring (frames)", &Scale::Logarithmic, &Scale::Logarithmic)
+    );
     for point in &bursts.series[0].points {
         // Of 4 frames 3 are taken meanwhile.
         let found = point.y.unwrap();
@@ -292,8 +318,12 @@ fn percentiles_are_those_of_the_histograms() {
         .find(|trial| trial.profile.method == "packet-v3")
         .and_then(|trial| trial.latency.as_ref()?.total.as_ref())
         .unwrap();
-    let at = |one_in: f64| line.points.iter().find(|point| point.x == one_in).and_then(|point| point.y).unwrap();
-    assert_eq!((at(2.0), at(10.0), at(1000.0)), (delays.p50_ns as f64, delays.p90_ns as f64, delays.p99_9_ns as f64));
+    let at =
+        |one_in: f64| line.points.iter().find(|point| point.x == one_in).and_then(|point| point.y).unwrap();
+    assert_eq!(
+        (at(2.0), at(10.0), at(1000.0)),
+        (delays.p50_ns as f64, delays.p90_ns as f64, delays.p99_9_ns as f64)
+    );
     let last = line.points.last().unwrap();
     assert_eq!((last.x, last.y), (delays.frames as f64, Some(delays.max_ns as f64)));
 }

@@ -196,11 +196,9 @@ pub(super) fn sizes() -> Results {
 
 /// Placements, which are names.
 pub(super) fn placements() -> Results {
-    let axis = Axis::new(vec![
-        Point::Placement(PlacementChoice::Same),
-        Point::Placement(PlacementChoice::Other),
-    ])
-    .unwrap();
+    let axis =
+        Axis::new(vec![Point::Placement(PlacementChoice::Same), Point::Placement(PlacementChoice::Other)])
+            .unwrap();
     let plan = SweepPlan { loads: vec![Load::Maximum], ..plan(axis, &["recv", "packet-v2"]) };
     swept(&plan, &mut SimulatedLaboratory::new(1e6, methods()))
 }
@@ -208,7 +206,8 @@ pub(super) fn placements() -> Results {
 /// Rings of 8 to 4,096 frames, and the longest burst that each holds.
 pub(super) fn rings() -> Results {
     const SLOT: ByteCount = ByteCount(2048);
-    let test = BackToBackTest(BurstSearch { limit: Duration::from_millis(500), ..BackToBackTest::default().0 });
+    let test =
+        BackToBackTest(BurstSearch { limit: Duration::from_millis(500), ..BackToBackTest::default().0 });
     let plan = SweepPlan {
         probe: Probe::BackToBack(test),
         loads: vec![at(1e6)],
@@ -275,7 +274,12 @@ fn shape(sent: u64, lost: u64) -> LossShape {
         gaps: Spread::default(),
         gaps_ns: Spread::default(),
         longest: vec![burst(lost - 100, 400, Position::Steady), burst(100, 20, Position::Start)],
-        worst_window: Some(Window { from_ns: 350_000_000, length_ns: 100_000_000, sent: sent / 10, lost: sent / 20 }),
+        worst_window: Some(Window {
+            from_ns: 350_000_000,
+            length_ns: 100_000_000,
+            sent: sent / 10,
+            lost: sent / 20,
+        }),
         windows: 10,
         lossy_windows: 2,
         flows: None,
