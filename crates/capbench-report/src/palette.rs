@@ -42,6 +42,8 @@ pub struct Look {
     pub dash: &'static [u8],
     /// Its marker.
     pub marker: Marker,
+    /// Whether its points have markers: a fit has no points of its own.
+    pub is_marked: bool,
     /// Whether markers are hollow: figures that are not of this run.
     pub is_hollow: bool,
     /// Whether areas and bars are hatched: what nothing explains.
@@ -54,14 +56,14 @@ const fn of(light: &'static str, dark: &'static str) -> Colour {
 
 /// Of methods, and of whatever else has no colour of its own.
 pub const SLOTS: [Colour; 10] = [
-    of("#0072b2", "#4fa8e0"),
-    of("#d55e00", "#f0843c"),
-    of("#332288", "#9d92f0"),
-    of("#b08500", "#e8c547"),
-    of("#117733", "#4fbf7f"),
-    of("#c2569b", "#e79ac8"),
-    of("#882255", "#c75b8f"),
-    of("#4b9cd3", "#a5dbff"),
+    of("#0072b2", "#60abdb"),
+    of("#c94000", "#f1802c"),
+    of("#332288", "#8f7df5"),
+    of("#ba8b00", "#f0cf55"),
+    of("#04804a", "#3fb575"),
+    of("#cc6e8c", "#f7b1b8"),
+    of("#882255", "#c0497f"),
+    of("#4c9ad4", "#b5e3ff"),
     of("#4d4d4d", "#c4c4c4"),
     of("#8a5a2b", "#b98a5c"),
 ];
@@ -79,8 +81,10 @@ const METHODS: [(&str, usize); 9] = [
     ("dpdk", 8),
 ];
 
-const DELIVERED: Colour = of("#4a8bc8", "#5fa8e6");
+const DELIVERED: Colour = of("#4a8bc8", "#3a6fd8");
 const UNEXPLAINED: Colour = of("#111111", "#f4f4f4");
+/// Of no method's colour: it lies on the points that it is of.
+const FIT: Colour = of("#111111", "#f4f4f4");
 const NEUTRAL: Colour = of("#5f5f5f", "#b0b0b0");
 
 /// Places of the ledger, by their keys in `results.json`.
@@ -90,7 +94,7 @@ const PLACES: [(&str, Colour); 16] = [
     ("link_queue", of("#aa4499", "#d97ccb")),
     ("link", of("#332288", "#9087e5")),
     ("driver", of("#117733", "#4fb873")),
-    ("backlog", of("#d98200", "#f5a83b")),
+    ("backlog", of("#d07c00", "#f5a83b")),
     ("xdp", of("#8a8a2e", "#c9c95c")),
     ("stack", of("#2f9486", "#5fcdbb")),
     ("filter", of("#88684c", "#c29f80")),
@@ -105,12 +109,12 @@ const PLACES: [(&str, Colour); 16] = [
 
 /// Parts of other accounts, by their names.
 const ACCOUNTS: [(&str, Colour); 7] = [
-    ("application", of("#0072b2", "#4fa8e0")),
-    ("kernel", of("#d55e00", "#f0843c")),
+    ("application", SLOTS[0]),
+    ("kernel", SLOTS[1]),
     ("application or kernel", NEUTRAL),
     ("application and kernel", NEUTRAL),
-    ("untaken", of("#b08500", "#e8c547")),
-    ("nothing lost, only because there was room", of("#b08500", "#e8c547")),
+    ("untaken", SLOTS[3]),
+    ("nothing lost, only because there was room", SLOTS[3]),
     ("offered", NEUTRAL),
 ];
 
@@ -120,9 +124,8 @@ pub fn colour(role: Role, name: &str, nth: usize) -> Colour {
         table.iter().find(|(known, _)| *known == key).map(|(_, colour)| *colour)
     };
     match role {
-        Role::Method | Role::Published | Role::Fit => {
-            SLOTS[fixed_slot(method(name)).unwrap_or(nth) % SLOTS.len()]
-        }
+        Role::Fit => FIT,
+        Role::Method | Role::Published => SLOTS[fixed_slot(method(name)).unwrap_or(nth) % SLOTS.len()],
         Role::Delivered => DELIVERED,
         Role::Unexplained => UNEXPLAINED,
         Role::Place => named(&PLACES, place_key(name).unwrap_or(name)).unwrap_or(SLOTS[nth % SLOTS.len()]),
@@ -206,18 +209,22 @@ impl Palette {
         let is_of_method = matches!(role, Role::Method | Role::Published | Role::Fit);
         let nth = if is_of_method { slot } else { other };
         let (_, scene) = name.split_once(", ").unwrap_or((name, ""));
-        let scene = self.scenes.iter().position(|known| known == scene).unwrap_or(0);
+        let scene = match role {
+            Role::Method => self.scenes.iter().position(|known| known == scene).unwrap_or(0),
+            _ => 0,
+        };
         let dash = match role {
             Role::Method => DASHES[scene % DASHES.len()],
             Role::Published => &[3, 4],
-            Role::Fit => &[8, 3, 2, 3],
+            Role::Fit => &[6, 3],
             Role::Delivered | Role::Place | Role::Unexplained => &[],
             Role::Account => DASHES[other % DASHES.len()],
         };
         Look {
             colour: colour(role, name, nth),
             dash,
-            marker: MARKERS[(nth + nth / SLOTS.len()) % MARKERS.len()],
+            marker: MARKERS[(nth + nth / SLOTS.len() + scene) % MARKERS.len()],
+            is_marked: !matches!(role, Role::Fit),
             is_hollow: matches!(role, Role::Published),
             is_hatched: matches!(role, Role::Unexplained),
         }
@@ -301,7 +308,7 @@ mod tests {
         let mut all = SLOTS.to_vec();
         all.extend(PLACES.map(|(_, colour)| colour));
         all.extend(ACCOUNTS.map(|(_, colour)| colour));
-        all.extend([DELIVERED, UNEXPLAINED, NEUTRAL]);
+        all.extend([DELIVERED, UNEXPLAINED, NEUTRAL, FIT]);
         all
     }
 
@@ -326,8 +333,8 @@ mod tests {
         for (nth, a) in SLOTS[..8].iter().enumerate() {
             for b in &SLOTS[nth + 1..8] {
                 let (light, dark) = (distance(a.light, b.light), distance(a.dark, b.dark));
-                assert!(light >= 0.06, "{} {} {light}", a.light, b.light);
-                assert!(dark >= 0.06, "{} {} {dark}", a.dark, b.dark);
+                assert!(light >= 0.09, "{} {} {light}", a.light, b.light);
+                assert!(dark >= 0.09, "{} {} {dark}", a.dark, b.dark);
             }
         }
     }
@@ -390,7 +397,11 @@ mod tests {
         let (same, other) = (look("packet-v3, placement same"), look("packet-v3, placement other"));
         assert_eq!((same.colour, same.colour), (SLOTS[0], other.colour));
         assert_ne!(same.dash, other.dash);
-        assert_eq!(palette.look(Role::Fit, "packet-v3, fit").colour, SLOTS[0]);
+        assert_ne!(
+            palette.look(Role::Fit, "packet-v3, fit").colour,
+            SLOTS[0],
+            "it would not be seen on its points"
+        );
         assert_ne!(look("cmd:tcpdump").colour, look("libpcap:/opt/libpcap.so").colour);
         assert!(![look("cmd:tcpdump").colour, look("libpcap:/opt/libpcap.so").colour].contains(&SLOTS[0]));
     }

@@ -91,8 +91,9 @@ fn of_goal(results: &Results, goal: &str) -> Chart {
         .collect();
     let spread = spread_out(lines);
     let title = format!("Bounds by goal {goal}, a point for each search");
-    let y = linear("Lower bound, bar up to the upper bound", Unit::PacketsPerSecond);
+    let y = linear("Bounds", Unit::PacketsPerSecond);
     let mut chart = chart(&format!("bounds-{goal}"), title, Kind::Points, names("Set-up", scenes), y, spread);
+    chart.notes.push("Points are lower bounds, bars reach up to the upper ones.".into());
     if !at_least.is_empty() {
         at_least.dedup();
         chart.notes.push(format!(

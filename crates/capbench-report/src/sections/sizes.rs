@@ -79,6 +79,20 @@ pub(super) fn line_rate<'r>(
     (!curve.is_empty()).then(|| Mark { label: "line rate".into(), at: Place::Curve(curve) })
 }
 
+/// A line: its method, where it was measured, and its points.
+type Line = (String, String, Vec<Point>);
+
+/// Lines by their methods, and where they were measured for the title; by both where that differs.
+fn named(lines: Vec<Line>) -> (Vec<Series>, String) {
+    let scene = lines.first().map(|(_, scene, _)| scene.clone()).unwrap_or_default();
+    let is_one = lines.iter().all(|(_, other, _)| *other == scene);
+    let name = |method: String, own: String| if is_one { method } else { format!("{method}, {own}") };
+    let common = if is_one { format!(": {scene}") } else { String::new() };
+    let named =
+        lines.into_iter().map(|(method, own, points)| series(name(method, own), Role::Method, points));
+    (named.collect(), common)
+}
+
 /// What searches found for each goal.
 fn searched(results: &Results) -> Vec<Chart> {
     let Some(sizes) = Sizes::of(results.searches.iter().filter_map(|search| search.frame_size.as_ref()))
@@ -102,7 +116,7 @@ fn of_goal(results: &Results, goal: &str, sizes: &Sizes<'_>, mark: Option<Mark>)
     };
     let searches = results.searches.iter().filter(|search| search.frame_size.is_some());
     let mut at_least = 0;
-    let lines: Vec<Series> = grouped(searches, set_up)
+    let lines: Vec<Line> = grouped(searches, set_up)
         .into_iter()
         .map(|((method, placement, given), group)| {
             let by_size = grouped(group, |search| search.frame_size.clone());
@@ -113,10 +127,11 @@ fn of_goal(results: &Results, goal: &str, sizes: &Sizes<'_>, mark: Option<Mark>)
                     Some(bounds(sizes.at(&size?), goal, &group))
                 })
                 .collect();
-            series(format!("{method}, placement {placement}, {}", work(&given)), Role::Method, points)
+            (method, format!("placement {placement}, {}", work(&given)), points)
         })
         .collect();
-    let title = format!("Highest load that is held, by goal {goal}, against the frame size");
+    let (lines, common) = named(lines);
+    let title = format!("Highest load that is held, by goal {goal}, against the frame size{common}");
     let y = linear("Lower bound", Unit::PacketsPerSecond);
     let mut chart = chart(&format!("size-{goal}"), title, sizes.kind(), sizes.axis(), y, lines);
     chart.marks.extend(mark);
@@ -167,10 +182,11 @@ fn best_effort(results: &Results) -> Option<Chart> {
                     point(sizes.at(size), rate.map(|rate| rate.median), numbers(group))
                 })
                 .collect();
-            series(format!("{method}, placement {placement}, {}", work(given)), Role::Method, points)
+            (method.to_string(), format!("placement {placement}, {}", work(given)), points)
         })
         .collect();
-    let title = "Delivered at maximum load against the frame size".to_string();
+    let (lines, common) = named(lines);
+    let title = format!("Delivered at maximum load against the frame size{common}");
     let y = linear("Delivered", Unit::PacketsPerSecond);
     let mut chart = chart("size-delivered", title, sizes.kind(), sizes.axis(), y, lines);
     chart.marks.extend(line_rate(trials.into_iter(), |label| sizes.at(label)));

@@ -26,6 +26,8 @@ pub(super) fn drawable(value: f64) -> Option<f64> {
 pub(super) enum Ends {
     /// At ticks, 0 included.
     AtTicks,
+    /// At ticks, 0 included only where it is near.
+    Near,
     /// Somewhat beyond its values.
     Padded,
     /// At its values.
@@ -123,6 +125,11 @@ impl<'a> Ruler<'a> {
         }
     }
 
+    /// Whether it is linear and has no 0, all of it lying above.
+    pub(super) fn begins_above_zero(&self) -> bool {
+        matches!(self.division, Division::Linear { low, .. } if low > 0.0)
+    }
+
     /// Pixels that a name has; `None` where there are none.
     pub(super) fn band(&self) -> Option<f64> {
         match self.division {
@@ -175,14 +182,13 @@ impl<'a> Ruler<'a> {
         if self.axis.unit == Unit::Bytes && low >= 0.0 && high < 18.0 {
             let (first, last) =
                 ((low / 2f64.log10()).ceil() as i32, (high / 2f64.log10() + 1e-9).floor() as i32);
-            let every = ((last - first + 1).max(1) as usize).div_ceil(about.max(1)).max(1) as i32;
-            return (first..=last)
-                .map(|power| tick(2f64.powi(power), (power - first) % every == 0))
-                .collect();
+            let every = ((last - first + 1).max(1) as usize).div_ceil(about + 4).max(1) as i32;
+            return (first..=last).map(|power| tick(2f64.powi(power), power % every == 0)).collect();
         }
         let (first, last) = (low.floor() as i32, high.ceil() as i32);
         let decades = (last - first).max(1) as usize;
-        let every = decades.div_ceil(about.max(1)).max(1) as i32;
+        // Powers are short, and fewer of them are hard to read between.
+        let every = decades.div_ceil(about + 4).max(1) as i32;
         let mut ticks = Vec::new();
         for power in first..=last {
             for times in 1..10 {
@@ -219,7 +225,11 @@ fn linear(values: &[f64], ends: Ends, factor: f64) -> Division {
         return Division::Linear { low: 0.0, high: factor };
     };
     let is_one = |low: f64, high: f64| high - low <= NARROWEST * low.abs().max(high.abs());
-    if ends == Ends::AtTicks {
+    if ends == Ends::Near && !is_one(low, high) {
+        let step = step((high - low) / factor, 6) * factor;
+        return Division::Linear { low: (low / step).floor() * step, high: (high / step).ceil() * step };
+    }
+    if matches!(ends, Ends::AtTicks | Ends::Near) {
         (low, high) = (low.min(0.0), high.max(0.0));
         if is_one(low, high) {
             return Division::Linear { low: 0.0, high: factor };
@@ -447,7 +457,7 @@ mod tests {
         ];
         for values in sets {
             for scale in [Scale::Linear, Scale::Logarithmic] {
-                for ends in [Ends::AtTicks, Ends::Padded, Ends::Tight] {
+                for ends in [Ends::AtTicks, Ends::Near, Ends::Padded, Ends::Tight] {
                     let axis = axis(Unit::Nanoseconds, scale.clone());
                     let mut ruler = Ruler::new(&axis, values, ends);
                     ruler.lie(0.0, 100.0);

@@ -95,7 +95,16 @@ impl Plot<'_> {
     /// Everything that the chart says.
     pub(super) fn draw(&self, pen: &mut Pen) {
         match self.chart.kind {
-            Kind::Lines => self.each(|plot, series, look| plot.line(pen, series, look)),
+            Kind::Lines => {
+                // Fits lie on the points that they are of.
+                for is_marked in [true, false] {
+                    self.each(|plot, series, look| {
+                        if look.is_marked == is_marked {
+                            plot.line(pen, series, look);
+                        }
+                    });
+                }
+            }
             Kind::Points => self.each(|plot, series, look| plot.scattered(pen, series, look)),
             Kind::Stacked => self.areas(pen),
             Kind::Bars => self.bars(pen),
@@ -138,7 +147,7 @@ impl Plot<'_> {
             "fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-linejoin=\"round\" stroke-linecap=\"round\"{dash}"
         );
         let pieces = series.points.split(|point| self.at(point).is_none());
-        let is_marked = series.points.len() <= MARKED;
+        let is_marked = look.is_marked && series.points.len() <= MARKED;
         for piece in pieces.filter(|piece| !piece.is_empty()) {
             let way: Vec<[f64; 2]> = piece.iter().filter_map(|point| self.at(point)).collect();
             if way.len() > 1 {

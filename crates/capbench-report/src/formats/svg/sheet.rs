@@ -18,6 +18,8 @@ const TICK: Style = Style { size: 12.0, ..HEADING };
 const LEGEND: Style = Style { size: 12.5, anchor: Anchor::Start, ..HEADING };
 const NOTE: Style = Style { size: 11.5, colour: PALE, ..LEGEND };
 const MARK: Style = Style { size: 11.5, colour: "#444444", ..LEGEND };
+/// By how much bold letters are wider.
+const BOLD: f64 = 1.07;
 /// Widest label of a mark beside the plot.
 const MARK_WIDTH: f64 = 118.0;
 /// Longest name that is written in full where names are turned.
@@ -76,10 +78,10 @@ impl<'a> Sheet<'a> {
         let plot = Plot {
             chart,
             x: Ruler::new(&chart.x, &across, ends),
-            y: Ruler::new(&chart.y, &up, Ends::AtTicks),
+            y: Ruler::new(&chart.y, &up, if is_high(chart, &up) { Ends::Near } else { Ends::AtTicks }),
             looks,
         };
-        let title = wrapped(&chart.title, TITLE.size, WIDTH - 2.0 * EDGE);
+        let title = wrapped(&chart.title, TITLE.size * BOLD, WIDTH - 2.0 * EDGE);
         let mut sheet = Self {
             plot,
             title,
@@ -100,7 +102,8 @@ impl<'a> Sheet<'a> {
     fn lay(&mut self) {
         let widest_tick =
             self.plot.y.ticks(6).iter().map(|tick| width(&tick.label, TICK.size)).fold(0.0, f64::max);
-        self.left = EDGE + 20.0 + widest_tick.min(160.0) + 10.0;
+        let headings = 16.0 * self.heading_beside().len() as f64;
+        self.left = EDGE + 4.0 + headings + widest_tick.min(160.0) + 10.0;
         let beside = self.marks.iter().filter(|mark| !matches!(mark.at, Place::X(_)));
         let widest = beside
             .flat_map(|mark| wrapped(&mark.label, MARK.size, MARK_WIDTH))
@@ -112,9 +115,14 @@ impl<'a> Sheet<'a> {
         self.plot.x.lie(self.left, self.right);
         self.above = self.rows_above();
         let title = EDGE + 20.0 * self.title.len() as f64;
-        self.top = title + 10.0 + 15.0 * self.above.len() as f64;
+        self.top = title + 14.0 + 15.0 * self.above.len() as f64;
         self.plot.y.lie(self.top + PLOT_HEIGHT, self.top);
         self.under = self.names();
+    }
+
+    /// Title of the vertical axis, in as many lines as it needs beside the plot.
+    fn heading_beside(&self) -> Vec<String> {
+        wrapped(&self.plot.y.title(), HEADING.size, PLOT_HEIGHT)
     }
 
     /// Labels of upright marks in as few rows as keep them apart.
@@ -191,6 +199,9 @@ impl<'a> Sheet<'a> {
             let are = if unknown == 1 { "point is" } else { "points are" };
             notes.push(format!("{unknown} {are} unknown and not drawn."));
         }
+        if y.begins_above_zero() {
+            notes.push("The vertical axis does not begin at 0.".into());
+        }
         let is_moved = |point: &&crate::model::Point| {
             point.y.and_then(drawable).is_some_and(|value| y.place(value).1)
                 || drawable(point.x).is_some_and(|value| x.place(value).1)
@@ -229,8 +240,10 @@ impl<'a> Sheet<'a> {
             pen.text("nothing is known that could be drawn", middle, Style { colour: PALE, ..HEADING });
         }
         pen.text(&self.plot.x.title(), [(self.left + self.right) / 2.0, heading], HEADING);
-        let middle = [EDGE + 8.0, self.top + PLOT_HEIGHT / 2.0];
-        pen.text(&self.plot.y.title(), middle, Style { turned: 90.0, ..HEADING });
+        for (nth, line) in self.heading_beside().iter().enumerate() {
+            let middle = [EDGE + 8.0 + 16.0 * nth as f64, self.top + PLOT_HEIGHT / 2.0];
+            pen.text(line, middle, Style { turned: 90.0, ..HEADING });
+        }
         self.draw_legend(&mut pen, &rows, legend);
         for (nth, line) in notes.iter().enumerate() {
             pen.text(line, [EDGE, below + 8.0 + 15.0 * nth as f64], NOTE);
@@ -399,7 +412,9 @@ impl<'a> Sheet<'a> {
                         let line =
                             format!("stroke=\"{}\" stroke-width=\"2\"{}", look.colour.light, dash(look));
                         pen.line([x, y - 4.0], [x + 24.0, y - 4.0], &line);
-                        draw_marker(pen, [x + 12.0, y - 4.0], look, "", "");
+                        if look.is_marked {
+                            draw_marker(pen, [x + 12.0, y - 4.0], look, "", "");
+                        }
                     }
                     Kind::Points => draw_marker(pen, [x + 16.0, y - 4.0], look, "", ""),
                     Kind::Stacked | Kind::Bars | Kind::StackedBars => {
@@ -434,6 +449,14 @@ fn values(chart: &Chart) -> (Vec<f64>, Vec<f64>) {
     };
     up.sort_by(f64::total_cmp);
     (across, up)
+}
+
+/// Whether points lie so high above 0, and so near each other, that nothing could be seen of them on an axis that begins there.
+fn is_high(chart: &Chart, up: &[f64]) -> bool {
+    let ends = up.iter().copied().reduce(f64::min).zip(up.iter().copied().reduce(f64::max));
+    chart.kind == Kind::Points
+        && matches!(chart.y.scale, Scale::Linear)
+        && ends.is_some_and(|(low, high)| low > 0.7 * high && high > low)
 }
 
 /// Whether a mark leaves the values enough room when it is drawn. A curve is drawn as far as it lies inside.

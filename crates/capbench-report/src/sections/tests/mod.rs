@@ -183,7 +183,7 @@ fn a_bench_of_many_sizes_has_a_chart_for_each_method_and_the_line_rate() {
         matches!(&chart.marks[0].at, Place::Curve(curve) if curve.len() == 5 && curve[0] == [64.0, 1_488_095.0])
     );
     // 400,000 less half of the 550,000 that come on top of them.
-    let recv = line(chart, "recv, placement same, no work");
+    let recv = line(chart, "recv");
     assert!(recv.points.iter().all(|point| point.y == Some(125_000.0)), "{recv:?}");
 }
 
