@@ -4,4 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod figures;
+pub mod formats;
 pub mod model;
+pub mod palette;
+pub mod sections;

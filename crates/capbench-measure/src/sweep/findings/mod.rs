@@ -18,6 +18,8 @@ use super::outcome::{Reading, Series, SweepOutcome, sustained_pps};
 use crate::findings::Finding;
 use crate::trial::TrialResult;
 
+pub use regimes::{CostRegimes, cost_regimes};
+
 /// A sweep with its trials at hand.
 struct Swept<'r> {
     outcome: &'r SweepOutcome,
@@ -26,7 +28,7 @@ struct Swept<'r> {
 
 /// Everything that a sweep shows beyond what [`crate::findings::find`] says of any trials.
 pub fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
-    let swept = Swept { outcome, trials: trials.iter().map(|trial| (trial.number, trial)).collect() };
+    let swept = Swept::new(outcome, trials);
     let mut findings = Vec::new();
     for series in &outcome.series {
         if series.readings.iter().any(|reading| reading.back_to_back.is_some()) {
@@ -46,6 +48,12 @@ pub fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
     crossings::find(&swept, &mut findings);
     cheapest::find(&swept, &mut findings);
     findings
+}
+
+impl<'r> Swept<'r> {
+    fn new(outcome: &'r SweepOutcome, trials: &'r [TrialResult]) -> Self {
+        Self { outcome, trials: trials.iter().map(|trial| (trial.number, trial)).collect() }
+    }
 }
 
 impl Swept<'_> {

@@ -6,7 +6,7 @@ use crate::figures::grouped;
 use crate::findings::Finding;
 use crate::ledger::Place;
 use crate::sweep::interval::Estimate;
-use crate::sweep::outcome::{Reading, Series};
+use crate::sweep::outcome::{Reading, Series, SweepOutcome};
 use crate::sweep::regimes::{self, Plateau, Regimes, Saturated};
 use crate::trial::TrialResult;
 
@@ -15,9 +15,40 @@ const NOTABLE: f64 = 1.5;
 /// A place whose share of the loss changes by this much goes with the change.
 const MOVED: f64 = 0.25;
 
+/// What a packet costs beside its work, as far as one line of a work sweep shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostRegimes<'r> {
+    /// The points at which the application was the limit.
+    pub readings: Vec<&'r Reading>,
+    /// Their costs, in that order. Of the plateaus those are left that differ by more than chance explains; they name the readings
+    /// by their places among these.
+    pub found: Regimes,
+}
+
+/// The cost regimes that the finding about this line tells of; `None` where it tells of none, or bursts were searched for.
+pub fn cost_regimes<'r>(
+    outcome: &SweepOutcome,
+    trials: &[TrialResult],
+    series: &'r Series,
+) -> Option<CostRegimes<'r>> {
+    if series.readings.iter().any(|reading| reading.back_to_back.is_some()) {
+        return None;
+    }
+    let swept = Swept::new(outcome, trials);
+    let readings = saturated(series);
+    let mut found = analyse(&swept, series, &readings)?;
+    found.plateaus = told_apart(&swept, &readings, &found).0;
+    Some(CostRegimes { readings, found })
+}
+
+/// The points at which the application was the limit.
+fn saturated(series: &Series) -> Vec<&Reading> {
+    series.readings.iter().filter(|reading| reading.is_saturated()).collect()
+}
+
 pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
     limited_by_kernel(swept, series, findings);
-    let saturated: Vec<&Reading> = series.readings.iter().filter(|reading| reading.is_saturated()).collect();
+    let saturated = saturated(series);
     if saturated.is_empty() {
         return;
     }

@@ -1,0 +1,3 @@
+//! Writers: each turns what a report says into one format, and adds nothing.
+
+pub mod svg;

@@ -1,0 +1,477 @@
+//! An axis: from values to pixels, where its ticks are and what stands at them.
+
+use crate::figures;
+use crate::model::{Axis, Scale, Unit};
+
+/// Sizes beyond this are drawn as this: differences of two then stay finite.
+const LARGEST: f64 = 1e300;
+/// Sizes below this are drawn as 0.
+const SMALLEST: f64 = 1e-290;
+/// Where a range is narrower than this part of its ends, its values count as equal.
+const NARROWEST: f64 = 1e-9;
+
+/// A value that can be drawn; `None` for what is no number.
+pub(super) fn drawable(value: f64) -> Option<f64> {
+    if value.is_nan() {
+        None
+    } else if value.abs() < SMALLEST {
+        Some(0.0)
+    } else {
+        Some(value.clamp(-LARGEST, LARGEST))
+    }
+}
+
+/// How an axis ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// At ticks, 0 included.
+    AtTicks,
+    /// At ticks, 0 included only where it is near.
+    Near,
+    /// Somewhat beyond its values.
+    Padded,
+    /// At its values.
+    Tight,
+}
+
+#[derive(Clone, Copy)]
+enum Division {
+    Linear {
+        low: f64,
+        high: f64,
+    },
+    /// In powers of ten.
+    Logarithmic {
+        low: f64,
+        high: f64,
+    },
+    Names(usize),
+}
+
+/// A tick.
+pub(super) struct Tick {
+    /// Where, in pixels.
+    pub(super) at: f64,
+    /// What stands at it; empty for a small one.
+    pub(super) label: String,
+}
+
+/// An axis with its range, and where it lies in the drawing.
+pub(super) struct Ruler<'a> {
+    axis: &'a Axis,
+    division: Division,
+    /// By what values of a linear axis are divided before they are shown, and what they are then.
+    factor: f64,
+    unit: String,
+    begin: f64,
+    end: f64,
+}
+
+impl<'a> Ruler<'a> {
+    /// For these values; it lies nowhere yet.
+    pub(super) fn new(axis: &'a Axis, values: &[f64], ends: Ends) -> Self {
+        let (factor, unit) = match axis.scale {
+            Scale::Linear => {
+                let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+                scaling(axis.unit, largest)
+            }
+            Scale::Logarithmic => (1.0, logarithmic_unit(axis.unit).into()),
+            Scale::Names(_) => (1.0, String::new()),
+        };
+        let division = match &axis.scale {
+            Scale::Linear => linear(values, ends, factor),
+            Scale::Logarithmic => logarithmic(values),
+            Scale::Names(names) => Division::Names(names.len()),
+        };
+        Self { axis, division, factor, unit, begin: 0.0, end: 1.0 }
+    }
+
+    /// Where it lies: pixels at its beginning and end.
+    pub(super) fn lie(&mut self, begin: f64, end: f64) {
+        (self.begin, self.end) = (begin, end);
+    }
+
+    /// Title with the unit that its labels are in.
+    pub(super) fn title(&self) -> String {
+        match (self.axis.label.as_str(), self.unit.as_str()) {
+            (label, "") => label.into(),
+            ("", unit) => unit.into(),
+            (label, unit) => format!("{label} ({unit})"),
+        }
+    }
+
+    /// Where a value lies, and whether it had to be moved to the edge for that: what is not above 0 on a logarithmic axis.
+    pub(super) fn place(&self, value: f64) -> (f64, bool) {
+        let (share, is_moved) = match self.division {
+            Division::Linear { low, high } => ((value - low) / (high - low), false),
+            Division::Logarithmic { .. } if value <= 0.0 => (0.0, true),
+            Division::Logarithmic { low, high } => ((value.log10() - low) / (high - low), false),
+            Division::Names(names) => ((value + 0.5) / names.max(1) as f64, false),
+        };
+        // What is beyond the ends, as a mark may be, stays near the drawing.
+        (self.begin + share.clamp(-1.0, 2.0) * (self.end - self.begin), is_moved)
+    }
+
+    /// The same without saying so.
+    pub(super) fn at(&self, value: f64) -> f64 {
+        self.place(value).0
+    }
+
+    /// Where bars stand on: 0, or the edge where there is none.
+    pub(super) fn ground(&self) -> f64 {
+        match self.division {
+            Division::Logarithmic { .. } => self.begin,
+            Division::Linear { .. } | Division::Names(_) => self.at(0.0),
+        }
+    }
+
+    /// Whether it is linear and has no 0, all of it lying above.
+    pub(super) fn begins_above_zero(&self) -> bool {
+        matches!(self.division, Division::Linear { low, .. } if low > 0.0)
+    }
+
+    /// Pixels that a name has; `None` where there are none.
+    pub(super) fn band(&self) -> Option<f64> {
+        match self.division {
+            Division::Names(names) => Some((self.end - self.begin).abs() / names.max(1) as f64),
+            Division::Linear { .. } | Division::Logarithmic { .. } => None,
+        }
+    }
+
+    /// A value as it is told beside a point, with its unit.
+    pub(super) fn told(&self, value: f64) -> String {
+        if let Scale::Names(names) = &self.axis.scale {
+            return name(names, value).unwrap_or_default().into();
+        }
+        let symbol = self.axis.unit.symbol();
+        let number = figures::number(value, self.axis.unit);
+        if symbol.is_empty() { number } else { format!("{number} {symbol}") }
+    }
+
+    /// Its ticks, about so many with a label.
+    pub(super) fn ticks(&self, about: usize) -> Vec<Tick> {
+        match self.division {
+            Division::Linear { low, high } => {
+                let step = step((high - low) / self.factor, about);
+                multiples(low / self.factor, high / self.factor, step)
+                    .map(|value| Tick { at: self.at(value * self.factor), label: decimal(value, step) })
+                    .collect()
+            }
+            Division::Logarithmic { low, high } => self.powers(low, high, about),
+            Division::Names(names) => {
+                let label = |nth: usize| match &self.axis.scale {
+                    Scale::Names(names) => names.get(nth).cloned().unwrap_or_default(),
+                    Scale::Linear | Scale::Logarithmic => String::new(),
+                };
+                (0..names).map(|nth| Tick { at: self.at(nth as f64), label: label(nth) }).collect()
+            }
+        }
+    }
+
+    /// Ticks at powers of ten, and of two for memory; between them where there are few, and without labels where many.
+    fn powers(&self, low: f64, high: f64, about: usize) -> Vec<Tick> {
+        let label = |value: f64| power_label(self.axis.unit, value);
+        let tick = |value: f64, is_labelled: bool| Tick {
+            at: self.at(value),
+            label: if is_labelled { label(value) } else { String::new() },
+        };
+        let is_inside = |value: f64| {
+            let power = value.log10();
+            power >= low - 1e-9 && power <= high + 1e-9
+        };
+        if self.axis.unit == Unit::Bytes && low >= 0.0 && high < 18.0 {
+            let (first, last) =
+                ((low / 2f64.log10()).ceil() as i32, (high / 2f64.log10() + 1e-9).floor() as i32);
+            let every = ((last - first + 1).max(1) as usize).div_ceil(about + 4).max(1) as i32;
+            return (first..=last).map(|power| tick(2f64.powi(power), power % every == 0)).collect();
+        }
+        let (first, last) = (low.floor() as i32, high.ceil() as i32);
+        let decades = (last - first).max(1) as usize;
+        // Powers are short, and fewer of them are hard to read between.
+        let every = decades.div_ceil(about + 4).max(1) as i32;
+        let mut ticks = Vec::new();
+        for power in first..=last {
+            for times in 1..10 {
+                let value = f64::from(times) * 10f64.powi(power);
+                let is_crowded = decades > 12 && (times > 1 || power.rem_euclid(every) != 0);
+                if !is_inside(value) || is_crowded {
+                    continue;
+                }
+                let is_labelled = match times {
+                    1 => power.rem_euclid(every) == 0,
+                    2 | 5 => high - low <= 2.0,
+                    _ => false,
+                };
+                ticks.push(tick(value, is_labelled));
+            }
+        }
+        ticks
+    }
+}
+
+fn name(names: &[String], value: f64) -> Option<&str> {
+    if value < 0.0 { None } else { names.get(value.round() as usize).map(String::as_str) }
+}
+
+fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |ends, value| {
+        let (low, high) = ends.unwrap_or((value, value));
+        Some((value.min(low), value.max(high)))
+    })
+}
+
+fn linear(values: &[f64], ends: Ends, factor: f64) -> Division {
+    let Some((mut low, mut high)) = extremes(values.iter().copied()) else {
+        return Division::Linear { low: 0.0, high: factor };
+    };
+    let is_one = |low: f64, high: f64| high - low <= NARROWEST * low.abs().max(high.abs());
+    if ends == Ends::Near && !is_one(low, high) {
+        let step = step((high - low) / factor, 6) * factor;
+        return Division::Linear { low: (low / step).floor() * step, high: (high / step).ceil() * step };
+    }
+    if matches!(ends, Ends::AtTicks | Ends::Near) {
+        (low, high) = (low.min(0.0), high.max(0.0));
+        if is_one(low, high) {
+            return Division::Linear { low: 0.0, high: factor };
+        }
+        let step = step((high - low) / factor, 6) * factor;
+        return Division::Linear { low: (low / step).floor() * step, high: (high / step).ceil() * step };
+    }
+    if low > 0.0 && low < 0.3 * high {
+        low = 0.0;
+    }
+    if is_one(low, high) {
+        let room = if low == 0.0 { factor } else { low.abs() * 0.5 };
+        (low, high) = (low - room, high + room);
+    }
+    let room = if ends == Ends::Padded { 0.03 * (high - low) } else { 0.0 };
+    Division::Linear { low: low - room, high: high + room }
+}
+
+/// From the next 1, 2 or 5 below the least value to the next above the largest.
+fn logarithmic(values: &[f64]) -> Division {
+    let Some((least, largest)) = extremes(values.iter().copied().filter(|value| *value > 0.0)) else {
+        return Division::Logarithmic { low: 0.0, high: 1.0 };
+    };
+    let steps = [0.0, 2f64.log10(), 5f64.log10(), 1.0];
+    let part = |power: f64| power - power.floor();
+    let below = steps.iter().rev().find(|step| **step <= part(least.log10()) + 1e-9).unwrap_or(&0.0);
+    let above = steps.iter().find(|step| **step >= part(largest.log10()) - 1e-9).unwrap_or(&1.0);
+    let (mut low, mut high) = (least.log10().floor() + below, largest.log10().floor() + above);
+    if high - low < 0.5 {
+        (low, high) = (low - 0.5, high + 0.5);
+    }
+    Division::Logarithmic { low, high }
+}
+
+/// The step that divides a range into about so many: 1, 2, 2.5 or 5 times a power of ten.
+fn step(range: f64, about: usize) -> f64 {
+    let raw = range / about.max(1) as f64;
+    let power = 10f64.powf(raw.log10().floor());
+    let times = raw / power;
+    let nice =
+        [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|nice| times <= nice * (1.0 + 1e-9)).unwrap_or(10.0);
+    nice * power
+}
+
+/// Multiples of a step from one end to the other; few, whatever the ends are.
+fn multiples(low: f64, high: f64, step: f64) -> impl Iterator<Item = f64> {
+    let (first, last) = ((low / step - 1e-6).ceil(), (high / step + 1e-6).floor());
+    let between = last - first + 1.0;
+    let count = if between.is_finite() { between.clamp(0.0, 40.0) as usize } else { 0 };
+    // No negative zero.
+    (0..count).map(move |nth| (first + nth as f64) * step + 0.0)
+}
+
+/// With as many decimals as a step has, and separators.
+fn decimal(value: f64, step: f64) -> String {
+    let power = (step.log10() + 1e-9).floor();
+    let half = if (step / 10f64.powf(power) - 2.5).abs() < 1e-6 { 1.0 } else { 0.0 };
+    let decimals = (half - power).max(0.0);
+    if decimals > 6.0 || value.abs() >= 1e12 {
+        return if value == 0.0 { "0".into() } else { format!("{value:.1e}") };
+    }
+    if decimals == 0.0 {
+        let sign = if value <= -0.5 { "-" } else { "" };
+        return format!("{sign}{}", figures::count(value.abs().round() as u64));
+    }
+    format!("{value:.0$}", decimals as usize)
+}
+
+/// By what values are divided before they are shown, and the unit that they are in then.
+fn scaling(unit: Unit, largest: f64) -> (f64, String) {
+    let first = |steps: &[(f64, f64, &str)]| {
+        steps
+            .iter()
+            .find(|(from, ..)| largest >= *from)
+            .map_or((1.0, unit.symbol().to_string()), |(_, factor, name)| (*factor, (*name).to_string()))
+    };
+    let words = |thing: &str| {
+        let (factor, word) = match largest {
+            large if large >= 1e9 => (1e9, "billion"),
+            large if large >= 1e6 => (1e6, "million"),
+            large if large >= 1e4 => (1e3, "thousand"),
+            _ => (1.0, ""),
+        };
+        (factor, format!("{word} {thing}").trim().to_string())
+    };
+    let bits = |layer: &str| {
+        let (factor, prefix) = match largest {
+            large if large >= 1e9 => (1e9, "G"),
+            large if large >= 1e6 => (1e6, "M"),
+            large if large >= 1e3 => (1e3, "k"),
+            _ => (1.0, ""),
+        };
+        (factor, format!("{prefix}bit/s ({layer})"))
+    };
+    match unit {
+        Unit::PacketsPerSecond => words("packets/s"),
+        Unit::Count => words(""),
+        Unit::Iterations => words("iterations"),
+        Unit::BitsPerSecondL1 => bits("L1"),
+        Unit::BitsPerSecondL2 => bits("L2"),
+        Unit::Nanoseconds => first(&[(1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e4, 1e3, "µs")]),
+        Unit::NanosecondsPerPacket => first(&[(1e7, 1e6, "ms/packet"), (1e4, 1e3, "µs/packet")]),
+        Unit::Seconds if largest > 0.0 && largest < 0.5 => {
+            first(&[(1e-3, 1e-3, "ms"), (1e-6, 1e-6, "µs"), (0.0, 1e-9, "ns")])
+        }
+        Unit::Seconds => first(&[(10_800.0, 3600.0, "h"), (900.0, 60.0, "min")]),
+        Unit::Bytes => first(&[
+            (10.0 * 1024f64.powi(3), 1024f64.powi(3), "GiB"),
+            (2.0 * 1024f64.powi(2), 1024f64.powi(2), "MiB"),
+            (65_536.0, 1024.0, "KiB"),
+        ]),
+        Unit::Ratio => (0.01, "%".into()),
+        Unit::None | Unit::Cores | Unit::PerSecond => (1.0, unit.symbol().into()),
+    }
+}
+
+/// The unit in the title of a logarithmic axis; empty where each label has its own.
+const fn logarithmic_unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds | Unit::Seconds | Unit::Bytes | Unit::Ratio => "",
+        other => other.symbol(),
+    }
+}
+
+/// What stands at a power.
+fn power_label(unit: Unit, value: f64) -> String {
+    let plain = |value: f64| {
+        let text = format!("{value:.9}");
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    };
+    let stepped = |value: f64, steps: &[(f64, &str)]| {
+        steps
+            .iter()
+            .find(|(from, _)| value >= from * (1.0 - 1e-9))
+            .map(|(from, name)| format!("{} {name}", plain(value / from)))
+    };
+    let short = |value: f64| {
+        if !(1e-6..1e13).contains(&value) {
+            return format!("{value:.0e}");
+        }
+        stepped(value, &[(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]).unwrap_or_else(|| plain(value))
+    };
+    let time = |seconds: f64| {
+        if !(1e-12..1e13).contains(&seconds) {
+            return format!("{seconds:.0e} s");
+        }
+        stepped(seconds, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")])
+            .unwrap_or_else(|| format!("{} ns", plain(seconds * 1e9)))
+    };
+    match unit {
+        Unit::Nanoseconds => time(value * 1e-9),
+        Unit::Seconds => time(value),
+        Unit::Ratio if (1e-9..1e6).contains(&value) => format!("{} %", plain(value * 100.0)),
+        Unit::Ratio => format!("{:.0e} %", value * 100.0),
+        Unit::Bytes if value < 1e16 => {
+            let steps = [(1024f64.powi(3), "GiB"), (1024f64.powi(2), "MiB"), (1024.0, "KiB")];
+            stepped(value, &steps).unwrap_or_else(|| format!("{} B", plain(value)))
+        }
+        _ => short(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(unit: Unit, scale: Scale) -> Axis {
+        Axis { label: "Load".into(), unit, scale }
+    }
+
+    fn labels(axis: &Axis, values: &[f64], ends: Ends) -> (String, Vec<String>) {
+        let mut ruler = Ruler::new(axis, values, ends);
+        ruler.lie(0.0, 600.0);
+        let labels = ruler.ticks(6).into_iter().map(|tick| tick.label).filter(|label| !label.is_empty());
+        (ruler.title(), labels.collect())
+    }
+
+    #[test]
+    fn labels_are_round_numbers_in_a_unit_that_the_title_names() {
+        let rate = axis(Unit::PacketsPerSecond, Scale::Linear);
+        let (title, found) = labels(&rate, &[0.0, 1_234_567.0], Ends::AtTicks);
+        assert_eq!(title, "Load (million packets/s)");
+        assert_eq!(found, ["0.00", "0.25", "0.50", "0.75", "1.00", "1.25"]);
+        let share = axis(Unit::Ratio, Scale::Linear);
+        assert_eq!(
+            labels(&share, &[0.0, 1.0], Ends::AtTicks),
+            ("Load (%)".into(), ["0", "20", "40", "60", "80", "100"].map(String::from).to_vec())
+        );
+        let (title, found) =
+            labels(&axis(Unit::Nanoseconds, Scale::Linear), &[-40_000.0, 61_000.0], Ends::AtTicks);
+        assert_eq!(
+            (title.as_str(), found[0].as_str(), found[found.len() - 1].as_str()),
+            ("Load (µs)", "-40", "80")
+        );
+    }
+
+    #[test]
+    fn labels_of_powers_have_their_units() {
+        let time = axis(Unit::Nanoseconds, Scale::Logarithmic);
+        assert_eq!(
+            labels(&time, &[2_000.0, 3e9], Ends::AtTicks),
+            ("Load".into(), ["10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s"].map(String::from).to_vec())
+        );
+        let memory = axis(Unit::Bytes, Scale::Logarithmic);
+        let (_, found) = labels(&memory, &[4096.0, 4096.0 * 64.0], Ends::AtTicks);
+        assert!(
+            found.contains(&"4 KiB".into()) && !found.iter().any(|label| label.contains('.')),
+            "{found:?}"
+        );
+        let count = axis(Unit::Count, Scale::Logarithmic);
+        assert_eq!(labels(&count, &[8.0, 32.0], Ends::AtTicks).1, ["5", "10", "20", "50"]);
+    }
+
+    #[test]
+    fn whatever_the_values_ticks_are_few_and_inside() {
+        let sets: [&[f64]; 8] = [
+            &[],
+            &[0.0],
+            &[5.0, 5.0],
+            &[-3.0],
+            &[1e300, -1e300],
+            &[1e-290, 1e300],
+            &[1e15, 1e15 + 0.25],
+            &[-1e-200, 1e-200],
+        ];
+        for values in sets {
+            for scale in [Scale::Linear, Scale::Logarithmic] {
+                for ends in [Ends::AtTicks, Ends::Near, Ends::Padded, Ends::Tight] {
+                    let axis = axis(Unit::Nanoseconds, scale.clone());
+                    let mut ruler = Ruler::new(&axis, values, ends);
+                    ruler.lie(0.0, 100.0);
+                    let ticks = ruler.ticks(6);
+                    assert!(ticks.len() < 150, "{values:?}: {}", ticks.len());
+                    for tick in ticks {
+                        assert!((-1.0..=101.0).contains(&tick.at), "{values:?} {scale:?}: {}", tick.at);
+                        assert!(!tick.label.contains("NaN") && !tick.label.contains("inf"), "{}", tick.label);
+                    }
+                    for value in values {
+                        assert!((-1e-6..=100.0 + 1e-6).contains(&ruler.at(*value)), "{values:?} {scale:?}");
+                    }
+                }
+            }
+        }
+    }
+}

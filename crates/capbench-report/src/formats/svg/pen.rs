@@ -1,0 +1,135 @@
+//! Writes elements. No number gets here that is none: see [`pixels`].
+
+use std::fmt::Write;
+
+use super::text::escaped;
+
+/// Fonts of about the same widths, one of which every system has.
+const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
+
+/// What is drawn.
+pub(super) struct Pen {
+    out: String,
+}
+
+/// Which end of a text is where it is put.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// How a text looks.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    pub(super) size: f64,
+    pub(super) colour: &'static str,
+    pub(super) anchor: Anchor,
+    pub(super) is_bold: bool,
+    /// Degrees, against the clock.
+    pub(super) turned: f64,
+}
+
+/// A length as it is written, to a hundredth; 0 for what is no number.
+pub(super) fn pixels(value: f64) -> String {
+    let value = if value.is_finite() { value.clamp(-1e5, 1e5) } else { 0.0 };
+    let text = format!("{value:.2}");
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        "" | "-" | "-0" => "0".into(),
+        short => short.into(),
+    }
+}
+
+impl Pen {
+    pub(super) fn new(width: f64, height: f64, title: &str, description: &str) -> Self {
+        let mut pen = Self { out: String::with_capacity(16 << 10) };
+        let (w, h) = (pixels(width), pixels(height));
+        pen.raw(&format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
+             role=\"img\" font-family=\"{FONTS}\">\n<title>{}</title>\n<desc>{}</desc>\n",
+            escaped(title),
+            escaped(description)
+        ));
+        pen.raw(&format!("<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n"));
+        pen
+    }
+
+    pub(super) fn raw(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    /// Everything until [`Self::end`] has these attributes.
+    pub(super) fn group(&mut self, attributes: &str) {
+        let _ = writeln!(self.out, "<g {attributes}>");
+    }
+
+    pub(super) fn end(&mut self) {
+        self.out.push_str("</g>\n");
+    }
+
+    pub(super) fn line(&mut self, from: [f64; 2], to: [f64; 2], attributes: &str) {
+        let [x1, y1, x2, y2] = [from[0], from[1], to[0], to[1]].map(pixels);
+        let _ = writeln!(self.out, "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" {attributes}/>");
+    }
+
+    /// A line through points, closed or not; what is to be read of it, where a tool shows that.
+    pub(super) fn path(&mut self, points: &[[f64; 2]], is_closed: bool, attributes: &str, told: &str) {
+        let mut way = String::new();
+        for (nth, [x, y]) in points.iter().enumerate() {
+            let _ = write!(way, "{}{} {}", if nth == 0 { "M" } else { "L" }, pixels(*x), pixels(*y));
+        }
+        if is_closed {
+            way.push('Z');
+        }
+        let _ = write!(self.out, "<path d=\"{way}\" {attributes}");
+        self.close("path", told);
+    }
+
+    pub(super) fn rectangle(&mut self, from: [f64; 2], size: [f64; 2], attributes: &str, told: &str) {
+        let [x, y, width, height] = [from[0], from[1], size[0].max(0.0), size[1].max(0.0)].map(pixels);
+        let _ =
+            write!(self.out, "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" {attributes}");
+        self.close("rect", told);
+    }
+
+    pub(super) fn circle(&mut self, at: [f64; 2], radius: f64, attributes: &str, told: &str) {
+        let [x, y, radius] = [at[0], at[1], radius].map(pixels);
+        let _ = write!(self.out, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" {attributes}");
+        self.close("circle", told);
+    }
+
+    fn close(&mut self, element: &str, told: &str) {
+        if told.is_empty() {
+            self.out.push_str("/>\n");
+        } else {
+            let _ = writeln!(self.out, "><title>{}</title></{element}>", escaped(told));
+        }
+    }
+
+    pub(super) fn text(&mut self, text: &str, at: [f64; 2], style: Style) {
+        let [x, y] = at.map(pixels);
+        let anchor = match style.anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let weight = if style.is_bold { " font-weight=\"bold\"" } else { "" };
+        let turn = match style.turned {
+            0.0 => String::new(),
+            degrees => format!(" transform=\"rotate({} {x} {y})\"", pixels(-degrees)),
+        };
+        let _ = writeln!(
+            self.out,
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{anchor}\"{weight}{turn}>{}</text>",
+            pixels(style.size),
+            style.colour,
+            escaped(text)
+        );
+    }
+
+    pub(super) fn finish(mut self) -> String {
+        self.out.push_str("</svg>\n");
+        self.out
+    }
+}

@@ -1,0 +1,504 @@
+//! Where everything of a chart lies: title, plot with its axes and marks, legend, notes.
+
+use super::axis::{Ends, Ruler, Tick, drawable};
+use super::pen::{Anchor, Pen, Style, pixels};
+use super::shapes::{self, Plot, dash, draw_marker, filling, hatch, layers, points};
+use super::text::{width, wrapped};
+use crate::model::{Chart, Kind, Mark, Place, Scale};
+use crate::palette::Palette;
+
+const WIDTH: f64 = 780.0;
+const PLOT_HEIGHT: f64 = 340.0;
+const EDGE: f64 = 14.0;
+const INK: &str = "#222222";
+const PALE: &str = "#555555";
+const TITLE: Style = Style { size: 16.0, colour: INK, anchor: Anchor::Start, is_bold: true, turned: 0.0 };
+const HEADING: Style = Style { size: 13.0, is_bold: false, anchor: Anchor::Middle, ..TITLE };
+const TICK: Style = Style { size: 12.0, ..HEADING };
+const LEGEND: Style = Style { size: 12.5, anchor: Anchor::Start, ..HEADING };
+const NOTE: Style = Style { size: 11.5, colour: PALE, ..LEGEND };
+const MARK: Style = Style { size: 11.5, colour: "#444444", ..LEGEND };
+/// By how much bold letters are wider.
+const BOLD: f64 = 1.07;
+/// Widest label of a mark beside the plot.
+const MARK_WIDTH: f64 = 118.0;
+/// Longest name that is written in full where names are turned.
+const LONGEST_NAME: usize = 34;
+/// A mark this many times as far out as the values is told and not drawn: it would leave them no room.
+const FAR: f64 = 2.5;
+/// The same on a logarithmic axis.
+const FAR_BY_POWERS: f64 = 100.0;
+
+pub(super) fn draw(chart: &Chart, palette: &Palette) -> String {
+    let sheet = Sheet::new(chart, palette);
+    sheet.draw()
+}
+
+/// A mark's label, beside or above the plot.
+struct Label {
+    lines: Vec<String>,
+    at: f64,
+}
+
+/// Names that stand under the plot.
+enum Under {
+    /// Upright, in lines.
+    Level(Vec<Vec<String>>),
+    /// Turned, as they are too long for that.
+    Turned(Vec<String>),
+    /// Numbers.
+    Numbers,
+}
+
+struct Sheet<'a> {
+    plot: Plot<'a>,
+    title: Vec<String>,
+    left: f64,
+    right: f64,
+    top: f64,
+    under: Under,
+    /// Marks beyond what is drawn are not among them.
+    marks: Vec<&'a Mark>,
+    /// Labels of upright marks, by rows from the plot upwards: text, and where it begins.
+    above: Vec<Vec<(String, f64)>>,
+    notes: Vec<String>,
+}
+
+impl<'a> Sheet<'a> {
+    fn new(chart: &'a Chart, palette: &Palette) -> Self {
+        let looks = chart.series.iter().map(|series| palette.look(series.role, &series.name)).collect();
+        let (mut across, mut up) = values(chart);
+        let marks: Vec<&Mark> =
+            chart.marks.iter().filter(|mark| is_near(mark, chart, &across, &up)).collect();
+        take_in(&marks, chart, &mut across, &mut up);
+        let ends = match chart.kind {
+            Kind::Stacked => Ends::Tight,
+            Kind::Lines | Kind::Points | Kind::Bars | Kind::StackedBars => Ends::Padded,
+        };
+        let plot = Plot {
+            chart,
+            x: Ruler::new(&chart.x, &across, ends),
+            y: Ruler::new(&chart.y, &up, if is_high(chart, &up) { Ends::Near } else { Ends::AtTicks }),
+            looks,
+        };
+        let title = wrapped(&chart.title, TITLE.size * BOLD, WIDTH - 2.0 * EDGE);
+        let mut sheet = Self {
+            plot,
+            title,
+            left: 0.0,
+            right: WIDTH - 22.0,
+            top: 0.0,
+            under: Under::Numbers,
+            marks,
+            above: Vec::new(),
+            notes: Vec::new(),
+        };
+        sheet.lay();
+        sheet.notes = sheet.notes();
+        sheet
+    }
+
+    /// Finds out where the plot is: its left side depends on the labels there, its top on title and marks.
+    fn lay(&mut self) {
+        let widest_tick =
+            self.plot.y.ticks(6).iter().map(|tick| width(&tick.label, TICK.size)).fold(0.0, f64::max);
+        let headings = 16.0 * self.heading_beside().len() as f64;
+        self.left = EDGE + 4.0 + headings + widest_tick.min(160.0) + 10.0;
+        let beside = self.marks.iter().filter(|mark| !matches!(mark.at, Place::X(_)));
+        let widest = beside
+            .flat_map(|mark| wrapped(&mark.label, MARK.size, MARK_WIDTH))
+            .map(|line| width(&line, MARK.size))
+            .fold(0.0, f64::max);
+        if widest > 0.0 {
+            self.right = WIDTH - EDGE - widest.min(2.0 * MARK_WIDTH) - 6.0;
+        }
+        self.plot.x.lie(self.left, self.right);
+        self.above = self.rows_above();
+        let title = EDGE + 20.0 * self.title.len() as f64;
+        self.top = title + 14.0 + 15.0 * self.above.len() as f64;
+        self.plot.y.lie(self.top + PLOT_HEIGHT, self.top);
+        self.under = self.names();
+    }
+
+    /// Title of the vertical axis, in as many lines as it needs beside the plot.
+    fn heading_beside(&self) -> Vec<String> {
+        wrapped(&self.plot.y.title(), HEADING.size, PLOT_HEIGHT)
+    }
+
+    /// Labels of upright marks in as few rows as keep them apart.
+    fn rows_above(&self) -> Vec<Vec<(String, f64)>> {
+        let mut labels: Vec<(f64, &str)> = self
+            .marks
+            .iter()
+            .filter_map(|mark| match mark.at {
+                Place::X(x) => Some((self.plot.x.at(drawable(x)?), mark.label.as_str())),
+                Place::Y(_) | Place::Curve(_) => None,
+            })
+            .collect();
+        labels.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut rows: Vec<Vec<(String, f64)>> = Vec::new();
+        let mut ends: Vec<f64> = Vec::new();
+        for (at, label) in labels {
+            let wide = width(label, MARK.size);
+            let begin = (at - wide / 2.0).clamp(EDGE, (WIDTH - EDGE - wide).max(EDGE));
+            let row = ends.iter().position(|end| end + 8.0 <= begin).unwrap_or(ends.len());
+            if row == ends.len() {
+                ends.push(0.0);
+                rows.push(Vec::new());
+            }
+            ends[row] = begin + wide;
+            rows[row].push((label.into(), begin));
+        }
+        rows
+    }
+
+    fn names(&self) -> Under {
+        let (Scale::Names(names), Some(band)) = (&self.plot.chart.x.scale, self.plot.x.band()) else {
+            return Under::Numbers;
+        };
+        let level: Vec<Vec<String>> = names.iter().map(|name| wrapped(name, TICK.size, band - 8.0)).collect();
+        let fits = |line: &String| width(line, TICK.size) <= band - 4.0;
+        if level.iter().all(|lines| lines.len() <= 3 && lines.iter().all(fits)) {
+            return Under::Level(level);
+        }
+        let short = |name: &String| match name.char_indices().nth(LONGEST_NAME) {
+            Some((end, _)) => format!("{}…", &name[..end]),
+            None => name.clone(),
+        };
+        Under::Turned(names.iter().map(short).collect())
+    }
+
+    fn height_under(&self) -> f64 {
+        match &self.under {
+            Under::Numbers => 20.0,
+            Under::Level(names) => 6.0 + 15.0 * names.iter().map(Vec::len).max().unwrap_or(1) as f64,
+            Under::Turned(names) => {
+                let longest = names.iter().map(|name| width(name, TICK.size)).fold(0.0, f64::max);
+                16.0 + longest * TURN.to_radians().sin()
+            }
+        }
+    }
+
+    /// What the picture adds to the chart's notes: what it could not show as it is.
+    fn notes(&self) -> Vec<String> {
+        let Plot { chart, x, y, .. } = &self.plot;
+        let mut notes = chart.notes.clone();
+        for mark in &chart.marks {
+            if self.marks.iter().any(|drawn| std::ptr::eq(*drawn, mark)) {
+                continue;
+            }
+            let at = match &mark.at {
+                Place::X(at) => format!(" at {}", x.told(*at)),
+                Place::Y(at) => format!(" at {}", y.told(*at)),
+                Place::Curve(_) => String::new(),
+            };
+            notes.push(format!("{}{at} is beyond what is drawn.", mark.label));
+        }
+        let unknown = points(chart).filter(|point| point.y.and_then(drawable).is_none()).count();
+        if unknown > 0 {
+            let are = if unknown == 1 { "point is" } else { "points are" };
+            notes.push(format!("{unknown} {are} unknown and not drawn."));
+        }
+        if y.begins_above_zero() {
+            notes.push("The vertical axis does not begin at 0.".into());
+        }
+        let is_moved = |point: &&crate::model::Point| {
+            point.y.and_then(drawable).is_some_and(|value| y.place(value).1)
+                || drawable(point.x).is_some_and(|value| x.place(value).1)
+        };
+        if !matches!(chart.kind, Kind::Bars | Kind::StackedBars)
+            && points(chart).any(|point| is_moved(&point))
+        {
+            notes.push("0 has no place on a logarithmic axis and is drawn at its edge.".into());
+        }
+        notes
+    }
+
+    fn draw(&self) -> String {
+        let bottom = self.top + PLOT_HEIGHT;
+        let rows = self.legend();
+        let notes: Vec<String> =
+            self.notes.iter().flat_map(|note| wrapped(note, NOTE.size, WIDTH - 2.0 * EDGE)).collect();
+        let heading = bottom + self.height_under() + 16.0;
+        let legend = heading + 22.0;
+        let below = legend + 19.0 * rows.len() as f64;
+        let height = below + 15.0 * notes.len() as f64 + 10.0;
+        let chart = self.plot.chart;
+        let description = format!("{} against {}", self.plot.y.title(), self.plot.x.title());
+        let mut pen = Pen::new(WIDTH, height, &chart.title, &description);
+        self.definitions(&mut pen);
+        for (nth, line) in self.title.iter().enumerate() {
+            pen.text(line, [EDGE, EDGE + 14.0 + 20.0 * nth as f64], TITLE);
+        }
+        self.axes(&mut pen);
+        pen.group(&format!("clip-path=\"url(#{})\"", self.clip()));
+        self.plot.draw(&mut pen);
+        pen.end();
+        self.draw_marks(&mut pen);
+        if points(chart).all(|point| point.y.and_then(drawable).is_none()) {
+            let middle = [(self.left + self.right) / 2.0, self.top + PLOT_HEIGHT / 2.0];
+            pen.text("nothing is known that could be drawn", middle, Style { colour: PALE, ..HEADING });
+        }
+        pen.text(&self.plot.x.title(), [(self.left + self.right) / 2.0, heading], HEADING);
+        for (nth, line) in self.heading_beside().iter().enumerate() {
+            let middle = [EDGE + 8.0 + 16.0 * nth as f64, self.top + PLOT_HEIGHT / 2.0];
+            pen.text(line, middle, Style { turned: 90.0, ..HEADING });
+        }
+        self.draw_legend(&mut pen, &rows, legend);
+        for (nth, line) in notes.iter().enumerate() {
+            pen.text(line, [EDGE, below + 8.0 + 15.0 * nth as f64], NOTE);
+        }
+        pen.finish()
+    }
+
+    fn clip(&self) -> String {
+        hatch(self.plot.chart).replace("hatch", "plot")
+    }
+
+    /// The plot's edge, with room for markers on it, and the hatching where something has it.
+    fn definitions(&self, pen: &mut Pen) {
+        let [x, y, width, height] =
+            [self.left - 6.0, self.top - 6.0, self.right - self.left + 12.0, PLOT_HEIGHT + 12.0].map(pixels);
+        pen.raw(&format!(
+            "<defs><clipPath id=\"{}\"><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/></clipPath>",
+            self.clip()
+        ));
+        if let Some(look) = self.plot.looks.iter().find(|look| look.is_hatched) {
+            pen.raw(&format!(
+                "<pattern id=\"{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" \
+                 patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#ffffff\"/>\
+                 <rect width=\"3\" height=\"6\" fill=\"{}\"/></pattern>",
+                hatch(self.plot.chart),
+                look.colour.light
+            ));
+        }
+        pen.raw("</defs>\n");
+    }
+
+    fn axes(&self, pen: &mut Pen) {
+        let bottom = self.top + PLOT_HEIGHT;
+        let grid = "stroke=\"#e2e2e2\" stroke-width=\"1\"";
+        let axis = "stroke=\"#444444\" stroke-width=\"1.2\"";
+        let mut last = f64::INFINITY;
+        for Tick { at, label } in self.plot.y.ticks(6) {
+            let is_free = last - at >= TICK.size + 2.0;
+            if label.is_empty() || !is_free {
+                pen.line([self.left - 3.0, at], [self.left, at], axis);
+                continue;
+            }
+            last = at;
+            pen.line([self.left, at], [self.right, at], grid);
+            pen.line([self.left - 5.0, at], [self.left, at], axis);
+            pen.text(&label, [self.left - 8.0, at + 4.0], Style { anchor: Anchor::End, ..TICK });
+        }
+        match &self.under {
+            Under::Numbers => self.numbers_under(pen, bottom, grid, axis),
+            Under::Level(names) => {
+                for (tick, lines) in self.plot.x.ticks(names.len()).iter().zip(names) {
+                    for (nth, line) in lines.iter().enumerate() {
+                        pen.text(line, [tick.at, bottom + 18.0 + 15.0 * nth as f64], TICK);
+                    }
+                }
+            }
+            Under::Turned(names) => {
+                for (tick, name) in self.plot.x.ticks(names.len()).iter().zip(names) {
+                    let style = Style { anchor: Anchor::End, turned: TURN, ..TICK };
+                    pen.text(name, [tick.at + 4.0, bottom + 14.0], style);
+                }
+            }
+        }
+        pen.line([self.left, self.top], [self.left, bottom], axis);
+        pen.line([self.left, bottom], [self.right, bottom], axis);
+        let ground = self.plot.y.ground();
+        if ground > self.top && ground < bottom - 0.5 {
+            pen.line([self.left, ground], [self.right, ground], axis);
+        }
+    }
+
+    fn numbers_under(&self, pen: &mut Pen, bottom: f64, grid: &str, axis: &str) {
+        let mut last = f64::NEG_INFINITY;
+        for Tick { at, label } in self.plot.x.ticks(8) {
+            let half = width(&label, TICK.size) / 2.0;
+            if label.is_empty() || at - half < last + 8.0 {
+                pen.line([at, bottom], [at, bottom + 3.0], axis);
+                continue;
+            }
+            last = at + half;
+            pen.line([at, self.top], [at, bottom], grid);
+            pen.line([at, bottom], [at, bottom + 5.0], axis);
+            pen.text(&label, [at, bottom + 18.0], TICK);
+        }
+    }
+
+    fn draw_marks(&self, pen: &mut Pen) {
+        let bottom = self.top + PLOT_HEIGHT;
+        let stroke = "fill=\"none\" stroke=\"#444444\" stroke-width=\"1.3\" stroke-dasharray=\"6 4\"";
+        let mut beside: Vec<Label> = Vec::new();
+        for mark in &self.marks {
+            let lines = wrapped(&mark.label, MARK.size, MARK_WIDTH);
+            match &mark.at {
+                Place::X(x) => {
+                    let Some(x) = drawable(*x).map(|x| self.plot.x.at(x)) else { continue };
+                    pen.line([x, self.top - 3.0], [x, bottom], stroke);
+                }
+                Place::Y(y) => {
+                    let Some(y) = drawable(*y).map(|y| self.plot.y.at(y)) else { continue };
+                    pen.line([self.left, y], [self.right, y], stroke);
+                    beside.push(Label { lines, at: y });
+                }
+                Place::Curve(curve) => {
+                    let way: Vec<[f64; 2]> = self.curve(curve).collect();
+                    pen.group(&format!("clip-path=\"url(#{})\"", self.clip()));
+                    pen.path(&way, false, stroke, "");
+                    pen.end();
+                    let end =
+                        way.iter().rev().find(|at| at[0] <= self.right + 1.0).map_or(self.top, |at| at[1]);
+                    beside.push(Label { lines, at: end });
+                }
+            }
+        }
+        for (nth, row) in self.above.iter().enumerate() {
+            for (label, begin) in row {
+                pen.text(label, [*begin, self.top - 7.0 - 15.0 * nth as f64], MARK);
+            }
+        }
+        self.draw_beside(pen, beside);
+    }
+
+    fn curve(&self, curve: &[[f64; 2]]) -> impl Iterator<Item = [f64; 2]> {
+        let known = curve.iter().filter_map(|[x, y]| Some([drawable(*x)?, drawable(*y)?]));
+        known.map(|[x, y]| [self.plot.x.at(x), self.plot.y.at(y)])
+    }
+
+    /// Labels at the right of the plot, moved apart where they would lie on each other.
+    fn draw_beside(&self, pen: &mut Pen, mut labels: Vec<Label>) {
+        labels.sort_by(|a, b| a.at.total_cmp(&b.at));
+        let mut free = self.top;
+        for label in labels {
+            let first = label.at.clamp(self.top, self.top + PLOT_HEIGHT).max(free);
+            for (nth, line) in label.lines.iter().enumerate() {
+                pen.text(line, [self.right + 6.0, first + 4.0 + 13.0 * nth as f64], MARK);
+            }
+            free = first + 13.0 * label.lines.len() as f64 + 4.0;
+        }
+    }
+
+    /// Series in rows of the legend, by their numbers.
+    fn legend(&self) -> Vec<Vec<usize>> {
+        let mut rows: Vec<Vec<usize>> = Vec::new();
+        let mut free = 0.0;
+        for (nth, series) in self.plot.chart.series.iter().enumerate() {
+            let wide = SWATCH + width(&series.name, LEGEND.size) + GAP;
+            match rows.last_mut().filter(|_| wide <= free) {
+                Some(row) => row.push(nth),
+                None => {
+                    free = WIDTH - 2.0 * EDGE;
+                    rows.push(vec![nth]);
+                }
+            }
+            free -= wide;
+        }
+        rows
+    }
+
+    fn draw_legend(&self, pen: &mut Pen, rows: &[Vec<usize>], top: f64) {
+        let Plot { chart, looks, .. } = &self.plot;
+        for (nth, row) in rows.iter().enumerate() {
+            let (mut x, y) = (EDGE, top + 19.0 * nth as f64);
+            for &which in row {
+                let (series, look) = (&chart.series[which], &looks[which]);
+                match chart.kind {
+                    Kind::Lines => {
+                        let line =
+                            format!("stroke=\"{}\" stroke-width=\"2\"{}", look.colour.light, dash(look));
+                        pen.line([x, y - 4.0], [x + 24.0, y - 4.0], &line);
+                        if look.is_marked {
+                            draw_marker(pen, [x + 12.0, y - 4.0], look, "", "");
+                        }
+                    }
+                    Kind::Points => draw_marker(pen, [x + 16.0, y - 4.0], look, "", ""),
+                    Kind::Stacked | Kind::Bars | Kind::StackedBars => {
+                        pen.rectangle([x + 6.0, y - 10.0], [16.0, 12.0], &filling(chart, look), "");
+                    }
+                }
+                pen.text(&series.name, [x + SWATCH, y], LEGEND);
+                x += SWATCH + width(&series.name, LEGEND.size) + GAP;
+            }
+        }
+    }
+}
+
+/// How far names are turned that are too long to lie level, degrees.
+const TURN: f64 = 35.0;
+/// What a sample of the series takes in the legend, and what is left before the next.
+const SWATCH: f64 = 30.0;
+const GAP: f64 = 18.0;
+
+/// What both axes must have room for, marks aside.
+fn values(chart: &Chart) -> (Vec<f64>, Vec<f64>) {
+    let across: Vec<f64> = shapes::places(chart);
+    let mut up: Vec<f64> = match chart.kind {
+        Kind::Stacked | Kind::StackedBars => {
+            layers(chart).iter().flatten().flatten().flat_map(|layer| [layer.low, layer.high]).collect()
+        }
+        Kind::Lines | Kind::Points | Kind::Bars => {
+            let ends =
+                points(chart).filter_map(|point| point.interval.filter(|_| point.y.is_some())).flatten();
+            points(chart).filter_map(|point| point.y).chain(ends).filter_map(drawable).collect()
+        }
+    };
+    up.sort_by(f64::total_cmp);
+    (across, up)
+}
+
+/// Whether points lie so high above 0, and so near each other, that nothing could be seen of them on an axis that begins there.
+fn is_high(chart: &Chart, up: &[f64]) -> bool {
+    let ends = up.iter().copied().reduce(f64::min).zip(up.iter().copied().reduce(f64::max));
+    chart.kind == Kind::Points
+        && matches!(chart.y.scale, Scale::Linear)
+        && ends.is_some_and(|(low, high)| low > 0.7 * high && high > low)
+}
+
+/// Whether a mark leaves the values enough room when it is drawn. A curve is drawn as far as it lies inside.
+fn is_near(mark: &Mark, chart: &Chart, across: &[f64], up: &[f64]) -> bool {
+    let near = |value: f64, values: &[f64], scale: &Scale| {
+        let Some(value) = drawable(value) else { return false };
+        let (Some(low), Some(high)) = (values.first(), values.last()) else { return true };
+        match scale {
+            Scale::Logarithmic => {
+                value > 0.0 && value <= high * FAR_BY_POWERS && value >= low / FAR_BY_POWERS
+            }
+            Scale::Names(names) => value >= -0.5 && value <= names.len() as f64 - 0.5,
+            Scale::Linear => {
+                let (low, high) = (low.min(0.0), high.max(0.0));
+                let room = (high - low) * (FAR - 1.0);
+                // Where everything is 0 there is no far and near.
+                high == low || (value <= high + room && value >= low - room)
+            }
+        }
+    };
+    match &mark.at {
+        Place::X(x) => near(*x, across, &chart.x.scale),
+        Place::Y(y) => near(*y, up, &chart.y.scale),
+        Place::Curve(curve) => curve.iter().any(|[_, y]| near(*y, up, &chart.y.scale)),
+    }
+}
+
+/// Adds what marks that are drawn need room for.
+fn take_in(marks: &[&Mark], chart: &Chart, across: &mut Vec<f64>, up: &mut Vec<f64>) {
+    let (mut more_across, mut more_up) = (Vec::new(), Vec::new());
+    for mark in marks {
+        match &mark.at {
+            Place::X(x) if !matches!(chart.x.scale, Scale::Names(_)) => more_across.extend(drawable(*x)),
+            Place::X(_) => {}
+            Place::Y(y) => more_up.extend(drawable(*y)),
+            Place::Curve(curve) => {
+                let alone = |y: f64| Mark { label: String::new(), at: Place::Y(y) };
+                let near = curve.iter().filter(|[_, y]| is_near(&alone(*y), chart, across, up));
+                more_up.extend(near.filter_map(|[_, y]| drawable(*y)));
+            }
+        }
+    }
+    across.extend(more_across);
+    up.extend(more_up);
+}

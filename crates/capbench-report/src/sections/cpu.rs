@@ -1,0 +1,244 @@
+//! CPU time per packet: application and kernel.
+
+use capbench_measure::results::Results;
+use capbench_measure::sweep::{AxisKind, Reading, SweepOutcome};
+use capbench_measure::trial::{CpuAccount, Phase, TrialResult};
+
+use super::parts::{chart, grouped, is_known, keep_few, linear, names, point, section, sentence, series};
+use super::scene::{Numbered, Scene, is_sound, load, numbers};
+use super::varied::Varied;
+use crate::model::{Axis, Chart, Kind, Role, Section, Series, Unit};
+
+pub(super) fn sections(results: &Results) -> Vec<Section> {
+    let mut charts = bench(results);
+    let trials = Numbered::of(results);
+    charts.extend(results.sweeps.iter().flat_map(|sweep| swept(sweep, &trials)));
+    charts.retain(is_known);
+    if charts.is_empty() {
+        return Vec::new();
+    }
+    let more = keep_few(&mut charts);
+    let mut section = section("cpu", "CPU time per packet", charts);
+    section.text.push(sentence(
+        "Application time is what the scheduler charges to its thread, verification of every frame included; kernel time is softirq \
+         and interrupt time, in steps of 10 ms where it is not traced. Costs are compared at a load that is held: where packets \
+         are lost, a packet that is lost late has cost as much as one that came.",
+        Vec::new(),
+    ));
+    let sampled: Vec<&TrialResult> =
+        results.trials.iter().filter(|trial| is_sound(trial) && trial.cpu.split_is_sampled).collect();
+    if !sampled.is_empty() {
+        section.text.push(sentence(
+            "Where application and kernel share a CPU whose kernel samples at its timer tick which of them runs, only their sum is \
+             certain. What may belong to either has a layer of its own between the two.",
+            numbers(sampled),
+        ));
+    }
+    section.text.extend(more);
+    vec![section]
+}
+
+fn costs() -> Axis {
+    linear("CPU time per packet", Unit::NanosecondsPerPacket)
+}
+
+/// Time per packet, and whom it belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Parts {
+    application: Option<f64>,
+    /// Of one of the two.
+    either: Option<f64>,
+    kernel: Option<f64>,
+    /// Of both together, where no more is known.
+    both: Option<f64>,
+}
+
+impl Parts {
+    fn of(cpu: &CpuAccount) -> Self {
+        let least = cpu.app_ns_per_packet;
+        match (least, cpu.app_ns_per_packet_at_most, cpu.total_ns_per_packet) {
+            (Some(least), Some(most), Some(total)) if cpu.split_is_sampled => {
+                let most = most.clamp(least, total.max(least));
+                Self {
+                    application: Some(least),
+                    either: Some(most - least),
+                    kernel: Some((total - most).max(0.0)),
+                    both: None,
+                }
+            }
+            (_, _, Some(total)) if cpu.split_is_sampled => Self { both: Some(total), ..Self::default() },
+            (None, _, Some(total)) if cpu.kernel_ns_per_packet.is_none() => {
+                Self { both: Some(total), ..Self::default() }
+            }
+            _ => Self { application: least, kernel: cpu.kernel_ns_per_packet, ..Self::default() },
+        }
+    }
+
+    /// The mean of each over trials; absent where one of them does not know it.
+    fn mean(trials: &[&TrialResult]) -> Self {
+        let mean = |of: fn(&Self) -> Option<f64>| {
+            let values: Option<Vec<f64>> = trials.iter().map(|trial| of(&Self::of(&trial.cpu))).collect();
+            let values = values.filter(|values| !values.is_empty())?;
+            Some(values.iter().sum::<f64>() / values.len() as f64)
+        };
+        Self {
+            application: mean(|parts| parts.application),
+            either: mean(|parts| parts.either),
+            kernel: mean(|parts| parts.kernel),
+            both: mean(|parts| parts.both),
+        }
+    }
+}
+
+/// A part by its name.
+type Part = (&'static str, fn(&Parts) -> Option<f64>);
+
+const PARTS: [Part; 4] = [
+    ("application", |parts| parts.application),
+    ("application or kernel", |parts| parts.either),
+    ("kernel", |parts| parts.kernel),
+    ("application and kernel", |parts| parts.both),
+];
+
+/// Layers of these, where some trial knows them.
+fn layers(stands: &[(f64, Vec<&TrialResult>)]) -> Vec<Series> {
+    let parts: Vec<Parts> = stands.iter().map(|(_, trials)| Parts::mean(trials)).collect();
+    PARTS
+        .iter()
+        .filter(|(_, of)| parts.iter().any(|parts| of(parts).is_some()))
+        .map(|(name, of)| {
+            let points = stands
+                .iter()
+                .zip(&parts)
+                .map(|((x, trials), parts)| point(*x, of(parts), numbers(trials.iter().copied())))
+                .collect();
+            series(*name, Role::Account, points)
+        })
+        .collect()
+}
+
+/// At the common load of each scene, which is the least that was tried; at a load that was given; else at maximum load.
+fn bench(results: &Results) -> Vec<Chart> {
+    let is_bench = |trial: &&TrialResult| {
+        is_sound(trial) && matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad)
+    };
+    let by_scene = grouped(results.trials.iter().filter(is_bench), |trial| Scene::of(trial));
+    by_scene.into_iter().map(|(scene, group)| of_scene(scene, &group)).collect()
+}
+
+fn of_scene(scene: Scene<'_>, group: &[&TrialResult]) -> Chart {
+    let common = group.iter().filter(|trial| trial.phase == Phase::CommonLoad);
+    let least = common.filter_map(|trial| trial.intended_pps).min_by(f64::total_cmp);
+    let compared: Vec<&TrialResult> = match least {
+        Some(least) => group.iter().filter(|trial| trial.intended_pps == Some(least)).copied().collect(),
+        None => group.to_vec(),
+    };
+    let held: Vec<&TrialResult> = compared.iter().copied().filter(|trial| trial.held_load()).collect();
+    let (shown, is_held) = if held.is_empty() { (compared, false) } else { (held, true) };
+    let title = match shown.first() {
+        Some(first) => format!("CPU time per packet at {}: {}", load(first), scene.words()),
+        None => format!("CPU time per packet: {}", scene.words()),
+    };
+    let methods: Vec<&str> = grouped(group.iter(), |trial| trial.profile.method.as_str())
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    let stands: Vec<(f64, Vec<&TrialResult>)> = methods
+        .iter()
+        .enumerate()
+        .map(|(nth, method)| {
+            let own = shown.iter().copied().filter(|trial| trial.profile.method == *method);
+            (nth as f64, own.collect())
+        })
+        .collect();
+    let missing: Vec<&str> = methods
+        .iter()
+        .zip(&stands)
+        .filter(|(_, (_, trials))| trials.is_empty())
+        .map(|(method, _)| *method)
+        .collect();
+    let x = names("Method", methods.iter().map(ToString::to_string).collect());
+    let mut chart = chart("cpu-methods", title, Kind::StackedBars, x, costs(), layers(&stands));
+    if !is_held {
+        chart.notes.push(
+            "No trial here held its load: times are per packet that arrived, and lost ones have cost time as well.".into(),
+        );
+    } else if !missing.is_empty() {
+        chart.notes.push(format!("Did not hold this load, or had no trial at it: {}.", missing.join(", ")));
+    }
+    chart
+}
+
+/// Parts over the axis of a sweep, a chart for each method.
+fn swept(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Vec<Chart> {
+    let varied = Varied::of(sweep);
+    let is_swept = |reading: &&Reading| reading.back_to_back.is_none();
+    sweep
+        .series
+        .iter()
+        .filter_map(|line| {
+            let stands: Vec<(f64, Vec<&TrialResult>)> = line
+                .readings
+                .iter()
+                .filter(is_swept)
+                .filter_map(|reading| Some((varied.at(reading)?, trials.sound(&reading.trials))))
+                .collect();
+            if stands.is_empty() {
+                return None;
+            }
+            let kind = if varied.is_named() { Kind::StackedBars } else { Kind::Stacked };
+            let title = format!("CPU time per packet against {}: {}", axis_words(sweep.axis), line.name());
+            let id = format!("cpu-{}-{}", sweep.axis, line.method);
+            Some(chart(&id, title, kind, varied.axis.clone(), costs(), layers(&stands)))
+        })
+        .collect()
+}
+
+/// The axis of a sweep in a sentence.
+pub(super) fn axis_words(axis: AxisKind) -> &'static str {
+    match axis {
+        AxisKind::Work => "the work per packet",
+        AxisKind::Size => "the frame size",
+        AxisKind::Ring => "the ring",
+        AxisKind::Placement => "the placement",
+        AxisKind::Load => "the load",
+        AxisKind::Coalesce => "the time that interrupts are held back for",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_sampled_split_sum_up_to_what_is_certain() {
+        let cpu = CpuAccount {
+            app_ns_per_packet: Some(100.0),
+            app_ns_per_packet_at_most: Some(260.0),
+            kernel_ns_per_packet: Some(400.0),
+            total_ns_per_packet: Some(600.0),
+            split_is_sampled: true,
+            ..CpuAccount::default()
+        };
+        let parts = Parts::of(&cpu);
+        assert_eq!((parts.application, parts.either, parts.kernel), (Some(100.0), Some(160.0), Some(340.0)));
+        let disturbed = Parts::of(&CpuAccount { total_ns_per_packet: None, ..cpu.clone() });
+        assert_eq!((disturbed.application, disturbed.kernel), (Some(100.0), Some(400.0)));
+        let apart = Parts::of(&CpuAccount { split_is_sampled: false, ..cpu });
+        assert_eq!((apart.application, apart.either, apart.kernel), (Some(100.0), None, Some(400.0)));
+        assert_eq!(Parts::of(&CpuAccount::default()), Parts::default());
+    }
+
+    #[test]
+    fn no_part_is_below_nothing() {
+        let cpu = CpuAccount {
+            app_ns_per_packet: Some(300.0),
+            app_ns_per_packet_at_most: Some(900.0),
+            total_ns_per_packet: Some(250.0),
+            split_is_sampled: true,
+            ..CpuAccount::default()
+        };
+        let parts = Parts::of(&cpu);
+        assert_eq!((parts.application, parts.either, parts.kernel), (Some(300.0), Some(0.0), Some(0.0)));
+    }
+}

@@ -1,0 +1,154 @@
+//! Latency: which share of the frames took how long, from the whole histograms; over a sweep, its quantiles.
+
+use capbench_measure::latency::{Delays, Latency};
+use capbench_measure::results::Results;
+use capbench_measure::sweep::{Series as SweptSeries, SweepOutcome};
+use capbench_measure::trial::{Phase, TrialResult};
+
+use super::cpu::axis_words;
+use super::parts::{
+    Estimate, chart, estimated, grouped, is_known, keep_few, logarithmic, point, section, sentence, series,
+};
+use super::scene::{Numbered, Scene, is_sound, load, numbers};
+use super::varied::Varied;
+use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
+
+/// A leg of the way: its name, and what of it a trial has.
+type Leg = (&'static str, &'static str, fn(&Latency) -> Option<&Delays>);
+
+const LEGS: [Leg; 3] = [
+    ("total", "from planned send time to the application", |latency| latency.total.as_ref()),
+    ("to-kernel", "from planned send time to the kernel's time stamp", |latency| latency.to_kernel.as_ref()),
+    ("to-application", "from the kernel's time stamp to the application", |latency| {
+        latency.to_application.as_ref()
+    }),
+];
+
+/// Quantiles that are drawn over a sweep.
+type Quantile = (&'static str, fn(&Delays) -> u64);
+
+const QUANTILES: [Quantile; 3] = [
+    ("median", |delays| delays.p50_ns),
+    ("99.9th percentile", |delays| delays.p99_9_ns),
+    ("largest", |delays| delays.max_ns),
+];
+
+pub(super) fn sections(results: &Results) -> Vec<Section> {
+    let recorded = |trial: &&TrialResult| is_sound(trial) && trial.latency.is_some();
+    let trials: Vec<&TrialResult> = results.trials.iter().filter(recorded).collect();
+    let mut charts: Vec<Chart> =
+        curves(trials.iter().copied().filter(|trial| trial.phase != Phase::Sweep).collect());
+    let numbered = Numbered::of(results);
+    charts.extend(results.sweeps.iter().map(|sweep| over(sweep, &numbered)));
+    charts.retain(is_known);
+    if charts.is_empty() {
+        return Vec::new();
+    }
+    let more = keep_few(&mut charts);
+    let mut section = section("latency", "Latency", charts);
+    section.text.push(sentence(
+        "From left to right ever rarer frames: one in two takes longer than the median, one in 1,000 longer than the 99.9th \
+         percentile, and the last point is the longest of all. What the generator is late is in the first leg. A tail that hundreds of \
+         frames make is worth more than one that rests on a single frame.",
+        Vec::new(),
+    ));
+    let lossy: Vec<&TrialResult> = trials.into_iter().filter(|trial| trial.lost() > 0).collect();
+    if !lossy.is_empty() {
+        section.text.push(sentence(
+            "Some of these trials lost frames, which have no latency: what is drawn is that of the frames that came.",
+            numbers(lossy),
+        ));
+    }
+    section.text.extend(more);
+    vec![section]
+}
+
+/// Percentile curves of every set-up and leg, a line for each method and load.
+fn curves(trials: Vec<&TrialResult>) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    for (scene, group) in grouped(trials, |trial| Scene::of(trial)) {
+        let one_load = grouped(&group, |trial| trial.intended_pps.map(f64::to_bits)).len() == 1;
+        for (id, words, leg) in LEGS {
+            let key = |trial: &&TrialResult| (trial.profile.method.clone(), (!one_load).then(|| load(trial)));
+            let lines: Vec<Series> = grouped(group.iter().copied(), key)
+                .into_iter()
+                .filter_map(|((method, load), repeats)| {
+                    let name = load.map_or_else(|| method.clone(), |load| format!("{method}, {load}"));
+                    let points = curve(&repeats, leg);
+                    (!points.is_empty()).then(|| series(name, Role::Method, points))
+                })
+                .collect();
+            let at = if one_load { format!(" at {}", load(group[0])) } else { String::new() };
+            let title = format!("Latency {words}{at}: {}", scene.words());
+            let mut chart = chart(&format!("latency-{id}"), title, Kind::Lines, rarity(), delay(), lines);
+            chart.marks = [("median", 2.0), ("99 %", 100.0), ("99.9 %", 1000.0), ("99.99 %", 10_000.0)]
+                .map(|(label, one_in)| Mark { label: label.into(), at: Place::X(one_in) })
+                .to_vec();
+            charts.push(chart);
+        }
+    }
+    charts
+}
+
+fn rarity() -> Axis {
+    logarithmic("One frame in so many takes longer, 1 / (1 - quantile)", Unit::Count)
+}
+
+fn delay() -> Axis {
+    logarithmic("Latency", Unit::Nanoseconds)
+}
+
+/// Delays against how rare longer ones are, of repeats together; up to the longest, which one frame of all has.
+fn curve(repeats: &[&TrialResult], leg: fn(&Latency) -> Option<&Delays>) -> Vec<Point> {
+    let known: Vec<(&TrialResult, &Delays)> =
+        repeats.iter().filter_map(|trial| Some((*trial, leg(trial.latency.as_ref()?)?))).collect();
+    let Some((_, first)) = known.first() else { return Vec::new() };
+    let mut all = first.histogram.histogram().clone();
+    for (_, delays) in &known[1..] {
+        // All are made with the same bounds, so that nothing is too long to be added.
+        if all.add(delays.histogram.histogram()).is_err() {
+            return Vec::new();
+        }
+    }
+    let trials = numbers(known.iter().map(|(trial, _)| *trial));
+    let least = known.iter().map(|(_, delays)| delays.min_ns).min().unwrap_or(0);
+    let longest = known.iter().map(|(_, delays)| delays.max_ns).max().unwrap_or(0);
+    let frames = all.len() as f64;
+    let steps = (0..).flat_map(|power| [1.0, 2.0, 5.0].map(|times| times * 10f64.powi(power)));
+    let mut points: Vec<Point> = steps
+        .skip(1)
+        .take_while(|one_in| *one_in < frames)
+        .map(|one_in| {
+            let quantile = all.value_at_quantile(1.0 - 1.0 / one_in).clamp(least, longest);
+            point(one_in, quantile as f64, trials.clone())
+        })
+        .collect();
+    points.push(point(frames.max(1.0), longest as f64, trials));
+    points
+}
+
+/// Quantiles over the axis of a sweep, medians of the repeats.
+fn over(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Chart {
+    let varied = Varied::of(sweep);
+    let lines = sweep.series.iter().flat_map(|line| quantiles(line, &varied, trials)).collect();
+    let title = format!("Latency against {}", axis_words(sweep.axis));
+    let kind = if varied.is_named() { Kind::Points } else { Kind::Lines };
+    let mut chart = chart(&format!("latency-{}", sweep.axis), title, kind, varied.axis, delay(), lines);
+    chart.notes.push(
+        "From planned send time to the application; medians of the repeats with their intervals.".into(),
+    );
+    chart
+}
+
+fn quantiles(line: &SweptSeries, varied: &Varied, trials: &Numbered<'_>) -> Vec<Series> {
+    let one = |(name, of): Quantile| {
+        let points = varied.points(line, |reading, x| {
+            let own = trials.sound(&reading.trials);
+            let totals: Option<Vec<f64>> =
+                own.iter().map(|trial| Some(of(trial.latency.as_ref()?.total.as_ref()?) as f64)).collect();
+            estimated(x, totals.and_then(Estimate::of).as_ref(), numbers(own))
+        });
+        series(format!("{}, {name}", line.name()), Role::Method, points)
+    };
+    QUANTILES.map(one).into()
+}

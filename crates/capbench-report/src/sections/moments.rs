@@ -1,0 +1,157 @@
+//! When in a trial frames were lost: at its beginning, steadily or at its end, in which bursts, and the 100 ms that lost most.
+
+use capbench_measure::loss_shape::{Burst, LossShape};
+use capbench_measure::results::Results;
+use capbench_measure::trial::{Phase, TrialResult};
+
+use super::parts::{chart, grouped, keep_few, linear, logarithmic, names, point, section, sentence, series};
+use super::scene::{Scene, is_sound, load};
+use crate::model::{Cell, Chart, Column, Kind, Mark, Place, Role, Row, Section, Series, Table, Unit};
+
+/// Parts of a trial.
+type Part = (&'static str, fn(&LossShape) -> u64);
+
+const PARTS: [Part; 3] = [
+    ("first 100 ms", |shape| shape.lost_at_start),
+    ("in between", |shape| shape.lost_steadily),
+    ("last 100 ms", |shape| shape.lost_at_end),
+];
+
+/// A trial that lost frames, and how.
+type Lossy<'r> = (&'r TrialResult, &'r LossShape);
+
+pub(super) fn sections(results: &Results) -> Vec<Section> {
+    let shown = |phase| {
+        matches!(
+            phase,
+            Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad | Phase::FrameLoss | Phase::Latency
+        )
+    };
+    let mut trials: Vec<&TrialResult> = results.trials.iter().filter(|trial| shown(trial.phase)).collect();
+    // Of a soak, the first segment and the one that lost most are kept.
+    trials.extend(results.soak.iter().flat_map(|soak| &soak.kept));
+    let lossy: Vec<Lossy<'_>> = trials
+        .into_iter()
+        .filter(|trial| is_sound(trial))
+        .filter_map(|trial| Some((trial, trial.loss_shape.as_ref().filter(|shape| shape.lost > 0)?)))
+        .collect();
+    if lossy.is_empty() {
+        return Vec::new();
+    }
+    let mut charts = Vec::new();
+    let mut tables = Vec::new();
+    for ((scene, phase, _), group) in grouped(lossy, |(trial, _)| {
+        (Scene::of(trial), trial.phase, trial.intended_pps.map(|pps| pps.round() as u64))
+    }) {
+        let _ = phase;
+        let at = format!("{}: {}", load(group[0].0), scene.words());
+        charts.push(parts(&at, &group));
+        charts.push(bursts(&at, &group));
+        tables.push(windows(&at, &group));
+    }
+    let more = keep_few(&mut charts);
+    tables.truncate(super::parts::MOST_CHARTS / 2);
+    let mut section = section("loss-in-time", "When frames were lost", charts);
+    section.tables = tables;
+    section.text.push(sentence(
+        "A steady loss means that something is too slow; a few long bursts mean that something stood still. Of each trial the eight \
+         longest bursts are stored, and the 100 ms that lost most; what lies between them is counted and not drawn.",
+        Vec::new(),
+    ));
+    section.text.extend(more);
+    vec![section]
+}
+
+fn methods(group: &[Lossy<'_>]) -> Vec<String> {
+    group.iter().map(|(trial, _)| format!("{}, trial {}", trial.profile.method, trial.number)).collect()
+}
+
+fn parts(at: &str, group: &[Lossy<'_>]) -> Chart {
+    let layers = PARTS
+        .iter()
+        .map(|(name, of)| {
+            let bars = group.iter().enumerate();
+            let points = bars
+                .map(|(nth, (trial, shape))| point(nth as f64, of(shape) as f64, vec![trial.number]))
+                .collect();
+            series(*name, Role::Account, points)
+        })
+        .collect();
+    let title = format!("Lost at the beginning, in between and at the end, at {at}");
+    let y = linear("Lost frames", Unit::Count);
+    chart("loss-parts", title, Kind::StackedBars, names("Trial", methods(group)), y, layers)
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
+    let burst = |trial: &TrialResult, burst: &Burst| {
+        point(seconds(burst.from_ns), burst.frames as f64, vec![trial.number])
+    };
+    let lines: Vec<Series> = grouped(group.iter(), |(trial, _)| trial.profile.method.as_str())
+        .into_iter()
+        .map(|(method, own)| {
+            let points = own
+                .into_iter()
+                .flat_map(|(trial, shape)| shape.longest.iter().map(move |one| burst(trial, one)))
+                .collect();
+            series(method, Role::Method, points)
+        })
+        .collect();
+    let title = format!("Longest bursts of loss in time, at {at}");
+    let x = linear("Time in the trial", Unit::Seconds);
+    let y = logarithmic("Frames lost one after the other", Unit::Count);
+    let mut chart = chart("loss-bursts", title, Kind::Points, x, y, lines);
+    let worst = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.worst_window?)));
+    if let Some((trial, window)) = worst.max_by_key(|(_, window)| window.lost) {
+        let method = &trial.profile.method;
+        chart.marks = vec![
+            Mark { label: format!("worst 100 ms: {method}"), at: Place::X(seconds(window.from_ns)) },
+            Mark { label: "its end".into(), at: Place::X(seconds(window.from_ns + window.length_ns)) },
+        ];
+    }
+    chart
+}
+
+/// The 100 ms that lost most, of each trial.
+fn windows(at: &str, group: &[Lossy<'_>]) -> Table {
+    let column = |key: &str, heading: &str, unit| Column { key: key.into(), heading: heading.into(), unit };
+    let rows = group
+        .iter()
+        .map(|(trial, shape)| {
+            let worst = shape.worst_window.as_ref();
+            let number = |value: Option<f64>| value.map_or(Cell::Unknown, Cell::Number);
+            Row {
+                cells: vec![
+                    Cell::Text(trial.profile.method.clone()),
+                    Cell::Count(shape.lost),
+                    Cell::Count(shape.bursts.count),
+                    Cell::Count(shape.lossy_windows),
+                    Cell::Count(shape.windows),
+                    number(worst.map(|window| seconds(window.from_ns))),
+                    worst.map_or(Cell::Unknown, |window| Cell::Count(window.lost)),
+                    number(worst.map(|window| window.loss_ratio())),
+                ],
+                trials: vec![trial.number],
+            }
+        })
+        .collect();
+    Table {
+        id: "worst-windows".into(),
+        caption: format!("Times of 100 ms, at {at}"),
+        columns: vec![
+            column("method", "Method", Unit::None),
+            column("lost", "Lost frames", Unit::Count),
+            column("loss_bursts", "Bursts", Unit::Count),
+            column("lossy_windows", "Times of 100 ms that lost", Unit::Count),
+            column("windows", "Of all", Unit::Count),
+            column("worst_from_s", "Worst began at", Unit::Seconds),
+            column("worst_lost", "It lost", Unit::Count),
+            column("worst_loss_ratio", "Of its frames", Unit::Ratio),
+        ],
+        rows,
+        notes: Vec::new(),
+    }
+}

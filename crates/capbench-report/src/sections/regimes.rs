@@ -1,0 +1,87 @@
+//! What a packet costs beside its work, point by point of a work sweep, with the levels that are told apart.
+
+use capbench_measure::results::Results;
+use capbench_measure::sweep::findings::{CostRegimes, cost_regimes};
+use capbench_measure::sweep::{AxisKind, Series as SweptSeries, SweepOutcome};
+
+use super::parts::{chart, keep_few, linear, point, section, sentence, series};
+use super::varied::Varied;
+use crate::figures;
+use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
+
+pub(super) fn sections(results: &Results) -> Vec<Section> {
+    let mut charts: Vec<Chart> = results
+        .sweeps
+        .iter()
+        .filter(|sweep| sweep.axis == AxisKind::Work)
+        .flat_map(|sweep| sweep.series.iter().filter_map(|line| of_line(results, sweep, line)))
+        .collect();
+    if charts.is_empty() {
+        return Vec::new();
+    }
+    let more = keep_few(&mut charts);
+    let mut section = section("cost-regimes", "What a packet costs beside its work", charts);
+    section.text.push(sentence(
+        "Where the application is the limit, the time per packet, 1 / (rate x share taken), is its work and what it costs to get a \
+         packet. The second is what is left without the first. A level piece is a cost regime: woken for each packet a packet costs \
+         more than where many are taken at a time. Points at which the application kept up show no cost and are not here.",
+        Vec::new(),
+    ));
+    section.text.extend(more);
+    vec![section]
+}
+
+fn of_line(results: &Results, sweep: &SweepOutcome, line: &SweptSeries) -> Option<Chart> {
+    let varied = Varied::of(sweep);
+    let CostRegimes { readings, found } = cost_regimes(sweep, &results.trials, line)?;
+    let costs: Vec<Point> = readings
+        .iter()
+        .zip(&found.costs_ns)
+        .filter_map(|(reading, cost)| {
+            let x = varied.at(reading)?;
+            let work = 1e9 / reading.taken_pps.median - cost;
+            let at_rate = |rate: f64| 1e9 / rate - work;
+            // The higher rate is the lower cost.
+            let interval = reading
+                .taken_pps
+                .high
+                .zip(reading.taken_pps.low)
+                .filter(|(high, low)| *high > 0.0 && *low > 0.0)
+                .map(|(high, low)| [at_rate(high), at_rate(low)]);
+            Some(Point { interval, ..point(x, *cost, reading.trials.clone()) })
+        })
+        .collect();
+    let mut lines = vec![series(line.name(), Role::Method, costs)];
+    for (nth, plateau) in found.plateaus.iter().enumerate() {
+        let own = &readings[plateau.first..=plateau.last];
+        let trials: Trials = own.iter().flat_map(|reading| reading.trials.iter().copied()).collect();
+        let points: Vec<Point> = own
+            .iter()
+            .filter_map(|reading| varied.at(reading))
+            .map(|x| point(x, plateau.cost_ns, trials.clone()))
+            .collect();
+        let name = format!(
+            "{}, regime {}: {} ns",
+            line.method,
+            nth + 1,
+            figures::number(plateau.cost_ns, Unit::Nanoseconds)
+        );
+        lines.push(Series { name, role: Role::Fit, points });
+    }
+    let title = format!("Cost of a packet beside its work: {}", line.name());
+    let y = linear("Cost beside the work", Unit::NanosecondsPerPacket);
+    let mut chart =
+        chart(&format!("cost-{}", line.method), title, Kind::Lines, varied.axis.clone(), y, lines);
+    let unit = figures::number(found.unit.ns, Unit::Nanoseconds);
+    let of_work = if sweep.unit.as_deref() == Some("ns") { "A nanosecond asked for" } else { "An iteration" };
+    let source = if found.unit.is_fitted {
+        "read off the slope of the last straight piece"
+    } else {
+        "as measured alone on that CPU"
+    };
+    chart.notes.push(format!("{of_work} is taken as {unit} ns of work, {source}."));
+    if found.plateaus.is_empty() {
+        chart.notes.push("No piece is level enough, and long enough, to be called a regime.".into());
+    }
+    Some(chart)
+}

@@ -1,0 +1,322 @@
+//! Runs of every kind on the simulated path, as they are saved.
+
+use std::time::Duration;
+
+use capbench_capture::MethodSpec;
+use capbench_capture::options::ByteCount;
+use capbench_measure::bench::BenchPlan;
+use capbench_measure::bursts::BurstSearch;
+use capbench_measure::environment::Environment;
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::latency::Recording;
+use capbench_measure::loss_shape::{Burst, Clock, LossShape, Position, Spread, Window};
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::results::{Results, SCHEMA_VERSION};
+use capbench_measure::rfc2544::{FrameLossTest, MaximumRate, Percent};
+use capbench_measure::search::{MaximumSource, SearchPlan, Stored, parse};
+use capbench_measure::session::Observer;
+use capbench_measure::simulated::{
+    Interrupts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup,
+};
+use capbench_measure::soak::SoakPlan;
+use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_measure::sweep::{
+    Axis, AxisKind, BackToBackTest, Observer as SweepObserver, Point, Probe, Spacing, SweepOutcome, SweepPlan,
+};
+use capbench_measure::trial::{Load, SizeLabel, TrialResult};
+use capbench_measure::work::WorkModel;
+use capbench_measure::{MeasureError, Result, soak};
+use capbench_traffic::rates::Pps;
+use capbench_traffic::sizes::Sizes;
+use capbench_traffic::units::FrameSize;
+
+/// Lets everything run to its end.
+pub(super) struct Watch;
+
+impl Observer for Watch {
+    fn starts(&mut self, _: &str) {}
+    fn ends(&mut self, _: &TrialResult) -> Result<()> {
+        Ok(())
+    }
+    fn skips(&mut self, setup: &Setup, _: Load, why: &MeasureError) {
+        panic!("{}: {why}", setup.method);
+    }
+    fn stopping(&self) -> bool {
+        false
+    }
+}
+
+impl SweepObserver for Watch {
+    fn swept(&mut self, _: SweepOutcome) {}
+}
+
+impl soak::Observer for Watch {
+    fn segment(&mut self, _: &Interval, _: &SoakRecord) -> Result<()> {
+        Ok(())
+    }
+    fn stopping(&self) -> bool {
+        false
+    }
+}
+
+/// A run that has nothing yet.
+pub(super) fn nothing() -> Results {
+    Results {
+        schema_version: SCHEMA_VERSION,
+        command: vec!["capbench".into()],
+        started_unix_s: 1_700_000_000,
+        complete: true,
+        environment: Environment::read().unwrap(),
+        statements: Vec::new(),
+        trials: Vec::new(),
+        soak: None,
+        sweeps: Vec::new(),
+        not_measured: Vec::new(),
+        searches: Vec::new(),
+        rfc2544: Vec::new(),
+        findings: Vec::new(),
+    }
+}
+
+fn rate(pps: f64) -> Pps {
+    Pps::new(pps).unwrap()
+}
+
+fn at(pps: f64) -> Load {
+    Load::Rate(rate(pps))
+}
+
+fn methods() -> Vec<SimulatedMethod> {
+    vec![
+        SimulatedMethod::new("recv", 400_000.0).livelock(0.5).cost(500, 900),
+        SimulatedMethod::new("packet-v2", 900_000.0).cost(90, 700),
+        SimulatedMethod::new("packet-v3", 2_000_000.0).cost(60, 650),
+    ]
+}
+
+fn specs(methods: &[&str]) -> Vec<MethodSpec> {
+    methods.iter().map(|name| MethodSpec::plain(name)).collect()
+}
+
+/// A bench of three methods with frames of these sizes, on a link with a line rate.
+pub(super) fn bench(sizes: &[u16]) -> Results {
+    let plan = BenchPlan {
+        methods: specs(&["recv", "packet-v2", "packet-v3"]),
+        sizes: sizes.iter().map(|octets| setup(*octets)).collect(),
+        placements: vec![PlacementChoice::Same],
+        duration: Duration::from_secs(1),
+        rate: None,
+        left_out: Vec::new(),
+    };
+    let mut path = SimulatedLaboratory::new(1e6, methods()).backlog(950_000.0).line_rate(rate(1_488_095.0));
+    Results { trials: plan.run(&mut path, &mut Watch).unwrap().trials, ..nothing() }
+}
+
+/// Searches of two methods, one of them twice.
+pub(super) fn searches() -> Results {
+    let noise = Noise { per_trial: 0.01, ..Noise::default() };
+    let mut path = SimulatedLaboratory::new(1e6, methods()).noise(3, noise);
+    let plan = SearchPlan { maximum_pps: Some(rate(1e6)), ..SearchPlan::new(parse("quick").unwrap()) };
+    let mut results = nothing();
+    for (method, nth) in [("recv", Some(1)), ("recv", Some(2)), ("packet-v2", None)] {
+        let setup = Setup { method: MethodSpec::plain(method), ..setup(64) };
+        let mut trial = path.prepare(&setup).unwrap();
+        let found = plan.run_nth(nth, method, &mut *trial, Stored::default(), &mut Watch).unwrap();
+        results.searches.push(found.outcome);
+        results.trials.extend(found.trials);
+    }
+    results
+}
+
+/// A test of frame loss rate.
+pub(super) fn frame_loss() -> Results {
+    let maximum = MaximumRate { pps: rate(1e6), source: MaximumSource::Given };
+    let test = FrameLossTest { maximum, step: Percent::new(10.0).unwrap(), duration: Duration::from_secs(1) };
+    let setup = Setup { method: MethodSpec::plain("packet-v2"), ..setup(64) };
+    let finished = test.run(&setup, &mut SimulatedLaboratory::new(1e6, methods()), &mut Watch).unwrap();
+    let trials = finished.trials.clone();
+    Results { rfc2544: vec![finished.tested(&setup, None)], trials, ..nothing() }
+}
+
+fn plan(axis: Axis, methods: &[&str]) -> SweepPlan {
+    let placements =
+        if axis.kind() == AxisKind::Placement { Vec::new() } else { vec![PlacementChoice::Same] };
+    let loads = if axis.kind() == AxisKind::Load { Vec::new() } else { vec![at(100_000.0)] };
+    SweepPlan {
+        axis,
+        methods: specs(methods),
+        base: setup(64),
+        placements,
+        loads,
+        probe: Probe::Trial,
+        duration: Duration::from_secs(1),
+        repeats: 6,
+        refinement: 0,
+        seed: 1,
+        left_out: Vec::new(),
+    }
+}
+
+fn swept(plan: &SweepPlan, path: &mut SimulatedLaboratory) -> Results {
+    let run = plan.run(path, &mut Watch).unwrap();
+    Results { sweeps: vec![run.outcome], trials: run.trials, ..nothing() }
+}
+
+/// Dain's first table: a packet costs 17.3 µs while each wakes the application, and 4.6 µs while it never sleeps.
+pub(super) fn work() -> Results {
+    let regimes = TwoRegimes {
+        asleep: Duration::from_nanos(17_300),
+        busy: Duration::from_nanos(4600),
+        asleep_until: Duration::from_nanos(9000),
+        busy_from: Duration::from_nanos(18_000),
+        batch: 20.0,
+    };
+    let axis =
+        Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(40_000), 21, Spacing::Linear).unwrap();
+    let path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", regimes)]);
+    let noise = Noise { per_trial: 0.002, ..Noise::default() };
+    swept(&plan(axis, &["recv"]), &mut path.noise(5, noise))
+}
+
+/// Loads from below to above what two methods hold.
+pub(super) fn loads() -> Results {
+    let axis = Axis::new((1..=10).map(|tenth| Point::Load(at(f64::from(tenth) * 1e5))).collect()).unwrap();
+    swept(&plan(axis, &["recv", "packet-v2"]), &mut SimulatedLaboratory::new(1e6, methods()))
+}
+
+/// Frame sizes, on a link with a line rate.
+pub(super) fn sizes() -> Results {
+    let size = |octets: u16| {
+        Point::Size(SizeLabel::Octets(octets), Sizes::Fixed(FrameSize::new(octets.into()).unwrap()))
+    };
+    let axis = Axis::new([64, 512, 1518].map(size).to_vec()).unwrap();
+    let plan = SweepPlan { loads: vec![Load::Maximum], ..plan(axis, &["packet-v2", "packet-v3"]) };
+    swept(&plan, &mut SimulatedLaboratory::new(1e6, methods()).line_rate(rate(1.2e6)))
+}
+
+/// Placements, which are names.
+pub(super) fn placements() -> Results {
+    let axis =
+        Axis::new(vec![Point::Placement(PlacementChoice::Same), Point::Placement(PlacementChoice::Other)])
+            .unwrap();
+    let plan = SweepPlan { loads: vec![Load::Maximum], ..plan(axis, &["recv", "packet-v2"]) };
+    swept(&plan, &mut SimulatedLaboratory::new(1e6, methods()))
+}
+
+/// Rings of 8 to 4,096 frames, and the longest burst that each holds.
+pub(super) fn rings() -> Results {
+    const SLOT: ByteCount = ByteCount(2048);
+    let test =
+        BackToBackTest(BurstSearch { limit: Duration::from_millis(500), ..BackToBackTest::default().0 });
+    let plan = SweepPlan {
+        probe: Probe::BackToBack(test),
+        loads: vec![at(1e6)],
+        repeats: 2,
+        ..plan(Axis::rings(8, 4096, SLOT).unwrap(), &["recv"])
+    };
+    let methods = vec![SimulatedMethod::new("recv", 750_000.0).room(Room::Slots(SLOT))];
+    swept(&plan, &mut SimulatedLaboratory::new(1e6, methods))
+}
+
+/// Latency of frames that a card's interrupts hold back for 50 µs.
+pub(super) fn latency() -> Results {
+    let mut setup = setup(64);
+    setup.latency = Some(Recording::default());
+    let interrupts = Interrupts {
+        cost: Duration::from_micros(2),
+        usual: Duration::from_micros(50),
+        descriptors: 512,
+        aim: 32.0,
+        at_most: Duration::from_micros(200),
+    };
+    let mut path = SimulatedLaboratory::new(1e6, methods()).interrupts(interrupts);
+    let plan = BenchPlan {
+        methods: specs(&["packet-v2", "packet-v3"]),
+        sizes: vec![setup],
+        placements: vec![PlacementChoice::Same],
+        duration: Duration::from_secs(1),
+        rate: Some(rate(200_000.0)),
+        left_out: Vec::new(),
+    };
+    Results { trials: plan.run(&mut path, &mut Watch).unwrap().trials, ..nothing() }
+}
+
+/// The bench, whose lossy trials have lost their frames in two bursts.
+pub(super) fn moments() -> Results {
+    let mut results = bench(&[64]);
+    for trial in results.trials.iter_mut().filter(|trial| trial.lost() > 0) {
+        trial.loss_shape = Some(shape(trial.sent, trial.lost()));
+    }
+    results
+}
+
+fn shape(sent: u64, lost: u64) -> LossShape {
+    let burst = |frames, from_ms: u64, position| Burst {
+        first: 1000,
+        frames,
+        from_ns: from_ms * 1_000_000,
+        to_ns: from_ms * 1_000_000 + 5_000_000,
+        position,
+        marked: None,
+    };
+    LossShape {
+        clock: Clock::PlannedSendTime,
+        sent,
+        lost,
+        damaged: 0,
+        before_first: 0,
+        after_last: 0,
+        last_lost: Some(2000),
+        lost_at_start: 100,
+        lost_steadily: lost - 100,
+        lost_at_end: 0,
+        bursts: Spread { count: 2, total: lost, max: Some(lost - 100), ..Spread::default() },
+        gaps: Spread::default(),
+        gaps_ns: Spread::default(),
+        longest: vec![burst(lost - 100, 400, Position::Steady), burst(100, 20, Position::Start)],
+        worst_window: Some(Window {
+            from_ns: 350_000_000,
+            length_ns: 100_000_000,
+            sent: sent / 10,
+            lost: sent / 20,
+        }),
+        windows: 10,
+        lossy_windows: 2,
+        flows: None,
+        queues: None,
+        marks: None,
+    }
+}
+
+/// A soak of 10 segments above what the method holds.
+pub(super) fn soak() -> Results {
+    let plan = SoakPlan {
+        setup: setup(64),
+        rate: rate(950_000.0),
+        length: Duration::from_secs(100),
+        interval: Duration::from_secs(10),
+    };
+    let method = SimulatedMethod::new("packet-v3", 900_000.0);
+    let noise = Noise { per_trial: 0.01, ..Noise::default() };
+    let mut path = SimulatedLaboratory::new(1e6, vec![method]).noise(9, noise);
+    let outcome = plan.run(&mut path, &mut Watch).unwrap();
+    Results { soak: Some(outcome.record), ..nothing() }
+}
+
+/// Every one, by its name.
+pub(super) fn all() -> Vec<(&'static str, Results)> {
+    vec![
+        ("bench", bench(&[64])),
+        ("bench of sizes", bench(&[64, 128, 512, 1024, 1518])),
+        ("searches", searches()),
+        ("frame loss", frame_loss()),
+        ("work", work()),
+        ("loads", loads()),
+        ("sizes", sizes()),
+        ("placements", placements()),
+        ("rings", rings()),
+        ("latency", latency()),
+        ("moments", moments()),
+        ("soak", soak()),
+    ]
+}
