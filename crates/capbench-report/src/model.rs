@@ -241,6 +241,8 @@ pub enum Role {
     Published,
     /// A fitted line.
     Fit,
+    /// A part of another account than the ledger: CPU time of application and kernel.
+    Account,
 }
 
 /// A point.

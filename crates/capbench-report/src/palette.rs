@@ -1,0 +1,397 @@
+//! Colours, dashes and markers of what charts show: one assignment for every format, so that a method looks the same
+//! wherever it is drawn.
+//!
+//! No series is told by its hue alone: luminance differs as well, lines have dashes and markers, and layers have edges.
+//! Neighbours of the first eight colours stay apart for people with protanopia and deuteranopia, and every colour has a
+//! contrast of 3 to 1 against its background (WCAG 2.1, 1.4.11); tests hold both.
+
+use capbench_measure::places;
+
+use crate::model::{Chart, Role};
+
+/// A colour for light and for dark backgrounds, as `#rrggbb`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Colour {
+    /// On white or near it.
+    pub light: &'static str,
+    /// On black or near it.
+    pub dark: &'static str,
+}
+
+/// Marks the points of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marker {
+    /// A disc.
+    Circle,
+    /// A square on its side.
+    Square,
+    /// A triangle that points upwards.
+    Triangle,
+    /// A square on its corner.
+    Diamond,
+    /// A triangle that points downwards.
+    Arrow,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Its colour.
+    pub colour: Colour,
+    /// Lengths of dashes and of the gaps between them, in pixels; empty for a whole line.
+    pub dash: &'static [u8],
+    /// Its marker.
+    pub marker: Marker,
+    /// Whether markers are hollow: figures that are not of this run.
+    pub is_hollow: bool,
+    /// Whether areas and bars are hatched: what nothing explains.
+    pub is_hatched: bool,
+}
+
+const fn of(light: &'static str, dark: &'static str) -> Colour {
+    Colour { light, dark }
+}
+
+/// Of methods, and of whatever else has no colour of its own.
+pub const SLOTS: [Colour; 10] = [
+    of("#0072b2", "#4fa8e0"),
+    of("#d55e00", "#f0843c"),
+    of("#332288", "#9d92f0"),
+    of("#b08500", "#e8c547"),
+    of("#117733", "#4fbf7f"),
+    of("#c2569b", "#e79ac8"),
+    of("#882255", "#c75b8f"),
+    of("#4b9cd3", "#a5dbff"),
+    of("#4d4d4d", "#c4c4c4"),
+    of("#8a5a2b", "#b98a5c"),
+];
+
+/// Slots of the methods that most runs compare. Those not named here take what is free.
+const METHODS: [(&str, usize); 9] = [
+    ("packet-v3", 0),
+    ("recv", 1),
+    ("packet-v2", 2),
+    ("libpcap", 3),
+    ("af-xdp", 4),
+    ("recvmmsg", 5),
+    ("packet-v1", 6),
+    ("xdp-count", 7),
+    ("dpdk", 8),
+];
+
+const DELIVERED: Colour = of("#4a8bc8", "#5fa8e6");
+const UNEXPLAINED: Colour = of("#111111", "#f4f4f4");
+const NEUTRAL: Colour = of("#5f5f5f", "#b0b0b0");
+
+/// Places of the ledger, by their keys in `results.json`.
+const PLACES: [(&str, Colour); 16] = [
+    ("unsent", of("#8a8a8a", "#8f8f8f")),
+    ("transmit", of("#5d5a88", "#a7a3dd")),
+    ("link_queue", of("#aa4499", "#d97ccb")),
+    ("link", of("#332288", "#9087e5")),
+    ("driver", of("#117733", "#4fb873")),
+    ("backlog", of("#d98200", "#f5a83b")),
+    ("xdp", of("#8a8a2e", "#c9c95c")),
+    ("stack", of("#2f9486", "#5fcdbb")),
+    ("filter", of("#88684c", "#c29f80")),
+    ("fill_ring", of("#a88c00", "#edd04a")),
+    ("ring", of("#cc3311", "#ff6b4a")),
+    ("method_queue", of("#882255", "#d66a9e")),
+    ("application_queue", of("#e0607a", "#ff94a8")),
+    ("unread", of("#6d8a1f", "#a6c94f")),
+    ("truncated", of("#0f7f9f", "#4cc3e3")),
+    ("corrupt", of("#7a3b0c", "#c98550")),
+];
+
+/// Parts of other accounts, by their names.
+const ACCOUNTS: [(&str, Colour); 6] = [
+    ("application", of("#0072b2", "#4fa8e0")),
+    ("kernel", of("#d55e00", "#f0843c")),
+    ("application or kernel", NEUTRAL),
+    ("application and kernel", NEUTRAL),
+    ("untaken", of("#b08500", "#e8c547")),
+    ("offered", NEUTRAL),
+];
+
+/// The colour of a series. `nth` tells apart those whose name has none of its own: which of them it is, from 0.
+pub fn colour(role: Role, name: &str, nth: usize) -> Colour {
+    let named = |table: &[(&str, Colour)], key: &str| {
+        table.iter().find(|(known, _)| *known == key).map(|(_, colour)| *colour)
+    };
+    match role {
+        Role::Method | Role::Published | Role::Fit => SLOTS[fixed_slot(method(name)).unwrap_or(nth) % SLOTS.len()],
+        Role::Delivered => DELIVERED,
+        Role::Unexplained => UNEXPLAINED,
+        Role::Place => named(&PLACES, place_key(name).unwrap_or(name)).unwrap_or(SLOTS[nth % SLOTS.len()]),
+        Role::Account => named(&ACCOUNTS, name).unwrap_or(SLOTS[nth % SLOTS.len()]),
+    }
+}
+
+/// The method that a series is of: its name up to the first comma, which its placement or load stands behind.
+fn method(name: &str) -> &str {
+    name.split_once(", ").map_or(name, |(method, _)| method)
+}
+
+fn fixed_slot(method: &str) -> Option<usize> {
+    METHODS.iter().find(|(known, _)| *known == method).map(|(_, slot)| *slot)
+}
+
+/// The key of a place, of which reports use the words, too.
+fn place_key(name: &str) -> Option<&'static str> {
+    let is_named = |key: &str, words: &str, word: &str| name == key || name == words || name == word;
+    let keys = places::ALL.map(|place| (places::about(place).key, place.words(), place.word()));
+    keys.iter().find(|(key, words, word)| is_named(key, words, word)).map(|(key, ..)| *key)
+}
+
+const DASHES: [&[u8]; 5] = [&[], &[7, 4], &[2, 3], &[10, 3, 2, 3], &[4, 2]];
+const MARKERS: [Marker; 5] =
+    [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Arrow];
+
+/// How everything in some charts is drawn: of a whole report, so that the same name looks the same in each of them, or of
+/// one chart that stands alone.
+#[derive(Clone, Debug, Default)]
+pub struct Palette {
+    /// Methods with their slots, which may be beyond the last: colours come again then, with other markers.
+    methods: Vec<(String, usize)>,
+    /// What stands behind the methods' names: placements and loads, each with dashes of its own.
+    scenes: Vec<String>,
+    /// What else has no colour of its own.
+    others: Vec<(Role, String)>,
+}
+
+impl Palette {
+    /// Of these charts.
+    pub fn of<'c>(charts: impl IntoIterator<Item = &'c Chart>) -> Self {
+        let mut palette = Self::default();
+        for series in charts.into_iter().flat_map(|chart| &chart.series) {
+            palette.meet(series.role, &series.name);
+        }
+        palette.give_slots();
+        palette
+    }
+
+    fn meet(&mut self, role: Role, name: &str) {
+        if !matches!(role, Role::Method | Role::Published | Role::Fit) {
+            if !self.others.iter().any(|known| known.0 == role && known.1 == name) {
+                self.others.push((role, name.into()));
+            }
+            return;
+        }
+        let (method, scene) = name.split_once(", ").unwrap_or((name, ""));
+        if !self.methods.iter().any(|(known, _)| known == method) {
+            self.methods.push((method.into(), usize::MAX));
+        }
+        // Fits and published figures have dashes of their own.
+        if role == Role::Method && !self.scenes.iter().any(|known| known == scene) {
+            self.scenes.push(scene.into());
+        }
+    }
+
+    /// Known methods keep theirs; the others take what is left, in the order in which they were met.
+    fn give_slots(&mut self) {
+        let taken: Vec<usize> = self.methods.iter().filter_map(|(name, _)| fixed_slot(name)).collect();
+        let mut free = (0..).filter(|slot| !taken.contains(slot));
+        for (name, slot) in &mut self.methods {
+            *slot = fixed_slot(name).or_else(|| free.next()).unwrap_or(0);
+        }
+    }
+
+    /// How a series is drawn.
+    pub fn look(&self, role: Role, name: &str) -> Look {
+        let slot = self.methods.iter().find(|(known, _)| known == method(name)).map_or(0, |(_, slot)| *slot);
+        let other = self.others.iter().position(|known| known.0 == role && known.1 == name).unwrap_or(0);
+        let is_of_method = matches!(role, Role::Method | Role::Published | Role::Fit);
+        let nth = if is_of_method { slot } else { other };
+        let (_, scene) = name.split_once(", ").unwrap_or((name, ""));
+        let scene = self.scenes.iter().position(|known| known == scene).unwrap_or(0);
+        let dash = match role {
+            Role::Method => DASHES[scene % DASHES.len()],
+            Role::Published => &[3, 4],
+            Role::Fit => &[8, 3, 2, 3],
+            Role::Delivered | Role::Place | Role::Unexplained => &[],
+            Role::Account => DASHES[other % DASHES.len()],
+        };
+        Look {
+            colour: colour(role, name, nth),
+            dash,
+            marker: MARKERS[(nth + nth / SLOTS.len()) % MARKERS.len()],
+            is_hollow: matches!(role, Role::Published),
+            is_hatched: matches!(role, Role::Unexplained),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Axis, Kind, Scale, Series, Unit};
+
+    /// Red, green and blue as light, not as they are stored (sRGB, IEC 61966-2-1).
+    fn light(colour: &str) -> [f64; 3] {
+        [1, 3, 5].map(|at| {
+            let stored = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+            if stored <= 0.04045 { stored / 12.92 } else { ((stored + 0.055) / 1.055).powf(2.4) }
+        })
+    }
+
+    fn times(matrix: [[f64; 3]; 3], vector: [f64; 3]) -> [f64; 3] {
+        matrix.map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum())
+    }
+
+    /// Relative luminance of WCAG.
+    fn luminance(colour: &str) -> f64 {
+        let [red, green, blue] = light(colour);
+        0.2126 * red + 0.7152 * green + 0.0722 * blue
+    }
+
+    fn contrast(a: &str, b: &str) -> f64 {
+        let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);
+        a.max(b) / a.min(b)
+    }
+
+    /// Oklab (Ottosson 2020).
+    fn perceived(light: [f64; 3]) -> [f64; 3] {
+        let cones = times(
+            [
+                [0.412_221_470_8, 0.536_332_536_3, 0.051_445_992_9],
+                [0.211_903_498_2, 0.680_699_545_1, 0.107_396_956_6],
+                [0.088_302_461_9, 0.281_718_837_6, 0.629_978_700_5],
+            ],
+            light,
+        )
+        .map(|cone| cone.max(0.0).cbrt());
+        times(
+            [
+                [0.210_454_255_3, 0.793_617_785_0, -0.004_072_046_8],
+                [1.977_998_495_1, -2.428_592_205_0, 0.450_593_709_9],
+                [0.025_904_037_1, 0.782_771_766_2, -0.808_675_766_0],
+            ],
+            cones,
+        )
+    }
+
+    /// How people see it without cones for red, without those for green, and with all (Machado and others 2009, severity 1).
+    fn seen(colour: &str) -> [[f64; 3]; 3] {
+        let light = light(colour);
+        let protanopia = [
+            [0.152_286, 1.052_583, -0.204_868],
+            [0.114_503, 0.786_281, 0.099_216],
+            [-0.003_882, -0.048_116, 1.051_998],
+        ];
+        let deuteranopia = [
+            [0.367_322, 0.860_646, -0.227_968],
+            [0.280_085, 0.672_501, 0.047_413],
+            [-0.011_820, 0.042_940, 0.968_881],
+        ];
+        [times(protanopia, light), times(deuteranopia, light), light].map(perceived)
+    }
+
+    /// The least distance of two colours for any of the three.
+    fn distance(a: &str, b: &str) -> f64 {
+        let apart = |(a, b): (&[f64; 3], &[f64; 3])| {
+            a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+        };
+        seen(a).iter().zip(&seen(b)).map(apart).fold(f64::INFINITY, f64::min)
+    }
+
+    fn everything() -> Vec<Colour> {
+        let mut all = SLOTS.to_vec();
+        all.extend(PLACES.map(|(_, colour)| colour));
+        all.extend(ACCOUNTS.map(|(_, colour)| colour));
+        all.extend([DELIVERED, UNEXPLAINED, NEUTRAL]);
+        all
+    }
+
+    #[test]
+    fn every_colour_stands_out_from_its_background() {
+        for colour in everything() {
+            assert!(contrast(colour.light, "#ffffff") >= 3.0, "{colour:?} {}", contrast(colour.light, "#ffffff"));
+            assert!(contrast(colour.dark, "#16191d") >= 3.0, "{colour:?} {}", contrast(colour.dark, "#16191d"));
+        }
+    }
+
+    #[test]
+    fn the_first_eight_are_told_apart_by_the_colour_blind() {
+        for (nth, a) in SLOTS[..8].iter().enumerate() {
+            for b in &SLOTS[nth + 1..8] {
+                let (light, dark) = (distance(a.light, b.light), distance(a.dark, b.dark));
+                assert!(light >= 0.06, "{} {} {light}", a.light, b.light);
+                assert!(dark >= 0.06, "{} {} {dark}", a.dark, b.dark);
+            }
+        }
+    }
+
+    /// Delivered lies below the losses, unexplained above them, and losses that come together are next to each other.
+    #[test]
+    fn layers_that_touch_are_told_apart_by_the_colour_blind() {
+        let place = |name| colour(Role::Place, name, 0);
+        let often = ["unsent", "link_queue", "backlog", "ring", "application_queue", "unread"].map(place);
+        for colour in places::ALL.map(|one| place(places::about(one).key)) {
+            assert!(distance(colour.light, DELIVERED.light) >= 0.06, "{colour:?}");
+            assert!(distance(colour.light, UNEXPLAINED.light) >= 0.06, "{colour:?}");
+            assert!(distance(colour.dark, DELIVERED.dark) >= 0.06, "{colour:?}");
+        }
+        for pair in often.windows(2) {
+            assert!(distance(pair[0].light, pair[1].light) >= 0.06, "{pair:?}");
+            assert!(distance(pair[0].dark, pair[1].dark) >= 0.06, "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn every_place_has_its_colour_by_each_of_its_names() {
+        for place in places::ALL {
+            let key = places::about(place).key;
+            assert!(PLACES.iter().any(|(known, _)| *known == key), "{key}");
+            let by_key = colour(Role::Place, key, 3);
+            assert_eq!(colour(Role::Place, place.words(), 4), by_key);
+            assert_eq!(colour(Role::Place, place.word(), 5), by_key);
+        }
+    }
+
+    fn chart(names: &[(Role, &str)]) -> Chart {
+        let axis = Axis { label: "x".into(), unit: Unit::None, scale: Scale::Linear };
+        let series = |&(role, name): &(Role, &str)| Series { name: name.into(), role, points: Vec::new() };
+        Chart {
+            id: "chart".into(),
+            title: String::new(),
+            kind: Kind::Lines,
+            x: axis.clone(),
+            y: axis,
+            series: names.iter().map(series).collect(),
+            marks: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_name_looks_the_same_in_every_chart_of_a_report_and_like_no_other() {
+        let charts = [
+            chart(&[(Role::Method, "cmd:tcpdump"), (Role::Method, "packet-v3, placement same")]),
+            chart(&[
+                (Role::Method, "packet-v3, placement other"),
+                (Role::Fit, "packet-v3, fit"),
+                (Role::Method, "libpcap:/opt/libpcap.so"),
+                (Role::Method, "cmd:tcpdump"),
+            ]),
+        ];
+        let palette = Palette::of(&charts);
+        let look = |name| palette.look(Role::Method, name);
+        let (same, other) = (look("packet-v3, placement same"), look("packet-v3, placement other"));
+        assert_eq!((same.colour, same.colour), (SLOTS[0], other.colour));
+        assert_ne!(same.dash, other.dash);
+        assert_eq!(palette.look(Role::Fit, "packet-v3, fit").colour, SLOTS[0]);
+        assert_ne!(look("cmd:tcpdump").colour, look("libpcap:/opt/libpcap.so").colour);
+        assert!(![look("cmd:tcpdump").colour, look("libpcap:/opt/libpcap.so").colour].contains(&SLOTS[0]));
+    }
+
+    #[test]
+    fn when_colours_come_again_markers_differ() {
+        let names: Vec<String> = (0..14).map(|nth| format!("cmd:{nth}")).collect();
+        let of: Vec<(Role, &str)> = names.iter().map(|name| (Role::Method, name.as_str())).collect();
+        let palette = Palette::of(&[chart(&of)]);
+        let looks: Vec<Look> = names.iter().map(|name| palette.look(Role::Method, name)).collect();
+        for (nth, look) in looks.iter().enumerate() {
+            assert!(looks[nth + 1..].iter().all(|other| (other.colour, other.marker) != (look.colour, look.marker)));
+        }
+    }
+}
