@@ -4,5 +4,6 @@
 #![forbid(unsafe_code)]
 
 pub mod figures;
+pub mod formats;
 pub mod model;
 pub mod palette;

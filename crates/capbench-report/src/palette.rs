@@ -119,7 +119,9 @@ pub fn colour(role: Role, name: &str, nth: usize) -> Colour {
         table.iter().find(|(known, _)| *known == key).map(|(_, colour)| *colour)
     };
     match role {
-        Role::Method | Role::Published | Role::Fit => SLOTS[fixed_slot(method(name)).unwrap_or(nth) % SLOTS.len()],
+        Role::Method | Role::Published | Role::Fit => {
+            SLOTS[fixed_slot(method(name)).unwrap_or(nth) % SLOTS.len()]
+        }
         Role::Delivered => DELIVERED,
         Role::Unexplained => UNEXPLAINED,
         Role::Place => named(&PLACES, place_key(name).unwrap_or(name)).unwrap_or(SLOTS[nth % SLOTS.len()]),
@@ -305,8 +307,16 @@ mod tests {
     #[test]
     fn every_colour_stands_out_from_its_background() {
         for colour in everything() {
-            assert!(contrast(colour.light, "#ffffff") >= 3.0, "{colour:?} {}", contrast(colour.light, "#ffffff"));
-            assert!(contrast(colour.dark, "#16191d") >= 3.0, "{colour:?} {}", contrast(colour.dark, "#16191d"));
+            assert!(
+                contrast(colour.light, "#ffffff") >= 3.0,
+                "{colour:?} {}",
+                contrast(colour.light, "#ffffff")
+            );
+            assert!(
+                contrast(colour.dark, "#16191d") >= 3.0,
+                "{colour:?} {}",
+                contrast(colour.dark, "#16191d")
+            );
         }
     }
 
@@ -391,7 +401,11 @@ mod tests {
         let palette = Palette::of(&[chart(&of)]);
         let looks: Vec<Look> = names.iter().map(|name| palette.look(Role::Method, name)).collect();
         for (nth, look) in looks.iter().enumerate() {
-            assert!(looks[nth + 1..].iter().all(|other| (other.colour, other.marker) != (look.colour, look.marker)));
+            assert!(
+                looks[nth + 1..]
+                    .iter()
+                    .all(|other| (other.colour, other.marker) != (look.colour, look.marker))
+            );
         }
     }
 }

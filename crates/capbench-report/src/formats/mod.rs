@@ -1,0 +1,3 @@
+//! Writers, one a format: each turns a report into text and adds nothing.
+
+pub mod html;
