@@ -284,6 +284,11 @@ impl Tab {
         sent.map(|event| event["params"]["request"]["url"].as_str().unwrap_or_default().into()).collect()
     }
 
+    /// How many of them the page's policy refused.
+    pub fn refused(&self) -> usize {
+        self.events.iter().filter(|event| event["params"]["blockedReason"] == "csp").count()
+    }
+
     /// Calls a method of the protocol and waits for its result.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.last += 1;

@@ -86,7 +86,8 @@ fn a_page_opens_without_errors_loads_nothing_and_runs_nothing_of_results() {
     tab.value("document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.harmed=4' }))");
     tab.frame();
     assert!(tab.holds("window.harmed === undefined"));
-    assert_eq!(tab.requests(), [tab.address.clone()]);
+    assert_eq!(tab.requests().len(), 2);
+    assert_eq!(tab.refused(), 1, "the picture was asked for");
     assert!(!tab.errors().is_empty(), "the policy said nothing");
 }
 
@@ -141,7 +142,7 @@ fn the_pointer_shows_values_with_their_units_and_trials() {
     let [left, top, width, height] = drawn(&mut tab, THROUGHPUT);
     let mut met = Vec::new();
     for step in 0..=20 {
-        tab.mouse("mouseMoved", left + width * f64::from(step) / 20.0 - 0.5, top + height / 2.0);
+        tab.mouse("mouseMoved", left + 1.0 + (width - 2.0) * f64::from(step) / 20.0, top + height / 2.0);
         tab.frame();
         let (place, entries) = reading(&mut tab, THROUGHPUT);
         let size =
@@ -427,6 +428,9 @@ fn pictures_are_taken_where_they_are_asked_for() {
             let [left, top, across, down] = drawn(&mut tab, THROUGHPUT);
             tab.mouse("mouseMoved", left + across * 0.4, top + down * 0.5);
             tab.frame();
+            let window = tab.call("Page.captureScreenshot", json!({ "format": "png" }));
+            let window = STANDARD.decode(window["data"].as_str().unwrap()).unwrap();
+            fs::write(folder.join(format!("{width}-{scheme}-pointer.png")), window).unwrap();
             let whole =
                 json!({ "format": "png", "captureBeyondViewport": true, "clip": whole(&mut tab, width) });
             let picture = tab.call("Page.captureScreenshot", whole);
@@ -434,6 +438,7 @@ fn pictures_are_taken_where_they_are_asked_for() {
             fs::write(folder.join(format!("{width}-{scheme}.png")), picture).unwrap();
         }
     }
+    tab.media("", "light");
     let sheet = tab.call("Page.printToPDF", json!({ "preferCSSPageSize": true }));
     fs::write(folder.join("print.pdf"), STANDARD.decode(sheet["data"].as_str().unwrap()).unwrap()).unwrap();
 }

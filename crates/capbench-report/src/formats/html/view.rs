@@ -9,6 +9,9 @@ use crate::model::{Cell, Column, Report, Row, Section, Sentence, Table, Trials, 
 
 /// From so many runs of trial numbers on, evidence is folded.
 const MANY: usize = 6;
+/// Words up to so many characters stay on one line, and those with more get a wide column.
+const BRIEF: usize = 24;
+const WORDY: usize = 60;
 
 #[derive(Serialize)]
 pub struct Page<'r> {
@@ -233,8 +236,8 @@ fn shown(table: &Table, rows: Vec<Line>, cites: bool) -> Shown<'_> {
         cites,
         density: match table.columns.len() {
             0..=9 => "",
-            10..=20 => "wide",
-            _ => "widest",
+            10..=20 => " wide",
+            _ => " widest",
         },
         rows,
     }
@@ -253,8 +256,12 @@ fn field(cell: &Cell, unit: Unit) -> Field {
         Cell::Interval { middle, .. } => exact(*middle),
     };
     let class = match cell {
-        Cell::Unknown => "unknown",
-        Cell::Text(_) | Cell::Empty => "",
+        Cell::Unknown if unit == Unit::None => "unknown",
+        Cell::Unknown => "number unknown",
+        Cell::Empty => "",
+        Cell::Text(text) if text.chars().count() <= BRIEF => "brief",
+        Cell::Text(text) if text.chars().count() > WORDY => "wordy",
+        Cell::Text(_) => "",
         _ => "number",
     };
     Field { text: figures::cell(cell, unit), value, class }

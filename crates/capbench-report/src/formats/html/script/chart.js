@@ -20,7 +20,7 @@ function themeOf() {
 
 class Chart {
   constructor(host, spec) {
-    Object.assign(this, { host, spec, hidden: new Set(), zoom: { x: null, y: null }, isPinned: false, at: null });
+    Object.assign(this, { host, spec, hidden: new Set(), zoom: { x: null, y: null }, isPinned: false, isAslant: false, at: null });
     this.layout = layOut(spec);
     this.theme = themeOf();
     this.readout = new Readout(this);
@@ -47,7 +47,7 @@ class Chart {
     const y = this.zoom.y || rangeOfY(this.layout, this.hidden, x);
     this.range = { x, y };
     const largest = (ends) => Math.max(...ends.map(Math.abs));
-    this.scale = { x: scaleOf(this.spec.x.unit, largest(x)), y: scaleOf(this.spec.y.unit, largest(y)) };
+    this.scale = { x: scaleOf(this.spec.x, largest(x)), y: scaleOf(this.spec.y, largest(y)) };
   }
 
   // uPlot is told the ends of the axes and nothing else; the points are the painter's.
@@ -101,10 +101,11 @@ class Chart {
     return {
       ...this.axis("x"),
       splits: (plot, nth, min, max) => this.ticksOfX(min, max),
-      values: (plot, splits) => splits.map((tick) => this.textOfX(tick, splits)),
+      values: (plot, splits) => (this.layout.names ? this.names(splits) : splits.map((tick) => this.textOfX(tick, splits))),
       grid: { show: !this.layout.names, stroke: () => this.theme.grid, width: 1 },
-      rotate: (plot, texts) => (this.areCrowded(texts) ? 38 : 0),
-      size: (plot, texts) => (texts && this.areCrowded(texts) ? 18 + this.widest(texts) * 0.62 : 32),
+      lineGap: 1.2,
+      rotate: () => (this.isAslant ? 38 : 0),
+      size: (plot, texts) => this.heightOf(texts || []),
     };
   }
 
@@ -141,7 +142,6 @@ class Chart {
   }
 
   textOfX(tick, all) {
-    if (this.layout.names) return shortened(this.layout.names[tick], 24);
     if (tick === this.layout.zero) return "0";
     if (this.spec.x.unit === "bytes") return rounded(tick / this.scale.x.factor);
     return tickText(tick, all, this.spec.x, this.scale.x);
@@ -157,8 +157,20 @@ class Chart {
     return widest;
   }
 
-  areCrowded(texts) {
-    return this.layout.names !== null && this.widest(texts) + 8 > (this.width() - 80) / Math.max(1, texts.length);
+  // Names at their places: in a line, else one below the other at their commas, else aslant and shortened.
+  names(places) {
+    const room = (this.width() - 80) / Math.max(1, places.length) - 8;
+    const whole = places.map((place) => this.layout.names[place]);
+    const broken = whole.map((name) => name.replaceAll(", ", ",\n"));
+    const fits = (texts) => this.widest(texts.flatMap((text) => text.split("\n"))) <= room;
+    const found = [whole, broken].find(fits);
+    this.isAslant = found === undefined;
+    return found || whole.map((name) => shortened(name, 18));
+  }
+
+  heightOf(texts) {
+    if (this.isAslant) return 18 + this.widest(texts) * 0.62;
+    return 32 + 15 * (Math.max(1, ...texts.map((text) => text.split("\n").length)) - 1);
   }
 
   width() {
@@ -185,7 +197,7 @@ class Chart {
     });
     this.readout.reset.disabled = this.zoom.x === null && this.zoom.y === null;
     this.readout.showMarks();
-    if (this.at) this.place(this.at.place);
+    if (this.at) this.place(this.at.place, this.at.point);
   }
 
   toggle(nth) {
@@ -221,7 +233,8 @@ class Chart {
     const centre = this.at ? to(this.at.place) : (low + high) / 2;
     const [least, most] = rangeOfX(this.layout, this.hidden).map(to);
     const ends = [Math.max(least, centre - (centre - low) * times), Math.min(most, centre + (high - centre) * times)];
-    this.zoom.x = ends[0] <= least && ends[1] >= most ? null : ends.map(back);
+    const isAll = ends[1] - ends[0] > (most - least) * 0.9999;
+    this.zoom.x = isAll ? null : ends.map(back);
     this.zoom.y = null;
     this.update();
   }
@@ -230,7 +243,7 @@ class Chart {
     const { spec } = this.layout;
     const isOff = spec.y.logarithmic && point.to <= 0;
     const top = isOff ? this.plot.over.clientHeight - 6 : this.plot.valToPos(point.to, "y");
-    return { left: this.plot.valToPos(point.place, "x"), top };
+    return { left: this.plot.valToPos(point.place + point.shift, "x"), top };
   }
 
   // How far a point is from the pointer, among those of its place.
@@ -243,8 +256,8 @@ class Chart {
       return Math.abs(left - middle);
     }
     if (point.to === null) return Infinity;
-    const at = this.pixel(point).top;
-    if (!isStacked(spec)) return Math.abs(top - at);
+    const { left: across, top: at } = this.pixel(point);
+    if (!isStacked(spec)) return Math.hypot(left - across, top - at);
     const from = spec.y.logarithmic && point.from <= 0 ? this.plot.over.clientHeight : this.plot.valToPos(point.from, "y");
     const isInside = top >= Math.min(at, from) && top <= Math.max(at, from);
     return isInside ? 0 : Math.min(Math.abs(top - at), Math.abs(top - from));
@@ -281,18 +294,19 @@ class Chart {
 
   // Goes to a place without the pointer, and there to a point, if one is given.
   place(place, point, isByKeyboard) {
-    const first = visible(this.layout, this.hidden).find((one) => one.point.place === place);
-    if (!first) {
+    const here = visible(this.layout, this.hidden).filter((one) => one.point.place === place);
+    if (here.length === 0) {
       this.at = null;
       this.readout.clear();
       return;
     }
-    const at = this.pixel(point || first.point);
+    // The point may be of a series that was switched off.
+    const wanted = here.find((one) => one.point === point);
+    const at = this.pixel((wanted || here[0]).point);
     const reading = this.reading(place, at.left, Number.isFinite(at.top) ? at.top : 0);
-    if (point) {
-      const focus = visible(this.layout, this.hidden).find((one) => one.point === point);
-      reading.rows = reading.rows.map((row) => (row.nth === focus.nth ? focus : row));
-      reading.focus = reading.rows.find((row) => row.nth === focus.nth);
+    if (wanted) {
+      reading.rows = reading.rows.map((row) => (row.nth === wanted.nth ? wanted : row));
+      reading.focus = wanted;
       reading.isMove = false;
     }
     this.at = { place, point: reading.focus.point };
@@ -377,6 +391,8 @@ class Chart {
   resize() {
     if (this.isPrinting || this.canvas.clientWidth === 0 || this.plot.width === this.width()) return;
     this.plot.setSize({ width: this.width(), height: HEIGHT });
+    // The new size holds once uPlot has taken it over, which it does before the next picture.
+    requestAnimationFrame(() => this.at && this.place(this.at.place, this.at.point));
   }
 
   // In the colours that the page has now.

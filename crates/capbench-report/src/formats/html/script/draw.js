@@ -113,7 +113,7 @@ class Painter {
         context.stroke();
       }
     }
-    series.points.forEach((point) => this.whisker(series, point, this.x(point.place)));
+    series.points.forEach((point) => this.whisker(series, point, this.x(point.place + point.shift)));
     // A fit has no points of its own, and where there are very many they hide the line.
     if (layout.spec.kind === "lines" && (series.role === "fit" || series.points.length > 150)) return;
     series.points.forEach((point) => this.point(series, point));
@@ -129,7 +129,7 @@ class Painter {
     const fill = series.hollow || isOff ? this.theme.page : colour;
     const shape = isOff ? "arrow" : series.marker;
     const y = isOff ? this.bottom - 6 * ratio : this.y(point.to);
-    drawMarker(context, shape, this.x(point.place), y, 3.6 * ratio, colour, fill);
+    drawMarker(context, shape, this.x(point.place + point.shift), y, 3.6 * ratio, colour, fill);
   }
 
   whisker(series, point, x) {
@@ -241,10 +241,11 @@ class Painter {
   }
 
   label(text, x, y, align) {
-    const { context, ratio, theme } = this;
+    const { context, ratio, theme, plot } = this;
     context.setLineDash([]);
     context.font = `${12 * ratio}px ${theme.font}`;
-    context.textAlign = align;
+    const isCut = align === "left" && x + context.measureText(text).width > plot.bbox.left + plot.bbox.width;
+    context.textAlign = isCut ? "right" : align;
     context.textBaseline = "alphabetic";
     context.lineWidth = 4 * ratio;
     context.strokeStyle = theme.page;

@@ -44,12 +44,20 @@ function evidence(trials) {
   return span;
 }
 
+// A row that is filtered out comes back with the others.
+function reveal(row) {
+  if (!row.hidden) return;
+  const input = row.closest(".table").querySelector(".filter input");
+  input.value = "";
+  input.dispatchEvent(new Event("input"));
+}
+
 function cite(trials) {
   document.querySelectorAll("tr.cited").forEach((row) => row.classList.remove("cited"));
   for (const trial of trials) {
     const row = document.getElementById(`trial-${trial}`);
     if (!row) continue;
-    row.hidden = false;
+    reveal(row);
     row.classList.add("cited");
   }
 }
@@ -59,5 +67,11 @@ function watchEvidence() {
     const link = event.target.closest("a[href^='#trial-']");
     const from = link && link.closest("[data-trials]");
     if (from) cite(from.dataset.trials.split(" "));
+  });
+  window.addEventListener("hashchange", () => {
+    const row = document.querySelector("tr:target");
+    if (!row || !row.hidden) return;
+    reveal(row);
+    row.scrollIntoView();
   });
 }

@@ -33,8 +33,16 @@ function layOut(spec) {
       trials: series.trials[at],
       from: 0,
       to: series.y[at],
+      shift: 0,
     })),
   }));
+  // Repeats of several series at one name stand beside each other.
+  if (spec.kind === "points" && layout.names) {
+    const width = Math.min(0.6 / layout.series.length, 0.16);
+    layout.series.forEach((series, nth) => series.points.forEach((point) => {
+      point.shift = (nth - (layout.series.length - 1) / 2) * width;
+    }));
+  }
   return layout;
 }
 
@@ -112,8 +120,9 @@ function rangeOfY(layout, hidden, range) {
   const usable = logarithmic ? values.filter((value) => value > 0) : values;
   if (usable.length === 0) return logarithmic ? [1, 10] : [0, 1];
   let [low, high] = extent(usable);
+  const reach = logarithmic ? 100 : 2;
   for (const value of markHeights(layout, range)) {
-    if (value > 0 && value <= high * 2 && value >= low / 2) [low, high] = [Math.min(low, value), Math.max(high, value)];
+    if (value > 0 && value <= high * reach && (!logarithmic || value >= low / reach)) [low, high] = [Math.min(low, value), Math.max(high, value)];
   }
   if (logarithmic) {
     const [from, to] = withMargin(low, high, true, 0.06);

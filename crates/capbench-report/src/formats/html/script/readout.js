@@ -6,7 +6,7 @@ function shortened(text, length) {
 }
 
 function intervalText(point, axis) {
-  return point.interval ? `${number(point.interval[0], axis.unit)} to ${number(point.interval[1], axis.unit)}` : "";
+  return point.interval && point.y !== null ? `${number(point.interval[0], axis.unit)} to ${number(point.interval[1], axis.unit)}` : "";
 }
 
 function placeText(layout, point) {
@@ -106,6 +106,7 @@ class Readout {
     const { spec, layout } = this.chart;
     const rows = new Map(reading.rows.map((row) => [row.nth, row]));
     const where = placeText(layout, reading.focus.point);
+    this.legend.classList.add("read");
     this.at.replaceChildren(`${spec.x.label} `, make("strong", "", where), this.chart.isPinned ? " (kept; click or Escape lets go)" : "");
     this.entries.forEach((entry, nth) => {
       const row = rows.get(nth);

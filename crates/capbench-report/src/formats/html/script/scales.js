@@ -17,7 +17,9 @@ const SCALED = {
   none: [[1, ""]],
 };
 
-function scaleOf(unit, largest) {
+// Things counted are not scaled on a logarithmic axis: 1, 10 and 100 say more than a thousandth of a thousand.
+function scaleOf({ unit, symbol: plain, logarithmic }, largest) {
+  if (logarithmic && (unit === "count" || unit === "iterations")) return { factor: 1, symbol: plain };
   const steps = SCALED[unit] || SCALED.none;
   const [factor, symbol] = steps.find(([size, , least = 1]) => largest >= size * least * 0.999) || steps[steps.length - 1];
   return { factor, symbol };
@@ -48,8 +50,9 @@ function evenTicks(min, max, count, factor, isWhole) {
 
 // Powers of the base; between them 2 and 5 where few powers are seen, and every so many where they are too many.
 function logarithmicTicks(min, max, count, base) {
-  const [first, last] = [Math.floor(Math.log(min) / Math.log(base)), Math.ceil(Math.log(max) / Math.log(base))];
-  const stride = Math.max(1, Math.ceil((last - first) / Math.max(1, count)));
+  const [low, last] = [Math.floor(Math.log(min) / Math.log(base)), Math.ceil(Math.log(max) / Math.log(base))];
+  const stride = Math.max(1, Math.ceil((last - low) / Math.max(1, count)));
+  const first = Math.floor(low / stride) * stride;
   const between = base === 10 && last - first <= 3 ? [1, 2, 5] : [1];
   const ticks = [];
   for (let power = first; power <= last; power += stride) {
@@ -63,9 +66,10 @@ function logarithmicTicks(min, max, count, base) {
 
 function ticks(axis, min, max, count, scale) {
   if (axis.logarithmic) {
-    const found = logarithmicTicks(min, max, count, axis.unit === "bytes" ? 2 : 10);
-    // Within less than a power there is nothing to divide by powers.
-    if (found.length >= 3) return found;
+    const base = axis.unit === "bytes" ? 2 : 10;
+    const found = logarithmicTicks(min, max, count, base);
+    // Within little more than a power there is nothing to divide by powers.
+    if (found.length >= 3 || max / min > base ** 1.5) return found;
     return evenTicks(min, max, count, scale.factor, false).filter((tick) => tick > 0);
   }
   return evenTicks(min, max, count, scale.factor, axis.unit === "count");
