@@ -237,7 +237,8 @@ fn shown(table: &Table, rows: Vec<Line>, cites: bool) -> Shown<'_> {
         density: match table.columns.len() {
             0..=9 => "",
             10..=20 => " wide",
-            _ => " widest",
+            21..=32 => " widest",
+            _ => " widest crammed",
         },
         rows,
     }

@@ -34,7 +34,7 @@ class Chart {
     host.append(tools, this.canvas, legend, marks, figuresOf(this.layout), live);
     this.measure();
     this.plot = new uPlot(this.options(), this.data(), this.canvas);
-    this.plot.over.append(this.readout.tip);
+    this.plot.over.append(this.readout.cross, this.readout.tip);
     this.listen();
     this.readout.drawSwatches(this.theme);
     this.readout.showMarks();
@@ -63,6 +63,7 @@ class Chart {
       padding: [14, 18, 0, 0],
       legend: { show: false },
       cursor: {
+        x: false,
         y: false,
         points: { show: false },
         drag: { x: true, y: true, uni: 24, dist: 4, setScale: false },
@@ -310,7 +311,6 @@ class Chart {
       reading.isMove = false;
     }
     this.at = { place, point: reading.focus.point };
-    this.plot.setCursor({ left: at.left, top: Number.isFinite(at.top) ? at.top : 0 });
     this.readout.hideTip();
     this.readout.show(reading, isByKeyboard);
   }
@@ -339,7 +339,6 @@ class Chart {
 
   pin(isPinned) {
     this.isPinned = isPinned;
-    this.plot.cursor._lock = isPinned;
     if (isPinned) this.readout.hideTip();
     if (this.at) this.place(this.at.place, this.at.point);
   }

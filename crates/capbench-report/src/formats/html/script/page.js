@@ -32,15 +32,23 @@ function prepareCharts() {
 // Paper is white: every chart is drawn, in light colours and as wide as the paper, and afterwards as before.
 function printInLight(all) {
   const root = document.documentElement;
+  const folded = document.querySelectorAll(".evidence details");
+  const opened = new Set();
   let before;
   window.addEventListener("beforeprint", () => {
     before = root.dataset.theme;
     root.dataset.theme = "light";
+    for (const details of folded) {
+      if (!details.open) opened.add(details);
+      details.open = true;
+    }
     all().forEach((chart) => chart.print(true));
   });
   window.addEventListener("afterprint", () => {
     if (before === undefined) delete root.dataset.theme;
     else root.dataset.theme = before;
+    for (const details of opened) details.open = false;
+    opened.clear();
     all().forEach((chart) => chart.print(false));
   });
 }

@@ -19,7 +19,7 @@ class Readout {
   constructor(chart) {
     this.chart = chart;
     const { spec } = chart;
-    this.at = make("p", "at", "Drag to zoom, click to keep the values, arrow keys to go through the points");
+    this.at = make("p", "at", "Drag to zoom, click to keep values");
     this.reset = make("button", "reset", "Show all");
     this.reset.type = "button";
     this.reset.disabled = true;
@@ -36,6 +36,8 @@ class Readout {
     this.tip = make("div", "tip");
     this.tip.setAttribute("aria-hidden", "true");
     this.tip.hidden = true;
+    this.cross = make("div", "cross");
+    this.cross.hidden = true;
     this.dots = [];
   }
 
@@ -119,6 +121,7 @@ class Readout {
       if (interval) entry.from.append(`${interval}${row.point.trials.length > 0 ? "; " : ""}`);
       entry.from.append(evidence(row.point.trials));
     });
+    this.showCross(reading.focus.point.place);
     this.showDots(reading);
     if (isByKeyboard) this.announce(reading, where);
   }
@@ -133,6 +136,7 @@ class Readout {
     this.dots.forEach((dot) => {
       dot.hidden = true;
     });
+    this.cross.hidden = true;
     this.hideTip();
   }
 
@@ -165,6 +169,15 @@ class Readout {
     });
   }
 
+  // Upright, at the place that is read.
+  showCross(place) {
+    const { plot } = this.chart;
+    const left = plot.valToPos(place, "x");
+    this.cross.hidden = left < 0 || left > plot.over.clientWidth;
+    this.cross.style.transform = `translate(${left}px, 0)`;
+  }
+
+  // Beside the pointer and the points that it tells of.
   showTip(reading, left, top) {
     const { spec, layout, plot, theme } = this.chart;
     const rows = reading.rows.map((row) => {
@@ -178,7 +191,9 @@ class Readout {
     this.tip.replaceChildren(make("div", "", make("strong", "", placeText(layout, reading.focus.point))), ...rows, from);
     this.tip.hidden = false;
     const [width, height] = [this.tip.offsetWidth, this.tip.offsetHeight];
-    const x = left + 16 + width > plot.over.clientWidth ? Math.max(0, left - 16 - width) : left + 16;
+    const place = plot.valToPos(reading.focus.point.place, "x");
+    const [before, behind] = [Math.min(left, place) - 16 - width, Math.max(left, place) + 16];
+    const x = behind + width > plot.over.clientWidth ? Math.max(0, before) : behind;
     const y = Math.max(0, Math.min(top - height / 2, plot.over.clientHeight - height));
     this.tip.style.transform = `translate(${x}px, ${y}px)`;
   }
