@@ -88,6 +88,13 @@ impl Tab {
             address: String::new(),
             files,
         };
+        if tab.cannot_sandbox() {
+            println!(
+                "skipped: Chromium has no sandbox here: {}",
+                tab.log().lines().next().unwrap_or_default()
+            );
+            return None;
+        }
         let target = tab.call("Target.createTarget", json!({ "url": "about:blank" }));
         let attached =
             tab.call("Target.attachToTarget", json!({ "targetId": target["targetId"], "flatten": true }));
@@ -97,6 +104,13 @@ impl Tab {
         }
         tab.size(1280, 900);
         Some(tab)
+    }
+
+    /// Containers often forbid ordinary users the namespaces that Chromium shuts its pages into; it then ends at once.
+    fn cannot_sandbox(&mut self) -> bool {
+        let asked = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.getVersion\"}\0");
+        let answers = asked.is_ok() && self.from.recv_timeout(PATIENCE).is_ok();
+        !answers && self.log().contains("sandbox")
     }
 
     fn write_and_load(&mut self, page: &str) {

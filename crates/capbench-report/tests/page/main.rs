@@ -10,7 +10,7 @@ use std::path::Path;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use capbench_report::figures;
 use capbench_report::formats::html::html;
-use capbench_report::model::{Cell, Chart, Point, Report, Unit};
+use capbench_report::model::{Cell, Chart, Kind, Point, Report, Role, Scale, Series, Unit};
 use chromium::Tab;
 use demo::{METHODS, SIZES, capacity};
 use serde_json::{Value, json};
@@ -369,6 +369,74 @@ fn paper_has_every_chart_in_light_colours_and_whole_tables() {
     assert_eq!(cut, json!([]));
     assert!(tab.holds("getComputedStyle(document.getElementById('theme')).display === 'none'"));
     assert!(tab.holds("getComputedStyle(document.querySelector('#trials .box')).overflow === 'visible'"));
+}
+
+/// What a run may well give, and what a writer must not stumble over.
+#[test]
+fn charts_of_little_or_odd_data_are_drawn() {
+    let mut report = demo::report(5);
+    let lines = report.sections[0].charts[0].clone();
+    let of = |id: &str, kind: Kind, scales: (Scale, Scale), lists: &[&[(f64, Option<f64>)]]| {
+        let mut chart = Chart { id: id.into(), kind, ..lines.clone() };
+        (chart.x.scale, chart.y.scale) = scales;
+        chart.series = lists
+            .iter()
+            .enumerate()
+            .map(|(nth, points)| Series {
+                name: format!("method {nth} with a name that is much longer than names are"),
+                role: Role::Method,
+                points: points
+                    .iter()
+                    .map(|&(x, y)| Point { x, y, interval: None, trials: vec![1, 99] })
+                    .collect(),
+            })
+            .collect();
+        chart
+    };
+    let even = || (Scale::Linear, Scale::Linear);
+    let powers = || (Scale::Logarithmic, Scale::Logarithmic);
+    let many: Vec<(f64, Option<f64>)> =
+        (0..5000).map(|x| (f64::from(x), (x % 7 != 0).then_some(f64::from(x % 100)))).collect();
+    let forty = vec![&many[..20]; 40];
+    let names =
+        Scale::Names((0..30).map(|nth| format!("a placement with the number {nth}, and more")).collect());
+    report.sections[0].charts = vec![
+        of("nothing", Kind::Lines, even(), &[]),
+        of("empty", Kind::Stacked, even(), &[&[]]),
+        of("unknown", Kind::Lines, even(), &[&[(1.0, None), (2.0, None)]]),
+        of("one", Kind::Points, even(), &[&[(5.0, Some(7.0))]]),
+        of("zeros", Kind::Lines, powers(), &[&[(0.0, Some(0.0)), (0.0, Some(0.0))]]),
+        of(
+            "below",
+            Kind::StackedBars,
+            even(),
+            &[&[(1.0, Some(3.0))], &[(1.0, Some(-2.0)), (2.0, Some(-4.0))]],
+        ),
+        of("wide", Kind::Lines, powers(), &[&[(1e-12, Some(1e-15)), (1e15, Some(1e18))]]),
+        of("many", Kind::Lines, even(), &[&many]),
+        of("forty", Kind::Bars, even(), &forty),
+        of("names", Kind::Stacked, (names, Scale::Linear), &[&many[..30], &many[30..60]]),
+        of("same", Kind::Points, powers(), &[&[(3.0, Some(2.0)), (3.0, Some(2.0)), (3.0, None)]]),
+    ];
+    let ids: Vec<String> =
+        report.sections[0].charts.iter().map(|chart| format!("#chart-{}", chart.id)).collect();
+    let Some(mut tab) = open("odd", &report) else { return };
+    for width in [1280, 390] {
+        tab.size(width, 900);
+        for id in &ids {
+            let [left, top, across, down] = drawn(&mut tab, id);
+            assert!(across > 150.0 && down > 100.0, "{id}: {across} by {down}");
+            tab.mouse("mouseMoved", left + across / 2.0, top + down / 2.0);
+            tab.value(&format!("document.querySelector('{id} .canvas').focus()"));
+            for key in ["ArrowRight", "ArrowUp", "+", "End", "-", "Escape"] {
+                tab.key(key);
+            }
+            tab.drag((left + 20.0, top + 20.0), (left + across / 2.0, top + down / 2.0));
+            tab.key("Escape");
+            tab.click(&format!("{id} summary"));
+        }
+    }
+    assert_eq!(tab.errors(), [""; 0]);
 }
 
 /// A chart whose values are hard to round, whose table the page's script writes.

@@ -114,9 +114,10 @@ class Painter {
       }
     }
     series.points.forEach((point) => this.whisker(series, point, this.x(point.place + point.shift)));
-    // A fit has no points of its own, and where there are very many they hide the line.
-    if (layout.spec.kind === "lines" && (series.role === "fit" || series.points.length > 150)) return;
-    series.points.forEach((point) => this.point(series, point));
+    // A fit has no points of its own, and where there are very many they hide the line; but one alone has no line.
+    const isBare = layout.spec.kind === "lines" && (series.role === "fit" || series.points.length > 150);
+    const marked = isBare ? this.pieces(series.points).filter((piece) => piece.length === 1).flat() : series.points;
+    marked.forEach((point) => this.point(series, point));
   }
 
   point(series, point) {
