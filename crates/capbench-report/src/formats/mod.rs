@@ -1,3 +1,4 @@
-//! Writers: each turns what a report says into one format, and adds nothing.
+//! Writers, one a format: each turns what a report says into text and adds nothing.
 
+pub mod html;
 pub mod svg;

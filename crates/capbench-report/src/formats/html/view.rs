@@ -1,0 +1,274 @@
+//! What the template shows: words and figures as they stand on the page, with the exact values beside them.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::figures;
+use crate::model::{Cell, Column, Report, Row, Section, Sentence, Table, Trials, Unit};
+
+/// From so many runs of trial numbers on, evidence is folded.
+const MANY: usize = 6;
+/// Words up to so many characters stay on one line, and those with more get a wide column.
+const BRIEF: usize = 24;
+const WORDY: usize = 60;
+
+#[derive(Serialize)]
+pub struct Page<'r> {
+    title: &'r str,
+    subtitle: &'r str,
+    warnings: &'r [String],
+    verdict: Vec<Said<'r>>,
+    summary: Option<Shown<'r>>,
+    sections: Vec<Part<'r>>,
+    findings: Vec<Said<'r>>,
+    environment: Vec<Shown<'r>>,
+    statements: &'r [String],
+    trials: Shown<'r>,
+}
+
+/// A sentence.
+#[derive(Serialize)]
+struct Said<'r> {
+    text: &'r str,
+    evidence: Option<Evidence>,
+}
+
+/// A section.
+#[derive(Serialize)]
+struct Part<'r> {
+    id: &'r str,
+    heading: &'r str,
+    text: Vec<Said<'r>>,
+    charts: Vec<Figure<'r>>,
+    tables: Vec<Shown<'r>>,
+}
+
+/// A chart's place; what is drawn there comes as data.
+#[derive(Serialize)]
+struct Figure<'r> {
+    id: &'r str,
+    title: &'r str,
+    /// Which of the report's charts it is.
+    index: usize,
+    notes: &'r [String],
+}
+
+/// A table.
+#[derive(Serialize)]
+struct Shown<'r> {
+    id: &'r str,
+    caption: &'r str,
+    heads: Vec<Head<'r>>,
+    rows: Vec<Line>,
+    notes: &'r [String],
+    /// Whether the rows have a field for the trials that they rest on.
+    cites: bool,
+    /// How close it has to be set on paper.
+    density: &'static str,
+}
+
+#[derive(Serialize)]
+struct Head<'r> {
+    key: &'r str,
+    heading: &'r str,
+    unit: &'static str,
+    /// What exact values are in, where that is not the unit shown.
+    exact_unit: &'static str,
+    is_number: bool,
+}
+
+/// A row.
+#[derive(Serialize)]
+struct Line {
+    /// The trial that it is the row of.
+    trial: Option<u32>,
+    evidence: Option<Evidence>,
+    cells: Vec<Field>,
+}
+
+/// A field of a row.
+#[derive(Serialize)]
+struct Field {
+    text: String,
+    /// What it is sorted by; none where there is no number.
+    value: Option<String>,
+    class: &'static str,
+}
+
+/// Trials that something rests on.
+#[derive(Serialize)]
+struct Evidence {
+    count: usize,
+    /// All of them, for the script that highlights them.
+    numbers: String,
+    runs: Vec<Run>,
+    is_long: bool,
+}
+
+/// Trials with neighbouring numbers.
+#[derive(Serialize)]
+struct Run {
+    text: String,
+    /// The row to go to; none where the report has no row of it.
+    target: Option<u32>,
+}
+
+/// Numbers of the trials that have a row.
+struct Known(BTreeSet<u32>);
+
+pub fn page(report: &Report) -> Page<'_> {
+    let known = Known(report.trials.rows.iter().filter_map(|row| row.trials.first().copied()).collect());
+    let mut index = 0..;
+    Page {
+        title: &report.title,
+        subtitle: &report.subtitle,
+        warnings: &report.warnings,
+        verdict: known.sentences(&report.verdict),
+        summary: report.summary.as_ref().map(|table| known.table(table)),
+        sections: report.sections.iter().map(|section| known.section(section, &mut index)).collect(),
+        findings: known.sentences(&report.findings),
+        environment: report.environment.iter().map(|table| known.table(table)).collect(),
+        statements: &report.statements,
+        trials: of_trials(&report.trials),
+    }
+}
+
+impl Known {
+    fn sentences<'r>(&self, sentences: &'r [Sentence]) -> Vec<Said<'r>> {
+        let said = |Sentence { text, trials }: &'r Sentence| Said { text, evidence: self.evidence(trials) };
+        sentences.iter().map(said).collect()
+    }
+
+    fn section<'r>(&self, section: &'r Section, index: &mut impl Iterator<Item = usize>) -> Part<'r> {
+        let figures = section.charts.iter().zip(index);
+        Part {
+            id: &section.id,
+            heading: &section.heading,
+            text: self.sentences(&section.text),
+            charts: figures
+                .map(|(chart, index)| Figure {
+                    id: &chart.id,
+                    title: &chart.title,
+                    index,
+                    notes: &chart.notes,
+                })
+                .collect(),
+            tables: section.tables.iter().map(|table| self.table(table)).collect(),
+        }
+    }
+
+    fn table<'r>(&self, table: &'r Table) -> Shown<'r> {
+        let line = |row: &Row| Line {
+            trial: None,
+            evidence: self.evidence(&row.trials),
+            cells: fields(&table.columns, row),
+        };
+        let rows: Vec<Line> = table.rows.iter().map(line).collect();
+        let cites = rows.iter().any(|row| row.evidence.is_some());
+        shown(table, rows, cites)
+    }
+
+    fn evidence(&self, trials: &Trials) -> Option<Evidence> {
+        let trials: BTreeSet<u32> = trials.iter().copied().collect();
+        if trials.is_empty() {
+            return None;
+        }
+        let runs = self.runs(&trials);
+        let numbers: Vec<String> = trials.iter().map(u32::to_string).collect();
+        Some(Evidence { count: trials.len(), numbers: numbers.join(" "), is_long: runs.len() > MANY, runs })
+    }
+
+    /// Three neighbours or more become one run, if all or none of them have a row.
+    fn runs(&self, trials: &BTreeSet<u32>) -> Vec<Run> {
+        let mut runs: Vec<Vec<u32>> = Vec::new();
+        for &trial in trials {
+            let joins = runs
+                .last()
+                .and_then(|run| run.last())
+                .is_some_and(|&last| trial - last == 1 && self.0.contains(&trial) == self.0.contains(&last));
+            match runs.last_mut() {
+                Some(run) if joins => run.push(trial),
+                _ => runs.push(vec![trial]),
+            }
+        }
+        let target = |trial: u32| self.0.contains(&trial).then_some(trial);
+        let single = |&trial: &u32| Run { text: trial.to_string(), target: target(trial) };
+        runs.iter()
+            .flat_map(|run| match run.as_slice() {
+                [first, _, .., last] => {
+                    vec![Run { text: format!("{first} to {last}"), target: target(*first) }]
+                }
+                few => few.iter().map(single).collect(),
+            })
+            .collect()
+    }
+}
+
+/// The rows that evidence leads to. Should two be of one trial, it leads to the first.
+fn of_trials(table: &Table) -> Shown<'_> {
+    let mut met = BTreeSet::new();
+    let line = |row: &Row| Line {
+        trial: row.trials.first().copied().filter(|&trial| met.insert(trial)),
+        evidence: None,
+        cells: fields(&table.columns, row),
+    };
+    let rows = table.rows.iter().map(line).collect();
+    shown(table, rows, false)
+}
+
+fn shown(table: &Table, rows: Vec<Line>, cites: bool) -> Shown<'_> {
+    let is_number =
+        |nth: usize| rows.iter().any(|row| row.cells.get(nth).is_some_and(|cell| cell.value.is_some()));
+    let numbers: Vec<bool> = (0..table.columns.len()).map(is_number).collect();
+    let heads = table.columns.iter().zip(numbers).map(|(column, is_number)| Head {
+        key: &column.key,
+        heading: &column.heading,
+        unit: column.unit.symbol(),
+        exact_unit: if column.unit == Unit::Ratio { "as a share of 1" } else { column.unit.symbol() },
+        is_number,
+    });
+    Shown {
+        id: &table.id,
+        caption: &table.caption,
+        heads: heads.collect(),
+        notes: &table.notes,
+        cites,
+        density: match table.columns.len() {
+            0..=9 => "",
+            10..=20 => " wide",
+            21..=32 => " widest",
+            _ => " widest crammed",
+        },
+        rows,
+    }
+}
+
+fn fields(columns: &[Column], row: &Row) -> Vec<Field> {
+    columns.iter().zip(&row.cells).map(|(column, cell)| field(cell, column.unit)).collect()
+}
+
+fn field(cell: &Cell, unit: Unit) -> Field {
+    let value = match cell {
+        Cell::Unknown | Cell::Empty | Cell::Text(_) => None,
+        Cell::Count(value) => Some(value.to_string()),
+        Cell::Signed(value) => Some(value.to_string()),
+        Cell::Number(value) | Cell::AtLeast(value) | Cell::AtMost(value) => exact(*value),
+        Cell::Interval { middle, .. } => exact(*middle),
+    };
+    let class = match cell {
+        Cell::Unknown if unit == Unit::None => "unknown",
+        Cell::Unknown => "number unknown",
+        Cell::Empty => "",
+        Cell::Text(text) if text.chars().count() <= BRIEF => "brief",
+        Cell::Text(text) if text.chars().count() > WORDY => "wordy",
+        Cell::Text(_) => "",
+        _ => "number",
+    };
+    Field { text: figures::cell(cell, unit), value, class }
+}
+
+/// With all digits, so that it reads back as the same number.
+fn exact(value: f64) -> Option<String> {
+    value.is_finite().then(|| value.to_string())
+}

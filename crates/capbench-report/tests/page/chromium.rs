@@ -1,0 +1,365 @@
+//! A browser without a window, driven over its DevTools protocol (<https://chromedevtools.github.io/devtools-protocol/>).
+//!
+//! Messages are JSON, each ended by a 0 byte, on descriptors 3 and 4 of the browser; a shell makes these of its standard input
+//! and output.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// So long the browser may take for one answer; it is far longer than a slow host needs.
+const PATIENCE: Duration = Duration::from_secs(60);
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// A tab that shows a page, in a browser of its own.
+pub struct Tab {
+    browser: Child,
+    to: ChildStdin,
+    from: Receiver<Value>,
+    last: u64,
+    session: Option<String>,
+    /// What happened by itself: requests, errors, loads.
+    pub events: Vec<Value>,
+    /// The page's address.
+    pub address: String,
+    files: PathBuf,
+}
+
+/// The browser, or none and a line that says so.
+fn program() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path)
+        .flat_map(|at| NAMES.map(|name| at.join(name)))
+        .find(|file| file.is_file());
+    if found.is_none() {
+        println!("skipped: there is no {} here; tools/setup test installs it", NAMES.join(", no "));
+    }
+    found
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0)
+}
+
+impl Tab {
+    /// Opens a page under a name that no other test has; none where there is no browser.
+    pub fn open(name: &str, page: &str) -> Option<Self> {
+        let mut tab = Self::start(name)?;
+        tab.write_and_load(page);
+        Some(tab)
+    }
+
+    fn start(name: &str) -> Option<Self> {
+        let program = program()?;
+        let files = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&files).unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"]).arg(program);
+        command.args(["--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu"]);
+        command.args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-dev-shm-usage",
+        ]);
+        command.arg(format!("--user-data-dir={}", files.join("profile").display()));
+        if is_root() {
+            // Chromium refuses to sandbox what root runs.
+            command.arg("--no-sandbox");
+        }
+        let log = fs::File::create(files.join("log")).unwrap();
+        let mut browser =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().expect("sh runs");
+        let to = browser.stdin.take().unwrap();
+        let from = listen(browser.stdout.take().unwrap());
+        let mut tab = Self {
+            browser,
+            to,
+            from,
+            last: 0,
+            session: None,
+            events: Vec::new(),
+            address: String::new(),
+            files,
+        };
+        if tab.cannot_sandbox() {
+            println!(
+                "skipped: Chromium has no sandbox here: {}",
+                tab.log().lines().next().unwrap_or_default()
+            );
+            return None;
+        }
+        let target = tab.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let attached =
+            tab.call("Target.attachToTarget", json!({ "targetId": target["targetId"], "flatten": true }));
+        tab.session = attached["sessionId"].as_str().map(Into::into);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            tab.call(&format!("{domain}.enable"), json!({}));
+        }
+        tab.size(1280, 900);
+        Some(tab)
+    }
+
+    /// Containers often forbid ordinary users the namespaces that Chromium shuts its pages into; it then ends at once.
+    fn cannot_sandbox(&mut self) -> bool {
+        let asked = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.getVersion\"}\0");
+        let answers = asked.is_ok() && self.from.recv_timeout(PATIENCE).is_ok();
+        !answers && self.log().contains("sandbox")
+    }
+
+    fn write_and_load(&mut self, page: &str) {
+        let file = self.files.join("report.html");
+        fs::write(&file, page).unwrap();
+        self.address = format!("file://{}", file.display());
+        self.load();
+    }
+
+    /// Loads the page, again where it is there, and says how long that took until it could be shown.
+    pub fn load(&mut self) -> Duration {
+        let began = Instant::now();
+        let address = self.address.clone();
+        self.events.clear();
+        let begun = self.call("Page.navigate", json!({ "url": address }));
+        assert!(begun.get("errorText").is_none(), "{begun}");
+        while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
+            self.wait();
+        }
+        self.frame();
+        began.elapsed()
+    }
+
+    /// Width and height of the window, in CSS pixels.
+    pub fn size(&mut self, width: u32, height: u32) {
+        let is_phone = width < 600;
+        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone });
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
+    }
+
+    /// What the system prefers, `light` or `dark`, and the medium, `screen` or `print`.
+    pub fn media(&mut self, medium: &str, scheme: &str) {
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.call("Emulation.setEmulatedMedia", json!({ "media": medium, "features": features }));
+    }
+
+    /// The value of an expression, of a promise the value that it comes to.
+    pub fn value(&mut self, expression: &str) -> Value {
+        let wanted = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let result = self.call("Runtime.evaluate", wanted);
+        assert!(result.get("exceptionDetails").is_none(), "{expression}: {result}");
+        result["result"]["value"].clone()
+    }
+
+    pub fn text(&mut self, expression: &str) -> String {
+        let value = self.value(expression);
+        value.as_str().unwrap_or_else(|| panic!("{expression}: {value}")).into()
+    }
+
+    pub fn number(&mut self, expression: &str) -> f64 {
+        let value = self.value(expression);
+        value.as_f64().unwrap_or_else(|| panic!("{expression}: {value}"))
+    }
+
+    pub fn holds(&mut self, expression: &str) -> bool {
+        self.value(&format!("Boolean({expression})")) == true
+    }
+
+    /// Waits until the page has been drawn.
+    pub fn frame(&mut self) {
+        self.value(
+            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))",
+        );
+    }
+
+    /// Waits until something holds, looked at with every picture that is drawn.
+    pub fn until(&mut self, expression: &str) {
+        let script = format!(
+            "new Promise((done) => {{
+                const last = performance.now() + 20000;
+                const look = () => {{
+                    if ({expression}) done(true);
+                    else if (performance.now() > last) done(false);
+                    else requestAnimationFrame(look);
+                }};
+                look();
+            }})"
+        );
+        assert_eq!(self.value(&script), true, "it never came to: {expression}");
+    }
+
+    /// Where the middle of an element is in the window, after scrolling to it.
+    pub fn middle(&mut self, selector: &str) -> (f64, f64) {
+        let [left, top, width, height] = self.place(selector);
+        (left + width / 2.0, top + height / 2.0)
+    }
+
+    /// Left and top edge of an element, width and height, after scrolling to it.
+    pub fn place(&mut self, selector: &str) -> [f64; 4] {
+        let found = self.value(&format!(
+            "(() => {{
+                const element = document.querySelector({selector:?});
+                element.scrollIntoView({{ block: 'center', behavior: 'instant' }});
+                const {{ left, top, width, height }} = element.getBoundingClientRect();
+                return [left, top, width, height];
+            }})()"
+        ));
+        let found: Vec<f64> = serde_json::from_value(found).unwrap();
+        self.frame();
+        found.try_into().unwrap()
+    }
+
+    pub fn mouse(&mut self, kind: &str, x: f64, y: f64) {
+        let (button, buttons) = if kind == "mouseMoved" { ("none", 0) } else { ("left", 1) };
+        let event =
+            json!({ "type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": 1 });
+        self.call("Input.dispatchMouseEvent", event);
+    }
+
+    pub fn click_at(&mut self, x: f64, y: f64) {
+        self.mouse("mouseMoved", x, y);
+        self.mouse("mousePressed", x, y);
+        self.mouse("mouseReleased", x, y);
+        self.frame();
+    }
+
+    pub fn click(&mut self, selector: &str) {
+        let (x, y) = self.middle(selector);
+        self.click_at(x, y);
+    }
+
+    pub fn double_click_at(&mut self, x: f64, y: f64) {
+        self.click_at(x, y);
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event =
+                json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 2 });
+            self.call("Input.dispatchMouseEvent", event);
+        }
+        self.frame();
+    }
+
+    pub fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
+        self.mouse("mouseMoved", from.0, from.1);
+        self.mouse("mousePressed", from.0, from.1);
+        for step in 1..=4 {
+            let share = f64::from(step) / 4.0;
+            let (x, y) = (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share);
+            let event = json!({ "type": "mouseMoved", "x": x, "y": y, "button": "left", "buttons": 1 });
+            self.call("Input.dispatchMouseEvent", event);
+        }
+        self.mouse("mouseReleased", to.0, to.1);
+        self.frame();
+    }
+
+    /// Presses a key by its name, as `KeyboardEvent.key` has it.
+    pub fn key(&mut self, key: &str) {
+        let code = match key {
+            "Enter" => 13,
+            "Tab" => 9,
+            "Escape" => 27,
+            "End" => 35,
+            "Home" => 36,
+            "ArrowLeft" => 37,
+            "ArrowUp" => 38,
+            "ArrowRight" => 39,
+            "ArrowDown" => 40,
+            _ => u32::from(key.as_bytes()[0]),
+        };
+        let mut event = json!({ "type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": code });
+        if key == "Enter" {
+            event["text"] = json!("\r");
+        } else if key.len() == 1 {
+            event["text"] = json!(key);
+        }
+        self.call("Input.dispatchKeyEvent", event.clone());
+        event["type"] = json!("keyUp");
+        self.call("Input.dispatchKeyEvent", event);
+        self.frame();
+    }
+
+    /// Errors that the page or the browser told of.
+    pub fn errors(&self) -> Vec<String> {
+        let is_error = |event: &&Value| match event["method"].as_str() {
+            Some("Runtime.exceptionThrown") => true,
+            Some("Log.entryAdded") => event["params"]["entry"]["level"] == "error",
+            Some("Runtime.consoleAPICalled") => event["params"]["type"] == "error",
+            _ => false,
+        };
+        self.events.iter().filter(is_error).map(|event| event["params"].to_string()).collect()
+    }
+
+    /// Addresses of everything that was asked for.
+    pub fn requests(&self) -> Vec<String> {
+        let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        sent.map(|event| event["params"]["request"]["url"].as_str().unwrap_or_default().into()).collect()
+    }
+
+    /// How many of them the page's policy refused.
+    pub fn refused(&self) -> usize {
+        self.events.iter().filter(|event| event["params"]["blockedReason"] == "csp").count()
+    }
+
+    /// Calls a method of the protocol and waits for its result.
+    pub fn call(&mut self, method: &str, params: Value) -> Value {
+        self.last += 1;
+        let id = self.last;
+        let mut message = json!({ "id": id, "method": method, "params": params });
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        let mut bytes = message.to_string().into_bytes();
+        bytes.push(0);
+        self.to.write_all(&bytes).unwrap_or_else(|error| panic!("{method}: {error}; {}", self.log()));
+        loop {
+            let mut answer = self.next(method);
+            if answer["id"] == id {
+                assert!(answer.get("error").is_none(), "{method}: {answer}");
+                return answer["result"].take();
+            }
+            self.events.push(answer);
+        }
+    }
+
+    fn wait(&mut self) {
+        let event = self.next("an event");
+        self.events.push(event);
+    }
+
+    fn next(&self, wanted: &str) -> Value {
+        self.from.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("{wanted}: {error}; {}", self.log()))
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.files.join("log")).unwrap_or_default()
+    }
+}
+
+/// Messages from the browser, until it ends.
+fn listen(from: ChildStdout) -> Receiver<Value> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        for message in BufReader::new(from).split(0) {
+            let Ok(message) = message else { break };
+            let Ok(message) = serde_json::from_slice(&message) else { break };
+            if sender.send(message).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+impl Drop for Tab {
+    fn drop(&mut self) {
+        // Asked to, it ends its own processes; what it does not do in time is done to it.
+        let _ = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
+        while self.from.recv_timeout(Duration::from_secs(10)).is_ok() {}
+        let _ = self.browser.kill();
+        let _ = self.browser.wait();
+        let _ = fs::remove_dir_all(&self.files);
+    }
+}

@@ -1,0 +1,517 @@
+//! The page in a browser: what a reader does with it, and what he must be able to rely on. Tests are skipped where there is no
+//! Chromium.
+
+mod chromium;
+mod demo;
+
+use std::fs;
+use std::path::Path;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use capbench_report::figures;
+use capbench_report::formats::html::html;
+use capbench_report::model::{Cell, Chart, Kind, Point, Report, Role, Scale, Series, Unit};
+use chromium::Tab;
+use demo::{METHODS, SIZES, capacity};
+use serde_json::{Value, json};
+
+const THROUGHPUT: &str = "#chart-throughput";
+
+fn open(name: &str, report: &Report) -> Option<Tab> {
+    Tab::open(name, &html(report))
+}
+
+/// Scrolls to a chart and waits until it is drawn; the place of its area in the window.
+fn drawn(tab: &mut Tab, chart: &str) -> [f64; 4] {
+    tab.place(chart);
+    tab.until(&format!("document.querySelector('{chart} .u-over')"));
+    tab.frame();
+    tab.place(&format!("{chart} .u-over"))
+}
+
+fn picture(tab: &mut Tab, chart: &str) -> String {
+    tab.text(&format!("document.querySelector('{chart} .canvas canvas').toDataURL()"))
+}
+
+/// What the chart says about the place that it shows: the place, and of each series name, value and trials.
+fn reading(tab: &mut Tab, chart: &str) -> (String, Vec<[String; 3]>) {
+    let value = tab.value(&format!(
+        "(() => {{
+            const chart = document.querySelector('{chart}');
+            const entries = [...chart.querySelectorAll('.legend li')].map((entry) =>
+                ['button', '.value', '.from'].map((part) => entry.querySelector(part).textContent));
+            return [chart.querySelector('.at strong')?.textContent ?? '', entries];
+        }})()"
+    ));
+    serde_json::from_value(value).unwrap()
+}
+
+fn spoken(tab: &mut Tab, chart: &str) -> String {
+    tab.text(&format!("document.querySelector('{chart} [aria-live]').textContent"))
+}
+
+fn is_zoomed(tab: &mut Tab, chart: &str) -> bool {
+    tab.holds(&format!("!document.querySelector('{chart} .reset').disabled"))
+}
+
+fn rate(value: f64) -> String {
+    format!("{} packets/s", figures::number(value, Unit::PacketsPerSecond))
+}
+
+#[test]
+fn a_page_opens_without_errors_loads_nothing_and_runs_nothing_of_results() {
+    let mut report = demo::report(20);
+    report.title = demo::HOSTILE.into();
+    report.findings[0].text = demo::HOSTILE.into();
+    report.warnings.push(demo::HOSTILE.into());
+    report.trials.rows[3].cells[1] = Cell::Text(demo::HOSTILE.into());
+    for chart in report.sections.iter_mut().flat_map(|section| &mut section.charts) {
+        chart.title = demo::HOSTILE.into();
+        chart.x.label = demo::HOSTILE.into();
+        chart.series[0].name = demo::HOSTILE.into();
+    }
+    report.sections[0].charts[0].marks[0].label = demo::HOSTILE.into();
+    let Some(mut tab) = open("hostile", &report) else { return };
+    for chart in ["throughput", "placement", "ledger", "loss-ratio", "cost", "work", "latency"] {
+        let chart = format!("#chart-{chart}");
+        let [left, top, width, height] = drawn(&mut tab, &chart);
+        tab.mouse("mouseMoved", left + width / 2.0, top + height / 2.0);
+        tab.click(&format!("{chart} summary"));
+    }
+    assert_eq!(tab.errors(), [""; 0]);
+    assert_eq!(tab.requests(), [tab.address.clone()]);
+    assert!(tab.text("document.title").contains("<script>"));
+    // Should a writer ever forget to escape, the page's policy still holds.
+    tab.value("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.harmed=3\">')");
+    tab.value("document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.harmed=4' }))");
+    tab.frame();
+    assert!(tab.holds("window.harmed === undefined"));
+    assert_eq!(tab.requests().len(), 2);
+    assert_eq!(tab.refused(), 1, "the picture was asked for");
+    assert!(!tab.errors().is_empty(), "the policy said nothing");
+}
+
+#[test]
+fn the_legend_switches_series_off_and_on() {
+    let Some(mut tab) = open("legend", &demo::report(20)) else { return };
+    drawn(&mut tab, THROUGHPUT);
+    let before = picture(&mut tab, THROUGHPUT);
+    let first = format!("{THROUGHPUT} .legend li:nth-child(1) button");
+    tab.click(&first);
+    assert!(tab.holds(&format!("document.querySelector('{first}').ariaPressed === 'false'")));
+    assert_ne!(picture(&mut tab, THROUGHPUT), before);
+    tab.value(&format!("document.querySelector('{first}').focus()"));
+    tab.key("Enter");
+    assert!(tab.holds(&format!("document.querySelector('{first}').ariaPressed === 'true'")));
+    assert_eq!(picture(&mut tab, THROUGHPUT), before);
+}
+
+#[test]
+fn a_rectangle_zooms_and_a_double_click_escape_or_the_button_shows_all_again() {
+    let Some(mut tab) = open("zoom", &demo::report(20)) else { return };
+    let [left, top, width, height] = drawn(&mut tab, THROUGHPUT);
+    let before = picture(&mut tab, THROUGHPUT);
+    let canvas = format!("document.querySelector('{THROUGHPUT} .canvas')");
+    for way in ["double click", "Escape", "button"] {
+        tab.drag((left + width * 0.45, top + height * 0.5), (left + width * 0.9, top + height * 0.52));
+        assert!(is_zoomed(&mut tab, THROUGHPUT));
+        assert_ne!(picture(&mut tab, THROUGHPUT), before);
+        tab.value(&format!("{canvas}.focus()"));
+        tab.key("Home");
+        assert_eq!(reading(&mut tab, THROUGHPUT).0, "512 bytes", "the first place that is seen");
+        match way {
+            "double click" => tab.double_click_at(left + width * 0.5, top + height * 0.5),
+            "Escape" => tab.key("Escape"),
+            _ => tab.click(&format!("{THROUGHPUT} .reset")),
+        }
+        assert!(!is_zoomed(&mut tab, THROUGHPUT), "{way}");
+        assert_eq!(picture(&mut tab, THROUGHPUT), before, "{way}");
+        tab.value(&format!("{canvas}.scrollIntoView({{ block: 'center', behavior: 'instant' }})"));
+        tab.frame();
+    }
+    tab.drag((left + width * 0.3, top + height * 0.2), (left + width * 0.7, top + height * 0.8));
+    tab.value(&format!("{canvas}.focus()"));
+    tab.key("Home");
+    assert_eq!(reading(&mut tab, THROUGHPUT).0, "256 bytes");
+    assert_eq!(tab.errors(), [""; 0]);
+}
+
+#[test]
+fn the_pointer_shows_values_with_their_units_and_trials() {
+    let Some(mut tab) = open("pointer", &demo::report(120)) else { return };
+    let [left, top, width, height] = drawn(&mut tab, THROUGHPUT);
+    let mut met = Vec::new();
+    for step in 0..=20 {
+        tab.mouse("mouseMoved", left + 1.0 + (width - 2.0) * f64::from(step) / 20.0, top + height / 2.0);
+        tab.frame();
+        let (place, entries) = reading(&mut tab, THROUGHPUT);
+        let size =
+            SIZES.iter().position(|size| place == format!("{} bytes", figures::count(u64::from(*size))));
+        let nth = size.unwrap_or_else(|| panic!("{place}"));
+        for (rank, method) in METHODS.iter().enumerate() {
+            let first = (rank * SIZES.len() + nth) * 3 + 1;
+            let exact = capacity(rank, SIZES[nth]);
+            let unknown = rank == 3 && nth == 2;
+            assert_eq!(entries[rank][0], *method);
+            assert_eq!(entries[rank][1], if unknown { "unknown".into() } else { rate(exact) });
+            let trials = format!("trials {first} to {}", first + 2);
+            assert!(entries[rank][2].ends_with(&trials), "{:?}", entries[rank]);
+        }
+        met.push(nth);
+    }
+    met.dedup();
+    assert_eq!(met, [0, 1, 2, 3, 4, 5, 6]);
+    // Kept by a click, the values stay, and their trials can be gone to.
+    tab.click_at(left + 2.0, top + height / 2.0);
+    tab.mouse("mouseMoved", left + width / 2.0, top + height / 2.0);
+    assert_eq!(reading(&mut tab, THROUGHPUT).0, "64 bytes");
+    tab.click(&format!("{THROUGHPUT} .legend li:nth-child(2) .from a"));
+    assert_eq!(tab.text("location.hash"), "#trial-22");
+    let cited = tab.value("[...document.querySelectorAll('tr.cited')].map((row) => row.id)");
+    assert_eq!(cited, json!(["trial-22", "trial-23", "trial-24"]));
+    assert!(tab.holds("document.getElementById('trial-22').getBoundingClientRect().top < innerHeight"));
+}
+
+#[test]
+fn bars_and_layers_are_read_where_the_pointer_is() {
+    let Some(mut tab) = open("bars", &demo::report(20)) else { return };
+    let focus = |tab: &mut Tab, chart: &str| {
+        tab.text(&format!("document.querySelector('{chart} .legend .focus button').textContent"))
+    };
+    let [left, top, width, height] = drawn(&mut tab, "#chart-placement");
+    // Six series share the slot of the first name, which is a third of the width but for margins.
+    let slot = width / 3.2;
+    let middle = left + slot * 0.6;
+    let bar = (slot * 0.8 / 6.0).min(60.0);
+    for (nth, method) in METHODS.iter().enumerate() {
+        tab.mouse("mouseMoved", middle + bar * (nth as f64 - 2.5), top + height * 0.9);
+        tab.frame();
+        assert_eq!(focus(&mut tab, "#chart-placement"), *method);
+    }
+    let [left, top, width, height] = drawn(&mut tab, "#chart-ledger");
+    tab.mouse("mouseMoved", left + width * 0.97, top + height * 0.97);
+    tab.frame();
+    assert_eq!(focus(&mut tab, "#chart-ledger"), "delivered");
+    tab.mouse("mouseMoved", left + width * 0.97, top + height * 0.3);
+    tab.frame();
+    assert_eq!(focus(&mut tab, "#chart-ledger"), "ring");
+}
+
+#[test]
+fn the_keyboard_goes_through_points_and_says_them() {
+    let Some(mut tab) = open("keyboard", &demo::report(120)) else { return };
+    tab.key("Tab");
+    assert_eq!(tab.text("document.activeElement.textContent"), "To the content");
+    tab.key("Enter");
+    assert_eq!(tab.text("document.activeElement.id"), "content");
+    drawn(&mut tab, THROUGHPUT);
+    tab.value(&format!("document.querySelector('{THROUGHPUT} .canvas').focus()"));
+    tab.key("ArrowRight");
+    assert_eq!(reading(&mut tab, THROUGHPUT).0, "64 bytes");
+    tab.key("ArrowRight");
+    let said = spoken(&mut tab, THROUGHPUT);
+    let expected = format!("{}: {}", METHODS[2], rate(capacity(2, 128)));
+    assert!(said.starts_with("frame size 128 bytes. ") && said.contains(&expected), "{said}");
+    tab.key("End");
+    tab.key("ArrowRight");
+    assert_eq!(reading(&mut tab, THROUGHPUT).0, "1,518 bytes");
+    tab.key("Home");
+    // From the lowest upwards: recv, the published figure, packet-v2.
+    for _ in 0..METHODS.len() + 2 {
+        tab.key("ArrowDown");
+    }
+    assert!(spoken(&mut tab, THROUGHPUT).contains(". recv: "), "{}", spoken(&mut tab, THROUGHPUT));
+    tab.key("ArrowUp");
+    assert!(spoken(&mut tab, THROUGHPUT).contains("PF_RING"), "{}", spoken(&mut tab, THROUGHPUT));
+    tab.key("ArrowUp");
+    let said = spoken(&mut tab, THROUGHPUT);
+    assert!(said.contains(". packet-v2: ") && said.ends_with("trials 22 to 24"), "{said}");
+    tab.key("+");
+    assert!(is_zoomed(&mut tab, THROUGHPUT));
+    tab.key("-");
+    assert!(!is_zoomed(&mut tab, THROUGHPUT));
+    tab.key("Enter");
+    assert_eq!(tab.text("location.hash"), "#trial-22");
+    assert!(tab.holds("document.getElementById('trial-24').classList.contains('cited')"));
+    assert_eq!(tab.errors(), [""; 0]);
+}
+
+/// The column of a table, as the exact values or the words in it.
+fn column_of(tab: &mut Tab, table: &str, nth: usize) -> Value {
+    tab.value(&format!(
+        "[...document.querySelectorAll('{table} tbody tr')].map((row) => row.cells[{nth}].dataset.value ?? row.cells[{nth}].textContent)"
+    ))
+}
+
+#[test]
+fn tables_sort_by_exact_values_and_back_to_the_order_of_the_report() {
+    let mut report = demo::report(20);
+    let summary = report.summary.as_mut().unwrap();
+    for (row, beyond) in summary.rows.iter_mut().zip([3, 1, 2, 1, 0]) {
+        // These are one and the same as floating-point numbers.
+        row.cells[4] = Cell::Count((1 << 60) + beyond);
+    }
+    let Some(mut tab) = open("sort", &report) else { return };
+    let table = "#table-summary";
+    let head = |nth: usize| format!("{table} thead th:nth-child({nth}) button");
+    tab.click(&head(5));
+    assert_eq!(column_of(&mut tab, table, 0), json!(["af-xdp", "packet-v2", "libpcap", "packet-v3", "recv"]));
+    assert!(
+        tab.holds(&format!(
+            "document.querySelector('{table} thead th:nth-child(5)').ariaSort === 'ascending'"
+        ))
+    );
+    tab.click(&head(5));
+    assert_eq!(column_of(&mut tab, table, 0), json!(["recv", "packet-v3", "packet-v2", "libpcap", "af-xdp"]));
+    tab.click(&head(5));
+    assert_eq!(column_of(&mut tab, table, 0), json!(METHODS));
+    // What is unknown comes last in either direction, and the keyboard does the same.
+    tab.value(&format!("document.querySelector('{}').focus()", head(3)));
+    for last in ["unknown", "unknown"] {
+        tab.key("Enter");
+        assert_eq!(column_of(&mut tab, table, 2)[4], last);
+    }
+    tab.click(&head(1));
+    assert_eq!(column_of(&mut tab, table, 0), json!(["af-xdp", "libpcap", "packet-v2", "packet-v3", "recv"]));
+}
+
+#[test]
+fn colours_follow_the_system_until_the_reader_chooses() {
+    let Some(mut tab) = open("theme", &demo::report(20)) else { return };
+    let background = "getComputedStyle(document.body).backgroundColor";
+    drawn(&mut tab, THROUGHPUT);
+    let (light, drawn_light) = (tab.text(background), picture(&mut tab, THROUGHPUT));
+    tab.media("screen", "dark");
+    tab.frame();
+    let (dark, drawn_dark) = (tab.text(background), picture(&mut tab, THROUGHPUT));
+    assert_ne!((&dark, &drawn_dark), (&light, &drawn_light));
+    assert_ne!(drawn_dark, drawn_light);
+    tab.click("#theme");
+    assert_eq!((tab.text(background), picture(&mut tab, THROUGHPUT)), (light.clone(), drawn_light));
+    tab.load();
+    assert_eq!(tab.text(background), light, "the choice is kept");
+    tab.click("#theme");
+    assert_eq!(tab.text(background), dark);
+}
+
+#[test]
+fn a_page_of_a_thousand_trials_is_small_and_opens() {
+    let page = html(&demo::report(1000));
+    println!("a page of 1,000 trials with 29 columns: {} bytes", page.len());
+    assert!(page.len() < 5_000_000, "{}", page.len());
+    let Some(mut tab) = Tab::open("thousand", &page) else { return };
+    let times: Vec<_> = (0..3).map(|_| tab.load()).collect();
+    println!("opened in {times:?}");
+    assert_eq!(tab.number("document.querySelectorAll('#trials tbody tr').length"), 1000.0);
+    let shown = "[...document.querySelectorAll('#trials tbody tr')].filter((row) => !row.hidden).length";
+    tab.value(
+        "(() => {
+            const input = document.querySelector('#trials input');
+            input.value = 'recv 1,518';
+            input.dispatchEvent(new Event('input'));
+        })()",
+    );
+    let left = tab.number(shown);
+    assert!(left > 0.0 && left < 100.0, "{left}");
+    tab.value("location.hash = '#trial-777'");
+    tab.frame();
+    assert!(
+        tab.holds("document.getElementById('trial-777').getBoundingClientRect().height > 0"),
+        "it was filtered out"
+    );
+}
+
+#[test]
+fn on_a_phone_only_boxes_scroll_sideways() {
+    let Some(mut tab) = Tab::open("phone", &html(&demo::report(60))) else { return };
+    tab.size(390, 844);
+    tab.load();
+    for chart in ["throughput", "placement", "ledger", "loss-ratio", "cost", "work", "latency"] {
+        drawn(&mut tab, &format!("#chart-{chart}"));
+    }
+    let wide = tab.value(
+        "[...document.querySelectorAll('body *')].filter((one) => !one.closest('.box, .skip')
+            && one.getBoundingClientRect().right > 390.5).map((one) => one.outerHTML.slice(0, 80))",
+    );
+    assert_eq!(wide, json!([]));
+    assert!(tab.holds("document.documentElement.scrollWidth <= 390"));
+    let box_of_trials = "document.querySelector('#trials .box')";
+    assert!(tab.holds(&format!("{box_of_trials}.scrollWidth > 2 * {box_of_trials}.clientWidth")));
+    tab.value(&format!("{box_of_trials}.scrollLeft = 500"));
+    tab.frame();
+    let first = "document.querySelector('#trials tbody th').getBoundingClientRect().left";
+    let edge = tab.number(&format!("{box_of_trials}.getBoundingClientRect().left"));
+    assert!((tab.number(first) - edge).abs() < 2.0, "the first column stays");
+}
+
+#[test]
+fn paper_has_every_chart_in_light_colours_and_whole_tables() {
+    let Some(mut tab) = open("paper", &demo::report(40)) else { return };
+    tab.media("", "dark");
+    let sheet = tab.call("Page.printToPDF", json!({ "preferCSSPageSize": true, "printBackground": false }));
+    let sheet = STANDARD.decode(sheet["data"].as_str().unwrap()).unwrap();
+    assert!(sheet.starts_with(b"%PDF"));
+    assert_eq!(tab.number("document.querySelectorAll('.plot').length"), 7.0);
+    assert_eq!(
+        tab.number("document.querySelectorAll('.u-over').length"),
+        7.0,
+        "charts that nobody scrolled to"
+    );
+    assert!(tab.holds("document.documentElement.dataset.theme === undefined"), "the screen is dark again");
+    // A3 on its side, less its margins: the page that wide tables are given.
+    tab.media("print", "light");
+    tab.size(1512, 1000);
+    tab.frame();
+    let cut = tab.value(
+        "[...document.querySelectorAll('table')].filter((table) => table.scrollWidth > table.parentElement.clientWidth + 1)
+            .map((table) => table.getAttribute('aria-labelledby'))",
+    );
+    assert_eq!(cut, json!([]));
+    assert!(tab.holds("getComputedStyle(document.getElementById('theme')).display === 'none'"));
+    assert!(tab.holds("getComputedStyle(document.querySelector('#trials .box')).overflow === 'visible'"));
+}
+
+/// What a run may well give, and what a writer must not stumble over.
+#[test]
+fn charts_of_little_or_odd_data_are_drawn() {
+    let mut report = demo::report(5);
+    let lines = report.sections[0].charts[0].clone();
+    let of = |id: &str, kind: Kind, scales: (Scale, Scale), lists: &[&[(f64, Option<f64>)]]| {
+        let mut chart = Chart { id: id.into(), kind, ..lines.clone() };
+        (chart.x.scale, chart.y.scale) = scales;
+        chart.series = lists
+            .iter()
+            .enumerate()
+            .map(|(nth, points)| Series {
+                name: format!("method {nth} with a name that is much longer than names are"),
+                role: Role::Method,
+                points: points
+                    .iter()
+                    .map(|&(x, y)| Point { x, y, interval: None, trials: vec![1, 99] })
+                    .collect(),
+            })
+            .collect();
+        chart
+    };
+    let even = || (Scale::Linear, Scale::Linear);
+    let powers = || (Scale::Logarithmic, Scale::Logarithmic);
+    let many: Vec<(f64, Option<f64>)> =
+        (0..5000).map(|x| (f64::from(x), (x % 7 != 0).then_some(f64::from(x % 100)))).collect();
+    let forty = vec![&many[..20]; 40];
+    let names =
+        Scale::Names((0..30).map(|nth| format!("a placement with the number {nth}, and more")).collect());
+    report.sections[0].charts = vec![
+        of("nothing", Kind::Lines, even(), &[]),
+        of("empty", Kind::Stacked, even(), &[&[]]),
+        of("unknown", Kind::Lines, even(), &[&[(1.0, None), (2.0, None)]]),
+        of("one", Kind::Points, even(), &[&[(5.0, Some(7.0))]]),
+        of("zeros", Kind::Lines, powers(), &[&[(0.0, Some(0.0)), (0.0, Some(0.0))]]),
+        of(
+            "below",
+            Kind::StackedBars,
+            even(),
+            &[&[(1.0, Some(3.0))], &[(1.0, Some(-2.0)), (2.0, Some(-4.0))]],
+        ),
+        of("wide", Kind::Lines, powers(), &[&[(1e-12, Some(1e-15)), (1e15, Some(1e18))]]),
+        of("many", Kind::Lines, even(), &[&many]),
+        of("forty", Kind::Bars, even(), &forty),
+        of("names", Kind::Stacked, (names, Scale::Linear), &[&many[..30], &many[30..60]]),
+        of("same", Kind::Points, powers(), &[&[(3.0, Some(2.0)), (3.0, Some(2.0)), (3.0, None)]]),
+    ];
+    let ids: Vec<String> =
+        report.sections[0].charts.iter().map(|chart| format!("#chart-{}", chart.id)).collect();
+    let Some(mut tab) = open("odd", &report) else { return };
+    for width in [1280, 390] {
+        tab.size(width, 900);
+        for id in &ids {
+            let [left, top, across, down] = drawn(&mut tab, id);
+            assert!(across > 150.0 && down > 100.0, "{id}: {across} by {down}");
+            tab.mouse("mouseMoved", left + across / 2.0, top + down / 2.0);
+            tab.value(&format!("document.querySelector('{id} .canvas').focus()"));
+            for key in ["ArrowRight", "ArrowUp", "+", "End", "-", "Escape"] {
+                tab.key(key);
+            }
+            tab.drag((left + 20.0, top + 20.0), (left + across / 2.0, top + down / 2.0));
+            tab.key("Escape");
+            tab.click(&format!("{id} summary"));
+        }
+    }
+    assert_eq!(tab.errors(), [""; 0]);
+}
+
+/// A chart whose values are hard to round, whose table the page's script writes.
+fn chart_of(values: &[f64], unit: Unit) -> Chart {
+    let report = demo::report(1);
+    let mut chart = report.sections[0].charts[0].clone();
+    chart.y.unit = unit;
+    chart.marks.clear();
+    chart.series.truncate(1);
+    let points = values.iter().enumerate();
+    chart.series[0].points = points
+        .map(|(nth, &y)| Point { x: nth as f64 + 1.0, y: Some(y), interval: None, trials: Vec::new() })
+        .collect();
+    chart
+}
+
+#[test]
+fn the_script_writes_figures_as_the_rest_of_the_report_does() {
+    let mut values =
+        vec![0.0, 0.5, 1.0625, 2.5, 999.94, 999.96, 1000.5, 1001.5, 12_345.5, 1e-5, 2e-12, -3.25, -1000.5];
+    values.extend((-8..12).map(|power| 10_f64.powi(power)));
+    values.extend((1..60).map(|nth| f64::from(nth).powi(5) * 0.000_317_3));
+    values.extend([0.999_999_2, 0.999, 0.991, 0.123_456, 0.000_000_2, 1.0, 0.999_999_999_9]);
+    for unit in [Unit::PacketsPerSecond, Unit::Ratio] {
+        let mut report = demo::report(1);
+        report.sections.truncate(1);
+        report.sections[0].charts = vec![chart_of(&values, unit)];
+        let Some(mut tab) = open("figures", &report) else { return };
+        drawn(&mut tab, THROUGHPUT);
+        tab.click(&format!("{THROUGHPUT} summary"));
+        tab.until(&format!("document.querySelector('{THROUGHPUT} .figures table')"));
+        let written = tab.value(&format!(
+            "[...document.querySelectorAll('{THROUGHPUT} .figures tbody tr')].map((row) => row.cells[2].textContent)"
+        ));
+        let expected: Vec<String> = values.iter().map(|&value| figures::number(value, unit)).collect();
+        assert_eq!(written, json!(expected));
+    }
+}
+
+/// For people who change how the page looks: pictures of it, and its print, in the folder that `CAPBENCH_PAGE_PICTURES` names.
+#[test]
+fn pictures_are_taken_where_they_are_asked_for() {
+    let Some(folder) = std::env::var_os("CAPBENCH_PAGE_PICTURES") else { return };
+    let folder = Path::new(&folder);
+    fs::create_dir_all(folder).unwrap();
+    let page = html(&demo::report(100));
+    fs::write(folder.join("report.html"), &page).unwrap();
+    let Some(mut tab) = Tab::open("pictures", &page) else { return };
+    for width in [1280, 390] {
+        for scheme in ["light", "dark"] {
+            tab.size(width, 900);
+            tab.media("screen", scheme);
+            tab.load();
+            for chart in ["throughput", "placement", "ledger", "loss-ratio", "cost", "work", "latency"] {
+                drawn(&mut tab, &format!("#chart-{chart}"));
+            }
+            let [left, top, across, down] = drawn(&mut tab, THROUGHPUT);
+            tab.mouse("mouseMoved", left + across * 0.4, top + down * 0.5);
+            tab.frame();
+            let window = tab.call("Page.captureScreenshot", json!({ "format": "png" }));
+            let window = STANDARD.decode(window["data"].as_str().unwrap()).unwrap();
+            fs::write(folder.join(format!("{width}-{scheme}-pointer.png")), window).unwrap();
+            let whole =
+                json!({ "format": "png", "captureBeyondViewport": true, "clip": whole(&mut tab, width) });
+            let picture = tab.call("Page.captureScreenshot", whole);
+            let picture = STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
+            fs::write(folder.join(format!("{width}-{scheme}.png")), picture).unwrap();
+        }
+    }
+    tab.media("", "light");
+    let sheet = tab.call("Page.printToPDF", json!({ "preferCSSPageSize": true }));
+    fs::write(folder.join("print.pdf"), STANDARD.decode(sheet["data"].as_str().unwrap()).unwrap()).unwrap();
+}
+
+fn whole(tab: &mut Tab, width: u32) -> Value {
+    let height = tab.number("document.documentElement.scrollHeight");
+    json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 })
+}
