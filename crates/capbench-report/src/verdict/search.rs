@@ -1,0 +1,144 @@
+//! NDR, PDR and what is held without any loss; what limits; what is not settled.
+
+use capbench_measure::results::Results;
+use capbench_measure::search::{self, Held, SearchOutcome, Status};
+
+use super::{capital, sentence};
+use crate::groups::of_search;
+use crate::model::Sentence;
+use crate::naming::{list, many, rate, whole};
+
+/// Searches that are told one by one at most; of more, the ends of the list.
+const TOLD: usize = 4;
+
+pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
+    let searches: Vec<&SearchOutcome> = results.searches.iter().collect();
+    let mut sentences = Vec::new();
+    sentences.extend(rates(&searches));
+    sentences.extend(limits(&searches));
+    sentences.extend(unsettled(&searches));
+    sentences
+}
+
+/// The numbers that belong together, of each search, or of the best and the worst.
+pub(super) fn rates(searches: &[&SearchOutcome]) -> Option<Sentence> {
+    let decided = |search: &&&SearchOutcome| search.method.is_some();
+    let decided: Vec<&SearchOutcome> = searches.iter().filter(decided).copied().collect();
+    if decided.is_empty() {
+        return None;
+    }
+    if let Some(repeated) = repeated(&decided) {
+        return Some(repeated);
+    }
+    let told: Vec<&SearchOutcome> = if decided.len() <= TOLD {
+        decided.clone()
+    } else {
+        let pps = |search: &&SearchOutcome| search.numbers.ndr.pps.unwrap_or(0.0);
+        let most = decided.iter().copied().max_by(|a, b| pps(a).total_cmp(&pps(b)));
+        let least = decided.iter().copied().min_by(|a, b| pps(a).total_cmp(&pps(b)));
+        most.into_iter().chain(least).collect()
+    };
+    let words: Vec<String> = told.iter().map(|search| numbers(search)).collect();
+    let of_many = match decided.len() {
+        all if all > TOLD => format!("; the other {} lie between", all - told.len()),
+        _ => String::new(),
+    };
+    let trials = told.iter().flat_map(|search| {
+        let numbers = &search.numbers;
+        [&numbers.ndr, &numbers.pdr, &numbers.strict_lossless].into_iter().flat_map(|held| held.trials.clone())
+    });
+    Some(sentence(format!("{}{of_many}.", words.join("; ")), trials))
+}
+
+/// Of a set-up that was searched several times: how far its results lie apart.
+fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
+    let owned: Vec<SearchOutcome> = searches.iter().map(|search| (*search).clone()).collect();
+    let repeats = search::repeats::of(&owned);
+    if repeats.is_empty() {
+        return None;
+    }
+    let words: Vec<String> = repeats
+        .iter()
+        .take(TOLD)
+        .map(|repeat| {
+            format!(
+                "{} of {} is {} in the median of {}, from {} to {}",
+                repeat.goal,
+                repeat.method,
+                rate(repeat.lower_pps.median),
+                many(repeat.searches.into(), "search", "searches"),
+                whole(repeat.least_pps),
+                whole(repeat.most_pps)
+            )
+        })
+        .collect();
+    let trials = repeats.iter().take(TOLD).flat_map(|repeat| repeat.trials.clone());
+    Some(sentence(format!("{}.", capital(&words.join("; "))), trials))
+}
+
+fn numbers(search: &SearchOutcome) -> String {
+    let numbers = &search.numbers;
+    format!(
+        "{}: NDR {}, PDR {}, without any loss {}",
+        of_search(search),
+        held(&numbers.ndr),
+        held(&numbers.pdr),
+        held(&numbers.strict_lossless)
+    )
+}
+
+/// A load that is held, as it is said.
+pub(super) fn held(held: &Held) -> String {
+    match (held.pps, held.upper_pps) {
+        (Some(pps), _) if held.at_least => format!("at least {}", rate(pps)),
+        (Some(pps), _) => rate(pps),
+        (None, Some(upper)) => format!("below {}", rate(upper)),
+        (None, None) => "not decided".into(),
+    }
+}
+
+/// What limits, by where the next load lost frames.
+pub(super) fn limits(searches: &[&SearchOutcome]) -> Option<Sentence> {
+    let mut limits: Vec<(String, Vec<String>, Vec<u32>)> = Vec::new();
+    for search in searches {
+        for goal in &search.goals {
+            let (Some(limit), Some(upper)) = (goal.limit, &goal.upper) else { continue };
+            let method = search.method.clone().unwrap_or_default();
+            match limits.iter_mut().find(|(words, ..)| *words == limit.words()) {
+                Some((_, methods, trials)) => {
+                    if !methods.contains(&method) {
+                        methods.push(method);
+                    }
+                    trials.extend(&upper.trials);
+                }
+                None => limits.push((limit.words(), vec![method], upper.trials.clone())),
+            }
+        }
+    }
+    if limits.is_empty() {
+        return None;
+    }
+    let words: Vec<String> =
+        limits.iter().map(|(words, methods, _)| format!("{} ({})", words, list(methods))).collect();
+    let trials = limits.iter().flat_map(|(_, _, trials)| trials.clone());
+    Some(sentence(format!("What limits, by where frames were lost: {}.", words.join("; ")), trials))
+}
+
+/// Goals without a regular result.
+pub(super) fn unsettled(searches: &[&SearchOutcome]) -> Option<Sentence> {
+    let goals = || searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)));
+    let all = goals().count();
+    let irregular: Vec<_> = goals().filter(|(_, goal)| goal.status != Status::Regular).collect();
+    let (search, first) = irregular.first()?;
+    let reason = first.reason.as_ref().map_or_else(String::new, ToString::to_string);
+    let more = if irregular.len() > 1 { "; the first: " } else { ": " };
+    let text = format!(
+        "{} of {} no regular result{more}{} of {}, {reason}.",
+        irregular.len(),
+        if all == 1 { "1 goal has".into() } else { format!("{all} goals have") },
+        first.goal.name,
+        of_search(search)
+    );
+    let trials = irregular.iter().flat_map(|(_, goal)| goal.lower.iter().flat_map(|bound| bound.trials.clone()));
+    Some(sentence(text, trials))
+}
