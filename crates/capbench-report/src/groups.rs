@@ -51,7 +51,11 @@ impl<'r> Group<'r> {
     /// What it is, in the first cells of a row.
     pub(crate) fn cells(&self) -> Vec<Cell> {
         let mut cells = scene_cells(&self.scene);
-        cells.extend([Cell::text(self.method), Cell::text(self.what.as_str()), Cell::text(self.load.as_str())]);
+        cells.extend([
+            Cell::text(self.method),
+            Cell::text(self.what.as_str()),
+            Cell::text(self.load.as_str()),
+        ]);
         cells
     }
 }
@@ -87,7 +91,12 @@ fn plain(results: &Results) -> Vec<Group<'_>> {
     let is_plain = |trial: &&TrialResult| {
         !matches!(
             trial.phase,
-            Phase::Search | Phase::SelfTest | Phase::Sweep | Phase::BackToBack | Phase::Probe | Phase::SetAside
+            Phase::Search
+                | Phase::SelfTest
+                | Phase::Sweep
+                | Phase::BackToBack
+                | Phase::Probe
+                | Phase::SetAside
         )
     };
     let mut groups: Vec<(Phase, Group<'_>)> = Vec::new();

@@ -36,7 +36,10 @@ impl Kind {
             Self::Rfc2544
         } else if !results.sweeps.is_empty() || has(&[Phase::Sweep]) || word == Some("sweep") {
             Self::Sweep
-        } else if !results.searches.is_empty() || has(&[Phase::Search, Phase::SelfTest]) || word == Some("search") {
+        } else if !results.searches.is_empty()
+            || has(&[Phase::Search, Phase::SelfTest])
+            || word == Some("search")
+        {
             Self::Search
         } else if word == Some("soak") {
             Self::Soak

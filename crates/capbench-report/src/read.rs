@@ -52,7 +52,7 @@ pub fn read(path: &Path) -> Result<Run> {
     let unreadable = |source| ReportError::Unreadable { path: path.into(), source };
     let kind = fs::metadata(path).map_err(unreadable)?;
     let file = if kind.is_dir() { path.join(FILE) } else { path.to_path_buf() };
-    if kind.is_dir() && !file.exists() {
+    if kind.is_dir() && !file.try_exists().map_err(unreadable)? {
         return Err(ReportError::NoResults { path: path.into() });
     }
     // A pipe would be waited for, and a device may have no end.

@@ -61,7 +61,9 @@ fn subtitle(run: &Run) -> String {
 pub fn command_line(command: &[String]) -> String {
     let words = command.iter().enumerate().map(|(place, word)| match place {
         0 => word.rsplit('/').next().unwrap_or(word).to_string(),
-        _ if !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=+.,:/%@".contains(c)) => {
+        _ if !word.is_empty()
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=+.,:/%@".contains(c)) =>
+        {
             word.clone()
         }
         _ => format!("'{}'", word.replace('\'', "'\\''")),
@@ -125,8 +127,10 @@ fn together(charts: Vec<Section>, tables: Vec<Section>) -> Vec<Section> {
 fn name_once(report: &mut Report) {
     let mut taken = BTreeSet::new();
     let mut name = |id: &mut String| {
-        let plain: String =
-            id.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+        let plain: String = id
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+            .collect();
         let plain = if plain.is_empty() { "part".to_string() } else { plain };
         let mut own = plain.clone();
         let mut nth = 2;

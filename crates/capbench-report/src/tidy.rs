@@ -114,7 +114,7 @@ pub fn rows(run: &Run) -> Vec<TidyRow<'_>> {
     let mut rows = Vec::new();
     for trial in &run.results.trials {
         of_trial(&mut rows, &run.name, trial, "result", trial.number);
-        for guarding in trial.guarding.as_deref() {
+        if let Some(guarding) = &trial.guarding {
             for aside in &guarding.set_aside {
                 of_trial(&mut rows, &run.name, &aside.trial, "set_aside", trial.number);
             }
@@ -142,9 +142,15 @@ fn of_trial<'r>(
         count,
         source,
     };
-    rows.extend(trial.ledger.iter().map(|entry| row(key(entry.place), entry.count.map(signed), &entry.source)));
+    rows.extend(
+        trial.ledger.iter().map(|entry| row(key(entry.place), entry.count.map(signed), &entry.source)),
+    );
     rows.push(row("delivered".into(), Some(signed(trial.delivered)), "the application, frame by frame"));
-    rows.push(row("unexplained".into(), Some(trial.unexplained), "sent, less delivered and what places have"));
+    rows.push(row(
+        "unexplained".into(),
+        Some(trial.unexplained),
+        "sent, less delivered and what places have",
+    ));
 }
 
 /// Counts have a sign in this column because of one place; a count beyond its range ends there.

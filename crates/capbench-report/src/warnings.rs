@@ -17,20 +17,29 @@ pub fn warnings(run: &Run) -> Vec<String> {
         let trials = many(results.trials.len() as u64, "trial", "trials");
         warnings.push(format!("The run is not complete: it was stopped or interrupted after {trials}."));
     }
-    warnings.extend(of_trials(results, "show nothing, because their account contradicts itself or the path was not ready", |trial| {
-        trial.verdict == Verdict::Invalid
-    }));
-    warnings.extend(of_trials(results, "have frames that nothing explains, or that were counted twice", |trial| {
-        trial.unexplained != 0
-    }));
-    warnings.extend(of_trials(results, "were disturbed by the host, and stand because repeats were used up or could not be had", |trial| {
-        !trial.disturbance.reasons().is_empty()
-    }));
-    warnings.extend(of_trials(results, "delivered less of more (livelock)", |trial| trial.livelock.is_some()));
+    warnings.extend(of_trials(
+        results,
+        "show nothing, because their account contradicts itself or the path was not ready",
+        |trial| trial.verdict == Verdict::Invalid,
+    ));
+    warnings.extend(of_trials(
+        results,
+        "have frames that nothing explains, or that were counted twice",
+        |trial| trial.unexplained != 0,
+    ));
+    warnings.extend(of_trials(
+        results,
+        "were disturbed by the host, and stand because repeats were used up or could not be had",
+        |trial| !trial.disturbance.reasons().is_empty(),
+    ));
+    warnings
+        .extend(of_trials(results, "delivered less of more (livelock)", |trial| trial.livelock.is_some()));
     warnings.extend(dependent(results));
-    warnings.extend(of_trials(results, "were not verified frame by frame: their counts are taken on trust", |trial| {
-        trial.taken_on_trust.is_some()
-    }));
+    warnings.extend(of_trials(
+        results,
+        "were not verified frame by frame: their counts are taken on trust",
+        |trial| trial.taken_on_trust.is_some(),
+    ));
     warnings.extend(results.not_measured.iter().map(missing));
     warnings
 }

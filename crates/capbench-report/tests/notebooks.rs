@@ -53,8 +53,11 @@ fn pandas_and_duckdb_reach_the_totals_of_the_results() {
         return;
     }
     let folder = std::env::temp_dir().join(format!("capbench-notebooks-{}", std::process::id()));
-    let formats: Vec<&Format> =
-        ["csv", "parquet"].iter().filter_map(|name| formats::named(name)).filter(|format| format.write.is_some()).collect();
+    let formats: Vec<&Format> = ["csv", "parquet"]
+        .iter()
+        .filter_map(|name| formats::named(name))
+        .filter(|format| format.write.is_some())
+        .collect();
     for (name, results) in runs::all() {
         let expected = totals(&results);
         let run = Run::new(results, Path::new("/nowhere"));

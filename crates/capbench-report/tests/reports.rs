@@ -103,7 +103,8 @@ fn tidy_rows_sum_up_to_the_results() {
         let mut reader = ::csv::Reader::from_reader(written.as_bytes());
         let head = reader.headers().unwrap().clone();
         let column = |key: &str| head.iter().position(|name| name == key).unwrap();
-        let (method, place, count, kept) = (column("method"), column("place"), column("count"), column("kept"));
+        let (method, place, count, kept) =
+            (column("method"), column("place"), column("count"), column("kept"));
         let mut found: BTreeMap<(String, String), i128> = BTreeMap::new();
         let mut rows = 0;
         for record in reader.records() {
@@ -163,7 +164,11 @@ fn a_run_that_was_interrupted_says_so_and_has_findings() {
     results.trials.truncate(2);
     results.findings.clear();
     let report = report::report(&run(results.clone())).unwrap();
-    assert!(report.warnings[0].contains("not complete") && report.warnings[0].contains("2 trials"), "{:?}", report.warnings);
+    assert!(
+        report.warnings[0].contains("not complete") && report.warnings[0].contains("2 trials"),
+        "{:?}",
+        report.warnings
+    );
     assert!(!report.findings.is_empty());
     results.trials.clear();
     let report = report::report(&run(results)).unwrap();

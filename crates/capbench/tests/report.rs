@@ -1,8 +1,8 @@
 //! `capbench report` on runs that were saved: what it prints, what it writes, and what it does with files that are none.
 
-mod support;
 #[path = "../../capbench-report/tests/runs/mod.rs"]
 mod runs;
+mod support;
 
 use std::fs;
 use std::path::Path;
@@ -54,7 +54,8 @@ fn formats_are_written_where_they_are_asked_for() {
     let folder = Scratch::new();
     saved(&folder.file("a/run"), &runs::bench());
     saved(&folder.file("b/run"), &runs::search());
-    let ended = report(&folder, &["a/run", "b/run", "--format", "markdown,csv", "--format", "json", "--out", "out"]);
+    let ended =
+        report(&folder, &["a/run", "b/run", "--format", "markdown,csv", "--format", "json", "--out", "out"]);
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), ""), "{ended:#?}");
     for run in ["out/run", "out/run-2"] {
         for file in ["report.md", "tidy.csv", "tables/trials.csv", "tables/summary.csv", "report.json"] {
@@ -62,7 +63,8 @@ fn formats_are_written_where_they_are_asked_for() {
         }
         assert!(!folder.file(run).join("report.html").exists());
     }
-    let json: Value = serde_json::from_slice(&fs::read(folder.file("out/run-2/report.json")).unwrap()).unwrap();
+    let json: Value =
+        serde_json::from_slice(&fs::read(folder.file("out/run-2/report.json")).unwrap()).unwrap();
     assert_eq!(json["title"], "capbench search");
     // Beside a file of another name, others may have theirs.
     fs::copy(folder.file("a/run/results.json"), folder.file("monday.json")).unwrap();
@@ -116,7 +118,10 @@ fn what_is_left_of_a_file_that_was_cut_is_reported_with_a_warning() {
     let ended = report(&folder, &["run"]);
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let printed = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(printed.contains("ends in the middle of itself") && printed.contains("not complete"), "{printed}");
+    assert!(
+        printed.contains("ends in the middle of itself") && printed.contains("not complete"),
+        "{printed}"
+    );
     let quiet = report(&folder, &["run", "--format", "json", "--stdout"]);
     assert!(quiet.errors.contains("ends in the middle of itself"), "{quiet:#?}");
 }

@@ -43,7 +43,12 @@ fn sentences(page: &mut String, sentences: &[Sentence]) {
 }
 
 fn table(page: &mut String, table: &Table) {
-    let _ = writeln!(page, "<table id=\"{}\"><caption>{}</caption><tr>", escaped(&table.id), escaped(&table.caption));
+    let _ = writeln!(
+        page,
+        "<table id=\"{}\"><caption>{}</caption><tr>",
+        escaped(&table.id),
+        escaped(&table.caption)
+    );
     for column in &table.columns {
         let _ = write!(page, "<th>{} {}</th>", escaped(&column.heading), column.unit.symbol());
     }

@@ -100,11 +100,16 @@ fn table(text: &mut String, table: &Table) {
         })
         .collect();
     let _ = writeln!(text, "| {} |", heads.join(" | "));
-    let rules: Vec<&str> = (0..table.columns.len()).map(|index| if is_number(table, index) { "---:" } else { "---" }).collect();
+    let rules: Vec<&str> =
+        (0..table.columns.len()).map(|index| if is_number(table, index) { "---:" } else { "---" }).collect();
     let _ = writeln!(text, "| {} |", rules.join(" | "));
     for row in &table.rows {
-        let cells: Vec<String> =
-            row.cells.iter().zip(&table.columns).map(|(cell, column)| escaped(&figures::cell(cell, column.unit))).collect();
+        let cells: Vec<String> = row
+            .cells
+            .iter()
+            .zip(&table.columns)
+            .map(|(cell, column)| escaped(&figures::cell(cell, column.unit)))
+            .collect();
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     text.push('\n');

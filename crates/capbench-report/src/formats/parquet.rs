@@ -76,18 +76,27 @@ fn write_column(
             write::<BoolType>(group, &flags.collect::<Vec<_>>(), None)
         }
         // Parquet keeps unsigned numbers in the bits of signed ones.
-        Holds::Count => optional::<Int64Type>(group, fields().map(|field| match field {
-            Field::Count(count) => count.map(|count| count as i64),
-            _ => None,
-        })),
-        Holds::Signed => optional::<Int64Type>(group, fields().map(|field| match field {
-            Field::Signed(signed) => signed,
-            _ => None,
-        })),
-        Holds::Number => optional::<DoubleType>(group, fields().map(|field| match field {
-            Field::Number(number) => number,
-            _ => None,
-        })),
+        Holds::Count => optional::<Int64Type>(
+            group,
+            fields().map(|field| match field {
+                Field::Count(count) => count.map(|count| count as i64),
+                _ => None,
+            }),
+        ),
+        Holds::Signed => optional::<Int64Type>(
+            group,
+            fields().map(|field| match field {
+                Field::Signed(signed) => signed,
+                _ => None,
+            }),
+        ),
+        Holds::Number => optional::<DoubleType>(
+            group,
+            fields().map(|field| match field {
+                Field::Number(number) => number,
+                _ => None,
+            }),
+        ),
     }
 }
 

@@ -64,16 +64,14 @@ fn width(text: &str) -> usize {
 /// A table as strings.
 struct Grid {
     heads: Vec<String>,
+    units: Vec<&'static str>,
     rows: Vec<Vec<String>>,
     is_number: Vec<bool>,
 }
 
 impl Grid {
     fn of(table: &Table) -> Self {
-        let heads = table.columns.iter().map(|column| match column.unit.symbol() {
-            "" => plain(&column.heading),
-            unit => format!("{} {unit}", plain(&column.heading)),
-        });
+        let heads = table.columns.iter().map(|column| plain(&column.heading));
         let fields = |cells: &[Cell]| -> Vec<String> {
             let columns = table.columns.iter();
             cells.iter().zip(columns).map(|(cell, column)| plain(&field(cell, column.unit))).collect()
@@ -84,6 +82,7 @@ impl Grid {
         };
         Self {
             heads: heads.collect(),
+            units: table.columns.iter().map(|column| column.unit.symbol()).collect(),
             rows: table.rows.iter().map(|row| fields(&row.cells)).collect(),
             is_number: (0..table.columns.len()).map(is_number).collect(),
         }
@@ -97,13 +96,15 @@ impl Grid {
             let first = self.rows.first().map(|row| row[index].clone()).unwrap_or_default();
             let is_constant = self.rows.iter().all(|row| row[index] == first);
             if is_constant && self.heads.len() > 1 && !self.is_number[index] {
-                let head = self.heads.remove(index);
+                let said_of = self.said(index, ' ', &first);
+                self.heads.remove(index);
+                self.units.remove(index);
                 self.is_number.remove(index);
                 for row in &mut self.rows {
                     row.remove(index);
                 }
                 if !first.is_empty() && first != "none" {
-                    said.push(format!("{head} {first}"));
+                    said.push(said_of);
                 }
             } else {
                 index += 1;
@@ -112,10 +113,27 @@ impl Grid {
         said
     }
 
+    /// A field where there is no head above it.
+    fn said(&self, index: usize, between: char, field: &str) -> String {
+        let unit = self.units[index];
+        let is_told = field != "-" && field != "?" && !unit.is_empty();
+        let colon = if between == ':' { ":" } else { "" };
+        let unit = if is_told { format!(" {unit}") } else { String::new() };
+        format!("{}{colon} {field}{unit}", self.heads[index])
+    }
+
+    /// A head with its unit.
+    fn head(&self, index: usize) -> String {
+        match self.units[index] {
+            "" => self.heads[index].clone(),
+            unit => format!("{} {unit}", self.heads[index]),
+        }
+    }
+
     fn column_width(&self, index: usize) -> usize {
         let cells = self.rows.iter().map(|row| width(&row[index])).max().unwrap_or(0);
         // Heads have as many lines as they need, a word is not broken.
-        let head = self.heads[index].split(' ').map(width).max().unwrap_or(0);
+        let head = self.head(index).split(' ').map(width).max().unwrap_or(0);
         cells.max(head)
     }
 
@@ -131,7 +149,7 @@ impl Grid {
             .map(|index| {
                 let room = self.column_width(index);
                 let mut lines: Vec<String> = Vec::new();
-                for word in self.heads[index].split(' ') {
+                for word in self.head(index).split(' ') {
                     match lines.last_mut() {
                         Some(line) if width(line) + 1 + width(word) <= room => {
                             line.push(' ');
@@ -148,7 +166,10 @@ impl Grid {
             .map(|line| {
                 let cell = |lines: &Vec<String>| {
                     // Heads stand on the rule below them.
-                    (line + lines.len()).checked_sub(height).and_then(|at| lines.get(at).cloned()).unwrap_or_default()
+                    (line + lines.len())
+                        .checked_sub(height)
+                        .and_then(|at| lines.get(at).cloned())
+                        .unwrap_or_default()
                 };
                 broken.iter().map(cell).collect()
             })
@@ -197,7 +218,8 @@ fn table(text: &mut String, table: &Table) {
     let columns = grid.heads.len();
     // Words first: numbers are no headings.
     let headings = grid.is_number.iter().take_while(|is_number| !**is_number).count();
-    let fits = |from: usize, gap: usize| grid.total_width(from, gap) + if from > 0 { 2 } else { 0 } <= COLUMNS;
+    let fits =
+        |from: usize, gap: usize| grid.total_width(from, gap) + if from > 0 { 2 } else { 0 } <= COLUMNS;
     let choice = (0..=headings.min(columns.saturating_sub(1)))
         .flat_map(|from| [(from, GAP), (from, 1)])
         .find(|(from, gap)| fits(*from, *gap));
@@ -223,7 +245,7 @@ fn rows(text: &mut String, grid: &Grid, from: usize, gap: usize) {
         let (heading, fields) = row.split_at(from);
         if from > 0 && above != Some(heading) {
             let words: Vec<String> =
-                grid.heads.iter().zip(heading).map(|(head, field)| format!("{head} {field}")).collect();
+                heading.iter().enumerate().map(|(index, field)| grid.said(index, ' ', field)).collect();
             wrapped(text, "", "  ", &words.join(", "));
             above = Some(heading);
         }
@@ -233,9 +255,9 @@ fn rows(text: &mut String, grid: &Grid, from: usize, gap: usize) {
 
 fn lists(text: &mut String, grid: &Grid) {
     for row in &grid.rows {
-        for (index, (head, field)) in grid.heads.iter().zip(row).enumerate() {
+        for (index, field) in row.iter().enumerate() {
             let first = if index == 0 { "" } else { "  " };
-            wrapped(text, first, "      ", &format!("{head}: {field}"));
+            wrapped(text, first, "      ", &grid.said(index, ':', field));
         }
     }
 }
@@ -249,13 +271,23 @@ mod tests {
 
     fn wide(fields: &[&str], rows: usize) -> Table {
         let columns = (0..fields.len())
-            .map(|index| Column { key: format!("c{index}"), heading: format!("column {index}"), unit: Unit::None })
+            .map(|index| Column {
+                key: format!("c{index}"),
+                heading: format!("column {index}"),
+                unit: Unit::None,
+            })
             .collect();
         let row = |nth: usize| Row {
             cells: fields.iter().map(|field| Cell::Text(format!("{field}{nth}"))).collect(),
             trials: Vec::new(),
         };
-        Table { id: "t".into(), caption: "A table".into(), columns, rows: (0..rows).map(row).collect(), notes: vec![] }
+        Table {
+            id: "t".into(),
+            caption: "A table".into(),
+            columns,
+            rows: (0..rows).map(row).collect(),
+            notes: vec![],
+        }
     }
 
     fn printed(one: &Table) -> String {

@@ -5,7 +5,6 @@ use std::fmt;
 use std::path::Path;
 
 use capbench_measure::results::{Results, SCHEMA_VERSION};
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -101,7 +100,10 @@ fn results(found: Found, is_broken: bool, file: &Path, warnings: &mut Vec<String
         warnings.push(format!("Nothing is left of: {}.", absent.join(", ")));
     }
     // A soak that is not understood must not take its trials with it.
-    if members.get("soak").is_some_and(|soak| !is_understood::<Option<capbench_measure::soak::record::SoakRecord>>(soak)) {
+    if members
+        .get("soak")
+        .is_some_and(|soak| !is_understood::<Option<capbench_measure::soak::record::SoakRecord>>(soak))
+    {
         members.remove("soak");
         warnings.push("The record of the soak is not as capbench writes it, and left out.".into());
     }
@@ -132,8 +134,11 @@ fn is_understood<T: DeserializeOwned>(value: &Value) -> bool {
 }
 
 fn member<T: DeserializeOwned>(member: &str, value: Value, file: &Path) -> Result<T> {
-    serde_json::from_value(value)
-        .map_err(|source| ReportError::Member { path: file.into(), member: member.into(), source })
+    serde_json::from_value(value).map_err(|source| ReportError::Member {
+        path: file.into(),
+        member: member.into(),
+        source,
+    })
 }
 
 /// The entries that are understood; of the others, how many and why the first is not.
@@ -152,7 +157,9 @@ fn entries_of<T: DeserializeOwned>(name: &str, entries: Vec<Value>, warnings: &m
         }
     }
     if unknown > 0 {
-        warnings.push(format!("{unknown} of {all} {name} are not as capbench writes them, and left out ({reason})."));
+        warnings.push(format!(
+            "{unknown} of {all} {name} are not as capbench writes them, and left out ({reason})."
+        ));
     }
     known
 }

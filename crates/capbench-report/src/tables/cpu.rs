@@ -15,7 +15,7 @@ const FIGURES: [Figure; 9] = [
     ("total_ns_per_packet", "together", |cpu| cpu.total_ns_per_packet),
     ("verify_ns_per_packet", "of it verifying", |cpu| Some(cpu.verify_ns_per_packet)),
     ("tracer_ns_per_packet", "of it the tracer", |cpu| cpu.tracer_ns_per_packet),
-    ("busy_cores", "busy on the host", |cpu| cpu.busy_cores),
+    ("busy_cores", "busy", |cpu| cpu.busy_cores),
     ("frames_per_batch", "frames a batch", |cpu| cpu.frames_per_batch),
     ("frames_per_wakeup", "frames a wake-up", |cpu| cpu.frames_per_wakeup),
     ("steal_ratio", "stolen", |cpu| cpu.steal_ratio),
@@ -36,22 +36,22 @@ fn table(results: &Results) -> Option<Table> {
         .iter()
         .map(|group| {
             let mut cells = group.cells();
-            let median = |of: &dyn Fn(&TrialResult) -> Option<f64>| Cell::median(group.trials.iter().map(|trial| of(trial)));
+            let median = |of: &dyn Fn(&TrialResult) -> Option<f64>| {
+                Cell::median(group.trials.iter().map(|trial| of(trial)))
+            };
             cells.push(median(&|trial| Some(trial.delivered_pps)));
             cells.extend(FIGURES.iter().map(|(_, _, of)| median(&|trial| of(&trial.cpu))));
             cells.push(split(&group.trials));
-            cells.push(Cell::count(
-                group
-                    .trials
-                    .iter()
-                    .map(|trial| trial.cpu.involuntary_switches)
-                    .sum::<Option<u64>>(),
-            ));
+            cells.push(Cell::count(group.trials.iter().try_fold(0u64, |sum, trial| {
+                trial.cpu.involuntary_switches.map(|switches| sum.saturating_add(switches))
+            })));
             Row::new(cells, group.numbers())
         })
         .collect();
-    let caption = "CPU time for each packet and what it went with; of several trials the median with its interval";
-    let verified = groups.iter().flat_map(|group| &group.trials).any(|trial| trial.cpu.verify_ns_per_packet == 0.0);
+    let caption =
+        "CPU time for each packet and what it went with; of several trials the median with its interval";
+    let verified =
+        groups.iter().flat_map(|group| &group.trials).any(|trial| trial.cpu.verify_ns_per_packet == 0.0);
     let note = if verified {
         "Where verifying takes 0 ns, frames were not verified one by one while they came.".into()
     } else {

@@ -25,7 +25,8 @@ fn of(members: &Map<String, Value>) -> Vec<Table> {
         Column::words("value", "value"),
         Column::words("unit", "unit"),
     ];
-    let mut all: Vec<Table> = Table::of("environment", "The host and the process", columns, facts).into_iter().collect();
+    let mut all: Vec<Table> =
+        Table::of("environment", "The host and the process", columns, facts).into_iter().collect();
     all.extend(tables);
     all
 }
@@ -42,7 +43,10 @@ fn walk(path: &str, members: &Map<String, Value>, facts: &mut Vec<Row>, tables: 
             _ => {
                 let (value, unit) = fact(name, value);
                 let words = key.split('.').map(words_of).collect::<Vec<_>>().join(", ");
-                facts.push(Row::new(vec![Cell::text(key), Cell::text(words), value, Cell::text(unit)], Vec::new()));
+                facts.push(Row::new(
+                    vec![Cell::text(key), Cell::text(words), value, Cell::text(unit)],
+                    Vec::new(),
+                ));
             }
         }
     }
@@ -87,9 +91,11 @@ fn words(value: &Value) -> String {
         Value::Null => figures::UNKNOWN.into(),
         Value::String(text) => text.clone(),
         Value::Array(entries) => entries.iter().map(words).collect::<Vec<_>>().join(" "),
-        Value::Object(members) => {
-            members.iter().map(|(key, value)| format!("{key} {}", words(value))).collect::<Vec<_>>().join(", ")
-        }
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| format!("{key} {}", words(value)))
+            .collect::<Vec<_>>()
+            .join(", "),
         other => other.to_string(),
     }
 }
@@ -123,7 +129,13 @@ mod tests {
     use super::*;
 
     fn texts(table: &Table) -> Vec<Vec<String>> {
-        let cells = |row: &Row| row.cells.iter().zip(&table.columns).map(|(cell, column)| figures::cell(cell, column.unit)).collect();
+        let cells = |row: &Row| {
+            row.cells
+                .iter()
+                .zip(&table.columns)
+                .map(|(cell, column)| figures::cell(cell, column.unit))
+                .collect()
+        };
         table.rows.iter().map(cells).collect()
     }
 

@@ -18,8 +18,9 @@ fn attempts(results: &Results) -> Option<Table> {
         for aside in &guarding.set_aside {
             rows.push(row(trial, &aside.trial, "set aside", aside.because.join("; ")));
         }
-        for recovery in &guarding.recovery {
-            let outcome = if recovery.recovered { "the path had recovered" } else { "the path had not recovered" };
+        if let Some(recovery) = &guarding.recovery {
+            let outcome =
+                if recovery.recovered { "the path had recovered" } else { "the path had not recovered" };
             let why = format!("after the overload of trial {}; {outcome}", recovery.after);
             rows.extend(recovery.probes.iter().map(|probe| row(trial, probe, "probe", why.clone())));
         }
@@ -36,7 +37,12 @@ fn attempts(results: &Results) -> Option<Table> {
         Column::words("lost_where", "lost"),
         Column::words("verdict", "verdict"),
     ];
-    Table::of("guards-attempts", "Attempts set aside and probes: kept with their trial, and no results", columns, rows)
+    Table::of(
+        "guards-attempts",
+        "Attempts set aside and probes: kept with their trial, and no results",
+        columns,
+        rows,
+    )
 }
 
 fn row(trial: &TrialResult, kept: &TrialResult, what: &str, because: String) -> Row {
@@ -64,7 +70,7 @@ fn marks(results: &Results) -> Option<Table> {
             let mut care: Vec<String> = trial.noise.clone();
             care.extend(trial.disturbance.reasons().into_iter().map(String::from));
             care.extend(trial.invalid_because.iter().map(|why| format!("shows nothing: {why}")));
-            care.extend(trial.livelock.map(|livelock| {
+            care.extend(trial.livelock.as_ref().map(|livelock| {
                 format!(
                     "livelock: trial {} delivered {} of {}",
                     livelock.against,

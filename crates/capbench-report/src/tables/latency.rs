@@ -39,7 +39,11 @@ fn table(results: &Results) -> Option<Table> {
         for (leg, delays) in legs {
             let Some(delays) = delays else { continue };
             let mut cells = scene_cells(&Scene::of(trial));
-            cells.extend([Cell::text(trial.profile.method.as_str()), Cell::text(naming::load(trial)), Cell::text(leg)]);
+            cells.extend([
+                Cell::text(trial.profile.method.as_str()),
+                Cell::text(naming::load(trial)),
+                Cell::text(leg),
+            ]);
             cells.extend(spread(delays));
             cells.push(Cell::Count(trial.lost()));
             rows.push(Row::new(cells, vec![trial.number]));

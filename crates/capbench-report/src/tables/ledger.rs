@@ -44,7 +44,8 @@ fn sums(results: &Results) -> Vec<Sum<'_>> {
     for trial in &results.trials {
         let scene = Scene::of(trial);
         let method = trial.profile.method.as_str();
-        let same = |sum: &&mut Sum<'_>| sum.phase == trial.phase && sum.method == method && sum.scene == scene;
+        let same =
+            |sum: &&mut Sum<'_>| sum.phase == trial.phase && sum.method == method && sum.scene == scene;
         match sums.iter_mut().find(same) {
             Some(sum) => sum.trials.push(trial),
             None => sums.push(Sum { phase: trial.phase, method, scene, trials: vec![trial] }),
@@ -74,9 +75,11 @@ fn by_method(results: &Results) -> Option<Table> {
         Column::new("trials", "trials", Unit::Count),
         Column::new("intended", "intended", Unit::Count),
     ]);
-    columns.extend(losing.iter().map(|place| {
-        Column::new(&format!("lost_{}", places::about(*place).key), place.word(), Unit::Count)
-    }));
+    columns.extend(
+        losing.iter().map(|place| {
+            Column::new(&format!("lost_{}", places::about(*place).key), place.word(), Unit::Count)
+        }),
+    );
     columns.extend([
         Column::new("delivered", "delivered", Unit::Count),
         Column::new("unexplained", "unexplained", Unit::Count),
@@ -112,7 +115,8 @@ fn sources(results: &Results) -> Option<Table> {
     let rows = places::ALL
         .into_iter()
         .filter_map(|place| {
-            let entries = || results.trials.iter().flat_map(|trial| &trial.ledger).filter(|entry| entry.place == place);
+            let entries =
+                || results.trials.iter().flat_map(|trial| &trial.ledger).filter(|entry| entry.place == place);
             let (known, unknown): (Vec<_>, Vec<_>) = entries().partition(|entry| entry.count.is_some());
             if known.is_empty() && unknown.is_empty() {
                 return None;
@@ -122,7 +126,8 @@ fn sources(results: &Results) -> Option<Table> {
                 let words: BTreeSet<&str> = entries.iter().map(|entry| entry.source.as_str()).collect();
                 words.into_iter().collect::<Vec<_>>().join("; ")
             };
-            let trials = results.trials.iter().filter(|trial| count(trial, place).is_some_and(|count| count > 0));
+            let trials =
+                results.trials.iter().filter(|trial| count(trial, place).is_some_and(|count| count > 0));
             let cells = vec![
                 Cell::text(places::about(place).key),
                 Cell::text(places::about(place).meaning),

@@ -44,14 +44,16 @@ fn shapes(results: &Results) -> Option<Table> {
                 .collect();
             not_looked_at += usize::from(shapes.is_none());
             let sum = |of: fn(&LossShape) -> u64| {
-                shapes.as_ref().map(|shapes| shapes.iter().map(|shape| of(shape)).fold(0, u64::saturating_add))
+                shapes
+                    .as_ref()
+                    .map(|shapes| shapes.iter().map(|shape| of(shape)).fold(0, u64::saturating_add))
             };
             let most = |of: fn(&LossShape) -> u64| {
                 shapes.as_ref().and_then(|shapes| shapes.iter().map(|shape| of(shape)).max())
             };
-            let worst = shapes.as_ref().and_then(|shapes| {
-                shapes.iter().map(|shape| shape.worst_ratio()).reduce(f64::max)
-            });
+            let worst = shapes
+                .as_ref()
+                .and_then(|shapes| shapes.iter().map(|shape| shape.worst_ratio()).reduce(f64::max));
             let windows = sum(|shape| shape.windows).filter(|windows| *windows > 0);
             let lossy = sum(|shape| shape.lossy_windows);
             let mut cells = group.cells();
@@ -88,7 +90,12 @@ fn longest(results: &Results) -> Option<Table> {
     let mut bursts: Vec<_> = results
         .trials
         .iter()
-        .flat_map(|trial| trial.loss_shape.iter().flat_map(move |shape| shape.longest.iter().map(move |burst| (trial, burst))))
+        .flat_map(|trial| {
+            trial
+                .loss_shape
+                .iter()
+                .flat_map(move |shape| shape.longest.iter().map(move |burst| (trial, burst)))
+        })
         .collect();
     bursts.sort_by_key(|(_, burst)| std::cmp::Reverse(burst.frames));
     let all = bursts.len();

@@ -13,7 +13,10 @@ use super::sweeps::ends;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let tested = &results.rfc2544;
-    [latency(tested), frame_loss(tested), back_to_back(tested), recovery(tested)].into_iter().flatten().collect()
+    [latency(tested), frame_loss(tested), back_to_back(tested), recovery(tested)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// What a test is called.
@@ -62,7 +65,10 @@ pub(crate) fn scene_cells(tested: &Tested) -> Vec<Cell> {
 
 fn notes(tested: &[Tested], is_such: fn(&Found) -> bool) -> Vec<String> {
     let such = tested.iter().filter(|tested| is_such(&tested.found));
-    such.filter_map(|tested| Some(format!("{}: not complete, {}.", tested.method, unfinished(&tested.found)?))).collect()
+    such.filter_map(|tested| {
+        Some(format!("{}: not complete, {}.", tested.method, unfinished(&tested.found)?))
+    })
+    .collect()
 }
 
 fn latency(all: &[Tested]) -> Option<Table> {
@@ -80,8 +86,11 @@ fn latency(all: &[Tested]) -> Option<Table> {
     let mut rows = Vec::new();
     for tested in all {
         let Found::Latency(outcome) = &tested.found else { continue };
-        let legs: [(&str, &Option<Leg>); 3] =
-            [("to_kernel", &outcome.to_kernel), ("to_application", &outcome.to_application), ("total", &outcome.total)];
+        let legs: [(&str, &Option<Leg>); 3] = [
+            ("to_kernel", &outcome.to_kernel),
+            ("to_application", &outcome.to_application),
+            ("total", &outcome.total),
+        ];
         for (name, leg) in legs {
             let mut cells = scene_cells(tested);
             cells.extend([
@@ -142,7 +151,10 @@ fn frame_loss(all: &[Tested]) -> Option<Table> {
             rows.push(Row::new(cells, vec![point.trial]));
         }
         if !outcome.ends_without_loss {
-            notes.push(format!("{}: the last two trials did not both send everything and lose nothing.", tested.method));
+            notes.push(format!(
+                "{}: the last two trials did not both send everything and lose nothing.",
+                tested.method
+            ));
         }
     }
     Some(Table::of("rfc2544-frame-loss", "Frame loss rate (26.3)", columns, rows)?.with_notes(notes))

@@ -10,15 +10,23 @@ use crate::naming::{percent, rate, time};
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let searches = &results.searches;
-    [goals(searches), bounds(searches), numbers(searches), repeats(searches), buffered(searches), conduct(searches)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        goals(searches),
+        bounds(searches),
+        numbers(searches),
+        repeats(searches),
+        buffered(searches),
+        conduct(searches),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The first cells of a search's rows, and their columns.
 pub(crate) fn scene_cells(search: &SearchOutcome) -> Vec<Cell> {
-    let unknown = |text: &Option<String>| text.as_ref().map_or(Cell::Unknown, |text| Cell::text(text.as_str()));
+    let unknown =
+        |text: &Option<String>| text.as_ref().map_or(Cell::Unknown, |text| Cell::text(text.as_str()));
     vec![
         search.frame_size.as_ref().map_or(Cell::Unknown, |size| Cell::text(size.to_string())),
         unknown(&search.placement),
@@ -85,7 +93,12 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
             let apart = result.apart.map(|apart| match apart.nearest {
                 _ if apart.is_told() => format!("yes (chance {:.3})", apart.by_chance),
                 Some([from, to]) => {
-                    format!("no (chance {:.2}); told apart are {} and {}", apart.by_chance, rate(from), rate(to))
+                    format!(
+                        "no (chance {:.2}); told apart are {} and {}",
+                        apart.by_chance,
+                        rate(from),
+                        rate(to)
+                    )
                 }
                 None => format!("no (chance {:.2}), and no two loads are", apart.by_chance),
             });
@@ -131,7 +144,10 @@ fn bounds(searches: &[SearchOutcome]) -> Option<Table> {
         for result in &search.goals {
             let of_goal = [("lower", result.lower.as_ref()), ("upper", result.upper.as_ref())];
             let of_target = result.so_far.as_ref().map(|so_far| {
-                [("lower, coarser target", Some(&so_far.lower)), ("upper, coarser target", Some(&so_far.upper))]
+                [
+                    ("lower, coarser target", Some(&so_far.lower)),
+                    ("upper, coarser target", Some(&so_far.upper)),
+                ]
             });
             for (name, bound) in of_goal.into_iter().chain(of_target.into_iter().flatten()) {
                 let Some(bound) = bound else { continue };
@@ -288,7 +304,8 @@ fn buffered(searches: &[SearchOutcome]) -> Option<Table> {
             let buffered = search.buffered.as_ref()?;
             let mut cells = scene_cells(search);
             cells.extend(
-                [buffered.from_pps, buffered.to_pps, buffered.taken_pps, buffered.behind_s].map(|value| Cell::number(Some(value))),
+                [buffered.from_pps, buffered.to_pps, buffered.taken_pps, buffered.behind_s]
+                    .map(|value| Cell::number(Some(value))),
             );
             Some(Row::new(cells, buffered.trials.clone()))
         })
@@ -338,5 +355,8 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
     let caption = "How each search went";
     let table = Table::of("searches-conduct", caption, columns, rows)?.without_empty_columns();
     let unnamed = searches.iter().filter(|search| search.method.is_none()).map(of_search).collect::<Vec<_>>();
-    Some(table.with_notes((!unnamed.is_empty()).then(|| "A search without a method ran no trial.".to_string())))
+    Some(
+        table
+            .with_notes((!unnamed.is_empty()).then(|| "A search without a method ran no trial.".to_string())),
+    )
 }

@@ -75,7 +75,10 @@ impl Row {
 impl Table {
     /// A table, unless it has no row.
     pub(crate) fn of(id: &str, caption: &str, columns: Vec<Column>, rows: Vec<Row>) -> Option<Self> {
-        debug_assert!(rows.iter().all(|row| row.cells.len() == columns.len()), "{id}: a row has other cells than columns");
+        debug_assert!(
+            rows.iter().all(|row| row.cells.len() == columns.len()),
+            "{id}: a row has other cells than columns"
+        );
         (!rows.is_empty()).then(|| Self {
             id: id.into(),
             caption: caption.into(),
@@ -100,12 +103,20 @@ impl Table {
         let keep = |index: usize| kept.get(index).copied().unwrap_or(true);
         for row in &mut self.rows {
             let cells = std::mem::take(&mut row.cells);
-            row.cells =
-                cells.into_iter().enumerate().filter(|(index, _)| keep(*index)).map(|(_, cell)| cell).collect();
+            row.cells = cells
+                .into_iter()
+                .enumerate()
+                .filter(|(index, _)| keep(*index))
+                .map(|(_, cell)| cell)
+                .collect();
         }
         let columns = std::mem::take(&mut self.columns);
-        self.columns =
-            columns.into_iter().enumerate().filter(|(index, _)| keep(*index)).map(|(_, column)| column).collect();
+        self.columns = columns
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| keep(*index))
+            .map(|(_, column)| column)
+            .collect();
         self
     }
 }
@@ -136,7 +147,11 @@ pub(crate) fn unit_of(key: &str) -> Unit {
 /// A name of a results file as words, without its unit: `netdev_max_backlog` is "netdev max backlog".
 pub(crate) fn words_of(key: &str) -> String {
     let short = match unit_of(key) {
-        Unit::Bytes | Unit::PacketsPerSecond | Unit::Nanoseconds | Unit::Seconds | Unit::NanosecondsPerPacket => {
+        Unit::Bytes
+        | Unit::PacketsPerSecond
+        | Unit::Nanoseconds
+        | Unit::Seconds
+        | Unit::NanosecondsPerPacket => {
             let end = ENDS.iter().find(|(end, _)| key.ends_with(end) && *end != "_frame_size");
             end.and_then(|(end, _)| key.strip_suffix(end)).unwrap_or(key)
         }

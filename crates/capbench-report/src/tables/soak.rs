@@ -41,7 +41,8 @@ pub(crate) fn stretch_columns() -> Vec<Column> {
 
 /// A stretch of a soak.
 pub(crate) fn stretch_cells(interval: &Interval) -> Vec<Cell> {
-    let lost: Vec<String> = interval.lost.iter().map(|(place, frames)| format!("{place} {}", count(*frames))).collect();
+    let lost: Vec<String> =
+        interval.lost.iter().map(|(place, frames)| format!("{place} {}", count(*frames))).collect();
     let sent = interval.counts.sent;
     vec![
         Cell::number(Some(interval.from_s)),
@@ -81,7 +82,12 @@ fn ledger(record: &SoakRecord) -> Option<Table> {
         Column::new("lost", "lost", Unit::Count),
         Column::words("source", "who counted"),
     ];
-    Table::of("soak-ledger", "The ledger of the whole soak; unknown where one segment could not tell", columns, rows)
+    Table::of(
+        "soak-ledger",
+        "The ledger of the whole soak; unknown where one segment could not tell",
+        columns,
+        rows,
+    )
 }
 
 fn stretches(record: &SoakRecord) -> Option<Table> {

@@ -48,7 +48,7 @@ fn bench(results: &Results) -> Option<Table> {
         Column::words("lost_where", "where"),
         Column::named("app_ns_per_packet", "app"),
         Column::named("total_ns_per_packet", "cpu"),
-        Column::named("busy_cores", "cores"),
+        Column::named("busy_cores", "busy"),
         Column::words("verdict", "verdict"),
     ]);
     let mut rows = Vec::new();
@@ -56,7 +56,9 @@ fn bench(results: &Results) -> Option<Table> {
         for (own, method) in pairs.iter().filter(|(own, _)| own == scene) {
             let of = |phases: &[Phase]| {
                 results.trials.iter().rev().find(|trial| {
-                    phases.contains(&trial.phase) && trial.profile.method == *method && Scene::of(trial) == *own
+                    phases.contains(&trial.phase)
+                        && trial.profile.method == *method
+                        && Scene::of(trial) == *own
                 })
             };
             let top = of(&[Phase::BestEffort, Phase::FixedLoad]);
@@ -71,12 +73,15 @@ fn bench(results: &Results) -> Option<Table> {
                 Cell::number(cost.and_then(|trial| trial.cpu.busy_cores)),
                 Cell::text(naming::key(shown.verdict).replace('_', " ")),
             ]);
-            let trials = naming::numbers(top.into_iter().chain(cost.filter(|cost| Some(cost.number) != top.map(|top| top.number))));
+            let trials = naming::numbers(
+                top.into_iter().chain(cost.filter(|cost| Some(cost.number) != top.map(|top| top.number))),
+            );
             rows.push(Row::new(cells, trials));
         }
     }
     let loads: Vec<String> = costs_at(results);
-    let caption = "Each method at the highest load that was put on it; CPU time a packet at the load that all held";
+    let caption =
+        "Each method at the highest load that was put on it; CPU time a packet at the load that all held";
     let note = match &loads[..] {
         [] => String::new(),
         [one] => format!("CPU time: at {one}."),
@@ -201,7 +206,9 @@ fn tests(results: &Results) -> Option<Table> {
                 (Some(lower), capbench_measure::search::Status::AtLeast) => {
                     format!("at least {}, which is no throughput", naming::rate(lower.achieved_pps))
                 }
-                (Some(lower), status) => format!("{} ({})", naming::rate(lower.achieved_pps), searches::worth(status)),
+                (Some(lower), status) => {
+                    format!("{} ({})", naming::rate(lower.achieved_pps), searches::worth(status))
+                }
                 (None, _) => "no load was held".into(),
             };
             cells.extend([Cell::text(format!("throughput ({})", result.goal.name)), Cell::text(outcome)]);
@@ -244,7 +251,10 @@ fn whole(results: &Results) -> Option<Table> {
     );
     let untaken = record.untaken_ratio();
     let note = if untaken > 0.0 {
-        format!("{} % of the frames were delivered only because the generator pauses after each segment.", number(untaken, Unit::Ratio))
+        format!(
+            "{} % of the frames were delivered only because the generator pauses after each segment.",
+            number(untaken, Unit::Ratio)
+        )
     } else {
         String::new()
     };

@@ -66,8 +66,11 @@ fn readings(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
     for series in &sweep.series {
         for reading in series.readings.iter().filter(|reading| reading.back_to_back.is_none()) {
             let mut cells = point_cells(sweep, series, reading);
-            let lost: Vec<String> =
-                reading.lost.iter().map(|lost| format!("{} {}", lost.place.word(), count(lost.frames))).collect();
+            let lost: Vec<String> = reading
+                .lost
+                .iter()
+                .map(|lost| format!("{} {}", lost.place.word(), count(lost.frames)))
+                .collect();
             cells.extend([
                 Cell::Count(reading.trials.len() as u64),
                 Cell::Count(reading.lossless.into()),
@@ -82,13 +85,21 @@ fn readings(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
             rows.push(Row::new(cells, reading.trials.iter().chain(&reading.invalid).copied().collect()));
         }
     }
-    let caption = format!("Sweep of {}: medians of up to {} visits with their intervals", sweep.axis, sweep.repeats);
+    let caption =
+        format!("Sweep of {}: medians of up to {} visits with their intervals", sweep.axis, sweep.repeats);
     let table = Table::of(&format!("sweep{mark}-readings"), &caption, columns, rows)?.without_empty_columns();
-    Some(table.with_notes([format!("Intervals: {}. Seed of the order {}.", sweep.interval, sweep.seed), stopped(sweep)]))
+    Some(table.with_notes([
+        format!("Intervals: {}. Seed of the order {}.", sweep.interval, sweep.seed),
+        stopped(sweep),
+    ]))
 }
 
 fn stopped(sweep: &SweepOutcome) -> String {
-    if sweep.stopped { "The sweep did not go to its end: points have fewer visits, or none.".into() } else { String::new() }
+    if sweep.stopped {
+        "The sweep did not go to its end: points have fewer visits, or none.".into()
+    } else {
+        String::new()
+    }
 }
 
 fn bursts(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
@@ -124,10 +135,14 @@ fn bursts(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
                 Cell::text(ends(&bursts.searches.iter().map(|search| search.end).collect::<Vec<_>>())),
                 Cell::text(lost.join("; ")),
             ]);
-            rows.push(Row::new(cells, bursts.searches.iter().flat_map(|search| search.trials.clone()).collect()));
+            rows.push(Row::new(
+                cells,
+                bursts.searches.iter().flat_map(|search| search.trials.clone()).collect(),
+            ));
         }
     }
-    let caption = format!("Sweep of {}: the longest burst without loss (RFC 2544 26.4, RFC 9004)", sweep.axis);
+    let caption =
+        format!("Sweep of {}: the longest burst without loss (RFC 2544 26.4, RFC 9004)", sweep.axis);
     let table = Table::of(&format!("sweep{mark}-bursts"), &caption, columns, rows)?.without_empty_columns();
     let note = "The drain-corrected time takes off the rate at which frames were taken in that overload, not the throughput of RFC 9004.";
     Some(table.with_notes([note.into(), stopped(sweep)]))
@@ -145,7 +160,10 @@ pub(super) fn ends(ends: &[BurstEnd]) -> String {
         (BurstEnd::NotRun, "not run"),
     ];
     let counted = ALL.map(|(end, words)| (words, ends.iter().filter(|one| **one == end).count()));
-    let words: Vec<String> =
-        counted.iter().filter(|(_, count)| *count > 0).map(|(words, count)| format!("{words} {count}")).collect();
+    let words: Vec<String> = counted
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(words, count)| format!("{words} {count}"))
+        .collect();
     words.join(", ")
 }

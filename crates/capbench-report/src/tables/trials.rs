@@ -27,18 +27,25 @@ pub(crate) fn table(results: &Results) -> Result<Table> {
     let mut rows = Vec::with_capacity(results.trials.len());
     for (record, trial) in csv.records().zip(&results.trials) {
         let record = record.map_err(|error| failed(error.to_string()))?;
-        let mut cells: Vec<Cell> = head.iter().zip(record.iter()).map(|(key, field)| cell(key, field)).collect();
+        let mut cells: Vec<Cell> =
+            head.iter().zip(record.iter()).map(|(key, field)| cell(key, field)).collect();
         let mut care = trial.noise.clone();
         care.extend(trial.invalid_because.clone());
         cells.push(if care.is_empty() { Cell::Empty } else { Cell::text(care.join("; ")) });
         rows.push(Row::new(cells, vec![trial.number]));
     }
-    let aside: usize =
-        results.trials.iter().filter_map(|trial| trial.guarding.as_ref()).map(|guarding| guarding.set_aside.len()).sum();
+    let aside: usize = results
+        .trials
+        .iter()
+        .filter_map(|trial| trial.guarding.as_ref())
+        .map(|guarding| guarding.set_aside.len())
+        .sum();
     let note = match aside {
         0 => String::new(),
         1 => "One attempt was set aside and is in results.json, inside the trial that it belongs to.".into(),
-        many => format!("{many} attempts were set aside and are in results.json, inside the trials that they belong to."),
+        many => format!(
+            "{many} attempts were set aside and are in results.json, inside the trials that they belong to."
+        ),
     };
     Ok(Table {
         id: "trials".into(),
@@ -55,7 +62,8 @@ fn column(key: &str) -> Column {
         Some(place) => format!("lost: {}", place.replace('_', " ")),
         None => words_of(key),
     };
-    let is_count = WORDS.iter().all(|words| *words != key) && unit_of(key) == Unit::None && !key.ends_with("_cpu");
+    let is_count =
+        WORDS.iter().all(|words| *words != key) && unit_of(key) == Unit::None && !key.ends_with("_cpu");
     let unit = match unit_of(key) {
         Unit::None if is_count && !matches!(key, "number" | "attempt" | "load_independent") => Unit::Count,
         unit => unit,

@@ -22,7 +22,8 @@ impl Entrant<'_> {
 
     /// The trial that lost the largest share.
     fn worst(&self) -> &TrialResult {
-        let by_loss = |a: &&&TrialResult, b: &&&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
+        let by_loss =
+            |a: &&&TrialResult, b: &&&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
         self.tops.iter().max_by(by_loss).expect("an entrant has trials")
     }
 
@@ -84,7 +85,11 @@ fn nothing(results: &Results) -> Vec<Sentence> {
 fn lossless(entrants: &[Entrant<'_>], scenes: &[Scene]) -> Sentence {
     let clean: Vec<&Entrant<'_>> = entrants.iter().filter(|entrant| entrant.is_lossless()).collect();
     let all = || entrants.iter().flat_map(|entrant| &entrant.tops);
-    let load = if all().all(|trial| trial.phase == Phase::FixedLoad) { "the load asked for" } else { "maximum load" };
+    let load = if all().all(|trial| trial.phase == Phase::FixedLoad) {
+        "the load asked for"
+    } else {
+        "maximum load"
+    };
     let place = match scenes {
         [one] => format!(" ({})", one.words()),
         many => format!(" in {} set-ups", many.len()),
@@ -138,13 +143,16 @@ fn losers(results: &Results, entrants: &[Entrant<'_>], scenes: &[Scene]) -> Opti
             };
             let held = held(results, worst).map_or_else(String::new, |held| {
                 trials.push(held.number);
-                format!("; it held {}", rate(held.offered_pps))
+                format!(", and held {}", rate(held.offered_pps))
             });
-            format!("{} lost {up_to}{}{times}, most {place}{held}", entrant.method, percent(worst.sent_loss_ratio()))
+            format!(
+                "{} lost {up_to}{}{times}, most {place}{held}",
+                entrant.method,
+                percent(worst.sent_loss_ratio())
+            )
         })
         .collect();
-    let joined = words.join(". ").replace(". ", "; ");
-    Some(sentence(format!("Others lost frames: {joined}."), trials))
+    Some(sentence(format!("Others lost frames: {}.", words.join("; ")), trials))
 }
 
 /// The highest load that a method held in the set-up of a trial in which it lost frames, below all loads at which it did.
@@ -156,7 +164,8 @@ fn held<'r>(results: &'r Results, lossy: &TrialResult) -> Option<&'r TrialResult
                 && trial.verdict != Verdict::Invalid
         })
     };
-    let least_lossy = own().filter(|trial| trial.lost() > 0).map(|trial| trial.offered_pps).fold(f64::INFINITY, f64::min);
+    let least_lossy =
+        own().filter(|trial| trial.lost() > 0).map(|trial| trial.offered_pps).fold(f64::INFINITY, f64::min);
     let by_load = |a: &&TrialResult, b: &&TrialResult| a.offered_pps.total_cmp(&b.offered_pps);
     own().filter(|trial| trial.lost() == 0 && trial.offered_pps < least_lossy).max_by(by_load)
 }

@@ -26,12 +26,22 @@ fn throughput(results: &Results) -> Option<Sentence> {
         let goal = search.goals.first()?;
         let lower = goal.lower.as_ref();
         let words = match (goal.status, lower) {
-            (Status::Regular, Some(lower)) => format!("the throughput of {} is {}", of_search(search), rate(lower.achieved_pps)),
+            (Status::Regular, Some(lower)) => {
+                format!("the throughput of {} is {}", of_search(search), rate(lower.achieved_pps))
+            }
             (Status::AtLeast, Some(lower)) => {
-                format!("{} holds at least {}, which is no throughput", of_search(search), rate(lower.achieved_pps))
+                format!(
+                    "at least {} is held by {}, which is no throughput",
+                    rate(lower.achieved_pps),
+                    of_search(search)
+                )
             }
             (_, Some(lower)) => {
-                format!("the throughput of {} is not settled, and {} is held", of_search(search), rate(lower.achieved_pps))
+                format!(
+                    "the throughput of {} is not settled, and {} is held",
+                    of_search(search),
+                    rate(lower.achieved_pps)
+                )
             }
             (_, None) => format!("no load was held by {}", of_search(search)),
         };
@@ -59,7 +69,9 @@ fn tests(results: &Results, is_such: fn(&Found) -> bool) -> Option<Sentence> {
     let has_several = results.rfc2544.iter().any(|tested| scene(tested) != scene(such[0]));
     let words: Vec<String> = told
         .iter()
-        .map(|(tested, words)| if has_several { format!("{}: {words}", scene(tested)) } else { words.clone() })
+        .map(
+            |(tested, words)| if has_several { format!("{}: {words}", scene(tested)) } else { words.clone() },
+        )
         .collect();
     let text = format!("{}.", capital(&words.join("; ")));
     Some(sentence(text, told.iter().flat_map(|(tested, _)| tested.trials.clone())))
@@ -83,7 +95,8 @@ pub(crate) fn outcome(found: &Found) -> Option<String> {
         }
         Found::FrameLoss(loss) => {
             let first = loss.points.first()?;
-            let clean = loss.points.iter().find(|point| point.loss_percent == 0.0 && !point.generator_limited);
+            let clean =
+                loss.points.iter().find(|point| point.loss_percent == 0.0 && !point.generator_limited);
             let held = clean.map_or_else(
                 || ", and some at every load tried".into(),
                 |point| format!(", and none at {} %", point.load_percent),
@@ -105,12 +118,13 @@ pub(crate) fn outcome(found: &Found) -> Option<String> {
             )
         }
         Found::Recovery(recovery) => {
-            let recovered = recovery
-                .repetitions
-                .iter()
-                .filter(|repetition| matches!(repetition.recovery, Recovery::Recovered { .. }))
-                .count();
+            let count = |is_such: fn(&Recovery) -> bool| {
+                recovery.repetitions.iter().filter(|repetition| is_such(&repetition.recovery)).count()
+            };
+            let recovered = count(|recovery| matches!(recovery, Recovery::Recovered { .. }));
+            let unknown = count(|recovery| matches!(recovery, Recovery::Unknown { .. }));
             let all = recovery.repetitions.len();
+            let overloads = many(all as u64, "overload", "overloads");
             match recovery.average_s {
                 Some(average) => format!(
                     "after an overload of {} the last frame is lost {} later",
@@ -118,7 +132,11 @@ pub(crate) fn outcome(found: &Found) -> Option<String> {
                     time(average)
                 ),
                 None if all == 0 => return None,
-                None => format!("it recovered from {recovered} of {}", many(all as u64, "overload", "overloads")),
+                None if unknown == all => format!("whether it recovers cannot be told of {overloads}"),
+                None if unknown > 0 => {
+                    format!("it recovered from {recovered} of {overloads}, and of {unknown} nobody can tell")
+                }
+                None => format!("it recovered from {recovered} of {overloads}"),
             }
         }
     };

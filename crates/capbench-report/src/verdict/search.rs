@@ -3,7 +3,7 @@
 use capbench_measure::results::Results;
 use capbench_measure::search::{self, Held, SearchOutcome, Status};
 
-use super::{capital, sentence};
+use super::sentence;
 use crate::groups::of_search;
 use crate::model::Sentence;
 use crate::naming::{list, many, rate, whole};
@@ -45,7 +45,9 @@ pub(super) fn rates(searches: &[&SearchOutcome]) -> Option<Sentence> {
     };
     let trials = told.iter().flat_map(|search| {
         let numbers = &search.numbers;
-        [&numbers.ndr, &numbers.pdr, &numbers.strict_lossless].into_iter().flat_map(|held| held.trials.clone())
+        [&numbers.ndr, &numbers.pdr, &numbers.strict_lossless]
+            .into_iter()
+            .flat_map(|held| held.trials.clone())
     });
     Some(sentence(format!("{}{of_many}.", words.join("; ")), trials))
 }
@@ -73,7 +75,7 @@ fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
         })
         .collect();
     let trials = repeats.iter().take(TOLD).flat_map(|repeat| repeat.trials.clone());
-    Some(sentence(format!("{}.", capital(&words.join("; "))), trials))
+    Some(sentence(format!("{}.", words.join("; ")), trials))
 }
 
 fn numbers(search: &SearchOutcome) -> String {
@@ -139,6 +141,7 @@ pub(super) fn unsettled(searches: &[&SearchOutcome]) -> Option<Sentence> {
         first.goal.name,
         of_search(search)
     );
-    let trials = irregular.iter().flat_map(|(_, goal)| goal.lower.iter().flat_map(|bound| bound.trials.clone()));
+    let trials =
+        irregular.iter().flat_map(|(_, goal)| goal.lower.iter().flat_map(|bound| bound.trials.clone()));
     Some(sentence(text, trials))
 }

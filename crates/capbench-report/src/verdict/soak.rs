@@ -36,11 +36,11 @@ fn held(record: &SoakRecord, whole: &Interval) -> String {
     } else {
         String::new()
     };
-    capital(&format!(
+    format!(
         "{method} {lost} of {} sent at {asked} for {}{cut}.",
         many(whole.counts.sent, "frame", "frames"),
         time(whole.sending_s)
-    ))
+    )
 }
 
 fn ppm(part: u64, whole: u64) -> String {
@@ -53,17 +53,22 @@ fn lost(record: &SoakRecord, whole: &Interval) -> Option<String> {
     }
     let mut places: Vec<(&String, &u64)> = whole.lost.iter().filter(|(_, frames)| **frames > 0).collect();
     places.sort_by_key(|(_, frames)| std::cmp::Reverse(**frames));
-    let places: Vec<String> = places.iter().map(|(place, frames)| format!("{place} {}", count(**frames))).collect();
-    let at = if places.is_empty() { String::new() } else { format!(" at {}", list(&places)) };
+    let places: Vec<String> =
+        places.iter().map(|(place, frames)| format!("{place} {}", count(**frames))).collect();
+    let at = if places.is_empty() { String::new() } else { format!(": {}", list(&places)) };
+    // Without a look at each frame nobody knows of bursts.
+    let bursts = match record.bursts {
+        0 => String::new(),
+        bursts => format!(" and in {}", many(bursts, "burst", "bursts")),
+    };
     let largest = record.events.iter().max_by_key(|event| event.frames);
     let largest = largest.map_or_else(String::new, |event| {
         format!(", the largest of {} after {}", many(event.frames, "frame", "frames"), time(event.at_s))
     });
     Some(format!(
-        "They were lost{at}, in {} of {} and in {}{largest}.",
+        "They were lost in {} of {}{bursts}{at}{largest}.",
         count(whole.lossy),
         many(whole.segments, "segment", "segments"),
-        many(record.bursts, "burst", "bursts"),
     ))
 }
 

@@ -56,11 +56,16 @@ pub(crate) fn onset(sweep: &SweepOutcome, series: &Series) -> Option<(String, Ve
     };
     let is_run = from.zip(to).is_some_and(|(from, to)| to - from + 1 == lossy.len());
     let words = match (from, to) {
-        (Some(0), Some(to)) if to + 1 == readings.len() => {
+        (Some(0), Some(to)) if is_run && to + 1 == readings.len() => {
             format!("{name} loses frames at every point{}", place(to))
         }
         (Some(from), Some(to)) if is_run && to + 1 == readings.len() => {
-            format!("{name} loses frames from {} on{}, and none up to {}", point(from), place(to), point(from - 1))
+            format!(
+                "{name} loses frames from {} on{}, and none up to {}",
+                point(from),
+                place(to),
+                point(from - 1)
+            )
         }
         (Some(0), Some(to)) if is_run => {
             format!("{name} loses frames up to {}{}, and none from {} on", point(to), place(0), point(to + 1))
@@ -88,10 +93,8 @@ fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
     let readings = all(sweeps)
         .flat_map(|(sweep, series)| series.readings.iter().map(move |reading| (sweep, series, reading)))
         .filter(|(.., reading)| reading.back_to_back.is_none());
-    let by_rate = |a: &(_, _, &Reading), b: &(_, _, &Reading)| {
-        a.2.delivered_pps.median.total_cmp(&b.2.delivered_pps.median)
-    };
-    let (sweep, series, reading) = readings.max_by(by_rate)?;
+    let (sweep, series, reading) =
+        readings.max_by(|a, b| a.2.delivered_pps.median.total_cmp(&b.2.delivered_pps.median))?;
     let lost = if reading.loses() {
         format!(" and lost {} of what was sent", percent(reading.sent_loss_ratio.median))
     } else {
@@ -119,7 +122,8 @@ fn bursts(sweeps: &[SweepOutcome]) -> Option<Sentence> {
             let burst = best.back_to_back.as_ref()?;
             let frames = burst.mean_frames?;
             trials.extend(burst.searches.iter().flat_map(|search| search.trials.clone()));
-            let lasts = burst.implied_buffer_s.map_or_else(String::new, |seconds| format!(" ({})", time(seconds)));
+            let lasts =
+                burst.implied_buffer_s.map_or_else(String::new, |seconds| format!(" ({})", time(seconds)));
             Some(format!("{} takes {frames:.0} frames{lasts} at {}", series.name(), label(sweep, best)))
         })
         .take(TOLD)

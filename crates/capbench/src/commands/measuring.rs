@@ -165,7 +165,9 @@ impl Run {
         let page = save::page(&results, directory.path());
         if let Err(error) = &page {
             let path = directory.path().display();
-            eprintln!("capbench: {error}; the results are saved, and `capbench report {path}` writes it again");
+            eprintln!(
+                "capbench: {error}; the results are saved, and `capbench report {path}` writes it again"
+            );
         }
         let stopped = stopped.then(|| self.stop.signal());
         Ok(Ended { results, directory, failures, stopped, has_page: page.is_ok() })
@@ -191,7 +193,10 @@ impl Ended {
             "\nNot complete: the trials above are those that were finished.\n"
         };
         let page = if self.has_page { ", report.html" } else { "" };
-        format!("{incomplete}\nSaved in {}: results.json, trials.csv{page}\n", self.directory.path().display())
+        format!(
+            "{incomplete}\nSaved in {}: results.json, trials.csv{page}\n",
+            self.directory.path().display()
+        )
     }
 
     /// Stopped; or partly done when a method that was named could not be measured; or inconclusive when no trial says

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use capbench_report::formats::{self, Format, Written, text};
+use capbench_report::naming::many;
 use capbench_report::read::{self, Run};
 use capbench_report::{report, save};
 
@@ -87,7 +88,7 @@ fn tell(written: &[PathBuf]) {
         [] => eprintln!("capbench: the report has no charts; nothing was written"),
         [one] => eprintln!("capbench: wrote {}", one.display()),
         [first, rest @ ..] => {
-            let more = if rest.len() == 1 { "1 more file" } else { &format!("{} more files", rest.len()) };
+            let more = many(rest.len() as u64, "more file", "more files");
             eprintln!("capbench: wrote {} and {more}", first.display());
         }
     }
@@ -121,8 +122,11 @@ fn beside(files: Vec<Written>, flags: &ReportFlags, run: &Run, results: &Path) -
     }
     let named = |file: Written| {
         let mut parts = file.path.components();
-        let first = parts.next().map_or_else(String::new, |part| part.as_os_str().to_string_lossy().into_owned());
-        Written { path: Path::new(&format!("{}-{first}", run.name)).join(parts.as_path()), ..file }
+        let first =
+            parts.next().map_or_else(String::new, |part| part.as_os_str().to_string_lossy().into_owned());
+        let rest = parts.as_path();
+        let named = PathBuf::from(format!("{}-{first}", run.name));
+        Written { path: if rest == Path::new("") { named } else { named.join(rest) }, ..file }
     };
     files.into_iter().map(named).collect()
 }
