@@ -25,26 +25,24 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Of these results.
+    /// Of these results: by what they found, else by their command, else by what their trials were run for.
     pub fn of(results: &Results) -> Self {
+        const ALL: [Kind; 5] = [Kind::Bench, Kind::Search, Kind::Sweep, Kind::Rfc2544, Kind::Soak];
         let has = |phases: &[Phase]| results.trials.iter().any(|trial| phases.contains(&trial.phase));
-        let tests = [Phase::Latency, Phase::FrameLoss, Phase::BackToBack, Phase::Recovery];
-        let word = command(results);
-        if results.soak.is_some() || has(&[Phase::Soak]) {
-            Self::Soak
-        } else if !results.rfc2544.is_empty() || has(&tests) || word == Some("rfc2544") {
-            Self::Rfc2544
-        } else if !results.sweeps.is_empty() || has(&[Phase::Sweep]) || word == Some("sweep") {
-            Self::Sweep
-        } else if !results.searches.is_empty()
-            || has(&[Phase::Search, Phase::SelfTest])
-            || word == Some("search")
-        {
-            Self::Search
-        } else if word == Some("soak") {
-            Self::Soak
-        } else {
-            Self::Bench
+        let by_command = ALL.into_iter().find(|kind| command(results) == Some(kind.command()));
+        match by_command {
+            _ if results.soak.is_some() => Self::Soak,
+            _ if !results.rfc2544.is_empty() => Self::Rfc2544,
+            _ if !results.sweeps.is_empty() => Self::Sweep,
+            Some(kind) => kind,
+            None if !results.searches.is_empty() => Self::Search,
+            None if has(&[Phase::Soak]) => Self::Soak,
+            None if has(&[Phase::Sweep]) => Self::Sweep,
+            None if has(&[Phase::Latency, Phase::FrameLoss, Phase::BackToBack, Phase::Recovery]) => {
+                Self::Rfc2544
+            }
+            None if has(&[Phase::Search, Phase::SelfTest]) => Self::Search,
+            None => Self::Bench,
         }
     }
 

@@ -16,9 +16,10 @@ mod soak;
 mod sweep;
 
 use capbench_measure::results::Results;
+use capbench_measure::trial::{TrialResult, Verdict};
 
 use crate::model::{Sentence, Trials};
-use crate::naming::Kind;
+use crate::naming::{Kind, many, rate};
 
 /// Sentences at most.
 const MOST: usize = 3;
@@ -34,13 +35,35 @@ pub fn verdict(results: &Results) -> Vec<Sentence> {
     };
     sentences.truncate(MOST);
     if sentences.is_empty() {
-        let text = match results.trials.len() {
-            0 => "No trial was finished, so nothing can be said.".into(),
-            _ => "What was finished answers nothing: the trials below are all there is.".to_string(),
-        };
-        sentences.push(Sentence { text, trials: Trials::new() });
+        sentences.push(unfinished(results));
     }
     sentences
+}
+
+/// What trials say of which nothing was concluded, because the run ended before.
+fn unfinished(results: &Results) -> Sentence {
+    let valid = || results.trials.iter().filter(|trial| trial.verdict != Verdict::Invalid);
+    let by_load = |a: &&TrialResult, b: &&TrialResult| a.offered_pps.total_cmp(&b.offered_pps);
+    let said = |trial: &TrialResult| format!("{} ({})", rate(trial.offered_pps), trial.profile.method);
+    let clean = valid().filter(|trial| trial.lost() == 0 && trial.sent > 0).max_by(by_load);
+    let lossy = valid().filter(|trial| trial.lost() > 0).min_by(by_load);
+    let all = many(results.trials.len() as u64, "trial", "trials");
+    let text = match (clean, lossy) {
+        (None, None) if results.trials.is_empty() => "No trial was finished, so nothing can be said.".into(),
+        (None, None) => format!("Nothing was concluded, and {all} show nothing."),
+        (Some(clean), None) => {
+            format!("Nothing was concluded: of {all}, none lost frames, at up to {}.", said(clean))
+        }
+        (None, Some(lossy)) => {
+            format!("Nothing was concluded: of {all}, every one lost frames, from {} on.", said(lossy))
+        }
+        (Some(clean), Some(lossy)) => format!(
+            "Nothing was concluded: of {all}, the highest load without loss is {}, and the lowest with loss {}.",
+            said(clean),
+            said(lossy)
+        ),
+    };
+    sentence(text, clean.into_iter().chain(lossy).map(|trial| trial.number))
 }
 
 /// A sentence with its evidence, each trial once.
@@ -58,4 +81,4 @@ fn capital(text: &str) -> String {
 }
 
 pub(crate) use rfc2544::outcome;
-pub(crate) use sweep::{label, onset};
+pub(crate) use sweep::{bursts_of, label, onset};

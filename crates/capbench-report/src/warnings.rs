@@ -17,29 +17,24 @@ pub fn warnings(run: &Run) -> Vec<String> {
         let trials = many(results.trials.len() as u64, "trial", "trials");
         warnings.push(format!("The run is not complete: it was stopped or interrupted after {trials}."));
     }
-    warnings.extend(of_trials(
-        results,
-        "show nothing, because their account contradicts itself or the path was not ready",
-        |trial| trial.verdict == Verdict::Invalid,
-    ));
-    warnings.extend(of_trials(
-        results,
-        "have frames that nothing explains, or that were counted twice",
-        |trial| trial.unexplained != 0,
-    ));
-    warnings.extend(of_trials(
-        results,
-        "were disturbed by the host, and stand because repeats were used up or could not be had",
-        |trial| !trial.disturbance.reasons().is_empty(),
-    ));
-    warnings
-        .extend(of_trials(results, "delivered less of more (livelock)", |trial| trial.livelock.is_some()));
+    const MARKS: [(&str, fn(&TrialResult) -> bool); 4] = [
+        (
+            "Trials that show nothing, because their account contradicts itself or the path was not ready",
+            |trial| trial.verdict == Verdict::Invalid,
+        ),
+        ("Trials with frames that nothing explains, or that were counted twice", |trial| {
+            trial.unexplained != 0
+        }),
+        (
+            "Trials that the host disturbed, and that stand because repeats were used up or could not be had",
+            |trial| !trial.disturbance.reasons().is_empty(),
+        ),
+        ("Trials that delivered less of more (livelock)", |trial| trial.livelock.is_some()),
+    ];
+    warnings.extend(MARKS.iter().filter_map(|(words, is_such)| of_trials(results, words, *is_such)));
     warnings.extend(dependent(results));
-    warnings.extend(of_trials(
-        results,
-        "were not verified frame by frame: their counts are taken on trust",
-        |trial| trial.taken_on_trust.is_some(),
-    ));
+    let words = "Trials that were not verified frame by frame: their counts are taken on trust";
+    warnings.extend(of_trials(results, words, |trial| trial.taken_on_trust.is_some()));
     warnings.extend(results.not_measured.iter().map(missing));
     warnings
 }
@@ -50,11 +45,8 @@ fn of_trials(results: &Results, words: &str, is_such: impl Fn(&TrialResult) -> b
         results.trials.iter().filter(|trial| is_such(trial)).map(|trial| trial.number.to_string()).collect();
     let more = if such.len() > NAMED { ", …" } else { "" };
     let named = such.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    match such.len() {
-        0 => None,
-        1 => Some(format!("1 of {} trials: {words} ({named}).", results.trials.len())),
-        some => Some(format!("{some} of {} trials {words} ({named}{more}).", results.trials.len())),
-    }
+    (!such.is_empty())
+        .then(|| format!("{words}: {} of {} ({named}{more}).", such.len(), results.trials.len()))
 }
 
 /// Set-ups whose load depends on the receiver, with the reason.

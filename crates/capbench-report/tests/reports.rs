@@ -185,7 +185,7 @@ fn what_a_trial_contradicts_is_a_warning() {
     let report = report::report(&run(results)).unwrap();
     let warned = |part: &str| report.warnings.iter().any(|warning| warning.contains(part));
     assert!(warned("The ledger of trial 1 does not sum up"), "{:?}", report.warnings);
-    assert!(warned("frames that nothing explains"), "{:?}", report.warnings);
+    assert!(warned("Trials with frames that nothing explains"), "{:?}", report.warnings);
 }
 
 #[test]

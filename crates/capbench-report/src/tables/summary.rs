@@ -131,24 +131,40 @@ fn search(results: &Results) -> Option<Table> {
         Column::new("relative_width_ratio", "width", Unit::Ratio),
         Column::words("status", "result"),
     ]);
-    let mut rows = Vec::new();
+    let (mut rows, mut is_so_far) = (Vec::new(), false);
     for search in &results.searches {
         for result in &search.goals {
+            // Where the search ended before the goal had its bounds, those of a coarser target are the best there is.
+            let so_far = result.so_far.as_ref();
+            let (lower, upper, width, worth) = match so_far {
+                Some(so_far) => {
+                    (Some(&so_far.lower), Some(&so_far.upper), Some(so_far.relative_width), "so far *")
+                }
+                None => (
+                    result.lower.as_ref(),
+                    result.upper.as_ref(),
+                    result.relative_width,
+                    searches::worth(result.status),
+                ),
+            };
+            is_so_far |= so_far.is_some();
             let mut cells = searches::scene_cells(search);
             cells.extend([
                 Cell::text(result.goal.name.as_str()),
-                searches::lower(result.status, result.lower.as_ref()),
-                Cell::number(result.upper.as_ref().map(|bound| bound.intended_pps.floor())),
+                searches::lower(result.status, lower),
+                Cell::number(upper.map(|bound| bound.intended_pps.floor())),
                 Cell::where_known(result.conditional_throughput_pps.map(f64::floor)),
-                Cell::where_known(result.relative_width),
-                Cell::text(searches::worth(result.status)),
+                Cell::where_known(width),
+                Cell::text(worth),
             ]);
-            let bounds = [&result.lower, &result.upper].into_iter().flatten();
+            let bounds = [lower, upper].into_iter().flatten();
             rows.push(Row::new(cells, bounds.flat_map(|bound| bound.trials.clone()).collect()));
         }
     }
     let caption = "Goals: the highest load that is held, and the lowest that is not";
-    Some(Table::of("summary", caption, columns, rows)?.without_empty_columns())
+    let note =
+        is_so_far.then(|| "* by fewer trials than the goal asks for: the search ended before.".to_string());
+    Some(Table::of("summary", caption, columns, rows)?.without_empty_columns().with_notes(note))
 }
 
 fn sweep(results: &Results) -> Option<Table> {
@@ -159,7 +175,7 @@ fn sweep(results: &Results) -> Option<Table> {
         Column::words("load", "load"),
         Column::new("points", "points", Unit::Count),
         Column::new("lossy_points", "with loss", Unit::Count),
-        Column::words("onset", "where it loses"),
+        Column::words("onset", "outcome"),
         Column::named("delivered_pps", "delivered most"),
         Column::words("delivered_at", "at"),
     ];
@@ -172,18 +188,25 @@ fn sweep(results: &Results) -> Option<Table> {
             let best = series.readings.iter().max_by(by_rate);
             let is_of_bursts = series.readings.iter().any(|reading| reading.back_to_back.is_some());
             let onset = verdict::onset(sweep, series).filter(|_| !is_of_bursts);
-            let words = onset.as_ref().map(|(words, _)| {
+            let of_loads = onset.as_ref().map(|(words, _)| {
                 words.strip_prefix(&series.name()).unwrap_or(words).trim_start().to_string()
             });
+            let words = of_loads.or_else(|| verdict::bursts_of(sweep, series));
+            let best = best.filter(|_| !is_of_bursts);
             let cells = vec![
                 Cell::text(sweep.axis.to_string()),
                 Cell::text(series.method.as_str()),
                 Cell::words(series.placement.as_deref()),
                 Cell::words(series.load.as_deref()),
                 Cell::Count(series.readings.len() as u64),
-                Cell::Count(series.readings.iter().filter(|reading| reading.loses()).count() as u64),
+                if is_of_bursts {
+                    // A burst is lengthened until it loses.
+                    Cell::Empty
+                } else {
+                    Cell::Count(series.readings.iter().filter(|reading| reading.loses()).count() as u64)
+                },
                 Cell::words(words),
-                Cell::estimate(best.map(|reading| &reading.delivered_pps)),
+                best.map_or(Cell::Empty, |reading| Cell::estimate(Some(&reading.delivered_pps))),
                 Cell::words(best.map(|reading| verdict::label(sweep, reading))),
             ];
             let trials = series.readings.iter().flat_map(|reading| reading.trials.clone()).collect();

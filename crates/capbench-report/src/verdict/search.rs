@@ -1,7 +1,7 @@
 //! NDR, PDR and what is held without any loss; what limits; what is not settled.
 
 use capbench_measure::results::Results;
-use capbench_measure::search::{self, Held, SearchOutcome, Status};
+use capbench_measure::search::{self, Bound, GoalResult, Held, SearchOutcome, Status};
 
 use super::sentence;
 use crate::groups::of_search;
@@ -44,10 +44,9 @@ pub(super) fn rates(searches: &[&SearchOutcome]) -> Option<Sentence> {
         _ => String::new(),
     };
     let trials = told.iter().flat_map(|search| {
-        let numbers = &search.numbers;
-        [&numbers.ndr, &numbers.pdr, &numbers.strict_lossless]
-            .into_iter()
-            .flat_map(|held| held.trials.clone())
+        let bounds = search.goals.iter().flat_map(|goal| [&goal.lower, &goal.upper]).flatten();
+        let bounds = bounds.flat_map(|bound| bound.trials.clone());
+        bounds.chain(search.numbers.strict_lossless.trials.clone())
     });
     Some(sentence(format!("{}{of_many}.", words.join("; ")), trials))
 }
@@ -63,12 +62,24 @@ fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
         .iter()
         .take(TOLD)
         .map(|repeat| {
+            let found = repeat.searches.saturating_sub(repeat.without);
+            let mut care = Vec::new();
+            if repeat.coarser > 0 {
+                care.push(format!("{} by fewer trials than it asks for", repeat.coarser));
+            }
+            if repeat.at_least > 0 {
+                care.push(format!("{} held at least", repeat.at_least));
+            }
+            if repeat.without > 0 {
+                care.push(format!("{} more found none", repeat.without));
+            }
+            let care = if care.is_empty() { String::new() } else { format!(" ({})", care.join(", ")) };
             format!(
-                "{} of {} is {} in the median of {}, from {} to {}",
-                repeat.goal,
+                "{} of {} is {} in the median of {}, from {} to {}{care}",
+                said(&repeat.goal),
                 repeat.method,
                 rate(repeat.lower_pps.median),
-                many(repeat.searches.into(), "search", "searches"),
+                many(found.into(), "search", "searches"),
                 whole(repeat.least_pps),
                 whole(repeat.most_pps)
             )
@@ -78,15 +89,37 @@ fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
     Some(sentence(format!("{}.", words.join("; ")), trials))
 }
 
+/// What each goal found, and what is held without any loss beside it: one of them alone misleads on a noisy host.
 fn numbers(search: &SearchOutcome) -> String {
-    let numbers = &search.numbers;
-    format!(
-        "{}: NDR {}, PDR {}, without any loss {}",
-        of_search(search),
-        held(&numbers.ndr),
-        held(&numbers.pdr),
-        held(&numbers.strict_lossless)
-    )
+    let mut words: Vec<String> =
+        search.goals.iter().map(|result| format!("{} {}", said(&result.goal.name), found(result))).collect();
+    words.push(format!("without any loss {}", held(&search.numbers.strict_lossless)));
+    format!("{}: {}", of_search(search), words.join(", "))
+}
+
+/// NDR and PDR are known by their letters.
+fn said(goal: &str) -> String {
+    if matches!(goal, "ndr" | "pdr") { goal.to_uppercase() } else { goal.into() }
+}
+
+/// The result of a goal, as it is said.
+fn found(result: &GoalResult) -> String {
+    let bounds = |lower: &Bound, upper: &Bound| {
+        format!("between {} and {}", whole(lower.achieved_pps), rate(upper.intended_pps))
+    };
+    match (result.status, &result.lower, &result.upper) {
+        (Status::Regular, Some(lower), _) => rate(lower.achieved_pps),
+        (Status::AtLeast, Some(lower), _) => format!("at least {}", rate(lower.achieved_pps)),
+        (_, Some(lower), Some(upper)) => bounds(lower, upper),
+        (_, lower, upper) => match (&result.so_far, lower, upper) {
+            (Some(so_far), ..) => {
+                format!("{} by fewer trials than it asks for", bounds(&so_far.lower, &so_far.upper))
+            }
+            (None, Some(lower), _) => format!("above {}", rate(lower.achieved_pps)),
+            (None, None, Some(upper)) => format!("below {}", rate(upper.intended_pps)),
+            (None, None, None) => "not decided".into(),
+        },
+    }
 }
 
 /// A load that is held, as it is said.

@@ -4,8 +4,9 @@ use capbench_measure::results::Results;
 use capbench_measure::sweep::{Reading, Series, SweepOutcome};
 
 use super::sentence;
-use crate::model::Sentence;
-use crate::naming::{list, many, percent, rate, time};
+use crate::figures::number;
+use crate::model::{Sentence, Unit};
+use crate::naming::{many, percent, rate, time};
 
 /// Series that are told one by one at most.
 const TOLD: usize = 6;
@@ -115,21 +116,46 @@ fn bursts(sweeps: &[SweepOutcome]) -> Option<Sentence> {
     let mut trials = Vec::new();
     let words: Vec<String> = all(sweeps)
         .filter_map(|(sweep, series)| {
-            let longest = |reading: &&Reading| {
-                reading.back_to_back.as_ref().and_then(|bursts| bursts.mean_frames).unwrap_or(-1.0)
-            };
-            let best = series.readings.iter().max_by(|a, b| longest(a).total_cmp(&longest(b)))?;
-            let burst = best.back_to_back.as_ref()?;
-            let frames = burst.mean_frames?;
-            trials.extend(burst.searches.iter().flat_map(|search| search.trials.clone()));
-            let lasts =
-                burst.implied_buffer_s.map_or_else(String::new, |seconds| format!(" ({})", time(seconds)));
-            Some(format!("{} takes {frames:.0} frames{lasts} at {}", series.name(), label(sweep, best)))
+            let words = bursts_of(sweep, series)?;
+            let searches = series.readings.iter().flat_map(|reading| reading.back_to_back.iter());
+            trials.extend(
+                searches.flat_map(|bursts| bursts.searches.iter().flat_map(|search| search.trials.clone())),
+            );
+            Some(format!("{} {words}", series.name()))
         })
         .take(TOLD)
         .collect();
     if words.is_empty() {
         return None;
     }
-    Some(sentence(format!("Longest bursts without loss: {}.", list(&words)), trials))
+    Some(sentence(format!("Longest bursts without loss: {}.", words.join("; ")), trials))
+}
+
+/// The shortest and the longest of the bursts that a method takes without loss over the axis.
+pub(crate) fn bursts_of(sweep: &SweepOutcome, series: &Series) -> Option<String> {
+    let mut means: Vec<(&Reading, f64, Option<f64>)> = series
+        .readings
+        .iter()
+        .filter_map(|reading| {
+            let bursts = reading.back_to_back.as_ref()?;
+            Some((reading, bursts.mean_frames?, bursts.implied_buffer_s))
+        })
+        .collect();
+    means.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (least, most) = (means.first()?, means.last()?);
+    let said = |(reading, frames, lasts): &(&Reading, f64, Option<f64>)| {
+        let lasts = lasts.map_or_else(String::new, |seconds| format!(" ({})", time(seconds)));
+        format!("{} frames{lasts} at {}", number(*frames, Unit::Count), label(sweep, reading))
+    };
+    let at_limit = series.readings.len() - means.len();
+    let others = if at_limit > 0 {
+        format!(", and none was found at {}", many(at_limit as u64, "other point", "other points"))
+    } else {
+        String::new()
+    };
+    Some(if means.len() == 1 {
+        format!("takes {}{others}", said(least))
+    } else {
+        format!("takes {} to {}{others}", said(least), said(most))
+    })
 }
