@@ -6,6 +6,9 @@ use capbench_measure::trial::{TrialResult, Verdict};
 use crate::naming::{frames, many};
 use crate::read::Run;
 
+/// What trials are marked by, in words, and whether one is.
+type Mark = (&'static str, fn(&TrialResult) -> bool);
+
 /// Trials that are named one by one at most.
 const NAMED: usize = 8;
 
@@ -17,7 +20,7 @@ pub fn warnings(run: &Run) -> Vec<String> {
         let trials = many(results.trials.len() as u64, "trial", "trials");
         warnings.push(format!("The run is not complete: it was stopped or interrupted after {trials}."));
     }
-    const MARKS: [(&str, fn(&TrialResult) -> bool); 4] = [
+    const MARKS: [Mark; 4] = [
         (
             "Trials that show nothing, because their account contradicts itself or the path was not ready",
             |trial| trial.verdict == Verdict::Invalid,

@@ -50,6 +50,9 @@ pub struct Source<'r> {
     pub with_charts: bool,
 }
 
+/// Makes the files of a report.
+pub type Make = fn(&Source<'_>) -> Result<Vec<Written>>;
+
 /// A format.
 pub struct Format {
     /// What users call it.
@@ -57,7 +60,7 @@ pub struct Format {
     /// What it is for, in a line.
     pub purpose: &'static str,
     /// Its files, the one that stands for it first. Absent where this build does not have it.
-    pub write: Option<fn(&Source<'_>) -> Result<Vec<Written>>>,
+    pub write: Option<Make>,
 }
 
 /// All formats.
@@ -72,9 +75,9 @@ pub const FORMATS: [Format; 6] = [
 ];
 
 #[cfg(feature = "parquet")]
-const PARQUET: Option<fn(&Source<'_>) -> Result<Vec<Written>>> = Some(parquet::files);
+const PARQUET: Option<Make> = Some(parquet::files);
 #[cfg(not(feature = "parquet"))]
-const PARQUET: Option<fn(&Source<'_>) -> Result<Vec<Written>>> = None;
+const PARQUET: Option<Make> = None;
 
 /// The format of this name.
 pub fn named(name: &str) -> Option<&'static Format> {
