@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{Ended, Scratch, capbench, run};
+use support::{Ended, Running, Scratch, capbench, eventually, in_turn, privileged, run};
 
 const FAILED: i32 = 1;
 const USAGE: i32 = 2;
@@ -134,4 +134,35 @@ fn a_report_that_cannot_be_written_says_which_file_and_what_to_do() {
     saved(&folder.file("run"), &runs::bench());
     let ended = report(&folder, &["run", "--format", "html", "--out", "/dev/null/x"]);
     refused(&ended, FAILED, &["/dev/null/x/report.html", "--out"]);
+}
+
+#[test]
+fn root_every_run_ends_with_its_page_and_one_that_cannot_be_written_loses_nothing() {
+    if !privileged("root_every_run_ends_with_its_page_and_one_that_cannot_be_written_loses_nothing") {
+        return;
+    }
+    let _turn = in_turn();
+    let folder = Scratch::new();
+    let bench = |out: &str| {
+        let mut command = capbench();
+        command.args(["bench", "--quick", "--method", "packet-v3", "--placement", "same", "--rate", "5000"]);
+        command.args(["--duration", "200ms", "--out", out]).current_dir(folder.path());
+        Running::start(None, &mut command)
+    };
+    let ended = bench("good").end();
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    assert!(ended.out.ends_with("Saved in good: results.json, trials.csv, report.html\n"), "{ended:#?}");
+    let page = fs::read_to_string(folder.file("good/report.html")).unwrap();
+    assert!(page.contains("capbench bench") && page.contains("packet-v3"));
+    // A folder of that name cannot be replaced by a file.
+    let running = bench("bad");
+    eventually("the run began to save", || folder.file("bad/results.json").exists());
+    fs::create_dir(folder.file("bad/report.html")).unwrap();
+    let ended = running.end();
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    assert!(ended.out.ends_with("Saved in bad: results.json, trials.csv\n"), "{ended:#?}");
+    let said = "cannot write bad/report.html";
+    assert!(ended.errors.contains(said) && ended.errors.contains("`capbench report bad`"), "{ended:#?}");
+    let results: Value = serde_json::from_slice(&fs::read(folder.file("bad/results.json")).unwrap()).unwrap();
+    assert_eq!((&results["complete"], results["trials"].as_array().unwrap().len()), (&Value::Bool(true), 1));
 }

@@ -109,16 +109,23 @@ fn outcome(trial: &TrialResult) -> [Cell; 4] {
     ]
 }
 
-/// The common loads of a bench, each once.
+/// The common loads of a bench, each once: of each set-up the last, to which those that not all held were lowered.
 fn costs_at(results: &Results) -> Vec<String> {
-    let mut loads = Vec::new();
+    let mut loads: Vec<(Scene, String)> = Vec::new();
     for trial in results.trials.iter().filter(|trial| trial.phase == Phase::CommonLoad && trial.held_load()) {
-        let load = naming::load(trial);
-        if !loads.contains(&load) {
-            loads.push(load);
+        let (scene, load) = (Scene::of(trial), naming::load(trial));
+        match loads.iter_mut().find(|(known, _)| *known == scene) {
+            Some((_, known)) => *known = load,
+            None => loads.push((scene, load)),
         }
     }
-    loads
+    let mut said: Vec<String> = Vec::new();
+    for (_, load) in loads {
+        if !said.contains(&load) {
+            said.push(load);
+        }
+    }
+    said
 }
 
 fn search(results: &Results) -> Option<Table> {
@@ -213,7 +220,7 @@ fn sweep(results: &Results) -> Option<Table> {
             rows.push(Row::new(cells, trials));
         }
     }
-    let caption = "Each series of the sweep: where it loses frames, and the most that it delivers";
+    let caption = "Each series of the sweep, and what came out";
     Some(Table::of("summary", caption, columns, rows)?.without_empty_columns())
 }
 

@@ -6,7 +6,7 @@ use capbench_measure::search::{self, Bound, GoalResult, Held, SearchOutcome, Sta
 use super::sentence;
 use crate::groups::of_search;
 use crate::model::Sentence;
-use crate::naming::{list, many, rate, whole};
+use crate::naming::{list, rate, whole};
 
 /// Searches that are told one by one at most; of more, the ends of the list.
 const TOLD: usize = 4;
@@ -70,19 +70,18 @@ fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
             if repeat.at_least > 0 {
                 care.push(format!("{} held at least", repeat.at_least));
             }
-            if repeat.without > 0 {
-                care.push(format!("{} more found none", repeat.without));
-            }
             let care = if care.is_empty() { String::new() } else { format!(" ({})", care.join(", ")) };
-            format!(
-                "{} of {} is {} in the median of {}, from {} to {}{care}",
-                said(&repeat.goal),
-                repeat.method,
-                rate(repeat.lower_pps.median),
-                many(found.into(), "search", "searches"),
-                whole(repeat.least_pps),
-                whole(repeat.most_pps)
-            )
+            let spread = match found {
+                1 => format!("in 1 of {} searches", repeat.searches),
+                _ => format!(
+                    "in the median of {found} of {} searches, from {} to {}",
+                    repeat.searches,
+                    whole(repeat.least_pps),
+                    whole(repeat.most_pps)
+                ),
+            };
+            let pps = rate(repeat.lower_pps.median);
+            format!("{} of {} is {pps} {spread}{care}", said(&repeat.goal), repeat.method)
         })
         .collect();
     let trials = repeats.iter().take(TOLD).flat_map(|repeat| repeat.trials.clone());
