@@ -1,10 +1,35 @@
 //! Reports on saved results: a pure function of them. Results become one [`model::Report`], made of sentences, tables and charts;
 //! a writer for each format turns that into text and adds nothing.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`read`] | the only reader of saved results, whole or not |
+//! | [`model`], [`figures`] | what a report says, and how numbers are written |
+//! | [`mod@report`] | results become a report |
+//! | [`mod@verdict`], [`mod@warnings`] | what the run was for, answered; what to know before it is believed |
+//! | [`sections`] | charts |
+//! | `tables` | tables of everything that was measured |
+//! | [`tidy`] | the rows of files for notebooks |
+//! | [`formats`] | writers |
+//! | [`save`] | files of a report |
+//! | [`naming`], `groups` | how set-ups are called, and trials that belong together |
 
 #![forbid(unsafe_code)]
 
+mod error;
 pub mod figures;
 pub mod formats;
+mod groups;
 pub mod model;
+pub mod naming;
 pub mod palette;
+pub mod read;
+pub mod report;
+pub mod save;
 pub mod sections;
+mod tables;
+pub mod tidy;
+pub mod verdict;
+pub mod warnings;
+
+pub use error::{ReportError, Result};

@@ -255,8 +255,19 @@ fn sweeps_and_tests_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn reports_that_cannot_be_are_refused() {
+    refused(USAGE, "report", &["RESULTS"]);
+    refused(USAGE, "report run --format pdf", &["pdf", "html", "parquet"]);
+    refused(USAGE, "report run --format csv --stdout --out x", &["--out", "--stdout"]);
+    refused(USAGE, "report a b --format csv --stdout", &["--stdout", "one"]);
+    refused(FAILED, "report no-such-run", &["no-such-run"]);
+}
+
+#[test]
 fn help_of_everything() {
-    for command in ["", "bench", "search", "sweep", "rfc2544", "soak", "send", "count", "why", "methods"] {
+    let commands =
+        ["", "bench", "search", "sweep", "rfc2544", "soak", "send", "count", "why", "methods", "report"];
+    for command in commands {
         let name = format!("help {command}");
         insta::assert_snapshot!(name.trim().replace(' ', "_"), printed(&format!("{command} --help")));
     }

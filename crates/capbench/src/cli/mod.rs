@@ -4,6 +4,7 @@ pub mod bench;
 pub mod capture;
 pub mod count;
 pub mod methods;
+pub mod report;
 pub mod rfc2544;
 pub mod scene;
 pub mod search;
@@ -52,6 +53,8 @@ pub enum Command {
     Count(count::CountFlags),
     /// Say where an interface loses packets now, why, and what to change; makes no traffic.
     Why(why::WhyFlags),
+    /// Write reports on runs from what they saved: a page, Markdown, CSV, JSON, charts.
+    Report(report::ReportFlags),
     /// List the capture methods: what can run here, and why not.
     Methods(methods::MethodsFlags),
 }

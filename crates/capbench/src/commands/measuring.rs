@@ -16,6 +16,7 @@ use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
 use capbench_measure::search::End;
 use capbench_measure::trial::Verdict;
+use capbench_report::save;
 
 use super::scene::Scene;
 use crate::built;
@@ -162,8 +163,16 @@ impl Run {
         livelock::mark(&mut results.trials);
         conclude(&mut results);
         directory.save(&results)?;
+        // Whatever becomes of the page, the results are saved.
+        let page = save::page(&results, directory.path());
+        if let Err(error) = &page {
+            let path = directory.path().display();
+            eprintln!(
+                "capbench: {error}; the results are saved, and `capbench report {path}` writes it again"
+            );
+        }
         let stopped = stopped.then(|| self.stop.signal());
-        Ok(Ended { results, directory, failures, stopped })
+        Ok(Ended { results, directory, failures, stopped, has_page: page.is_ok() })
     }
 }
 
@@ -174,6 +183,7 @@ pub struct Ended {
     directory: RunDirectory,
     failures: Vec<(MethodSpec, Failure)>,
     stopped: Option<u8>,
+    has_page: bool,
 }
 
 impl Ended {
@@ -184,7 +194,11 @@ impl Ended {
         } else {
             "\nNot complete: the trials above are those that were finished.\n"
         };
-        format!("{incomplete}\nSaved in {}: results.json, trials.csv\n", self.directory.path().display())
+        let page = if self.has_page { ", report.html" } else { "" };
+        format!(
+            "{incomplete}\nSaved in {}: results.json, trials.csv{page}\n",
+            self.directory.path().display()
+        )
     }
 
     /// Stopped; or partly done when a method that was named could not be measured; or inconclusive when no trial says

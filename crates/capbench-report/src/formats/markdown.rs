@@ -1,0 +1,184 @@
+//! Markdown as GitHub reads it, for an issue or a paper.
+
+use std::fmt::Write;
+
+use crate::figures;
+use crate::model::{Cell, Chart, Report, Section, Sentence, Table, Trials};
+
+/// Trials that are named one by one at most.
+const NAMED: usize = 12;
+
+/// The report; `charts` is the folder that its charts are written to, where they are.
+pub fn markdown(report: &Report, charts: Option<&str>) -> String {
+    let mut text = format!("# {}\n\n{}\n\n", escaped(&report.title), escaped(&report.subtitle));
+    for sentence in &report.verdict {
+        let _ = writeln!(text, "**{}**{}\n", escaped(&sentence.text), evidence(&sentence.trials));
+    }
+    if !report.warnings.is_empty() {
+        text.push_str("> [!WARNING]\n");
+        for warning in &report.warnings {
+            let _ = writeln!(text, "> - {}", escaped(warning));
+        }
+        text.push('\n');
+    }
+    if let Some(summary) = &report.summary {
+        table(&mut text, summary);
+    }
+    for section in &report.sections {
+        write_section(&mut text, section, charts);
+    }
+    list(&mut text, "Findings", &report.findings);
+    if !report.statements.is_empty() {
+        text.push_str("## What the run says about itself\n\n");
+        for statement in &report.statements {
+            let _ = writeln!(text, "- {}", escaped(statement));
+        }
+        text.push('\n');
+    }
+    if !report.environment.is_empty() {
+        text.push_str("## Environment\n\n");
+        report.environment.iter().for_each(|facts| table(&mut text, facts));
+    }
+    if !report.trials.rows.is_empty() {
+        text.push_str("## Trials\n\n<details><summary>Every trial</summary>\n\n");
+        table(&mut text, &report.trials);
+        text.push_str("</details>\n");
+    }
+    text
+}
+
+fn write_section(text: &mut String, section: &Section, charts: Option<&str>) {
+    let _ = writeln!(text, "## {}\n", escaped(&section.heading));
+    for sentence in &section.text {
+        let _ = writeln!(text, "{}{}\n", escaped(&sentence.text), evidence(&sentence.trials));
+    }
+    for chart in &section.charts {
+        write_chart(text, chart, charts);
+    }
+    section.tables.iter().for_each(|one| table(text, one));
+}
+
+/// A chart by its file; without one, its title would promise what is not there.
+fn write_chart(text: &mut String, chart: &Chart, charts: Option<&str>) {
+    let Some(folder) = charts else { return };
+    let _ = writeln!(text, "![{}]({folder}/{}.svg)\n", escaped(&chart.title), chart.id);
+    for note in &chart.notes {
+        let _ = writeln!(text, "{}\n", escaped(note));
+    }
+}
+
+fn list(text: &mut String, heading: &str, sentences: &[Sentence]) {
+    if sentences.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "## {heading}\n");
+    for sentence in sentences {
+        let _ = writeln!(text, "- {}{}", escaped(&sentence.text), evidence(&sentence.trials));
+    }
+    text.push('\n');
+}
+
+/// The trials that a sentence rests on, behind it.
+fn evidence(trials: &Trials) -> String {
+    let named: Vec<String> = trials.iter().take(NAMED).map(ToString::to_string).collect();
+    match trials.len() {
+        0 => String::new(),
+        1 => format!(" (trial {})", named[0]),
+        many if many > NAMED => format!(" (trials {} and {} more)", named.join(", "), many - NAMED),
+        _ => format!(" (trials {})", named.join(", ")),
+    }
+}
+
+fn table(text: &mut String, table: &Table) {
+    let _ = writeln!(text, "{}\n", escaped(&table.caption));
+    let heads: Vec<String> = table
+        .columns
+        .iter()
+        .map(|column| match column.unit.symbol() {
+            "" => escaped(&column.heading),
+            unit => format!("{} \\[{unit}\\]", escaped(&column.heading)),
+        })
+        .collect();
+    let _ = writeln!(text, "| {} |", heads.join(" | "));
+    let rules: Vec<&str> =
+        (0..table.columns.len()).map(|index| if is_number(table, index) { "---:" } else { "---" }).collect();
+    let _ = writeln!(text, "| {} |", rules.join(" | "));
+    for row in &table.rows {
+        let cells: Vec<String> = row
+            .cells
+            .iter()
+            .zip(&table.columns)
+            .map(|(cell, column)| escaped(&figures::cell(cell, column.unit)))
+            .collect();
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+    text.push('\n');
+    for note in &table.notes {
+        let _ = writeln!(text, "{}\n", escaped(note));
+    }
+}
+
+/// Whether a column has numbers, which stand to the right.
+fn is_number(table: &Table, index: usize) -> bool {
+    let mut cells = table.rows.iter().filter_map(|row| row.cells.get(index));
+    cells.any(|cell| !matches!(cell, Cell::Text(_) | Cell::Empty | Cell::Unknown))
+}
+
+/// Text that means nothing but itself: marks of Markdown and HTML are told apart from letters by a backslash, lines are one.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '$' | '!' => {
+                safe.push('\\');
+                safe.push(letter);
+            }
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            // A name after it would be told of the issue.
+            '@' => safe.push_str("&#64;"),
+            _ if letter.is_control() || letter == '\u{2028}' || letter == '\u{2029}' => safe.push(' '),
+            _ => safe.push(letter),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::escaped;
+    use crate::model::{Column, Row, Table, Unit};
+
+    fn rendered(text: &str) -> String {
+        let table = Table {
+            id: "t".into(),
+            caption: String::new(),
+            columns: vec![Column { key: "a".into(), heading: text.into(), unit: Unit::None }],
+            rows: vec![Row { cells: vec![crate::model::Cell::Text(text.into())], trials: vec![] }],
+            notes: Vec::new(),
+        };
+        let mut out = String::new();
+        super::table(&mut out, &table);
+        out
+    }
+
+    #[test]
+    fn marks_mean_themselves() {
+        assert_eq!(escaped("a|b *c* <script> @you\nx"), "a\\|b \\*c\\* &lt;script&gt; &#64;you x");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_a_table(text in any::<String>()) {
+            let rows: Vec<String> = rendered(&text).lines().filter(|line| line.starts_with('|')).map(String::from).collect();
+            prop_assert_eq!(rows.len(), 3);
+            for row in rows {
+                let bars = row.replace("\\\\", "").replace("\\|", "").matches('|').count();
+                prop_assert_eq!(bars, 2, "{}", row);
+            }
+        }
+    }
+}

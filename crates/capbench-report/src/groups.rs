@@ -1,0 +1,161 @@
+//! Trials that belong together: they ran the same set-up at the same load for the same purpose.
+
+use capbench_measure::results::Results;
+use capbench_measure::search::SearchOutcome;
+use capbench_measure::trial::{Phase, TrialResult};
+
+use crate::model::{Cell, Column, Trials};
+use crate::naming::{self, Scene, by_number};
+
+/// Trials of one method in one set-up at one load.
+#[derive(Clone, Debug)]
+pub(crate) struct Group<'r> {
+    /// What they were run for.
+    pub(crate) what: String,
+    /// The method.
+    pub(crate) method: &'r str,
+    /// The set-up.
+    pub(crate) scene: Scene,
+    /// The load in words.
+    pub(crate) load: String,
+    /// The trials, at least one.
+    pub(crate) trials: Vec<&'r TrialResult>,
+}
+
+impl<'r> Group<'r> {
+    fn of(what: String, trials: Vec<&'r TrialResult>) -> Option<Self> {
+        let first = trials.first()?;
+        Some(Self {
+            what,
+            method: &first.profile.method,
+            scene: Scene::of(first),
+            load: naming::load(first),
+            trials,
+        })
+    }
+
+    /// Their numbers.
+    pub(crate) fn numbers(&self) -> Trials {
+        naming::numbers(self.trials.iter().copied())
+    }
+
+    /// The columns of [`Self::cells`].
+    pub(crate) fn columns() -> Vec<Column> {
+        let mut columns = scene_columns();
+        columns.push(Column::words("method", "method"));
+        columns.push(Column::words("what", "run for"));
+        columns.push(Column::words("load", "load"));
+        columns
+    }
+
+    /// What it is, in the first cells of a row.
+    pub(crate) fn cells(&self) -> Vec<Cell> {
+        let mut cells = scene_cells(&self.scene);
+        cells.extend([
+            Cell::text(self.method),
+            Cell::text(self.what.as_str()),
+            Cell::text(self.load.as_str()),
+        ]);
+        cells
+    }
+}
+
+/// The columns of [`scene_cells`].
+pub(crate) fn scene_columns() -> Vec<Column> {
+    vec![
+        Column::words("frame_size", "frame size"),
+        Column::words("placement", "placement"),
+        Column::words("work", "work"),
+    ]
+}
+
+/// A set-up in the first cells of a row.
+pub(crate) fn scene_cells(scene: &Scene) -> Vec<Cell> {
+    vec![
+        Cell::text(scene.frame_size.to_string()),
+        Cell::text(scene.placement.as_str()),
+        Cell::text(scene.work.as_str()),
+    ]
+}
+
+/// All groups of a run that mean something by themselves. A search asks many loads; those that bound its goals stand for it.
+pub(crate) fn of(results: &Results) -> Vec<Group<'_>> {
+    let mut groups = plain(results);
+    groups.extend(of_sweeps(results));
+    groups.extend(of_searches(results));
+    groups
+}
+
+/// Trials that are no part of a search or a sweep.
+fn plain(results: &Results) -> Vec<Group<'_>> {
+    let is_plain = |trial: &&TrialResult| {
+        !matches!(
+            trial.phase,
+            Phase::Search
+                | Phase::SelfTest
+                | Phase::Sweep
+                | Phase::BackToBack
+                | Phase::Probe
+                | Phase::SetAside
+        )
+    };
+    let mut groups: Vec<(Phase, Group<'_>)> = Vec::new();
+    for trial in results.trials.iter().filter(is_plain) {
+        let same = |(phase, group): &&mut (Phase, Group<'_>)| {
+            let first = group.trials[0];
+            *phase == trial.phase
+                && first.profile.method == trial.profile.method
+                && first.intended_pps == trial.intended_pps
+                && first.load == trial.load
+                && group.scene == Scene::of(trial)
+        };
+        match groups.iter_mut().find(same) {
+            Some((_, group)) => group.trials.push(trial),
+            None => {
+                let group = Group::of(naming::phase(trial.phase).into(), vec![trial]);
+                groups.extend(group.map(|group| (trial.phase, group)));
+            }
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+fn of_sweeps(results: &Results) -> Vec<Group<'_>> {
+    let trials = by_number(results);
+    let mut groups = Vec::new();
+    for sweep in &results.sweeps {
+        for reading in sweep.series.iter().flat_map(|series| &series.readings) {
+            let point = sweep.points.get(reading.point).map_or("?", |point| point.label.as_str());
+            let own = reading.trials.iter().filter_map(|number| trials.get(number).copied()).collect();
+            groups.extend(Group::of(format!("point {point}"), own));
+        }
+    }
+    groups
+}
+
+fn of_searches(results: &Results) -> Vec<Group<'_>> {
+    let trials = by_number(results);
+    let mut groups = Vec::new();
+    for search in &results.searches {
+        for goal in &search.goals {
+            for (end, bound) in [("lower", &goal.lower), ("upper", &goal.upper)] {
+                let Some(bound) = bound else { continue };
+                let own = bound.trials.iter().filter_map(|number| trials.get(number).copied()).collect();
+                let nth = search.nth.map_or_else(String::new, |nth| format!(", search {nth}"));
+                groups.extend(Group::of(format!("{end} bound of {}{nth}", goal.goal.name), own));
+            }
+        }
+    }
+    groups
+}
+
+/// The set-up of a search in words.
+pub(crate) fn of_search(search: &SearchOutcome) -> String {
+    let method = search.method.as_deref().unwrap_or("a method that did not run");
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(search.frame_size.as_ref().map(naming::frames));
+    parts.extend(search.placement.as_ref().map(|placement| format!("placement {placement}")));
+    parts.extend(search.work.as_ref().filter(|work| *work != "none").map(|work| format!("work {work}")));
+    parts.extend(search.nth.map(|nth| format!("search {nth}")));
+    if parts.is_empty() { method.into() } else { format!("{method} ({})", parts.join(", ")) }
+}

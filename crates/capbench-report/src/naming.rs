@@ -1,0 +1,229 @@
+//! How set-ups, loads and trials are called in sentences and tables.
+
+use std::collections::BTreeMap;
+
+use capbench_measure::ledger::Place;
+use capbench_measure::results::Results;
+use capbench_measure::trial::{LoadShape, Phase, SizeLabel, TrialResult};
+
+use crate::figures::{count, number};
+use crate::model::{Trials, Unit};
+
+/// What a run was for. Told by what it saved; a run that saved nothing yet is told by its command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Methods compared at maximum load and at a common one.
+    Bench,
+    /// The highest load that is held.
+    Search,
+    /// One thing varied.
+    Sweep,
+    /// Tests of RFC 2544.
+    Rfc2544,
+    /// One load for long.
+    Soak,
+}
+
+impl Kind {
+    /// Of these results: by what they found, else by their command, else by what their trials were run for.
+    pub fn of(results: &Results) -> Self {
+        const ALL: [Kind; 5] = [Kind::Bench, Kind::Search, Kind::Sweep, Kind::Rfc2544, Kind::Soak];
+        let has = |phases: &[Phase]| results.trials.iter().any(|trial| phases.contains(&trial.phase));
+        let by_command = ALL.into_iter().find(|kind| command(results) == Some(kind.command()));
+        match by_command {
+            _ if results.soak.is_some() => Self::Soak,
+            _ if !results.rfc2544.is_empty() => Self::Rfc2544,
+            _ if !results.sweeps.is_empty() => Self::Sweep,
+            Some(kind) => kind,
+            None if !results.searches.is_empty() => Self::Search,
+            None if has(&[Phase::Soak]) => Self::Soak,
+            None if has(&[Phase::Sweep]) => Self::Sweep,
+            None if has(&[Phase::Latency, Phase::FrameLoss, Phase::BackToBack, Phase::Recovery]) => {
+                Self::Rfc2544
+            }
+            None if has(&[Phase::Search, Phase::SelfTest]) => Self::Search,
+            None => Self::Bench,
+        }
+    }
+
+    /// The command that makes such runs.
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::Bench => "bench",
+            Self::Search => "search",
+            Self::Sweep => "sweep",
+            Self::Rfc2544 => "rfc2544",
+            Self::Soak => "soak",
+        }
+    }
+}
+
+/// The command of a run, if its command line names one.
+pub fn command(results: &Results) -> Option<&str> {
+    results.command.get(1).map(String::as_str).filter(|word| !word.starts_with('-'))
+}
+
+/// Frames of a size.
+pub fn frames(size: &SizeLabel) -> String {
+    match size {
+        SizeLabel::Octets(octets) => format!("{octets}-byte frames"),
+        SizeLabel::Named(name) => format!("{name} frames"),
+    }
+}
+
+/// A rate, whole below: `1,234,567 packets/s`. What was held must not be rounded up.
+pub fn rate(pps: f64) -> String {
+    format!("{} packets/s", whole(pps))
+}
+
+/// A rate without its unit.
+pub fn whole(pps: f64) -> String {
+    number(if pps >= 100.0 { pps.floor() } else { pps }, Unit::PacketsPerSecond)
+}
+
+/// A share in percent.
+pub fn percent(ratio: f64) -> String {
+    format!("{} %", number(ratio, Unit::Ratio))
+}
+
+/// So many of something: `1 trial`, `1,234 trials`.
+pub fn many(number: u64, one: &str, more: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{} {more}", count(number)),
+    }
+}
+
+/// Words one after the other: `a, b and c`.
+pub fn list<T: AsRef<str>>(words: &[T]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.as_ref().into(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", first.join(", "), last.as_ref())
+        }
+    }
+}
+
+/// A length of time as people say it.
+pub fn time(seconds: f64) -> String {
+    let size = seconds.abs();
+    let said = |value: f64, unit: &str| format!("{} {unit}", number(value, Unit::Seconds));
+    match size {
+        _ if !seconds.is_finite() => crate::figures::UNKNOWN.into(),
+        0.0 => "0 s".into(),
+        ..1e-6 => said(seconds * 1e9, "ns"),
+        ..1e-3 => said(seconds * 1e6, "µs"),
+        ..1.0 => said(seconds * 1e3, "ms"),
+        ..600.0 => said(seconds, "s"),
+        ..36_000.0 => said(seconds / 60.0, "min"),
+        ..360_000.0 => said(seconds / 3600.0, "h"),
+        _ => said(seconds / 86_400.0, "days"),
+    }
+}
+
+/// What trials have in common beside their method.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Scene {
+    /// Frame size, or the name of a mix.
+    pub frame_size: SizeLabel,
+    /// Name of the placement.
+    pub placement: String,
+    /// Work per packet.
+    pub work: String,
+}
+
+impl Scene {
+    /// Of a trial.
+    pub fn of(trial: &TrialResult) -> Self {
+        let profile = &trial.profile;
+        Self {
+            frame_size: profile.frame_size.clone(),
+            placement: profile.placement.clone(),
+            work: profile.work.clone(),
+        }
+    }
+
+    /// In words; no work is not worth one.
+    pub fn words(&self) -> String {
+        let work = if self.work == "none" { String::new() } else { format!(", work {}", self.work) };
+        format!("{}, placement {}{work}", frames(&self.frame_size), self.placement)
+    }
+}
+
+/// The intended load of a trial.
+pub fn load(trial: &TrialResult) -> String {
+    match (trial.load, trial.intended_pps) {
+        (Some(LoadShape::Burst { frames }), Some(pps)) => {
+            format!("burst of {} frames at {}", count(frames), rate(pps))
+        }
+        (Some(LoadShape::Burst { frames }), None) => format!("burst of {} frames", count(frames)),
+        (Some(LoadShape::Step { before_pps, at_s, after_pps }), _) => {
+            format!("{} for {}, then {}", rate(before_pps), time(at_s), rate(after_pps))
+        }
+        (None, Some(pps)) => rate(pps),
+        (None, None) => "maximum load".into(),
+    }
+}
+
+/// The name that a value has in results files.
+pub fn key<T: serde::Serialize>(value: T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(text)) => text,
+        Ok(other) => other.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// What a trial was part of, in words.
+pub fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::BestEffort => "maximum load",
+        Phase::CommonLoad => "common load",
+        Phase::FixedLoad => "given load",
+        Phase::Search => "search",
+        Phase::SelfTest => "self-test",
+        Phase::Soak => "soak",
+        Phase::Probe => "probe",
+        Phase::SetAside => "set aside",
+        Phase::Sweep => "sweep",
+        Phase::Latency => "latency",
+        Phase::FrameLoss => "frame loss rate",
+        Phase::BackToBack => "back-to-back frames",
+        Phase::Recovery => "system recovery",
+    }
+}
+
+/// Numbers of trials.
+pub fn numbers<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Trials {
+    trials.into_iter().map(|trial| trial.number).collect()
+}
+
+/// Trials by their numbers.
+pub fn by_number(results: &Results) -> BTreeMap<u32, &TrialResult> {
+    results.trials.iter().map(|trial| (trial.number, trial)).collect()
+}
+
+/// Where frames were lost, most first, with how many: `ring 1,234, backlog 5`. What nothing explains stands beside it.
+pub fn places(losses: &[(Place, u64)], unexplained: i64) -> String {
+    let mut words: Vec<String> =
+        losses.iter().map(|(place, frames)| format!("{} {}", place.word(), count(*frames))).collect();
+    if unexplained != 0 {
+        words.push(format!("unexplained {unexplained}"));
+    }
+    words.join(", ")
+}
+
+/// Losses of several trials by place, most first. Sums have an end where the numbers of a damaged file have none.
+pub fn losses<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Vec<(Place, u64)> {
+    let mut sums: Vec<(Place, u64)> = Vec::new();
+    for (place, frames) in trials.into_iter().flat_map(TrialResult::losses) {
+        match sums.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, sum)) => *sum = sum.saturating_add(frames),
+            None => sums.push((place, frames)),
+        }
+    }
+    sums.sort_by_key(|(_, frames)| std::cmp::Reverse(*frames));
+    sums
+}

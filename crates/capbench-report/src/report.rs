@@ -1,0 +1,182 @@
+//! Results become a report: a pure function of what was saved.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, UNIX_EPOCH};
+
+use capbench_measure::findings::{self, Finding};
+use capbench_measure::results::Results;
+use capbench_measure::{search, soak, sweep};
+
+use crate::error::Result;
+use crate::model::{Report, Section, Sentence, Table};
+use crate::naming::{self, Kind};
+use crate::read::Run;
+use crate::{sections, tables, verdict, warnings};
+
+/// The report on a run.
+///
+/// # Errors
+/// When it cannot be made for want of memory.
+pub fn report(run: &Run) -> Result<Report> {
+    let results = &run.results;
+    let mut warnings = warnings::warnings(run);
+    let findings = findings_of(results, &mut warnings);
+    let mut report = Report {
+        title: format!("capbench {}", naming::command(results).unwrap_or(Kind::of(results).command())),
+        subtitle: subtitle(run),
+        verdict: verdict::verdict(results),
+        warnings,
+        summary: tables::summary::table(results),
+        sections: together(sections::sections(results), tables::sections(results)),
+        findings: findings.into_iter().map(said).collect(),
+        environment: tables::environment::tables(results),
+        statements: results.statements.clone(),
+        trials: tables::trials::table(results)?,
+    };
+    name_once(&mut report);
+    Ok(report)
+}
+
+/// Command line, time and host.
+fn subtitle(run: &Run) -> String {
+    let results = &run.results;
+    let environment = &results.environment;
+    let kernel = environment.kernel_release.as_deref().unwrap_or("of an unknown release");
+    let cpu = environment.cpu_model.as_deref().unwrap_or("CPU of an unknown model");
+    let kind = match environment.virtual_machine {
+        Some(true) => ", virtual machine",
+        _ => "",
+    };
+    format!(
+        "{} | {} | {} | Linux {kernel}, {cpu}, {}{kind} | capbench {}",
+        run.name,
+        command_line(&results.command),
+        utc(results.started_unix_s as f64),
+        naming::many(environment.cpus_online as u64, "CPU", "CPUs"),
+        environment.capbench_version
+    )
+}
+
+/// The command as it can be typed again, without the folder that the program lay in.
+pub fn command_line(command: &[String]) -> String {
+    let words = command.iter().enumerate().map(|(place, word)| match place {
+        0 => word.rsplit('/').next().unwrap_or(word).to_string(),
+        _ if !word.is_empty()
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=+.,:/%@".contains(c)) =>
+        {
+            word.clone()
+        }
+        _ => format!("'{}'", word.replace('\'', "'\\''")),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The last second that has a date of four digits.
+const LAST_DATE: f64 = 253_402_300_799.0;
+
+/// A time of day; times that no clock shows are told as seconds.
+pub(crate) fn utc(unix_s: f64) -> String {
+    if !(0.0..=LAST_DATE).contains(&unix_s) {
+        return format!("{unix_s} s since 1970");
+    }
+    let time = UNIX_EPOCH + Duration::from_secs(unix_s as u64);
+    humantime::format_rfc3339_seconds(time).to_string()
+}
+
+/// What the run found. A run that was interrupted did not get to it, and its trials say the same as they would have then.
+fn findings_of(results: &Results, warnings: &mut Vec<String>) -> Vec<Finding> {
+    if results.complete || !results.findings.is_empty() || results.trials.is_empty() {
+        return results.findings.clone();
+    }
+    warnings.push("Findings are worked out from the trials that were finished.".into());
+    let mut found = search::findings::find(&results.searches);
+    for outcome in &results.sweeps {
+        found.extend(sweep::find(outcome, &results.trials));
+    }
+    match &results.soak {
+        Some(record) => found.extend(soak::findings::find(record)),
+        None => found.extend(findings::find(&results.trials)),
+    }
+    found
+}
+
+fn said(finding: Finding) -> Sentence {
+    let text = match finding.scene {
+        Some(scene) => format!("{scene}: {}", finding.text),
+        None => finding.text,
+    };
+    Sentence { text, trials: finding.trials }
+}
+
+/// Charts and tables of the same matter in one section.
+fn together(charts: Vec<Section>, tables: Vec<Section>) -> Vec<Section> {
+    let mut sections = charts;
+    for own in tables {
+        match sections.iter_mut().find(|section| section.id == own.id) {
+            Some(section) => {
+                section.text.extend(own.text);
+                section.tables.extend(own.tables);
+            }
+            None => sections.push(own),
+        }
+    }
+    sections
+}
+
+/// Names of sections, tables and charts become names of links and files: letters, digits and `-`, and each once.
+fn name_once(report: &mut Report) {
+    let mut taken = BTreeSet::new();
+    let mut name = |id: &mut String| {
+        let plain: String = id
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+            .collect();
+        let plain = if plain.is_empty() { "part".to_string() } else { plain };
+        let mut own = plain.clone();
+        let mut nth = 2;
+        while !taken.insert(own.clone()) {
+            own = format!("{plain}-{nth}");
+            nth += 1;
+        }
+        *id = own;
+    };
+    name(&mut report.trials.id);
+    let tables = |tables: &mut Vec<Table>, name: &mut dyn FnMut(&mut String)| {
+        tables.iter_mut().for_each(|table| name(&mut table.id));
+    };
+    report.summary.iter_mut().for_each(|table| name(&mut table.id));
+    for section in &mut report.sections {
+        section.charts.iter_mut().for_each(|chart| name(&mut chart.id));
+        tables(&mut section.tables, &mut name);
+    }
+    tables(&mut report.environment, &mut name);
+    // A section may be called as the chart that it is for: their links are told apart by where they stand.
+    let mut sections = BTreeSet::new();
+    for section in &mut report.sections {
+        let plain = section.id.clone();
+        let mut nth = 2;
+        while !sections.insert(section.id.clone()) {
+            section.id = format!("{plain}-{nth}");
+            nth += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_can_be_typed_again() {
+        let words = ["/opt/bin/capbench", "bench", "--work", "ns:500+queue=2", "--out", "my run", "it's"];
+        let line = command_line(&words.map(String::from));
+        assert_eq!(line, "capbench bench --work ns:500+queue=2 --out 'my run' 'it'\\''s'");
+    }
+
+    #[test]
+    fn times_that_no_clock_shows_are_no_dates() {
+        assert_eq!(utc(1_700_000_000.0), "2023-11-14T22:13:20Z");
+        assert_eq!(utc(1e19), "10000000000000000000 s since 1970");
+        assert_eq!(utc(-1.0), "-1 s since 1970");
+    }
+}

@@ -1,0 +1,76 @@
+//! Tables of everything that was measured. A family of tables is a file here and a row in [`FAMILIES`].
+//!
+//! | file | what |
+//! |---|---|
+//! | `summary` | the table right after the verdict, for each kind of run |
+//! | `searches`, `sweeps`, `rfc2544`, `soak` | what runs of these kinds found |
+//! | `ledger` | where frames went, by method and place, and who says so |
+//! | `cpu`, `latency`, `loss` | what packets cost, how long they took, when and how many at a time were lost |
+//! | `guards` | what was repeated or marked, and why |
+//! | `trials` | every trial |
+//! | `environment` | the host |
+//! | `shape` | how tables are put together |
+
+mod cpu;
+pub(crate) mod environment;
+mod guards;
+mod latency;
+mod ledger;
+mod loss;
+mod rfc2544;
+mod searches;
+pub(crate) mod shape;
+mod soak;
+pub(crate) mod summary;
+mod sweeps;
+pub(crate) mod trials;
+
+use capbench_measure::results::Results;
+
+use crate::model::{Section, Sentence, Table};
+
+/// Tables of one matter.
+struct Family {
+    /// The section that they stand in; one of charts may have the same.
+    id: &'static str,
+    heading: &'static str,
+    /// What is to be known before they are read.
+    text: &'static str,
+    tables: fn(&Results) -> Vec<Table>,
+}
+
+/// In the order in which they are read.
+#[rustfmt::skip]
+const FAMILIES: [Family; 9] = [
+    Family { id: "searches", heading: "Searches", tables: searches::tables,
+        text: "A lower bound is held, an upper bound is not; the words are those of RFC 9971." },
+    Family { id: "sweeps", heading: "Sweeps", tables: sweeps::tables,
+        text: "Medians of the visits to a point; intervals reach from one visit to another and assume no distribution." },
+    Family { id: "rfc2544", heading: "Tests of RFC 2544", tables: rfc2544::tables,
+        text: "Latency, frame loss rate, back-to-back frames and system recovery." },
+    Family { id: "soak", heading: "Soak", tables: soak::tables,
+        text: "One load for long, in segments; after each the generator pauses until every frame is accounted for." },
+    Family { id: "ledger", heading: "Where frames went", tables: ledger::tables,
+        text: "Whatever was to be sent was delivered once and intact, or stands under the place that lost it. What nothing \
+               explains is the remainder: computed, never forced to 0. Unknown means that nothing here can tell." },
+    Family { id: "cpu", heading: "CPU cost", tables: cpu::tables,
+        text: "CPU time for each packet. The application's has the verification of every frame in it." },
+    Family { id: "latency", heading: "Latency", tables: latency::tables,
+        text: "From the planned send time to the kernel's time stamp, from there to the application, and both together." },
+    Family { id: "loss", heading: "When frames were lost", tables: loss::tables,
+        text: "Bursts of lost frames, and the 100 ms in which most were lost." },
+    Family { id: "guards", heading: "Repeated and disturbed trials", tables: guards::tables,
+        text: "Which attempt stands never depends on what it delivered. Probes and attempts set aside are no results." },
+];
+
+/// All of them that have something to say about these results.
+pub(crate) fn sections(results: &Results) -> Vec<Section> {
+    let sections = FAMILIES.iter().map(|family| Section {
+        id: family.id.into(),
+        heading: family.heading.into(),
+        text: vec![Sentence { text: family.text.into(), trials: Vec::new() }],
+        charts: Vec::new(),
+        tables: (family.tables)(results),
+    });
+    sections.filter(|section| !section.tables.is_empty()).collect()
+}

@@ -1,0 +1,170 @@
+//! The host, as it was saved: whatever members the environment has, nested ones and lists among them.
+
+use capbench_measure::results::Results;
+use serde_json::{Map, Value};
+
+use crate::figures;
+use crate::model::{Cell, Column, Row, Table, Unit};
+
+use super::shape::{unit_of, words_of};
+
+/// A table of facts, and one for each list of things that have facts of their own.
+pub(crate) fn tables(results: &Results) -> Vec<Table> {
+    match serde_json::to_value(&results.environment) {
+        Ok(Value::Object(members)) => of(&members),
+        _ => Vec::new(),
+    }
+}
+
+fn of(members: &Map<String, Value>) -> Vec<Table> {
+    let (mut facts, mut tables) = (Vec::new(), Vec::new());
+    walk("", members, &mut facts, &mut tables);
+    let columns = vec![
+        Column::words("key", "key"),
+        Column::words("fact", "fact"),
+        Column::words("value", "value"),
+        Column::words("unit", "unit"),
+    ];
+    let mut all: Vec<Table> =
+        Table::of("environment", "The host and the process", columns, facts).into_iter().collect();
+    all.extend(tables);
+    all
+}
+
+/// Adds the facts of an object and of those inside it; `path` is where it is.
+fn walk(path: &str, members: &Map<String, Value>, facts: &mut Vec<Row>, tables: &mut Vec<Table>) {
+    for (name, value) in members {
+        let key = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        match value {
+            Value::Object(inner) => walk(&key, inner, facts, tables),
+            Value::Array(entries) if !entries.is_empty() && entries.iter().all(Value::is_object) => {
+                tables.extend(list(&key, entries));
+            }
+            _ => {
+                let (value, unit) = fact(name, value);
+                let words = key.split('.').map(words_of).collect::<Vec<_>>().join(", ");
+                facts.push(Row::new(
+                    vec![Cell::text(key), Cell::text(words), value, Cell::text(unit)],
+                    Vec::new(),
+                ));
+            }
+        }
+    }
+}
+
+/// A value with its unit in words, as one column holds values of many.
+fn fact(name: &str, value: &Value) -> (Cell, String) {
+    let unit = unit_of(name);
+    match value {
+        Value::Number(number) => {
+            let symbol = unit.symbol().to_string();
+            match (number.as_u64(), number.as_f64()) {
+                // Ratios are told in percent by the figures of their own unit only.
+                (_, Some(share)) if unit == Unit::Ratio => (Cell::text(figures::number(share, unit)), symbol),
+                (Some(count), _) => (Cell::Count(count), symbol),
+                (None, number) => (Cell::number(number), symbol),
+            }
+        }
+        other => (cell(other), String::new()),
+    }
+}
+
+fn cell(value: &Value) -> Cell {
+    match value {
+        Value::Null => Cell::Unknown,
+        Value::Bool(is) => Cell::text(if *is { "yes" } else { "no" }),
+        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(count), _) => Cell::Count(count),
+            (None, Some(signed)) => Cell::Signed(signed),
+            (None, None) => Cell::number(number.as_f64()),
+        },
+        Value::String(text) => Cell::text(text.as_str()),
+        Value::Array(entries) if entries.is_empty() => Cell::text("none"),
+        Value::Array(entries) => Cell::text(entries.iter().map(words).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) => Cell::text(words(&Value::Object(members.clone()))),
+    }
+}
+
+/// A value inside another one.
+fn words(value: &Value) -> String {
+    match value {
+        Value::Null => figures::UNKNOWN.into(),
+        Value::String(text) => text.clone(),
+        Value::Array(entries) => entries.iter().map(words).collect::<Vec<_>>().join(" "),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| format!("{key} {}", words(value)))
+            .collect::<Vec<_>>()
+            .join(", "),
+        other => other.to_string(),
+    }
+}
+
+/// A list of things with facts of their own: a row each, a column for whatever one of them has.
+fn list(key: &str, entries: &[Value]) -> Option<Table> {
+    let objects: Vec<&Map<String, Value>> = entries.iter().filter_map(Value::as_object).collect();
+    let mut names: Vec<&String> = Vec::new();
+    for name in objects.iter().flat_map(|members| members.keys()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let columns = names.iter().map(|name| Column::named(name, &words_of(name))).collect();
+    let rows = objects
+        .iter()
+        .map(|members| {
+            // What this one does not have has no meaning for it; what is null is unknown.
+            let cells = names.iter().map(|name| members.get(*name).map_or(Cell::Empty, cell)).collect();
+            Row::new(cells, Vec::new())
+        })
+        .collect();
+    let id = format!("environment-{}", key.replace(['.', '_'], "-"));
+    Table::of(&id, &words_of(&key.replace('.', ", ")), columns, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn texts(table: &Table) -> Vec<Vec<String>> {
+        let cells = |row: &Row| {
+            row.cells
+                .iter()
+                .zip(&table.columns)
+                .map(|(cell, column)| figures::cell(cell, column.unit))
+                .collect()
+        };
+        table.rows.iter().map(cells).collect()
+    }
+
+    #[test]
+    fn members_of_any_shape_are_shown() {
+        let Value::Object(members) = json!({
+            "kernel_release": "6.18.0",
+            "virtual_machine": null,
+            "memory_bytes": 8_000_000_000_u64,
+            "missing_capabilities": [],
+            "irq": { "hz": 250, "inner": { "cpus": [0, 1] } },
+            "interfaces": [ { "name": "eth0", "speed_bps": 10 }, { "name": "eth1", "driver": null, "rings": { "rx": 512 } } ],
+        }) else {
+            unreachable!()
+        };
+        let tables = of(&members);
+        assert_eq!(
+            texts(&tables[0]),
+            [
+                ["irq.hz", "irq, hz", "250", ""],
+                ["irq.inner.cpus", "irq, inner, cpus", "0, 1", ""],
+                ["kernel_release", "kernel release", "6.18.0", ""],
+                ["memory_bytes", "memory", "8,000,000,000", "bytes"],
+                ["missing_capabilities", "missing capabilities", "none", ""],
+                ["virtual_machine", "virtual machine", "unknown", ""],
+            ]
+        );
+        assert_eq!((tables[1].id.as_str(), tables.len()), ("environment-interfaces", 2));
+        assert_eq!(texts(&tables[1])[0], ["eth0", "10", "", ""]);
+        assert_eq!(texts(&tables[1])[1], ["eth1", "", "unknown", "rx 512"]);
+    }
+}

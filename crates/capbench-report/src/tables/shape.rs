@@ -1,0 +1,196 @@
+//! How tables are put together: columns by the names that results files have for their numbers, cells of what may be unknown.
+
+use capbench_measure::sweep::interval::Estimate;
+
+use crate::model::{Cell, Column, Row, Table, Trials, Unit};
+
+impl Column {
+    /// A column.
+    pub(crate) fn new(key: &str, heading: &str, unit: Unit) -> Self {
+        Self { key: key.into(), heading: heading.into(), unit }
+    }
+
+    /// A column of words.
+    pub(crate) fn words(key: &str, heading: &str) -> Self {
+        Self::new(key, heading, Unit::None)
+    }
+
+    /// A column whose unit is in its name, as in results files: `delivered_pps`.
+    pub(crate) fn named(key: &str, heading: &str) -> Self {
+        Self::new(key, heading, unit_of(key))
+    }
+}
+
+impl Cell {
+    /// Words.
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// Words that may have no meaning here.
+    pub(crate) fn words(text: Option<impl Into<String>>) -> Self {
+        text.map_or(Self::Empty, |text| Self::Text(text.into()))
+    }
+
+    /// A count that may be unknown.
+    pub(crate) fn count(count: Option<u64>) -> Self {
+        count.map_or(Self::Unknown, Self::Count)
+    }
+
+    /// A number that may be unknown.
+    pub(crate) fn number(number: Option<f64>) -> Self {
+        number.filter(|number| number.is_finite()).map_or(Self::Unknown, Self::Number)
+    }
+
+    /// A number that has no meaning where it is absent.
+    pub(crate) fn where_known(number: Option<f64>) -> Self {
+        number.filter(|number| number.is_finite()).map_or(Self::Empty, Self::Number)
+    }
+
+    /// Repeats: their median, with its interval where there is one.
+    pub(crate) fn estimate(estimate: Option<&Estimate>) -> Self {
+        match estimate {
+            None => Self::Unknown,
+            Some(Estimate { median, low: Some(low), high: Some(high), .. }) => {
+                Self::Interval { middle: *median, low: *low, high: *high }
+            }
+            Some(one) => Self::number(Some(one.median)),
+        }
+    }
+
+    /// The median of numbers with its interval; unknown where one of them is.
+    pub(crate) fn median(numbers: impl IntoIterator<Item = Option<f64>>) -> Self {
+        let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
+        Self::estimate(numbers.and_then(Estimate::of).as_ref())
+    }
+}
+
+impl Row {
+    /// A row.
+    pub(crate) fn new(cells: Vec<Cell>, trials: Trials) -> Self {
+        Self { cells, trials }
+    }
+}
+
+impl Table {
+    /// A table, unless it has no row.
+    pub(crate) fn of(id: &str, caption: &str, columns: Vec<Column>, rows: Vec<Row>) -> Option<Self> {
+        debug_assert!(
+            rows.iter().all(|row| row.cells.len() == columns.len()),
+            "{id}: a row has other cells than columns"
+        );
+        (!rows.is_empty()).then(|| Self {
+            id: id.into(),
+            caption: caption.into(),
+            columns,
+            rows,
+            notes: Vec::new(),
+        })
+    }
+
+    /// The same with words under it.
+    pub(crate) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes.into_iter().filter(|note| !note.is_empty()));
+        self
+    }
+
+    /// The same without columns in which no row has anything to say.
+    pub(crate) fn without_empty_columns(mut self) -> Self {
+        let says = |index: usize| {
+            self.rows.iter().any(|row| row.cells.get(index).is_some_and(|cell| *cell != Cell::Empty))
+        };
+        let kept: Vec<bool> = (0..self.columns.len()).map(says).collect();
+        let keep = |index: usize| kept.get(index).copied().unwrap_or(true);
+        for row in &mut self.rows {
+            let cells = std::mem::take(&mut row.cells);
+            row.cells = cells
+                .into_iter()
+                .enumerate()
+                .filter(|(index, _)| keep(*index))
+                .map(|(_, cell)| cell)
+                .collect();
+        }
+        let columns = std::mem::take(&mut self.columns);
+        self.columns = columns
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| keep(*index))
+            .map(|(_, column)| column)
+            .collect();
+        self
+    }
+}
+
+/// Ends of names in results files, and the unit that each says, the longest first.
+const ENDS: [(&str, Unit); 14] = [
+    ("_ns_per_packet_at_most", Unit::NanosecondsPerPacket),
+    ("_ns_per_packet", Unit::NanosecondsPerPacket),
+    ("_ns_per_iteration", Unit::Nanoseconds),
+    ("_per_second", Unit::PerSecond),
+    ("_frame_size", Unit::Bytes),
+    ("_iterations", Unit::Iterations),
+    ("_packets", Unit::Count),
+    ("_frames", Unit::Count),
+    ("_bytes", Unit::Bytes),
+    ("_ratio", Unit::Ratio),
+    ("_cores", Unit::Cores),
+    ("_pps", Unit::PacketsPerSecond),
+    ("_ns", Unit::Nanoseconds),
+    ("_s", Unit::Seconds),
+];
+
+/// The unit that a name of a results file ends with.
+pub(crate) fn unit_of(key: &str) -> Unit {
+    ENDS.iter().find(|(end, _)| key.ends_with(end)).map_or(Unit::None, |(_, unit)| *unit)
+}
+
+/// A name of a results file as words, without its unit: `netdev_max_backlog` is "netdev max backlog".
+pub(crate) fn words_of(key: &str) -> String {
+    let short = match unit_of(key) {
+        Unit::Bytes
+        | Unit::PacketsPerSecond
+        | Unit::Nanoseconds
+        | Unit::Seconds
+        | Unit::NanosecondsPerPacket => {
+            let end = ENDS.iter().find(|(end, _)| key.ends_with(end) && *end != "_frame_size");
+            end.and_then(|(end, _)| key.strip_suffix(end)).unwrap_or(key)
+        }
+        _ => key,
+    };
+    let at_most = if key.ends_with("_at_most") { " at most" } else { "" };
+    format!("{}{at_most}", short.replace('_', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_their_units() {
+        assert_eq!(unit_of("delivered_pps"), Unit::PacketsPerSecond);
+        assert_eq!(unit_of("app_ns_per_packet_at_most"), Unit::NanosecondsPerPacket);
+        assert_eq!(unit_of("mean_frame_size"), Unit::Bytes);
+        assert_eq!(unit_of("method"), Unit::None);
+        assert_eq!(words_of("kernel_ns_per_packet"), "kernel");
+        assert_eq!(words_of("app_ns_per_packet_at_most"), "app at most");
+        assert_eq!(words_of("mean_frame_size"), "mean frame size");
+        assert_eq!(words_of("netdev_max_backlog"), "netdev max backlog");
+    }
+
+    #[test]
+    fn columns_that_say_nothing_are_left_out_and_unknown_is_something() {
+        let columns = vec![Column::words("a", "a"), Column::words("b", "b"), Column::words("c", "c")];
+        let rows = vec![Row::new(vec![Cell::Empty, Cell::Unknown, Cell::text("x")], vec![1])];
+        let table = Table::of("t", "", columns, rows).unwrap().without_empty_columns();
+        let keys: Vec<_> = table.columns.iter().map(|column| column.key.as_str()).collect();
+        assert_eq!((keys, table.rows[0].cells.len()), (vec!["b", "c"], 2));
+        assert_eq!(Table::of("t", "", vec![], vec![]), None);
+    }
+
+    #[test]
+    fn the_median_of_unknown_numbers_is_unknown() {
+        assert_eq!(Cell::median([Some(1.0), None]), Cell::Unknown);
+        assert_eq!(Cell::median([Some(1.0)]), Cell::Number(1.0));
+        assert_eq!(Cell::median([Some(1.0), Some(3.0)]), Cell::Interval { middle: 2.0, low: 1.0, high: 3.0 });
+    }
+}

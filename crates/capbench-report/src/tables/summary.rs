@@ -1,0 +1,292 @@
+//! The table right after the verdict: what a run of this kind is looked at for.
+
+use capbench_measure::results::Results;
+use capbench_measure::rfc2544::Found;
+use capbench_measure::trial::{Phase, TrialResult, Verdict};
+
+use crate::figures::number;
+use crate::groups::{scene_cells, scene_columns};
+use crate::model::{Cell, Column, Row, Table, Unit};
+use crate::naming::{self, Kind, Scene};
+use crate::verdict;
+
+use super::{rfc2544, searches, soak};
+
+/// The table of a run; `None` where it has nothing to show.
+pub(crate) fn table(results: &Results) -> Option<Table> {
+    match Kind::of(results) {
+        Kind::Bench => bench(results),
+        Kind::Search => search(results),
+        Kind::Sweep => sweep(results),
+        Kind::Rfc2544 => tests(results),
+        Kind::Soak => whole(results),
+    }
+}
+
+/// A method in a set-up: what it did at the highest load, and what it cost at the load that all held.
+fn bench(results: &Results) -> Option<Table> {
+    let mut pairs: Vec<(Scene, &str)> = Vec::new();
+    for trial in &results.trials {
+        let pair = (Scene::of(trial), trial.profile.method.as_str());
+        if !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    // By set-up, as tables of a terminal have it.
+    let mut order: Vec<&Scene> = Vec::new();
+    for (scene, _) in &pairs {
+        if !order.contains(&scene) {
+            order.push(scene);
+        }
+    }
+    let mut columns = scene_columns();
+    columns.extend([
+        Column::words("method", "method"),
+        Column::named("offered_pps", "offered"),
+        Column::named("delivered_pps", "delivered"),
+        Column::named("sent_loss_ratio", "lost"),
+        Column::words("lost_where", "where"),
+        Column::named("app_ns_per_packet", "app"),
+        Column::named("total_ns_per_packet", "cpu"),
+        Column::named("busy_cores", "busy"),
+        Column::words("verdict", "verdict"),
+    ]);
+    let mut rows = Vec::new();
+    for scene in order {
+        for (own, method) in pairs.iter().filter(|(own, _)| own == scene) {
+            let of = |phases: &[Phase]| {
+                results.trials.iter().rev().find(|trial| {
+                    phases.contains(&trial.phase)
+                        && trial.profile.method == *method
+                        && Scene::of(trial) == *own
+                })
+            };
+            let top = of(&[Phase::BestEffort, Phase::FixedLoad]);
+            let cost = of(&[Phase::CommonLoad, Phase::FixedLoad]).filter(|trial| trial.held_load());
+            let Some(shown) = top.or(of(&[Phase::CommonLoad])) else { continue };
+            let mut cells = scene_cells(own);
+            cells.push(Cell::text(*method));
+            cells.extend(outcome(shown));
+            cells.extend([
+                Cell::number(cost.and_then(|trial| trial.cpu.app_ns_per_packet)),
+                Cell::number(cost.and_then(|trial| trial.cpu.total_ns_per_packet)),
+                Cell::number(cost.and_then(|trial| trial.cpu.busy_cores)),
+                Cell::text(naming::key(shown.verdict).replace('_', " ")),
+            ]);
+            let trials = naming::numbers(
+                top.into_iter().chain(cost.filter(|cost| Some(cost.number) != top.map(|top| top.number))),
+            );
+            rows.push(Row::new(cells, trials));
+        }
+    }
+    let loads: Vec<String> = costs_at(results);
+    let caption =
+        "Each method at the highest load that was put on it; CPU time a packet at the load that all held";
+    let note = match &loads[..] {
+        [] => String::new(),
+        [one] => format!("CPU time: at {one}."),
+        many => format!("CPU time: at {}, by set-up.", many.join(", ")),
+    };
+    let care = results.trials.iter().any(|trial| trial.verdict == Verdict::Invalid);
+    let invalid = if care { "A trial with the verdict invalid shows nothing.".into() } else { String::new() };
+    Some(Table::of("summary", caption, columns, rows)?.with_notes([note, invalid]))
+}
+
+/// Offered, delivered, lost and where, of a trial.
+fn outcome(trial: &TrialResult) -> [Cell; 4] {
+    let losses = trial.losses();
+    let place = match (trial.unexplained, &losses[..]) {
+        (0, []) => String::new(),
+        (0, [(place, _)]) => place.word().into(),
+        (0, [(place, _), ..]) => format!("{}+", place.word()),
+        _ => "unknown".into(),
+    };
+    [
+        Cell::number(Some(trial.offered_pps)),
+        Cell::number(Some(trial.delivered_pps)),
+        Cell::number(Some(trial.sent_loss_ratio())),
+        Cell::text(place),
+    ]
+}
+
+/// The common loads of a bench, each once: of each set-up the last, to which those that not all held were lowered.
+fn costs_at(results: &Results) -> Vec<String> {
+    let mut loads: Vec<(Scene, String)> = Vec::new();
+    for trial in results.trials.iter().filter(|trial| trial.phase == Phase::CommonLoad && trial.held_load()) {
+        let (scene, load) = (Scene::of(trial), naming::load(trial));
+        match loads.iter_mut().find(|(known, _)| *known == scene) {
+            Some((_, known)) => *known = load,
+            None => loads.push((scene, load)),
+        }
+    }
+    let mut said: Vec<String> = Vec::new();
+    for (_, load) in loads {
+        if !said.contains(&load) {
+            said.push(load);
+        }
+    }
+    said
+}
+
+fn search(results: &Results) -> Option<Table> {
+    let mut columns = searches::scene_columns();
+    columns.extend([
+        Column::words("goal", "goal"),
+        Column::named("lower_pps", "lower bound"),
+        Column::named("upper_pps", "upper bound"),
+        Column::named("conditional_throughput_pps", "conditional throughput"),
+        Column::new("relative_width_ratio", "width", Unit::Ratio),
+        Column::words("status", "result"),
+    ]);
+    let (mut rows, mut is_so_far) = (Vec::new(), false);
+    for search in &results.searches {
+        for result in &search.goals {
+            // Where the search ended before the goal had its bounds, those of a coarser target are the best there is.
+            let so_far = result.so_far.as_ref();
+            let (lower, upper, width, worth) = match so_far {
+                Some(so_far) => {
+                    (Some(&so_far.lower), Some(&so_far.upper), Some(so_far.relative_width), "so far *")
+                }
+                None => (
+                    result.lower.as_ref(),
+                    result.upper.as_ref(),
+                    result.relative_width,
+                    searches::worth(result.status),
+                ),
+            };
+            is_so_far |= so_far.is_some();
+            let mut cells = searches::scene_cells(search);
+            cells.extend([
+                Cell::text(result.goal.name.as_str()),
+                searches::lower(result.status, lower),
+                Cell::number(upper.map(|bound| bound.intended_pps.floor())),
+                Cell::where_known(result.conditional_throughput_pps.map(f64::floor)),
+                Cell::where_known(width),
+                Cell::text(worth),
+            ]);
+            let bounds = [lower, upper].into_iter().flatten();
+            rows.push(Row::new(cells, bounds.flat_map(|bound| bound.trials.clone()).collect()));
+        }
+    }
+    let caption = "Goals: the highest load that is held, and the lowest that is not";
+    let note =
+        is_so_far.then(|| "* by fewer trials than the goal asks for: the search ended before.".to_string());
+    Some(Table::of("summary", caption, columns, rows)?.without_empty_columns().with_notes(note))
+}
+
+fn sweep(results: &Results) -> Option<Table> {
+    let columns = vec![
+        Column::words("axis", "sweep"),
+        Column::words("method", "method"),
+        Column::words("placement", "placement"),
+        Column::words("load", "load"),
+        Column::new("points", "points", Unit::Count),
+        Column::new("lossy_points", "with loss", Unit::Count),
+        Column::words("onset", "outcome"),
+        Column::named("delivered_pps", "delivered most"),
+        Column::words("delivered_at", "at"),
+    ];
+    let mut rows = Vec::new();
+    for sweep in &results.sweeps {
+        for series in &sweep.series {
+            let by_rate = |a: &&capbench_measure::sweep::Reading, b: &&capbench_measure::sweep::Reading| {
+                a.delivered_pps.median.total_cmp(&b.delivered_pps.median)
+            };
+            let best = series.readings.iter().max_by(by_rate);
+            let is_of_bursts = series.readings.iter().any(|reading| reading.back_to_back.is_some());
+            let onset = verdict::onset(sweep, series).filter(|_| !is_of_bursts);
+            let of_loads = onset.as_ref().map(|(words, _)| {
+                words.strip_prefix(&series.name()).unwrap_or(words).trim_start().to_string()
+            });
+            let words = of_loads.or_else(|| verdict::bursts_of(sweep, series));
+            let best = best.filter(|_| !is_of_bursts);
+            let cells = vec![
+                Cell::text(sweep.axis.to_string()),
+                Cell::text(series.method.as_str()),
+                Cell::words(series.placement.as_deref()),
+                Cell::words(series.load.as_deref()),
+                Cell::Count(series.readings.len() as u64),
+                if is_of_bursts {
+                    // A burst is lengthened until it loses.
+                    Cell::Empty
+                } else {
+                    Cell::Count(series.readings.iter().filter(|reading| reading.loses()).count() as u64)
+                },
+                Cell::words(words),
+                best.map_or(Cell::Empty, |reading| Cell::estimate(Some(&reading.delivered_pps))),
+                Cell::words(best.map(|reading| verdict::label(sweep, reading))),
+            ];
+            let trials = series.readings.iter().flat_map(|reading| reading.trials.clone()).collect();
+            rows.push(Row::new(cells, trials));
+        }
+    }
+    let caption = "Each series of the sweep, and what came out";
+    Some(Table::of("summary", caption, columns, rows)?.without_empty_columns())
+}
+
+fn tests(results: &Results) -> Option<Table> {
+    let mut columns = rfc2544::scene_columns();
+    columns.extend([Column::words("test", "test"), Column::words("outcome", "outcome")]);
+    let mut rows = Vec::new();
+    for search in &results.searches {
+        for result in &search.goals {
+            let mut cells = searches::scene_cells(search);
+            cells.truncate(4);
+            let outcome = match (&result.lower, result.status) {
+                (Some(lower), capbench_measure::search::Status::AtLeast) => {
+                    format!("at least {}, which is no throughput", naming::rate(lower.achieved_pps))
+                }
+                (Some(lower), status) => {
+                    format!("{} ({})", naming::rate(lower.achieved_pps), searches::worth(status))
+                }
+                (None, _) => "no load was held".into(),
+            };
+            cells.extend([Cell::text(format!("throughput ({})", result.goal.name)), Cell::text(outcome)]);
+            rows.push(Row::new(cells, result.lower.iter().flat_map(|lower| lower.trials.clone()).collect()));
+        }
+    }
+    for tested in &results.rfc2544 {
+        let mut cells = rfc2544::scene_cells(tested);
+        let outcome = verdict::outcome(&tested.found).or_else(|| rfc2544::unfinished(&tested.found));
+        let nothing = match &tested.found {
+            Found::Latency(_) => "no latency was recorded",
+            _ => "nothing was found",
+        };
+        cells.extend([
+            Cell::text(rfc2544::name(&tested.found)),
+            Cell::text(outcome.unwrap_or_else(|| nothing.into())),
+        ]);
+        rows.push(Row::new(cells, tested.trials.clone()));
+    }
+    Table::of("summary", "Tests and what they found", columns, rows)
+}
+
+fn whole(results: &Results) -> Option<Table> {
+    let record = results.soak.as_ref()?;
+    let trials: Vec<u32> = record.kept.iter().map(|trial| trial.number).collect();
+    let mut rows = Vec::new();
+    for (what, stretch) in [("whole", &record.whole), ("worst segment", &record.worst)] {
+        let Some(stretch) = stretch else { continue };
+        let mut cells = vec![Cell::text(what)];
+        cells.extend(soak::stretch_cells(stretch));
+        rows.push(Row::new(cells, trials.clone()));
+    }
+    let mut columns = vec![Column::words("stretch", "stretch")];
+    columns.extend(soak::stretch_columns());
+    let caption = format!(
+        "{} for {} in segments of {}",
+        naming::rate(record.intended_pps),
+        naming::time(record.planned_s),
+        naming::time(record.segment_s)
+    );
+    let untaken = record.untaken_ratio();
+    let note = if untaken > 0.0 {
+        format!(
+            "{} % of the frames were delivered only because the generator pauses after each segment.",
+            number(untaken, Unit::Ratio)
+        )
+    } else {
+        String::new()
+    };
+    Some(Table::of("summary", &caption, columns, rows)?.with_notes([note]))
+}

@@ -1,0 +1,93 @@
+//! Every trial, a row each: what `trials.csv` has, so that a column which that gets is here, too, and why a trial is to be
+//! taken with care.
+
+use capbench_measure::results::{Results, trials_csv};
+
+use crate::error::{ReportError, Result};
+use crate::model::{Cell, Column, Row, Table, Unit};
+
+use super::shape::{unit_of, words_of};
+
+/// Columns of words, whatever they look like.
+const WORDS: [&str; 6] = ["phase", "method", "frame_size", "placement", "work", "verdict"];
+/// Columns of numbers that can be below zero.
+const SIGNED: [&str; 1] = ["unexplained"];
+
+/// The table.
+///
+/// # Errors
+/// When the rows cannot be made, for want of memory.
+pub(crate) fn table(results: &Results) -> Result<Table> {
+    let failed = |reason: String| ReportError::Format { format: "the table of trials", reason };
+    let text = trials_csv(&results.trials).map_err(|error| failed(error.to_string()))?;
+    let mut csv = csv::Reader::from_reader(text.as_slice());
+    let head = csv.headers().map_err(|error| failed(error.to_string()))?.clone();
+    let mut columns: Vec<Column> = head.iter().map(column).collect();
+    columns.push(Column::words("care", "to be taken with care because"));
+    let mut rows = Vec::with_capacity(results.trials.len());
+    for (record, trial) in csv.records().zip(&results.trials) {
+        let record = record.map_err(|error| failed(error.to_string()))?;
+        let mut cells: Vec<Cell> =
+            head.iter().zip(record.iter()).map(|(key, field)| cell(key, field)).collect();
+        let mut care = trial.noise.clone();
+        care.extend(trial.invalid_because.clone());
+        cells.push(if care.is_empty() { Cell::Empty } else { Cell::text(care.join("; ")) });
+        rows.push(Row::new(cells, vec![trial.number]));
+    }
+    let aside: usize = results
+        .trials
+        .iter()
+        .filter_map(|trial| trial.guarding.as_ref())
+        .map(|guarding| guarding.set_aside.len())
+        .sum();
+    let note = match aside {
+        0 => String::new(),
+        1 => "One attempt was set aside and is in results.json, inside the trial that it belongs to.".into(),
+        many => format!(
+            "{many} attempts were set aside and are in results.json, inside the trials that they belong to."
+        ),
+    };
+    Ok(Table {
+        id: "trials".into(),
+        caption: "Every trial; names and units as in results.json and trials.csv".into(),
+        columns,
+        rows,
+        notes: Vec::new(),
+    }
+    .with_notes([note]))
+}
+
+fn column(key: &str) -> Column {
+    let heading = match key.strip_prefix("lost_") {
+        Some(place) => format!("lost: {}", place.replace('_', " ")),
+        None => words_of(key),
+    };
+    let is_count =
+        WORDS.iter().all(|words| *words != key) && unit_of(key) == Unit::None && !key.ends_with("_cpu");
+    let unit = match unit_of(key) {
+        Unit::None if is_count && !matches!(key, "number" | "attempt" | "load_independent") => Unit::Count,
+        unit => unit,
+    };
+    Column { key: key.into(), heading, unit }
+}
+
+/// A field by what it holds; empty is unknown, as it is in the file.
+fn cell(key: &str, field: &str) -> Cell {
+    if field.is_empty() {
+        return Cell::Unknown;
+    }
+    if WORDS.contains(&key) {
+        return Cell::text(field);
+    }
+    let number = || field.parse().ok().filter(|number: &f64| number.is_finite()).map(Cell::Number);
+    let exact = match unit_of(key) {
+        _ if SIGNED.contains(&key) => field.parse().ok().map(Cell::Signed),
+        Unit::None | Unit::Count | Unit::Nanoseconds => field.parse().ok().map(Cell::Count),
+        _ => None,
+    };
+    match field {
+        "true" => Cell::text("yes"),
+        "false" => Cell::text("no"),
+        _ => exact.or_else(number).unwrap_or_else(|| Cell::text(field)),
+    }
+}

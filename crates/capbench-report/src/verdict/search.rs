@@ -1,0 +1,179 @@
+//! NDR, PDR and what is held without any loss; what limits; what is not settled.
+
+use capbench_measure::results::Results;
+use capbench_measure::search::{self, Bound, GoalResult, Held, SearchOutcome, Status};
+
+use super::sentence;
+use crate::groups::of_search;
+use crate::model::Sentence;
+use crate::naming::{list, rate, whole};
+
+/// Searches that are told one by one at most; of more, the ends of the list.
+const TOLD: usize = 4;
+
+pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
+    let searches: Vec<&SearchOutcome> = results.searches.iter().collect();
+    let mut sentences = Vec::new();
+    sentences.extend(rates(&searches));
+    sentences.extend(limits(&searches));
+    sentences.extend(unsettled(&searches));
+    sentences
+}
+
+/// The numbers that belong together, of each search, or of the best and the worst.
+pub(super) fn rates(searches: &[&SearchOutcome]) -> Option<Sentence> {
+    let decided = |search: &&&SearchOutcome| search.method.is_some();
+    let decided: Vec<&SearchOutcome> = searches.iter().filter(decided).copied().collect();
+    if decided.is_empty() {
+        return None;
+    }
+    if let Some(repeated) = repeated(&decided) {
+        return Some(repeated);
+    }
+    let told: Vec<&SearchOutcome> = if decided.len() <= TOLD {
+        decided.clone()
+    } else {
+        let pps = |search: &&SearchOutcome| search.numbers.ndr.pps.unwrap_or(0.0);
+        let most = decided.iter().copied().max_by(|a, b| pps(a).total_cmp(&pps(b)));
+        let least = decided.iter().copied().min_by(|a, b| pps(a).total_cmp(&pps(b)));
+        most.into_iter().chain(least).collect()
+    };
+    let words: Vec<String> = told.iter().map(|search| numbers(search)).collect();
+    let of_many = match decided.len() {
+        all if all > TOLD => format!("; the other {} lie between", all - told.len()),
+        _ => String::new(),
+    };
+    let trials = told.iter().flat_map(|search| {
+        let bounds = search.goals.iter().flat_map(|goal| [&goal.lower, &goal.upper]).flatten();
+        let bounds = bounds.flat_map(|bound| bound.trials.clone());
+        bounds.chain(search.numbers.strict_lossless.trials.clone())
+    });
+    Some(sentence(format!("{}{of_many}.", words.join("; ")), trials))
+}
+
+/// Of a set-up that was searched several times: how far its results lie apart.
+fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
+    let owned: Vec<SearchOutcome> = searches.iter().map(|search| (*search).clone()).collect();
+    let repeats = search::repeats::of(&owned);
+    if repeats.is_empty() {
+        return None;
+    }
+    let words: Vec<String> = repeats
+        .iter()
+        .take(TOLD)
+        .map(|repeat| {
+            let found = repeat.searches.saturating_sub(repeat.without);
+            let mut care = Vec::new();
+            if repeat.coarser > 0 {
+                care.push(format!("{} by fewer trials than it asks for", repeat.coarser));
+            }
+            if repeat.at_least > 0 {
+                care.push(format!("{} held at least", repeat.at_least));
+            }
+            let care = if care.is_empty() { String::new() } else { format!(" ({})", care.join(", ")) };
+            let spread = match found {
+                1 => format!("in 1 of {} searches", repeat.searches),
+                _ => format!(
+                    "in the median of {found} of {} searches, from {} to {}",
+                    repeat.searches,
+                    whole(repeat.least_pps),
+                    whole(repeat.most_pps)
+                ),
+            };
+            let pps = rate(repeat.lower_pps.median);
+            format!("{} of {} is {pps} {spread}{care}", said(&repeat.goal), repeat.method)
+        })
+        .collect();
+    let trials = repeats.iter().take(TOLD).flat_map(|repeat| repeat.trials.clone());
+    Some(sentence(format!("{}.", words.join("; ")), trials))
+}
+
+/// What each goal found, and what is held without any loss beside it: one of them alone misleads on a noisy host.
+fn numbers(search: &SearchOutcome) -> String {
+    let mut words: Vec<String> =
+        search.goals.iter().map(|result| format!("{} {}", said(&result.goal.name), found(result))).collect();
+    words.push(format!("without any loss {}", held(&search.numbers.strict_lossless)));
+    format!("{}: {}", of_search(search), words.join(", "))
+}
+
+/// NDR and PDR are known by their letters.
+fn said(goal: &str) -> String {
+    if matches!(goal, "ndr" | "pdr") { goal.to_uppercase() } else { goal.into() }
+}
+
+/// The result of a goal, as it is said.
+fn found(result: &GoalResult) -> String {
+    let bounds = |lower: &Bound, upper: &Bound| {
+        format!("between {} and {}", whole(lower.achieved_pps), rate(upper.intended_pps))
+    };
+    match (result.status, &result.lower, &result.upper) {
+        (Status::Regular, Some(lower), _) => rate(lower.achieved_pps),
+        (Status::AtLeast, Some(lower), _) => format!("at least {}", rate(lower.achieved_pps)),
+        (_, Some(lower), Some(upper)) => bounds(lower, upper),
+        (_, lower, upper) => match (&result.so_far, lower, upper) {
+            (Some(so_far), ..) => {
+                format!("{} by fewer trials than it asks for", bounds(&so_far.lower, &so_far.upper))
+            }
+            (None, Some(lower), _) => format!("above {}", rate(lower.achieved_pps)),
+            (None, None, Some(upper)) => format!("below {}", rate(upper.intended_pps)),
+            (None, None, None) => "not decided".into(),
+        },
+    }
+}
+
+/// A load that is held, as it is said.
+pub(super) fn held(held: &Held) -> String {
+    match (held.pps, held.upper_pps) {
+        (Some(pps), _) if held.at_least => format!("at least {}", rate(pps)),
+        (Some(pps), _) => rate(pps),
+        (None, Some(upper)) => format!("below {}", rate(upper)),
+        (None, None) => "not decided".into(),
+    }
+}
+
+/// What limits, by where the next load lost frames.
+pub(super) fn limits(searches: &[&SearchOutcome]) -> Option<Sentence> {
+    let mut limits: Vec<(String, Vec<String>, Vec<u32>)> = Vec::new();
+    for search in searches {
+        for goal in &search.goals {
+            let (Some(limit), Some(upper)) = (goal.limit, &goal.upper) else { continue };
+            let method = search.method.clone().unwrap_or_default();
+            match limits.iter_mut().find(|(words, ..)| *words == limit.words()) {
+                Some((_, methods, trials)) => {
+                    if !methods.contains(&method) {
+                        methods.push(method);
+                    }
+                    trials.extend(&upper.trials);
+                }
+                None => limits.push((limit.words(), vec![method], upper.trials.clone())),
+            }
+        }
+    }
+    if limits.is_empty() {
+        return None;
+    }
+    let words: Vec<String> =
+        limits.iter().map(|(words, methods, _)| format!("{} ({})", words, list(methods))).collect();
+    let trials = limits.iter().flat_map(|(_, _, trials)| trials.clone());
+    Some(sentence(format!("What limits, by where frames were lost: {}.", words.join("; ")), trials))
+}
+
+/// Goals without a regular result.
+pub(super) fn unsettled(searches: &[&SearchOutcome]) -> Option<Sentence> {
+    let goals = || searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)));
+    let all = goals().count();
+    let irregular: Vec<_> = goals().filter(|(_, goal)| goal.status != Status::Regular).collect();
+    let (search, first) = irregular.first()?;
+    let reason = first.reason.as_ref().map_or_else(String::new, ToString::to_string);
+    let more = if irregular.len() > 1 { "; the first: " } else { ": " };
+    let text = format!(
+        "{} of {} no regular result{more}{} of {}, {reason}.",
+        irregular.len(),
+        if all == 1 { "1 goal has".into() } else { format!("{all} goals have") },
+        first.goal.name,
+        of_search(search)
+    );
+    let trials =
+        irregular.iter().flat_map(|(_, goal)| goal.lower.iter().flat_map(|bound| bound.trials.clone()));
+    Some(sentence(text, trials))
+}

@@ -1,0 +1,101 @@
+//! Tidy rows as notebooks read them: pandas and DuckDB reach the totals of the results, from CSV and from Parquet.
+//!
+//! `tools/compare/notebooks` makes the virtual environment; without it this is skipped.
+
+mod runs;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use capbench_measure::results::Results;
+use capbench_report::formats::{self, Format};
+use capbench_report::read::Run;
+use capbench_report::save;
+
+/// Frames that are known and trials that cannot tell, by method and place.
+type Totals = BTreeMap<(String, String), (i128, u64)>;
+
+/// Where the virtual environment is, by the variable that the tool sets or as it makes it beside our own output.
+fn python() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR");
+    let target =
+        || target.map_or(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
+    let made = || target().join("notebooks/bin/python");
+    std::env::var_os("CAPBENCH_NOTEBOOKS_PYTHON").map_or_else(made, PathBuf::from)
+}
+
+fn totals(results: &Results) -> Totals {
+    let mut totals = Totals::new();
+    for trial in &results.trials {
+        let mut add = |place: String, count: Option<i128>| {
+            let sum = totals.entry((trial.profile.method.clone(), place)).or_default();
+            match count {
+                Some(count) => sum.0 += count,
+                None => sum.1 += 1,
+            }
+        };
+        for entry in &trial.ledger {
+            let place = serde_json::to_value(entry.place).unwrap();
+            add(place.as_str().unwrap().into(), entry.count.map(i128::from));
+        }
+        add("delivered".into(), Some(trial.delivered.into()));
+        add("unexplained".into(), Some(trial.unexplained.into()));
+    }
+    totals
+}
+
+#[test]
+fn pandas_and_duckdb_reach_the_totals_of_the_results() {
+    let python = python();
+    if !python.exists() {
+        eprintln!("skipped: {} is not there; tools/compare/notebooks makes it", python.display());
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("capbench-notebooks-{}", std::process::id()));
+    let formats: Vec<&Format> = ["csv", "parquet"]
+        .iter()
+        .filter_map(|name| formats::named(name))
+        .filter(|format| format.write.is_some())
+        .collect();
+    for (name, results) in runs::all() {
+        let expected = totals(&results);
+        let run = Run::new(results, Path::new("/nowhere"));
+        save::write(&save::files(&run, &formats).unwrap(), &folder).unwrap();
+        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tools/compare/notebooks.py");
+        let output = Command::new(&python).arg(script).arg(&folder).output().unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let mut found: BTreeMap<&str, Totals> = BTreeMap::new();
+        let mut lines = printed.lines();
+        println!("{name}: {}", lines.next().unwrap());
+        for line in lines {
+            match line.split(' ').collect::<Vec<_>>()[..] {
+                ["type", column, kind] => assert_kind(column, kind),
+                [reader, method, place, frames, unknown] => {
+                    let sums = (frames.parse().unwrap(), unknown.parse().unwrap());
+                    found.entry(reader).or_default().insert((method.into(), place.into()), sums);
+                }
+                _ => panic!("{line}"),
+            }
+        }
+        assert_eq!(found.len(), formats.len() * 2, "{printed}");
+        for (reader, totals) in found {
+            assert_eq!(totals, expected, "{name}, {reader}");
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Columns have the types of what they hold.
+fn assert_kind(column: &str, kind: &str) {
+    let expected = match column {
+        "sent" | "delivered" | "number" | "kernel_cpu" => "UBIGINT",
+        "count" => "BIGINT",
+        "intended_pps" | "loss_ratio" => "DOUBLE",
+        "method" | "place" | "frame_size" => "VARCHAR",
+        "load_independent" => "BOOLEAN",
+        _ => return,
+    };
+    assert_eq!(kind, expected, "{column}");
+}

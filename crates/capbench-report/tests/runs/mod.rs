@@ -1,0 +1,269 @@
+//! Small runs of every kind on the simulated path, the same each time.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use capbench_capture::MethodSpec;
+use capbench_measure::bench::BenchPlan;
+use capbench_measure::environment::Environment;
+use capbench_measure::guards::{Guarded, Policy, livelock};
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::results::{NotMeasured, Results, SCHEMA_VERSION};
+use capbench_measure::rfc2544::{self, Extent, Suite, Test, Tested, Throughput};
+use capbench_measure::search::{self, Goal, SearchOutcome, SearchPlan, Stored};
+use capbench_measure::session::Observer;
+use capbench_measure::simulated::{Room, SimulatedLaboratory, SimulatedMethod, setup};
+use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_measure::soak::{self, SoakPlan};
+use capbench_measure::sweep::{self, Axis, Point, Probe, SweepOutcome, SweepPlan};
+use capbench_measure::trial::{Load, TrialResult};
+use capbench_measure::work::WorkModel;
+use capbench_measure::{MeasureError, Result, findings};
+use capbench_traffic::rates::Pps;
+
+/// Keeps what it is told.
+#[derive(Default)]
+struct Kept {
+    trials: Vec<TrialResult>,
+    searches: Vec<SearchOutcome>,
+    tested: Vec<Tested>,
+    passed_over: Vec<NotMeasured>,
+    stop_after: Option<usize>,
+}
+
+impl Observer for Kept {
+    fn starts(&mut self, _: &str) {}
+    fn ends(&mut self, result: &TrialResult) -> Result<()> {
+        self.trials.push(result.clone());
+        Ok(())
+    }
+    fn skips(&mut self, _: &Setup, _: Load, why: &MeasureError) {
+        panic!("{why}");
+    }
+    fn stopping(&self) -> bool {
+        self.stop_after.is_some_and(|limit| self.trials.len() >= limit)
+    }
+}
+
+impl sweep::Observer for Kept {
+    fn swept(&mut self, _: SweepOutcome) {}
+}
+
+impl soak::Observer for Kept {
+    fn segment(&mut self, _: &Interval, _: &SoakRecord) -> Result<()> {
+        Ok(())
+    }
+    fn stopping(&self) -> bool {
+        false
+    }
+}
+
+impl rfc2544::Follower for Kept {
+    fn searched(&mut self, outcome: SearchOutcome) -> Result<()> {
+        self.searches.push(outcome);
+        Ok(())
+    }
+    fn tested(&mut self, tested: Tested) -> Result<()> {
+        self.tested.push(tested);
+        Ok(())
+    }
+    fn passes_over(&mut self, setup: &Setup, test: Test, why: String) {
+        self.passed_over.push(NotMeasured {
+            method: setup.method.to_string(),
+            test: Some(test.key().into()),
+            placement: None,
+            frame_size: None,
+            reason: why,
+        });
+    }
+}
+
+/// A host that is the same everywhere, as far as sentences name it.
+fn environment() -> Environment {
+    Environment {
+        capbench_version: "0.1.0".into(),
+        kernel_release: Some("6.1.0".into()),
+        cpu_model: Some("A CPU".into()),
+        cpus_online: 2,
+        virtual_machine: Some(true),
+        ..Environment::read().unwrap()
+    }
+}
+
+fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
+    Results {
+        schema_version: SCHEMA_VERSION,
+        command: ["/usr/bin/capbench"].iter().chain(command).map(ToString::to_string).collect(),
+        started_unix_s: 1_700_000_000,
+        complete: true,
+        environment: environment(),
+        statements: vec!["a simulated path: no network was used".into()],
+        findings: findings::find(&trials),
+        trials,
+        soak: None,
+        sweeps: Vec::new(),
+        not_measured: Vec::new(),
+        searches: Vec::new(),
+        rfc2544: Vec::new(),
+    }
+}
+
+fn methods(names: &[&str]) -> Vec<MethodSpec> {
+    names.iter().map(|name| MethodSpec::plain(name)).collect()
+}
+
+fn guarded(path: SimulatedLaboratory) -> Guarded<SimulatedLaboratory> {
+    Guarded::new(path, Policy::default(), Arc::default())
+}
+
+fn path() -> SimulatedLaboratory {
+    SimulatedLaboratory::new(
+        1_000_000.0,
+        vec![
+            SimulatedMethod::new("recv", 400_000.0).livelock(0.5).cost(500, 900),
+            SimulatedMethod::new("packet-v2", 900_000.0).cost(90, 700),
+            SimulatedMethod::new("packet-v3", 2_000_000.0).cost(60, 650),
+        ],
+    )
+}
+
+fn bench_of(names: &[&str], sizes: &[u16], placements: &[&str]) -> Results {
+    let plan = BenchPlan {
+        methods: methods(names),
+        sizes: sizes.iter().map(|size| setup(*size)).collect(),
+        placements: placements.iter().map(|name| name.parse().unwrap()).collect(),
+        duration: Duration::from_secs(1),
+        rate: None,
+        left_out: Vec::new(),
+    };
+    let mut outcome = plan.run(&mut guarded(path()), &mut Kept::default()).unwrap();
+    livelock::mark(&mut outcome.trials);
+    results(&["bench", "--method", &names.join(",")], outcome.trials)
+}
+
+/// Three methods in one set-up.
+pub fn bench() -> Results {
+    let mut bench = bench_of(&["recv", "packet-v2", "packet-v3"], &[64], &["same"]);
+    bench.not_measured.push(NotMeasured {
+        method: "af-xdp".into(),
+        test: None,
+        placement: None,
+        frame_size: None,
+        reason: "needs CAP_BPF; run as root".into(),
+    });
+    bench
+}
+
+/// Three methods in four set-ups.
+pub fn large_bench() -> Results {
+    bench_of(&["recv", "packet-v2", "packet-v3"], &[64, 512], &["same", "other"])
+}
+
+/// One method, few trials.
+pub fn small_bench() -> Results {
+    bench_of(&["packet-v2"], &[64], &["same"])
+}
+
+/// Two methods, one of which holds what the generator sends.
+pub fn search() -> Results {
+    let plan = SearchPlan::new(search::parse("ndr,pdr").unwrap());
+    let (mut trials, mut searches) = (Vec::new(), Vec::new());
+    let mut laboratory = path();
+    for method in ["packet-v2", "packet-v3"] {
+        let setup = Setup { method: MethodSpec::plain(method), ..setup(64) };
+        let mut trial = laboratory.prepare(&setup).unwrap();
+        let mut kept = Kept::default();
+        let outcome = plan.run(method, trial.as_mut(), Stored::default(), &mut kept).unwrap().outcome;
+        trials.extend(kept.trials);
+        searches.push(outcome);
+    }
+    let mut run = results(&["search", "--goal", "ndr,pdr"], trials);
+    run.findings.extend(search::findings::find(&searches));
+    run.searches = searches;
+    run
+}
+
+/// Work per packet, two methods.
+pub fn sweep() -> Results {
+    let works = [0, 500, 1000, 2000].map(|ns| Point::Work(WorkModel::Nanoseconds(ns)));
+    let plan = SweepPlan {
+        axis: Axis::new(works.to_vec()).unwrap(),
+        methods: methods(&["recv", "packet-v3"]),
+        base: setup(64),
+        placements: vec![PlacementChoice::Same],
+        loads: vec![Load::Rate(Pps::new(450_000.0).unwrap())],
+        probe: Probe::Trial,
+        duration: Duration::from_secs(1),
+        repeats: 2,
+        refinement: 0,
+        seed: 1,
+        left_out: Vec::new(),
+    };
+    let swept = plan.run(&mut path(), &mut Kept::default()).unwrap();
+    let mut run = results(&["sweep", "work"], swept.trials);
+    run.findings.extend(sweep::find(&swept.outcome, &run.trials));
+    run.sweeps = vec![swept.outcome];
+    run
+}
+
+/// Every test after a search for the throughput.
+pub fn rfc2544() -> Results {
+    let extent = Extent::quick();
+    let goal = |goal: Goal| Goal {
+        final_duration: extent.trial,
+        duration_sum: extent.trial,
+        initial_duration: extent.trial.min(Duration::from_secs(1)),
+        ..goal
+    };
+    let plan = SearchPlan::new(search::parse("rfc2544").unwrap().into_iter().map(goal).collect());
+    let suite = Suite {
+        tests: vec![Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery],
+        extent,
+        throughput: Throughput::Search(plan),
+    };
+    let method = SimulatedMethod::new("packet-v3", 400_000.0).room(Room::Frames(1000));
+    let mut kept = Kept::default();
+    suite.run(&setup(64), &mut guarded(SimulatedLaboratory::new(1e6, vec![method])), &mut kept).unwrap();
+    let mut run = results(&["rfc2544", "--quick"], kept.trials);
+    run.searches = kept.searches;
+    run.rfc2544 = kept.tested;
+    run.not_measured = kept.passed_over;
+    run
+}
+
+/// Half a minute above what the method holds.
+pub fn soak() -> Results {
+    let plan = SoakPlan {
+        setup: setup(64),
+        rate: Pps::new(950_000.0).unwrap(),
+        length: Duration::from_secs(35),
+        interval: Duration::from_secs(10),
+    };
+    let method = SimulatedMethod::new("packet-v3", 900_000.0);
+    let mut path = SimulatedLaboratory::new(1e6, vec![method]);
+    let mut record = plan.run(&mut path, &mut Kept::default()).unwrap().record;
+    // What the clock and this process would put into it.
+    for interval in record.intervals.iter_mut().chain(&mut record.whole).chain(&mut record.worst) {
+        interval.began_unix_s = 1.7e9 + interval.from_s;
+        interval.resident_bytes = None;
+    }
+    let mut run = results(&["soak", "--rate", "950k", "--for", "35s"], record.kept.clone());
+    run.findings = soak::findings::find(&record);
+    run.soak = Some(record);
+    run
+}
+
+/// One of every kind, with its name.
+pub fn all() -> Vec<(&'static str, Results)> {
+    vec![
+        ("bench", bench()),
+        ("large_bench", large_bench()),
+        ("search", search()),
+        ("sweep", sweep()),
+        ("rfc2544", rfc2544()),
+        ("soak", soak()),
+    ]
+}

@@ -1,0 +1,132 @@
+//! `capbench report`: reports on runs, from what they saved and nothing else.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use capbench_report::formats::{self, Format, Written, text};
+use capbench_report::naming::many;
+use capbench_report::read::{self, Run};
+use capbench_report::{report, save};
+
+use crate::cli::report::ReportFlags;
+use crate::exit::{Exit, Unsupported, Usage, print};
+
+/// Runs the command.
+pub fn run(flags: &ReportFlags) -> Result<Exit> {
+    let formats = formats_of(flags)?;
+    if flags.stdout {
+        return to_stdout(flags, &formats);
+    }
+    // All are read before anything is written: a mistake in one name leaves nothing half done.
+    let runs: Vec<Run> = flags.results.iter().map(|path| read::read(path)).collect::<Result<_, _>>()?;
+    let folders = folders(flags, &runs);
+    for (nth, (run, folder)) in runs.iter().zip(&folders).enumerate() {
+        if flags.format.is_empty() {
+            let gap = if nth > 0 { "\n" } else { "" };
+            print(&format!("{gap}{}", text::text(&report::report(run)?)))?;
+        } else {
+            warn(run);
+        }
+        let files = beside(save::files(run, &formats)?, flags, run, &flags.results[nth]);
+        let written = save::write(&files, folder).context("name another directory with --out")?;
+        tell(&written);
+    }
+    Ok(Exit::Done)
+}
+
+/// The formats asked for, each once.
+fn formats_of(flags: &ReportFlags) -> Result<Vec<&'static Format>> {
+    let mut formats: Vec<&'static Format> = Vec::new();
+    for name in &flags.format {
+        if !formats.iter().any(|known| known.name == name.0.name) {
+            formats.push(name.0);
+        }
+    }
+    if formats.is_empty() {
+        formats.extend(formats::named("html"));
+    }
+    if let Some(absent) = formats.iter().find(|format| format.write.is_none()) {
+        let why = format!(
+            "--format {0}: this capbench was built without it; build with --features {0}, or name another format",
+            absent.name
+        );
+        return Err(Unsupported(why).into());
+    }
+    Ok(formats)
+}
+
+/// One format of one run, on standard output.
+fn to_stdout(flags: &ReportFlags, formats: &[&Format]) -> Result<Exit> {
+    let refuse = |why: &str| Err(Usage(format!("--stdout: {why}")).into());
+    let ([results], [_], [format]) = (&flags.results[..], &flags.format[..], formats) else {
+        return refuse("one report in one format can be printed; name one of RESULTS and one --format");
+    };
+    if format.name == "svg" {
+        return refuse("charts are several files; leave it out, or print another format");
+    }
+    let run = read::read(results)?;
+    warn(&run);
+    let files = save::files(&run, formats)?;
+    let Some(first) = files.first() else { return refuse("the report has no such file") };
+    let mut out = std::io::stdout().lock();
+    out.write_all(&first.content).and_then(|()| out.flush()).context("cannot write to standard output")?;
+    Ok(Exit::Done)
+}
+
+/// What its reader had to say about a run, where the report itself is not printed.
+fn warn(run: &Run) {
+    for warning in &run.warnings {
+        eprintln!("capbench: {}: {warning}", run.name);
+    }
+}
+
+fn tell(written: &[PathBuf]) {
+    match written {
+        [] => eprintln!("capbench: the report has no charts; nothing was written"),
+        [one] => eprintln!("capbench: wrote {}", one.display()),
+        [first, rest @ ..] => {
+            let more = many(rest.len() as u64, "more file", "more files");
+            eprintln!("capbench: wrote {} and {more}", first.display());
+        }
+    }
+}
+
+/// The folder of each run's files.
+fn folders(flags: &ReportFlags, runs: &[Run]) -> Vec<PathBuf> {
+    let mut taken = BTreeSet::new();
+    let of = |run: &Run| match (&flags.out, runs.len()) {
+        (None, _) => run.directory.clone(),
+        (Some(out), 1) => out.clone(),
+        (Some(out), _) => {
+            let mut name = run.name.clone();
+            let mut nth = 2;
+            while !taken.insert(name.clone()) {
+                name = format!("{}-{nth}", run.name);
+                nth += 1;
+            }
+            out.join(name)
+        }
+    };
+    runs.iter().map(of).collect()
+}
+
+/// Files of results that are called otherwise than a run calls them: beside them may be those of others, so that their
+/// reports have their name before their own.
+fn beside(files: Vec<Written>, flags: &ReportFlags, run: &Run, results: &Path) -> Vec<Written> {
+    let is_of_run = results.is_dir() || results.file_name() == Some(OsStr::new("results.json"));
+    if flags.out.is_some() || is_of_run {
+        return files;
+    }
+    let named = |file: Written| {
+        let mut parts = file.path.components();
+        let first =
+            parts.next().map_or_else(String::new, |part| part.as_os_str().to_string_lossy().into_owned());
+        let rest = parts.as_path();
+        let named = PathBuf::from(format!("{}-{first}", run.name));
+        Written { path: if rest == Path::new("") { named } else { named.join(rest) }, ..file }
+    };
+    files.into_iter().map(named).collect()
+}
