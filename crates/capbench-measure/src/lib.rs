@@ -19,6 +19,7 @@
 //! | [`soak`] | one load for minutes to days |
 //! | [`sweep`] | one thing varied: work, frame size, ring, placement or load |
 //! | [`rfc2544`] | latency, frame loss rate, back-to-back frames, system recovery |
+//! | [`statistics`] | what repeats say, and what is chance |
 //! | [`bursts`] | the longest burst without loss, for both of them |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
@@ -45,6 +46,7 @@ pub mod links;
 pub mod live;
 pub mod loss_shape;
 pub mod mark;
+mod order;
 pub mod placement;
 pub mod places;
 pub mod programs;
@@ -57,6 +59,7 @@ pub mod sequence;
 pub mod session;
 pub mod simulated;
 pub mod soak;
+pub mod statistics;
 pub mod subject;
 pub mod sweep;
 pub mod tracer;

@@ -4,7 +4,7 @@ use super::contrasts::Evidence;
 use super::{Swept, about, numbers, percent, time};
 use crate::findings::Finding;
 use crate::ledger::Place;
-use crate::sweep::interval::Estimate;
+use crate::statistics::interval::Estimate;
 use crate::sweep::outcome::{Reading, Series};
 use crate::sweep::regimes::{self, Plateau, Regimes, Saturated};
 use crate::trial::TrialResult;
