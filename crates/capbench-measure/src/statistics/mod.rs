@@ -4,9 +4,11 @@
 //! |---|---|
 //! | [`interval`] | the median of repeats, and an interval for it |
 //! | `ranks`, `shift` | whether repeats lie higher in one place than in another, and by how much they may |
+//! | `aligned` | the same over strata, and by how much, with an interval |
 //! | `holm` | what one probability is worth among many |
 //! | `counts` | shares and rates of which a few were counted |
 
+pub(crate) mod aligned;
 pub(crate) mod counts;
 pub(crate) mod holm;
 pub mod interval;

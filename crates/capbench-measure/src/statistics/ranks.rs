@@ -60,7 +60,7 @@ fn by_normal(against: usize, strata: &[Stratum]) -> f64 {
 
 /// The normal distribution up to so many standard deviations (Abramowitz and Stegun 26.2.17, to 7.5e-8; beyond what that
 /// resolves, the bound of Mills on the tail, which is above it).
-fn below_normal(deviations: f64) -> f64 {
+pub(crate) fn below_normal(deviations: f64) -> f64 {
     let x = deviations.abs();
     let density = (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt();
     let tail = if x > 4.0 {
