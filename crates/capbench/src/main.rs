@@ -5,6 +5,7 @@
 
 mod cli;
 mod commands;
+mod comparisons;
 mod exit;
 mod progress;
 mod searches;
@@ -30,6 +31,7 @@ fn main() -> std::process::ExitCode {
         Command::Rfc2544(flags) => commands::rfc2544::run(flags),
         Command::Soak(flags) => commands::soak::run(flags),
         Command::Sweep(flags) => commands::sweep::run(flags),
+        Command::Compare(flags) => commands::compare::run(flags),
         Command::Send(flags) => commands::send::run(flags),
         Command::Count(flags) => commands::count::run(flags),
         Command::Why(flags) => commands::why::run(flags),
