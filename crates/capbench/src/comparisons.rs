@@ -237,7 +237,7 @@ fn power(comparison: &Comparison) -> Vec<String> {
         1.0 / false_alarms
     )];
     lines.push(format!(
-        "Named is a change of at least {} % of rates and times, {} points of loss. An interval holds the true change with a \
+        "Named is a change of at least {} % of rates and times, and of loss by {} % of the sent frames. An interval holds the true change with a \
          probability of {:.0} %, each by itself: larger changes are excluded.",
         plain(thresholds.relative * 100.0),
         plain(thresholds.loss * 100.0),
@@ -272,7 +272,7 @@ fn conclusion(comparison: &Comparison) -> String {
         count => format!("{count} {many}"),
     };
     if comparison.tested == 0 {
-        return "Inconclusive: there are too few trials to tell anything.".into();
+        return "Inconclusive: there are too few trials to tell anything by.".into();
     }
     let is_excluded = |contrast: &&Contrast| {
         let threshold = match contrast.measure.scale() {
@@ -429,7 +429,7 @@ mod tests {
         let contrasts =
             example().contrasts.into_iter().filter(|one| one.judgement == Judgement::TooFewVisits);
         let none = Comparison { contrasts: contrasts.collect(), tested: 0, ..example() };
-        assert!(comparison(&none).ends_with("Inconclusive: there are too few trials to tell anything.\n"));
+        assert!(comparison(&none).ends_with("Inconclusive: there are too few trials to tell anything by.\n"));
     }
 
     #[test]

@@ -9,13 +9,15 @@ use capbench_measure::results::Results;
 use serde_json::{Value, json};
 use support::{Ended, Scratch, capbench, in_turn, privileged, run};
 
-/// Saves a run like this one, with every rate at maximum load multiplied.
+/// Saves a run like this one, in which so much of what was delivered was.
 fn copied(from: &Path, to: &Path, started: u64, factor: f64) {
     let mut results: Value = read(from);
     results["started_unix_s"] = json!(started);
     for trial in results["trials"].as_array_mut().unwrap() {
         let rate = trial["delivered_pps"].as_f64().unwrap();
         trial["delivered_pps"] = json!(rate * factor);
+        let delivered = trial["delivered"].as_u64().unwrap();
+        trial["delivered"] = json!((delivered as f64 * factor) as u64);
     }
     fs::create_dir(to).unwrap();
     fs::write(to.join("results.json"), results.to_string()).unwrap();

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Better, Measure, Scale};
+use super::samples::{IS_OF_GENERATOR, LeftOut};
 use super::setup::Setup;
 use super::{LEVEL, Thresholds};
 use crate::statistics::FALSE_ALARMS;
@@ -82,6 +83,35 @@ pub(super) struct Matched {
     pub(super) setup: Setup,
     pub(super) measure: Measure,
     pub(super) strata: Vec<[Vec<(f64, u32)>; 2]>,
+    /// Of each side, how many of them are "at least".
+    pub(super) at_least: [usize; 2],
+}
+
+impl Matched {
+    /// Values of one side, in all strata.
+    fn values(&self, side: usize) -> impl Iterator<Item = f64> {
+        self.strata.iter().flat_map(move |hands| &hands[side]).map(|(value, _)| *value)
+    }
+
+    /// Whether what was less is what the generator sent, and no limit of the method: then the difference is the generator's.
+    pub(super) fn is_of_generator(&self) -> bool {
+        let medians =
+            [0, 1].map(|side| Estimate::of(self.values(side)).map_or(0.0, |estimate| estimate.median));
+        let lower = usize::from(medians[1] < medians[0]);
+        2 * self.at_least[lower] > self.values(lower).count()
+    }
+
+    /// Trials of both sides.
+    pub(super) fn trials(&self) -> u32 {
+        (self.values(0).count() + self.values(1).count()) as u32
+    }
+}
+
+/// Takes out what compares generators.
+pub(super) fn without_those_of_generator(matched: &mut Vec<Matched>, of: &str) -> Option<LeftOut> {
+    let trials = matched.iter().filter(|one| one.is_of_generator()).map(Matched::trials).sum();
+    matched.retain(|one| !one.is_of_generator());
+    (trials > 0).then(|| LeftOut { of: of.into(), because: IS_OF_GENERATOR.into(), trials })
 }
 
 /// A contrast, and the least probability that as many trials can have.

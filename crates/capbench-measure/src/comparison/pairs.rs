@@ -57,20 +57,29 @@ fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: T
             let is_known =
                 |known: &&mut Matched| known.setup == sample.setup && known.measure == sample.measure;
             match matched.iter_mut().find(is_known) {
-                Some(known) => known.strata.push(stratum),
+                Some(known) => {
+                    known.strata.push(stratum);
+                    for (nth, one) in [other, sample].into_iter().enumerate() {
+                        known.at_least[nth] += usize::from(one.is_at_least);
+                    }
+                }
                 None => matched.push(Matched {
                     setup: sample.setup.clone(),
                     measure: sample.measure,
                     strata: vec![stratum],
+                    at_least: [other, sample].map(|one| usize::from(one.is_at_least)),
                 }),
             }
         }
     }
-    let left_out = (unusable > 0).then(|| LeftOut {
-        of: format!("{then} and {now}"),
+    let both = format!("{then} and {now}");
+    let mut left_out: Vec<LeftOut> =
+        contrast::without_those_of_generator(&mut matched, &both).into_iter().collect();
+    left_out.extend((unusable > 0).then(|| LeftOut {
+        of: both,
         because: "one of the pair shows nothing, or the generator did not reach its load".into(),
         trials: unusable,
-    });
+    }));
     let (contrasts, tested) = contrast::judged(contrast::all(&matched), thresholds);
     Comparison {
         then: then.into(),
@@ -85,6 +94,6 @@ fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: T
         tested,
         only_then: Vec::<Setup>::new(),
         only_now: Vec::new(),
-        left_out: left_out.into_iter().collect(),
+        left_out,
     }
 }

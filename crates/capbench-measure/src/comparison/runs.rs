@@ -49,7 +49,7 @@ pub fn of_runs(
         }
     }
     let [then_samples, now_samples] = samples.map(|samples| samples.all);
-    let matched = matched(&then_samples, &now_samples);
+    let mut matched = matched(&then_samples, &now_samples);
     if matched.is_empty() {
         let commands = runs.map(|run| run.command.get(1).cloned().unwrap_or_default());
         let why = match commands[0] == commands[1] {
@@ -64,6 +64,7 @@ pub fn of_runs(
              what may differ"
         ));
     }
+    left_out.extend(contrast::without_those_of_generator(&mut matched, "A and B"));
     let (contrasts, tested) = contrast::judged(contrast::all(&matched), thresholds);
     Ok(Comparison {
         then: SIDES[0].into(),
@@ -94,12 +95,18 @@ fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
                 None if nth > 0 => continue,
                 None => {
                     let strata = vec![[Vec::new(), Vec::new()]];
-                    all.push(Matched { setup: sample.setup.clone(), measure: sample.measure, strata });
+                    all.push(Matched {
+                        setup: sample.setup.clone(),
+                        measure: sample.measure,
+                        strata,
+                        at_least: [0; 2],
+                    });
                     let last = all.len() - 1;
                     &mut all[last]
                 }
             };
             place.strata[0][nth].push((sample.value, sample.trial));
+            place.at_least[nth] += usize::from(sample.is_at_least);
         }
     }
     all.retain(|matched| !matched.strata[0][1].is_empty());

@@ -30,6 +30,8 @@ pub(super) struct Sample {
     pub(super) value: f64,
     /// The trial that it comes from; of a search one of those at its lower bound.
     pub(super) trial: u32,
+    /// Whether the method could hold more: it lost nothing of what the generator could send.
+    pub(super) is_at_least: bool,
 }
 
 /// What a run has to compare.
@@ -45,6 +47,8 @@ pub(super) struct Samples {
 const IS_LOWERED: &str = "at a common load that was lowered afterwards, because a method lost frames there";
 const SHOWS_NOTHING: &str = "they show nothing";
 const IS_STEP: &str = "steps of searches and probes: what they found is compared, where there is anything";
+/// What a method delivers then is what the generator sent.
+pub(super) const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
 const IS_SHORT: &str = "the generator did not reach their load";
 /// Goals that were held as far as the search went, or that it did not settle.
 const IS_NO_THROUGHPUT: &str = "searches whose result is no throughput: at least, or irregular";
@@ -70,6 +74,8 @@ pub(super) fn unusable(trial: &TrialResult) -> Option<&'static str> {
 pub(super) fn of_trial(trial: &TrialResult, point: Option<&str>) -> impl Iterator<Item = Sample> {
     let setup = Setup::of(trial, point);
     let number = trial.number;
+    // Where the receiver slows the generator, what the generator sends is the method's own.
+    let is_at_least = trial.lost() == 0 && trial.profile.load_independent;
     let measured = Measure::OF_TRIALS
         .into_iter()
         .filter_map(|measure| Some((measure, measure.of(trial)?)))
@@ -79,6 +85,7 @@ pub(super) fn of_trial(trial: &TrialResult, point: Option<&str>) -> impl Iterato
         measure,
         value,
         trial: number,
+        is_at_least: is_at_least && measure == Measure::DeliveredRate,
     })
 }
 
@@ -122,6 +129,7 @@ impl Samples {
                         measure: Measure::Throughput,
                         value: lower.achieved_pps,
                         trial: lower.trials.first().copied().unwrap_or(first.number),
+                        is_at_least: false,
                     });
                 }
                 None => *self.left_out.entry(IS_NO_THROUGHPUT).or_default() += 1,

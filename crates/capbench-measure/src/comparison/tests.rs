@@ -269,6 +269,24 @@ fn costs_at_common_loads_far_apart_are_not_compared() {
 }
 
 #[test]
+fn what_the_generator_sent_is_no_limit_of_a_method() {
+    let of = |generator: f64, seed| {
+        let methods = METHODS.map(|name| SimulatedMethod::new(name, 2_000_000.0));
+        let noise = Noise { per_trial: 0.02, per_second: 0.0 };
+        run(&plan(6, 0), &mut SimulatedLaboratory::new(generator, methods.to_vec()).noise(seed, noise), seed)
+    };
+    let comparison = of_runs(&of(1e6, 1), &of(0.95e6, 2), &[], Thresholds::default()).unwrap();
+    assert!(comparison.contrasts.iter().all(|one| one.measure != Measure::DeliveredRate), "{comparison:#?}");
+    assert_eq!(comparison.left_out.len(), 1, "{:?}", comparison.left_out);
+    assert!(comparison.left_out[0].because.contains("the generator"));
+    // Where the side that delivered less lost frames, it is the method's.
+    let slower = run(&plan(6, 2000), &mut path(3), 3);
+    let comparison = of_runs(&of(1e6, 1), &slower, &[Field::Work], Thresholds::default()).unwrap();
+    let mut told = comparison.judged(Judgement::Regression);
+    assert!(told.any(|one| one.measure == Measure::DeliveredRate), "{comparison:#?}");
+}
+
+#[test]
 fn a_load_that_was_given_is_compared_by_its_loss() {
     let of = |capacity: f64, seed| {
         let methods = METHODS.map(|name| SimulatedMethod::new(name, capacity));
