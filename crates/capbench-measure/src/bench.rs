@@ -1,13 +1,18 @@
 //! The main job: methods x frame sizes x placements, first each at maximum load, then all at one load that the slowest
-//! can hold, so that CPU cost is compared at equal work.
+//! can hold, so that CPU cost is compared at equal work. Where each is visited more than once, the later visits come in random
+//! order with the methods in turn; where they are compared with one method, that one runs beside each of them, before or
+//! after it in turn.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 use capbench_traffic::rates::Pps;
 
+use crate::comparison::Pair;
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
+use crate::order::{Shuffle, turns};
 use crate::placement::PlacementChoice;
 use crate::session::{OVERHEAD, Observer, Session};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
@@ -25,8 +30,28 @@ pub struct BenchPlan {
     pub duration: Duration,
     /// A load that takes the place of both phases.
     pub rate: Option<Pps>,
+    /// How often every method is measured at every load.
+    pub visits: u32,
+    /// Names the random order of visits.
+    pub seed: u64,
+    /// A method that runs beside each of the others in every visit, to be compared with them.
+    pub against: Option<MethodSpec>,
     /// What was found to be impossible before anything ran.
     pub left_out: Vec<(PlacementChoice, MethodSpec)>,
+}
+
+/// One load of the methods with one frame size in one placement: what a visit measures.
+#[derive(Clone, Debug)]
+struct Stretch {
+    setups: Vec<Setup>,
+    load: Load,
+    phase: Phase,
+}
+
+impl Stretch {
+    fn of(&self, method: &MethodSpec) -> Option<&Setup> {
+        self.setups.iter().find(|setup| setup.method == *method)
+    }
 }
 
 /// Of what the slowest method delivered at maximum load, the share that is tried first as the common load. Under
@@ -48,6 +73,8 @@ const TOO_SLOW: f64 = 0.05;
 pub struct BenchOutcome {
     /// The trials in the order in which they ran.
     pub trials: Vec<TrialResult>,
+    /// Trials that ran beside each other, to be compared.
+    pub pairs: Vec<Pair>,
     /// Whether the user stopped it.
     pub stopped: bool,
 }
@@ -55,8 +82,12 @@ pub struct BenchOutcome {
 impl BenchPlan {
     /// Number of trials when no common load has to be lowered.
     pub fn trials(&self) -> usize {
-        let phases = if self.rate.is_some() { 1 } else { 2 };
-        phases * self.methods.len() * self.sizes.len() * self.placements.len()
+        let groups = self.sizes.len() * self.placements.len();
+        let (opening, loads) = if self.rate.is_some() { (0, 1) } else { (2, 2) };
+        let opening = opening * self.all().count();
+        let visits = self.visits_after_opening() as usize * loads * self.methods.len();
+        let visits = if self.against.is_some() { 2 * visits } else { visits };
+        groups * (opening + visits)
     }
 
     /// About how long it takes.
@@ -70,29 +101,101 @@ impl BenchPlan {
     /// When a trial cannot be saved. A set-up that cannot be measured is reported to the observer and left out.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<BenchOutcome> {
         let mut session = Session::new(laboratory, observer);
+        let mut stretches = Vec::new();
         for &placement in &self.placements {
             for size in &self.sizes {
                 if !session.stopped {
-                    self.group(placement, size, &mut session)?;
+                    stretches.extend(self.group(placement, size, &mut session)?);
                 }
             }
         }
-        Ok(BenchOutcome { trials: session.trials, stopped: session.stopped })
+        let pairs = self.visit(&stretches, &mut session)?;
+        Ok(BenchOutcome { trials: session.trials, pairs, stopped: session.stopped })
     }
 
-    /// All methods with one frame size in one placement: both phases.
-    fn group(&self, placement: PlacementChoice, size: &Setup, session: &mut Session<'_>) -> Result<()> {
+    /// The methods, with the one that they are compared with.
+    fn all(&self) -> impl Iterator<Item = &MethodSpec> {
+        self.against.iter().chain(&self.methods)
+    }
+
+    /// Visits beside those by which loads are found. A method that is compared with others has none of its own there.
+    fn visits_after_opening(&self) -> u32 {
+        let is_first = self.rate.is_none() && self.against.is_none();
+        self.visits - u32::from(is_first).min(self.visits)
+    }
+
+    /// The later visits, and every one where the load was given.
+    fn visit(&self, stretches: &[Stretch], session: &mut Session<'_>) -> Result<Vec<Pair>> {
+        let mut pairs = Vec::new();
+        let mut failed = BTreeSet::new();
+        let mut shuffle = Shuffle::new(self.seed);
+        let is_random = self.visits > 1 || self.against.is_some();
+        for number in 0..self.visits_after_opening() as usize {
+            let order =
+                if is_random { shuffle.pass(stretches.len()) } else { (0..stretches.len()).collect() };
+            for (place, method) in turns(&order, self.methods.len(), number) {
+                let stretch = &stretches[place];
+                let Some(setup) = stretch.of(&self.methods[method]) else { continue };
+                if failed.contains(&(place, method)) {
+                    continue;
+                }
+                let measured = match &self.against {
+                    None => self.at(stretch, setup, session)?.is_some(),
+                    Some(against) => {
+                        let Some(beside) = stretch.of(against) else { continue };
+                        let pair = self.side_by_side(stretch, [beside, setup], number, session)?;
+                        pairs.extend(pair);
+                        pair.is_some()
+                    }
+                };
+                if session.stopped {
+                    return Ok(pairs);
+                }
+                if !measured {
+                    failed.insert((place, method));
+                }
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// A trial of each, the other one first in every second visit: A B, then B A.
+    fn side_by_side(
+        &self,
+        stretch: &Stretch,
+        [beside, setup]: [&Setup; 2],
+        number: usize,
+        session: &mut Session<'_>,
+    ) -> Result<Option<Pair>> {
+        let is_first = number.is_multiple_of(2);
+        let [first, second] = if is_first { [beside, setup] } else { [setup, beside] };
+        let Some(first) = self.at(stretch, first, session)? else { return Ok(None) };
+        let Some(second) = self.at(stretch, second, session)? else { return Ok(None) };
+        let (then, now) = if is_first { (first, second) } else { (second, first) };
+        Ok(Some(Pair { then, now }))
+    }
+
+    /// The number of a trial of a stretch; `None` where it could not be run.
+    fn at(&self, stretch: &Stretch, setup: &Setup, session: &mut Session<'_>) -> Result<Option<u32>> {
+        let trial = session.trial(setup, stretch.load, self.duration, stretch.phase)?;
+        Ok(trial.map(|trial| trial.number))
+    }
+
+    /// All methods with one frame size in one placement: both phases once, unless the load is given. What is to be visited
+    /// comes out.
+    fn group(
+        &self,
+        placement: PlacementChoice,
+        size: &Setup,
+        session: &mut Session<'_>,
+    ) -> Result<Vec<Stretch>> {
         let setups: Vec<Setup> = self
-            .methods
-            .iter()
+            .all()
             .filter(|method| !self.left_out.iter().any(|(place, out)| *place == placement && out == *method))
             .map(|method| Setup { method: method.clone(), placement, ..size.clone() })
             .collect();
         if let Some(rate) = self.rate {
-            for setup in &setups {
-                session.trial(setup, Load::Rate(rate), self.duration, Phase::FixedLoad)?;
-            }
-            return Ok(());
+            return Ok(vec![Stretch { setups, load: Load::Rate(rate), phase: Phase::FixedLoad }]);
         }
         let mut measured = Vec::new();
         for setup in &setups {
@@ -101,29 +204,32 @@ impl BenchPlan {
                     let shows = result.verdict != Verdict::Invalid;
                     measured.push((setup.clone(), shows.then_some(result.delivered_pps)));
                 }
-                None if session.stopped => return Ok(()),
+                None if session.stopped => return Ok(Vec::new()),
                 None => {}
             }
         }
+        let ran = measured.iter().map(|(setup, _)| setup.clone()).collect();
+        let mut stretches = vec![Stretch { setups: ran, load: Load::Maximum, phase: Phase::BestEffort }];
         let fastest = measured.iter().filter_map(|(_, pps)| *pps).fold(0.0, f64::max);
         let least = (fastest * LEAST_SHARE).max(LEAST_PPS).round();
         measured.retain(|(_, pps)| pps.is_none_or(|pps| pps >= fastest * TOO_SLOW));
         let slowest = measured.iter().filter_map(|(_, pps)| *pps).fold(f64::INFINITY, f64::min);
         if !slowest.is_finite() {
-            return Ok(());
+            return Ok(stretches);
         }
         let measured: Vec<_> = measured.into_iter().map(|(setup, _)| setup).collect();
         let mut rate = slowest * FIRST_SHARE;
         for round in 1..=ROUNDS {
             rate = rate.max(least).round();
-            let Ok(pps) = Pps::new(rate) else { return Ok(()) };
+            let Ok(pps) = Pps::new(rate) else { return Ok(stretches) };
             let is_last = round == ROUNDS || rate <= least;
             if self.round(&measured, pps, is_last, session)? || session.stopped || is_last {
+                stretches.push(Stretch { setups: measured, load: Load::Rate(pps), phase: Phase::CommonLoad });
                 break;
             }
             rate *= NEXT_SHARE;
         }
-        Ok(())
+        Ok(stretches)
     }
 
     /// All methods at one load; whether all held it. The first that does not ends the round, since the next one is at a
@@ -149,6 +255,7 @@ mod tests {
     use std::time::Duration;
 
     use capbench_capture::MethodSpec;
+    use capbench_traffic::rates::Pps;
 
     use super::BenchPlan;
     use crate::error::{MeasureError, Result};
@@ -186,6 +293,9 @@ mod tests {
             placements: vec!["same".parse().unwrap()],
             duration: Duration::from_secs(1),
             rate: None,
+            visits: 1,
+            seed: 1,
+            against: None,
             left_out: Vec::new(),
         }
     }
@@ -255,6 +365,61 @@ mod tests {
             text.iter().any(|text| text.contains("livelocked") && text.contains("too slow")),
             "{text:#?}"
         );
+    }
+
+    #[test]
+    fn every_visit_measures_every_method_at_every_load_in_another_order() {
+        let visited =
+            BenchPlan { visits: 4, sizes: vec![setup(64), setup(512)], ..plan(&["recv", "packet-v2"]) };
+        let outcome = visited.run(&mut laboratory(), &mut Record::default()).unwrap();
+        assert_eq!(outcome.trials.len(), visited.trials());
+        assert!(outcome.pairs.is_empty());
+        let of = |trial: &TrialResult| (trial.profile.frame_size.to_string(), trial.phase as u8);
+        let passes: Vec<Vec<_>> =
+            outcome.trials.chunks(8).map(|pass| pass.iter().map(of).collect()).collect();
+        let sorted = |pass: &Vec<(String, u8)>| {
+            let mut pass = pass.clone();
+            pass.sort();
+            pass
+        };
+        assert!(passes.iter().all(|pass| sorted(pass) == sorted(&passes[0])), "{passes:?}");
+        assert!(passes[1..].windows(2).any(|pair| pair[0] != pair[1]), "{passes:?}");
+        // Methods take turns at each place, and another one begins in each pass.
+        for (number, pass) in outcome.trials.chunks(8).enumerate().skip(1) {
+            let first = ["recv", "packet-v2"][(number - 1) % 2];
+            assert!(pass.iter().step_by(2).all(|trial| trial.profile.method == first), "pass {number}");
+        }
+        let again = visited.run(&mut laboratory(), &mut Record::default()).unwrap();
+        assert_eq!(again.trials, outcome.trials, "a seed names an order");
+    }
+
+    #[test]
+    fn a_load_that_is_given_needs_no_opening() {
+        let given =
+            BenchPlan { visits: 3, rate: Some(Pps::new(50_000.0).unwrap()), ..plan(&["recv", "packet-v2"]) };
+        let outcome = given.run(&mut laboratory(), &mut Record::default()).unwrap();
+        assert_eq!((outcome.trials.len(), given.trials()), (6, 6));
+        assert!(outcome.trials.iter().all(|trial| trial.phase == Phase::FixedLoad));
+    }
+
+    #[test]
+    fn a_method_takes_turns_with_the_one_that_it_is_compared_with() {
+        let against = Some(MethodSpec::plain("recv"));
+        let paired = BenchPlan { visits: 3, against, ..plan(&["packet-v2", "packet-v3"]) };
+        let outcome = paired.run(&mut laboratory(), &mut Record::default()).unwrap();
+        assert_eq!(outcome.trials.len(), paired.trials());
+        // Two loads, two methods, three visits.
+        assert_eq!(outcome.pairs.len(), 12);
+        let method = |number: u32| {
+            outcome.trials.iter().find(|trial| trial.number == number).unwrap().profile.method.as_str()
+        };
+        for pair in &outcome.pairs {
+            assert_eq!(pair.then.abs_diff(pair.now), 1, "they run one after the other");
+            assert_eq!(method(pair.then), "recv");
+            assert_ne!(method(pair.now), "recv");
+        }
+        let first = outcome.pairs.iter().filter(|pair| pair.then < pair.now).count();
+        assert_eq!(first, 8, "the other one is first in the second of three visits");
     }
 
     #[test]

@@ -132,6 +132,12 @@ pub enum MeasureError {
         /// What is wrong with it, and what to give.
         reason: String,
     },
+    /// Runs that cannot be compared.
+    #[error("compare: {reason}")]
+    Comparison {
+        /// Why not, and what to name.
+        reason: String,
+    },
     /// This kernel or host cannot do what was asked.
     #[error("{what} cannot run here: {reason}")]
     Unsupported {

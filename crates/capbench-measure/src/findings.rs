@@ -1,6 +1,7 @@
 //! What follows from trials, in plain sentences with the trials that they rest on. A pure function of results.
 
 mod costs;
+mod visits;
 
 use std::collections::BTreeMap;
 
@@ -28,9 +29,11 @@ pub fn find(trials: &[TrialResult]) -> Vec<Finding> {
     for (placement, size, group) in &scenes(trials) {
         let scene = format!("{size}-byte frames, placement {placement}");
         let first = findings.len();
-        best_effort(group, &mut findings);
-        fixed_load(group, &mut findings);
-        costs::common_load(group, &mut findings);
+        let standing = visits::representatives(group);
+        best_effort(&standing, &mut findings);
+        fixed_load(&standing, &mut findings);
+        costs::common_load(&standing, &mut findings);
+        visits::several(group, &mut findings);
         findings[first..].iter_mut().for_each(|finding| finding.scene = Some(scene.clone()));
     }
     dependence(trials, &mut findings);

@@ -22,7 +22,7 @@ pub struct LostAt {
 
 impl LostAt {
     /// Losses of several trials by place, most first.
-    pub(crate) fn sum(losses: impl IntoIterator<Item = (Place, u64)>) -> Vec<Self> {
+    pub fn sum(losses: impl IntoIterator<Item = (Place, u64)>) -> Vec<Self> {
         let mut lost: Vec<Self> = Vec::new();
         for (place, frames) in losses {
             match lost.iter_mut().find(|known| known.place == place) {

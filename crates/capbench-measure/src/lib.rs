@@ -19,6 +19,8 @@
 //! | [`soak`] | one load for minutes to days |
 //! | [`sweep`] | one thing varied: work, frame size, ring, placement or load |
 //! | [`rfc2544`] | latency, frame loss rate, back-to-back frames, system recovery |
+//! | [`comparison`] | two runs, or methods that took turns: what changed by more than chance |
+//! | [`statistics`] | what repeats say, and what is chance |
 //! | [`bursts`] | the longest burst without loss, for both of them |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
@@ -30,6 +32,7 @@ pub mod accounts;
 pub mod bed;
 pub mod bench;
 pub mod bursts;
+pub mod comparison;
 pub mod cost;
 pub mod drivers;
 pub mod environment;
@@ -46,6 +49,7 @@ pub mod links;
 pub mod live;
 pub mod loss_shape;
 pub mod mark;
+mod order;
 pub mod placement;
 pub mod places;
 pub mod programs;
@@ -58,6 +62,7 @@ pub mod sequence;
 pub mod session;
 pub mod simulated;
 pub mod soak;
+pub mod statistics;
 pub mod subject;
 pub mod sweep;
 pub mod tracer;

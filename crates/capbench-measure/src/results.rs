@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::Comparison;
 use crate::environment::Environment;
 use crate::error::{MeasureError, Result};
 use crate::findings::Finding;
@@ -52,6 +53,9 @@ pub struct Results {
     /// What tests of RFC 2544 beside throughput have shown; their trials stand with the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rfc2544: Vec<Tested>,
+    /// Methods that took turns with another one, compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<Comparison>,
     /// What follows from them.
     pub findings: Vec<Finding>,
 }

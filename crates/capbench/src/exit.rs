@@ -14,7 +14,7 @@ use capbench_traffic::TrafficError;
 pub enum Exit {
     /// 0: everything done.
     Done,
-    /// 3: more was lost than the user allows.
+    /// 3: more was lost than the user allows, or a comparison shows a regression.
     LossOverLimit,
     /// 4: what was measured shows nothing about the question: generator-limited or noisy.
     Inconclusive,
@@ -184,7 +184,8 @@ fn of_measure(error: &MeasureError) -> u8 {
         | MeasureError::Definition { .. }
         | MeasureError::Goal { .. }
         | MeasureError::Search { .. }
-        | MeasureError::Sweep { .. } => USAGE,
+        | MeasureError::Sweep { .. }
+        | MeasureError::Comparison { .. } => USAGE,
         MeasureError::Capture(error) => of_capture(error),
         MeasureError::Traffic(error) => of_traffic(error),
         _ => FAILED,

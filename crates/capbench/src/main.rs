@@ -6,6 +6,7 @@
 mod built;
 mod cli;
 mod commands;
+mod comparisons;
 mod exit;
 mod progress;
 mod searches;
@@ -31,6 +32,7 @@ fn main() -> std::process::ExitCode {
         Command::Rfc2544(flags) => commands::rfc2544::run(flags),
         Command::Soak(flags) => commands::soak::run(flags),
         Command::Sweep(flags) => commands::sweep::run(flags),
+        Command::Compare(flags) => commands::compare::run(flags),
         Command::Send(flags) => commands::send::run(flags),
         Command::Count(flags) => commands::count::run(flags),
         Command::Why(flags) => commands::why::run(flags),

@@ -7,7 +7,9 @@ use std::time::Duration;
 use capbench_measure::cost::{Cost, Spread};
 use capbench_measure::figures::grouped;
 use capbench_measure::findings::Finding;
+use capbench_measure::ledger::LostAt;
 use capbench_measure::results::NotMeasured;
+use capbench_measure::statistics::interval::Estimate;
 use capbench_measure::trial::{Phase, SizeLabel, TrialResult, Verdict};
 
 use crate::table::Table;
@@ -69,73 +71,91 @@ fn scene(text: &mut String, placement: &str, size: &SizeLabel, group: &[&TrialRe
             .with_labels_up_to(LABEL)
             .within(COLUMNS);
     let mut methods = BTreeSet::new();
+    let mut most_visits = 1;
     for trial in group.iter().filter(|trial| trial.phase != Phase::CommonLoad) {
-        if !methods.insert(trial.profile.method.as_str()) {
+        let method = trial.profile.method.as_str();
+        if !methods.insert(method) {
             continue;
         }
-        let cost = match common {
-            Some(_) => group.iter().copied().find(|other| {
-                other.phase == Phase::CommonLoad
-                    && other.profile.method == trial.profile.method
-                    && other.intended_pps == common
-            }),
-            None => Some(*trial),
+        let own = || group.iter().copied().filter(move |other| other.profile.method == method);
+        let loads: Vec<_> = own().filter(|other| other.phase != Phase::CommonLoad).collect();
+        let costs: Vec<_> = match common {
+            Some(_) => own()
+                .filter(|other| other.phase == Phase::CommonLoad && other.intended_pps == common)
+                .collect(),
+            None => loads.clone(),
         };
-        table.row(row(trial, cost));
+        most_visits = most_visits.max(loads.len());
+        table.row(row(&loads, &costs));
+    }
+    if most_visits > 1 {
+        let _ = writeln!(text, "  medians of up to {most_visits} visits");
     }
     let _ = writeln!(text, "{table}");
 }
 
-/// `cost` is the trial that CPU time was measured in, if there was one.
-fn row(trial: &TrialResult, cost: Option<&TrialResult>) -> Vec<String> {
-    let number =
-        |value: Option<f64>, digits: usize| value.map_or("-".into(), |value| format!("{value:.digits$}"));
-    let losses = trial.losses();
-    let place = match (trial.unexplained, losses.first()) {
-        (0, Some((place, _))) if losses.len() == 1 => place.word().to_string(),
-        (0, Some((place, _))) => format!("{}+", place.word()),
-        (0, None) => "-".into(),
-        _ => "unknown".into(),
-    };
+/// What a method did in its visits at the load of the table, and in those that CPU time was measured in, if there were any.
+fn row(loads: &[&TrialResult], costs: &[&TrialResult]) -> Vec<String> {
+    let cores = middle(costs, |trial| trial.cpu.busy_cores);
+    let shown = loads.iter().chain(costs).copied();
     vec![
-        format!("  {}{}", trial.profile.method, mark(&[Some(trial), cost])),
-        grouped(trial.offered_pps),
-        grouped(trial.delivered_pps),
-        lost(trial),
-        place,
-        cost.map_or("-".into(), application),
-        cost.map_or("-".into(), total),
-        number(cost.and_then(|trial| trial.cpu.busy_cores), 2),
+        format!("  {}{}", loads[0].profile.method, mark(shown)),
+        middle(loads, |trial| Some(trial.offered_pps)).map_or("-".into(), grouped),
+        middle(loads, |trial| Some(trial.delivered_pps)).map_or("-".into(), grouped),
+        lost(loads),
+        place(loads),
+        application(costs),
+        total(costs),
+        cores.map_or("-".into(), |cores| format!("{cores:.2}")),
     ]
 }
 
+/// The median of what visits say; `None` where one of them says nothing.
+fn middle(visits: &[&TrialResult], of: impl Fn(&TrialResult) -> Option<f64>) -> Option<f64> {
+    let values: Option<Vec<f64>> = visits.iter().map(|trial| of(trial)).collect();
+    Estimate::of(values?).map(|estimate| estimate.median)
+}
+
+/// The place that lost most in all visits together.
+fn place(visits: &[&TrialResult]) -> String {
+    let losses = LostAt::sum(visits.iter().flat_map(|trial| trial.losses()));
+    match (visits.iter().all(|trial| trial.unexplained == 0), &losses[..]) {
+        (false, _) => "unknown".into(),
+        (true, []) => "-".into(),
+        (true, [only]) => only.place.word().into(),
+        (true, [most, ..]) => format!("{}+", most.place.word()),
+    }
+}
+
 /// Application and kernel time per packet; marked where the clocks tick too coarsely to know it to a tenth.
-fn total(trial: &TrialResult) -> String {
-    let Some(ns) = trial.cpu.total_ns_per_packet else { return "-".into() };
-    if trial.cpu_uncertainty_ns() > ns / 10.0 { format!("~{ns:.0}") } else { format!("{ns:.0}") }
+fn total(visits: &[&TrialResult]) -> String {
+    let Some(ns) = middle(visits, |trial| trial.cpu.total_ns_per_packet) else { return "-".into() };
+    let is_coarse = visits.iter().any(|trial| trial.cpu_uncertainty_ns() > ns / 10.0);
+    if is_coarse { format!("~{ns:.0}") } else { format!("{ns:.0}") }
 }
 
 /// Application time per packet; a range where only its sum with the kernel's is certain.
-fn application(trial: &TrialResult) -> String {
-    match (trial.cpu.app_ns_per_packet, trial.cpu.app_ns_per_packet_at_most) {
-        (Some(own), Some(most)) if trial.cpu.split_is_sampled && most - own >= 0.5 => {
-            format!("{own:.0}-{most:.0}")
-        }
+fn application(visits: &[&TrialResult]) -> String {
+    let own = middle(visits, |trial| trial.cpu.app_ns_per_packet);
+    let most = middle(visits, |trial| trial.cpu.app_ns_per_packet_at_most);
+    let is_sampled = visits.iter().any(|trial| trial.cpu.split_is_sampled);
+    match (own, most) {
+        (Some(own), Some(most)) if is_sampled && most - own >= 0.5 => format!("{own:.0}-{most:.0}"),
         (Some(own), _) => format!("{own:.0}"),
         _ => "-".into(),
     }
 }
 
 /// A star for trials whose numbers are to be taken with care; the findings say why.
-fn mark(trials: &[Option<&TrialResult>]) -> &'static str {
-    let is_doubtful = |trial: &&TrialResult| !trial.noise.is_empty() || trial.verdict == Verdict::Invalid;
-    if trials.iter().flatten().any(is_doubtful) { "*" } else { "" }
+fn mark<'t>(mut trials: impl Iterator<Item = &'t TrialResult>) -> &'static str {
+    let is_doubtful = |trial: &TrialResult| !trial.noise.is_empty() || trial.verdict == Verdict::Invalid;
+    if trials.any(is_doubtful) { "*" } else { "" }
 }
 
-/// Share lost of what was sent. Never "0" unless it is none.
-fn lost(trial: &TrialResult) -> String {
-    let ratio = trial.sent_loss_ratio() * 100.0;
-    match trial.lost() {
+/// Share lost of what was sent. Never "0" unless it is none in any visit.
+fn lost(visits: &[&TrialResult]) -> String {
+    let ratio = middle(visits, |trial| Some(trial.sent_loss_ratio())).unwrap_or(0.0) * 100.0;
+    match visits.iter().map(|trial| trial.lost()).sum::<u64>() {
         0 => "0".into(),
         _ if ratio >= 10.0 => format!("{ratio:.0} %"),
         _ if ratio >= 0.01 => format!("{ratio:.2} %"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capbench_measure::figures::grouped;
-use capbench_measure::sweep::interval::Estimate;
+use capbench_measure::statistics::interval::Estimate;
 use capbench_measure::sweep::{Reading, Series, SweepOutcome};
 
 use crate::summary::wrapped;
@@ -141,7 +141,7 @@ fn places(reading: &Reading) -> String {
 
 #[cfg(test)]
 mod tests {
-    use capbench_measure::sweep::interval::Estimate;
+    use capbench_measure::statistics::interval::Estimate;
     use capbench_measure::sweep::{AxisKind, Reading, Series, SweepOutcome};
 
     use super::sweep;

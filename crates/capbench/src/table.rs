@@ -53,7 +53,7 @@ impl fmt::Display for Table {
             let mut cells =
                 self.rows.iter().map(|row| row[column].as_str()).filter(|cell| *cell != "-").peekable();
             cells.peek().is_some()
-                && cells.all(|cell| cell.starts_with(|c: char| c.is_ascii_digit() || c == '-'))
+                && cells.all(|cell| cell.starts_with(|c: char| c.is_ascii_digit() || "+-<".contains(c)))
         };
         let widths: Vec<_> = (0..self.head.len())
             .map(|column| {

@@ -264,9 +264,25 @@ fn reports_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn comparisons_that_cannot_be_are_refused() {
+    refused(USAGE, "compare", &["<A>", "<B>"]);
+    refused(USAGE, "compare x", &["<B>"]);
+    refused(USAGE, "compare / /", &["named twice"]);
+    refused(FAILED, "compare no-such-run other", &["no-such-run", "no run that can be compared", "--out"]);
+    refused(USAGE, "compare x y --across colour", &["colour", "method", "work"]);
+    refused(USAGE, "compare x y --threshold 200%", &["200%", "5%"]);
+    refused(USAGE, "compare x y --loss-threshold=-1", &["-1", "share"]);
+    refused(USAGE, "bench --against packet-v4", &["packet-v4", "packet-v3"]);
+    refused(USAGE, "bench --against recv --method recv --dry-run", &["--against", "another"]);
+    refused(USAGE, "bench --threshold 3% --dry-run", &["--against"]);
+    refused(USAGE, "bench --visits 0", &["--visits"]);
+}
+
+#[test]
 fn help_of_everything() {
-    let commands =
-        ["", "bench", "search", "sweep", "rfc2544", "soak", "send", "count", "why", "methods", "report"];
+    let commands = [
+        "", "bench", "search", "sweep", "rfc2544", "soak", "compare", "report", "send", "count", "why", "methods",
+    ];
     for command in commands {
         let name = format!("help {command}");
         insta::assert_snapshot!(name.trim().replace(' ', "_"), printed(&format!("{command} --help")));
@@ -288,6 +304,10 @@ fn plans_are_printed_and_nothing_is_run() {
         printed(
             "bench --dry-run --method recv,packet-v3 --size imix,64 --work ns:500 --rate 1.5Mpps --duration 2s"
         )
+    );
+    insta::assert_snapshot!(
+        "plan_bench_against",
+        printed("bench --dry-run --method packet-v3 --against recv --size 64 --placement same")
     );
     insta::assert_snapshot!("plan_search", printed("search --dry-run --method packet-v2,packet-v3"));
     insta::assert_snapshot!(

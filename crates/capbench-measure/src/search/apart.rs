@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::chance::{self, Hits, LEVEL};
 use super::criteria::Criteria;
 use super::database::{Bounds, Database, Observation};
+use crate::statistics::counts::{self, Hits, LEVEL};
 
 /// What chance has to do with a goal's bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ impl Apart {
         };
         let mut few = hits(seen.at(lower));
         let mut many = hits(seen.at(upper));
-        let by_chance = chance::as_few(few, many);
+        let by_chance = counts::as_few(few, many);
         if by_chance <= 1.0 - LEVEL {
             return Some(Self { by_chance, nearest: None });
         }
@@ -58,7 +58,7 @@ impl Apart {
             let Some((load, trials)) = side.pop() else { break None };
             *own = own.and(hits(trials));
             *end = load.get();
-            if chance::as_few(few, many) * steps <= 1.0 - LEVEL {
+            if counts::as_few(few, many) * steps <= 1.0 - LEVEL {
                 break Some([from, to]);
             }
         };

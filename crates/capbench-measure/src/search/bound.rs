@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::chance;
 use super::database::Observation;
 use crate::ledger::LostAt;
+use crate::statistics::counts;
 use crate::trial::TrialResult;
 
 /// Trials by number.
@@ -74,7 +74,7 @@ pub struct Moments {
 
 impl HighLoss {
     fn new(trials: u32, of: u32) -> Self {
-        let (low, high) = chance::share(trials, of);
+        let (low, high) = counts::share(trials, of);
         Self { trials, of, low, high }
     }
 }

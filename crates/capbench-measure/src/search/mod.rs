@@ -16,7 +16,6 @@
 //! | `outcome`, `bound`, `apart` | what is saved: a result for each goal, its bounds with what was lost there, and whether they differ by more than chance |
 //! | `numbers`, `findings` | the numbers that belong together; sentences |
 //! | `repeats` | several searches of the same set-up |
-//! | `chance` | exact intervals and tests for few trials |
 //!
 //! Strategies choose trials and run none, so the same code serves the path, the replay of stored trials and the estimate.
 
@@ -24,7 +23,6 @@ mod apart;
 mod binary;
 mod bound;
 mod buffered;
-mod chance;
 mod conduct;
 pub mod criteria;
 pub mod database;

@@ -7,13 +7,13 @@ use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::bound::{self, Moments, Trials};
-use super::chance;
 use super::criteria::Criteria;
 use super::database::{Bounds, Database};
 use super::goal::Goal;
 use super::outcome::{GoalResult, Status};
 use super::presets;
 use super::ratio::Ratio;
+use crate::statistics::counts;
 use crate::trial::TrialResult;
 
 /// Of the trials of a search; a function of nothing else.
@@ -152,7 +152,7 @@ impl LossEvents {
         let lossy = || trials.iter().filter(|trial| trial.lost() > 0);
         let looked_at = |trial: &&TrialResult| trial.loss_shape.as_ref().map(|shape| shape.lossy_windows);
         let events = lossy().map(|trial| looked_at(trial).unwrap_or(1)).sum();
-        let (least, most) = chance::events(events);
+        let (least, most) = counts::events(events);
         let longest = Moments::of(&trials).filter(|moments| moments.longest_frames > 0);
         (seconds > 0.0).then(|| Self {
             up_to_pps,

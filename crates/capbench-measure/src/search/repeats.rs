@@ -2,7 +2,7 @@
 //! their results lie apart is what a result is good for, which no search by itself can tell.
 
 use super::outcome::{GoalResult, SearchOutcome, Status};
-use crate::sweep::interval::Estimate;
+use crate::statistics::interval::Estimate;
 use crate::trial::SizeLabel;
 
 /// What searches of a set-up found for one goal.

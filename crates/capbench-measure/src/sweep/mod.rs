@@ -9,25 +9,23 @@
 //! |---|---|
 //! | [`axis`], [`presets`] | what is varied; sweeps of publications |
 //! | [`plan`], `estimate`, `run` | what is asked for, how long it takes, and doing it |
-//! | `order`, `refine` | which point comes next |
+//! | `refine` | which points are added; `crate::order` has in which order points come |
 //! | [`back_to_back`] | the longest burst without loss (RFC 9004) at a point |
-//! | [`interval`], `ranks`, [`outcome`] | what repeats say together, and in comparison; what is saved |
+//! | [`outcome`] | what is saved; [`crate::statistics`] has what repeats say together, and in comparison |
 //! | [`regimes`], [`findings`] | what a packet costs at each point; what follows, in words |
 
 pub mod axis;
 pub mod back_to_back;
 mod estimate;
 pub mod findings;
-pub mod interval;
-mod order;
 pub mod outcome;
 pub mod plan;
 pub mod presets;
-mod ranks;
 mod refine;
 pub mod regimes;
 mod run;
 
+pub use crate::statistics::interval;
 pub use axis::{Axis, AxisKind, Point, RingSize, Spacing};
 pub use back_to_back::BackToBackTest;
 pub use findings::find;

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
-use super::interval::Estimate;
 use crate::ledger::{LostAt, Place};
+use crate::statistics::interval::Estimate;
 use crate::trial::{TrialResult, Verdict};
 
 /// A sweep as it came out: what was varied, and what each method did at each point. The trials are referred to by their

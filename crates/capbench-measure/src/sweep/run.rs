@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::axis::{AxisKind, Point};
 use super::back_to_back::{BackToBack, Burst, BurstEnd};
-use super::interval::{self, Estimate};
-use super::order::{Shuffle, turns};
 use super::outcome::{PointRecord, Reading, Series, SweepOutcome};
 use super::plan::{Probe, SweepPlan};
 use super::refine::{Seen, gaps};
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
+use crate::order::{Shuffle, turns};
 use crate::placement::PlacementChoice;
 use crate::session::{self, Session, describe};
+use crate::statistics::interval::{self, Estimate};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
 use crate::work::WorkModel;
 

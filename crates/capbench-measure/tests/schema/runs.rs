@@ -152,6 +152,7 @@ fn results(kept: Kept, laboratory: &dyn Laboratory) -> Results {
         not_measured: kept.not_measured,
         searches: kept.searches,
         rfc2544: kept.tested,
+        comparisons: Vec::new(),
         findings: Vec::new(),
     }
 }
@@ -179,6 +180,9 @@ fn bench() -> Results {
         placements: vec![PlacementChoice::Same],
         duration: Duration::from_secs(1),
         rate: None,
+        visits: 1,
+        seed: 1,
+        against: None,
         left_out: Vec::new(),
     };
     let (mut path, mut kept) = (guarded(path()), Kept::default());

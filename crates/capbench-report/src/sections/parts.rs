@@ -1,6 +1,6 @@
 //! Axes, points, series and sentences in few words.
 
-pub(super) use capbench_measure::sweep::interval::Estimate;
+pub(super) use capbench_measure::statistics::interval::Estimate;
 
 use crate::model::{Axis, Chart, Kind, Point, Role, Scale, Section, Sentence, Series, Trials, Unit};
 

@@ -1,6 +1,6 @@
 //! How tables are put together: columns by the names that results files have for their numbers, cells of what may be unknown.
 
-use capbench_measure::sweep::interval::Estimate;
+use capbench_measure::statistics::interval::Estimate;
 
 use crate::model::{Cell, Column, Row, Table, Trials, Unit};
 

@@ -137,6 +137,9 @@ fn bench_of(names: &[&str], sizes: &[u16], placements: &[&str]) -> Results {
         placements: placements.iter().map(|name| name.parse().unwrap()).collect(),
         duration: Duration::from_secs(1),
         rate: None,
+        visits: 1,
+        seed: 1,
+        against: None,
         left_out: Vec::new(),
     };
     let mut outcome = plan.run(&mut guarded(path()), &mut Kept::default()).unwrap();

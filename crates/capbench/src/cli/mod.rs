@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod capture;
+pub mod compare;
 pub mod count;
 pub mod methods;
 pub mod report;
@@ -24,7 +25,7 @@ use clap::{Parser, Subcommand};
 // Without a command: one line that names the commands, as for every other mistake.
 #[command(arg_required_else_help = false)]
 #[command(
-    after_help = "Exit codes: 0 done; 1 failed; 2 usage; 3 loss over the stated limit; 4 inconclusive \
+    after_help = "Exit codes: 0 done; 1 failed; 2 usage; 3 loss or a regression over the stated limit; 4 inconclusive \
 (generator-limited, noisy); 5 unsupported here; 6 missing privilege; 128 + N stopped by signal N."
 )]
 pub struct Cli {
@@ -47,6 +48,8 @@ pub enum Command {
     /// Vary one thing, work per packet, frame size, ring, placement, load or interrupt moderation, and see where each method
     /// begins to lose.
     Sweep(sweep::SweepFlags),
+    /// Compare two saved runs: what changed by more than chance, and how large a change is still possible.
+    Compare(compare::CompareFlags),
     /// Generate traffic: exact counts, exact stop, lateness against the plan.
     Send(send::SendFlags),
     /// Count what arrives: a line per second, totals at the end.

@@ -95,6 +95,7 @@ impl Ready {
             not_measured: self.not_measured,
             searches: Vec::new(),
             rfc2544: Vec::new(),
+            comparisons: Vec::new(),
             findings: Vec::new(),
         };
         record(self.laboratory, self.stop, directory, results, trials)
@@ -300,6 +301,11 @@ fn once_for_all_placements(list: Vec<NotMeasured>, placements: usize) -> Vec<Not
         }
     }
     merged
+}
+
+/// Another order each time; it is saved, so that it can be had again.
+pub fn seed() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 fn directory(command: &str, flags: &RunFlags) -> Result<(RunDirectory, SystemTime)> {

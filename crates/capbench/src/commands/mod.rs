@@ -2,6 +2,7 @@
 //! run around it.
 
 pub mod bench;
+pub mod compare;
 pub mod count;
 mod measuring;
 pub mod methods;

@@ -1,7 +1,7 @@
 //! `capbench sweep`: one thing is varied, and every method sees every point.
 
 use std::str::FromStr;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::Result;
 use capbench_capture::{ByteCount, CaptureOptions};
@@ -128,14 +128,9 @@ fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>)
         duration: flags.duration,
         repeats: flags.visits.into(),
         refinement: flags.refine.into(),
-        seed: flags.seed.unwrap_or_else(seed),
+        seed: flags.seed.unwrap_or_else(super::measuring::seed),
         left_out: Vec::new(),
     })
-}
-
-/// Another order each time; it is saved, so that it can be had again.
-fn seed() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// Flags that the axis leaves nothing to say.

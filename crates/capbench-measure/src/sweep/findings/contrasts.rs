@@ -1,10 +1,12 @@
 //! Differences that are looked for among many: over a series, and between two methods at the same points. What is found is
-//! held against all that was looked at (see [`super::super::ranks`]).
+//! held against all that was looked at (see [`crate::statistics`]).
 
 use super::Swept;
-use crate::sweep::interval::Estimate;
+use crate::statistics::FALSE_ALARMS;
+use crate::statistics::holm::corrected;
+use crate::statistics::interval::Estimate;
+use crate::statistics::ranks::{Stratum, against, by_chance};
 use crate::sweep::outcome::{Reading, Series};
-use crate::sweep::ranks::{FALSE_ALARMS, Stratum, against, by_chance, corrected};
 use crate::trial::TrialResult;
 
 /// Blocks of up to so many neighbouring points are compared: a difference over several is told by fewer repeats.

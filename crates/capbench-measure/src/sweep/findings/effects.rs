@@ -8,13 +8,14 @@ use capbench_capture::{Delivery, MethodSpec};
 
 use super::contrasts::{Lead, Leads, Rise, Rises, common};
 use super::crossings::is_notable;
-use super::limits::{Hands, Limits};
+use super::limits::Limits;
 use super::{Swept, about, numbers, percent};
 use crate::figures::grouped;
 use crate::findings::Finding;
 use crate::programs::Programs;
+use crate::statistics::interval::Estimate;
+use crate::statistics::shift::Hands;
 use crate::subject::{self, Subject};
-use crate::sweep::interval::Estimate;
 use crate::sweep::outcome::{Reading, Series, sustained_pps};
 
 /// Rates that differ by less, as a part of them, are the same.

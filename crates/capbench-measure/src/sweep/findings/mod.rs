@@ -13,9 +13,9 @@ mod regimes;
 use std::collections::BTreeMap;
 
 use super::axis::AxisKind;
-use super::interval::Estimate;
 use super::outcome::{Reading, Series, SweepOutcome, sustained_pps};
 use crate::findings::Finding;
+use crate::statistics::interval::Estimate;
 use crate::trial::TrialResult;
 
 pub use regimes::{CostRegimes, cost_regimes};

@@ -5,7 +5,7 @@ use super::{Swept, about, numbers, percent, time};
 use crate::figures::grouped;
 use crate::findings::Finding;
 use crate::ledger::Place;
-use crate::sweep::interval::Estimate;
+use crate::statistics::interval::Estimate;
 use crate::sweep::outcome::{Reading, Series, SweepOutcome};
 use crate::sweep::regimes::{self, Plateau, Regimes, Saturated};
 use crate::trial::TrialResult;

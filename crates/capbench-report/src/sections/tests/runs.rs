@@ -74,6 +74,7 @@ pub(super) fn nothing() -> Results {
         not_measured: Vec::new(),
         searches: Vec::new(),
         rfc2544: Vec::new(),
+        comparisons: Vec::new(),
         findings: Vec::new(),
     }
 }
@@ -106,6 +107,9 @@ pub(super) fn bench(sizes: &[u16]) -> Results {
         placements: vec![PlacementChoice::Same],
         duration: Duration::from_secs(1),
         rate: None,
+        visits: 1,
+        seed: 1,
+        against: None,
         left_out: Vec::new(),
     };
     let mut path = SimulatedLaboratory::new(1e6, methods()).backlog(950_000.0).line_rate(rate(1_488_095.0));
@@ -236,6 +240,9 @@ pub(super) fn latency() -> Results {
         placements: vec![PlacementChoice::Same],
         duration: Duration::from_secs(1),
         rate: Some(rate(200_000.0)),
+        visits: 1,
+        seed: 1,
+        against: None,
         left_out: Vec::new(),
     };
     Results { trials: plan.run(&mut path, &mut Watch).unwrap().trials, ..nothing() }

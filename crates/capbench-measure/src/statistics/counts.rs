@@ -8,7 +8,7 @@ pub const LEVEL: f64 = 0.95;
 const HALVINGS: u32 = 60;
 
 /// An interval for a quantity, of [`LEVEL`].
-pub(super) type Limits = (f64, f64);
+pub(crate) type Limits = (f64, f64);
 
 /// Where `is_below` turns from true to false.
 fn turn(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
@@ -21,7 +21,7 @@ fn turn(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
 
 /// The share of which `hits` of `all` were found (Clopper and Pearson, 1934): whatever the share is, it lies inside with a
 /// probability of at least [`LEVEL`].
-pub(super) fn share(hits: u32, all: u32) -> Limits {
+pub(crate) fn share(hits: u32, all: u32) -> Limits {
     let tail = (1.0 - LEVEL) / 2.0;
     let low = match hits {
         0 => 0.0,
@@ -36,7 +36,7 @@ pub(super) fn share(hits: u32, all: u32) -> Limits {
 
 /// The mean of a Poisson distribution that so many events came from (Garwood, 1936). Without an event only the upper end is
 /// open, and has the whole level.
-pub(super) fn events(count: u64) -> Limits {
+pub(crate) fn events(count: u64) -> Limits {
     let tail = (1.0 - LEVEL) / 2.0;
     let most = count as f64 + 10.0 * (count as f64 + 1.0).sqrt();
     match count {
@@ -71,20 +71,20 @@ fn sum(first: f64, ratios: impl Iterator<Item = f64>) -> f64 {
 
 /// Hits among tries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Hits {
-    pub(super) hits: u32,
-    pub(super) of: u32,
+pub(crate) struct Hits {
+    pub(crate) hits: u32,
+    pub(crate) of: u32,
 }
 
 impl Hits {
-    pub(super) fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         Self { hits: self.hits + other.hits, of: self.of + other.of }
     }
 }
 
 /// The probability that the first has as few hits as it has, or fewer, when both have the same share (Fisher's exact test,
 /// one-sided).
-pub(super) fn as_few(few: Hits, many: Hits) -> f64 {
+pub(crate) fn as_few(few: Hits, many: Hits) -> f64 {
     let hits = few.hits + many.hits;
     let least = hits.saturating_sub(many.of);
     let choose = |of: u32, hits: u32| -> f64 {

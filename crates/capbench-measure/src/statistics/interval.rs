@@ -57,7 +57,7 @@ impl Estimate {
     }
 
     /// Half the width of the interval; 0 where there is none.
-    pub(super) fn half_width(&self) -> f64 {
+    pub(crate) fn half_width(&self) -> f64 {
         self.low.zip(self.high).map_or(0.0, |(low, high)| (high - low) / 2.0)
     }
 }

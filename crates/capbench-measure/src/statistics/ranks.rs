@@ -1,25 +1,19 @@
-//! Whether repeats lie higher in one place than in another, and what that is worth after a search over many places.
-//!
-//! Both are exact for whatever distribution the repeats have. Where the largest of many differences is looked for, one is
-//! found by chance; Holm's correction keeps the probability of a single false statement in all of them below the level.
-
-/// A search may say something false with this probability, whatever the number of comparisons in it.
-pub(super) const FALSE_ALARMS: f64 = 0.05;
+//! Whether repeats lie higher in one place than in another: exact for whatever distribution they have.
 
 /// Beyond so many repeats on a side the normal distribution stands for the exact one.
 const EXACT: usize = 60;
 
 /// Repeats in two hands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stratum {
+pub(crate) struct Stratum {
     /// In the one that is to be lower.
-    pub(super) low: usize,
+    pub(crate) low: usize,
     /// In the other.
-    pub(super) high: usize,
+    pub(crate) high: usize,
 }
 
 /// Pairs that speak against the second hand being higher: those in which its repeat is not above the first's.
-pub(super) fn against(low: &[f64], high: &[f64]) -> usize {
+pub(crate) fn against(low: &[f64], high: &[f64]) -> usize {
     low.iter().map(|low| high.iter().filter(|high| *high <= low).count()).sum()
 }
 
@@ -27,7 +21,7 @@ pub(super) fn against(low: &[f64], high: &[f64]) -> usize {
 /// same quantity (Mann and Whitney, 1947; over strata, van Elteren, 1960, unweighted). Where every repeat of the second hand
 /// comes from a quantity that is not above any of the first's, it is less likely still, so a hand may hold several
 /// quantities. Ties speak against it.
-pub(super) fn by_chance(against: usize, strata: &[Stratum]) -> f64 {
+pub(crate) fn by_chance(against: usize, strata: &[Stratum]) -> f64 {
     let pairs: usize = strata.iter().map(|stratum| stratum.low * stratum.high).sum();
     if pairs == 0 {
         return 1.0;
@@ -66,7 +60,7 @@ fn by_normal(against: usize, strata: &[Stratum]) -> f64 {
 
 /// The normal distribution up to so many standard deviations (Abramowitz and Stegun 26.2.17, to 7.5e-8; beyond what that
 /// resolves, the bound of Mills on the tail, which is above it).
-fn below_normal(deviations: f64) -> f64 {
+pub(crate) fn below_normal(deviations: f64) -> f64 {
     let x = deviations.abs();
     let density = (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt();
     let tail = if x > 4.0 {
@@ -79,22 +73,9 @@ fn below_normal(deviations: f64) -> f64 {
     if deviations < 0.0 { tail } else { 1.0 - tail }
 }
 
-/// Each probability after Holm's correction (1979) for all of them: what is at most [`FALSE_ALARMS`] may be said.
-pub(super) fn corrected(by_chance: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..by_chance.len()).collect();
-    order.sort_by(|&a, &b| by_chance[a].total_cmp(&by_chance[b]));
-    let mut corrected = vec![1.0; by_chance.len()];
-    let mut most = 0.0_f64;
-    for (rank, &nth) in order.iter().enumerate() {
-        most = most.max(by_chance[nth] * (by_chance.len() - rank) as f64).min(1.0);
-        corrected[nth] = most;
-    }
-    corrected
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Stratum, against, below_normal, by_chance, by_normal, corrected};
+    use super::{Stratum, against, below_normal, by_chance, by_normal};
     use proptest::prelude::*;
 
     fn one(low: usize, high: usize) -> [Stratum; 1] {
@@ -138,25 +119,10 @@ mod tests {
         assert!((below_normal(1.0) - 0.841_345).abs() < 1e-6);
     }
 
-    #[test]
-    fn the_least_probability_is_taken_as_often_as_there_are_comparisons() {
-        assert_eq!(corrected(&[0.01, 0.04, 0.03]), [0.03, 0.06, 0.06]);
-        assert_eq!(corrected(&[0.9, 0.8]), [1.0, 1.0]);
-        assert_eq!(corrected(&[]), [0.0; 0]);
-    }
-
     proptest! {
         #[test]
         fn deals_are_counted_right(low in 1..6_usize, high in 1..6_usize, limit in 0..26_usize) {
             prop_assert!((by_chance(limit, &one(low, high)) - counted(limit, low, high)).abs() < 1e-9);
-        }
-
-        #[test]
-        fn a_correction_never_makes_a_probability_smaller(mut list in prop::collection::vec(0.0..1.0_f64, 1..40)) {
-            let after = corrected(&list);
-            prop_assert!(list.iter().zip(&after).all(|(before, after)| after >= before && *after <= 1.0));
-            list.push(0.5);
-            prop_assert!(corrected(&list).iter().zip(&after).all(|(more, fewer)| more >= fewer), "more comparisons");
         }
     }
 }

@@ -1,20 +1,20 @@
-//! In which order a sweep visits its points: at random, so that whatever drifts while it runs is no slope, with the
-//! methods side by side at each, so that they are compared under the same conditions.
+//! In which order places are visited, the points of a sweep or the loads of a bench: at random, so that whatever drifts while
+//! it runs is no slope, with the methods side by side at each, so that they are compared under the same conditions.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Orders of passes, the same from the same seed.
 #[derive(Debug)]
-pub(super) struct Shuffle(Xoshiro256PlusPlus);
+pub(crate) struct Shuffle(Xoshiro256PlusPlus);
 
 impl Shuffle {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
     /// One pass: the numbers below `places`, each once (Fisher and Yates).
-    pub(super) fn pass(&mut self, places: usize) -> Vec<usize> {
+    pub(crate) fn pass(&mut self, places: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..places).collect();
         for last in (1..places).rev() {
             // Bias below 2^-40 for any number of points that a sweep can have.
@@ -27,7 +27,7 @@ impl Shuffle {
 
 /// The trials of a pass: place by place, and at each every method in turn, A B A B. Another method begins in each pass,
 /// so that none always comes after the same one.
-pub(super) fn turns(
+pub(crate) fn turns(
     pass: &[usize],
     methods: usize,
     number: usize,

@@ -1,0 +1,259 @@
+//! One figure on both sides: how much it changed, how likely chance makes it, and what is to be said of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::measure::{Better, Measure, Scale};
+use super::samples::{IS_OF_GENERATOR, LeftOut};
+use super::setup::Setup;
+use super::{LEVEL, Thresholds};
+use crate::statistics::FALSE_ALARMS;
+use crate::statistics::aligned;
+use crate::statistics::holm::corrected;
+use crate::statistics::interval::Estimate;
+use crate::statistics::shift::Hands;
+
+/// One side of a contrast.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// The trials, in the order in which they ran.
+    pub trials: Vec<u32>,
+    /// Their median; absent where several set-ups are compared together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median: Option<f64>,
+}
+
+/// By how much a figure changed: as a part of what it was, of shares as a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// The change that makes both sides alike (Hodges and Lehmann).
+    pub middle: f64,
+    /// The least change that is possible, at the level of [`LEVEL`]; absent where there are too few trials to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// The largest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+/// What is to be said of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judgement {
+    /// It became worse, by more than the threshold, and chance does not explain it.
+    Regression,
+    /// It became better, likewise.
+    Improvement,
+    /// It changed, and by less than the threshold.
+    BelowThreshold,
+    /// Chance explains it.
+    NotShown,
+    /// Too few trials to tell anything at the level, whatever they say.
+    TooFewVisits,
+}
+
+/// One figure on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Contrast {
+    /// What was compared: the set-up, or what several of them have in common.
+    pub setup: Setup,
+    /// How many set-ups.
+    pub setups: u32,
+    /// The figure.
+    pub measure: Measure,
+    /// What it was.
+    pub then: Side,
+    /// What it is.
+    pub now: Side,
+    /// By how much it changed.
+    pub change: Change,
+    /// The probability that chance deals the figures so unevenly to both sides, or more; absent where there are too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_chance: Option<f64>,
+    /// The same, corrected after Holm for everything that was tested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrected: Option<f64>,
+    /// What is to be said of it.
+    pub judgement: Judgement,
+}
+
+/// Figures of one set-up with their trials, of both sides. Where trials ran in pairs, those of a pair are a stratum of their
+/// own.
+#[derive(Clone, Debug)]
+pub(super) struct Matched {
+    pub(super) setup: Setup,
+    pub(super) measure: Measure,
+    pub(super) strata: Vec<[Vec<(f64, u32)>; 2]>,
+    /// Of each side, how many of them are "at least".
+    pub(super) at_least: [usize; 2],
+}
+
+impl Matched {
+    /// Values of one side, in all strata.
+    fn values(&self, side: usize) -> impl Iterator<Item = f64> {
+        self.strata.iter().flat_map(move |hands| &hands[side]).map(|(value, _)| *value)
+    }
+
+    /// Whether what was less is what the generator sent, and no limit of the method: then the difference is the generator's.
+    pub(super) fn is_of_generator(&self) -> bool {
+        let medians =
+            [0, 1].map(|side| Estimate::of(self.values(side)).map_or(0.0, |estimate| estimate.median));
+        let lower = usize::from(medians[1] < medians[0]);
+        2 * self.at_least[lower] > self.values(lower).count()
+    }
+
+    /// Trials of both sides.
+    pub(super) fn trials(&self) -> u32 {
+        (self.values(0).count() + self.values(1).count()) as u32
+    }
+}
+
+/// Takes out what compares generators.
+pub(super) fn without_those_of_generator(matched: &mut Vec<Matched>, of: &str) -> Option<LeftOut> {
+    let trials = matched.iter().filter(|one| one.is_of_generator()).map(Matched::trials).sum();
+    matched.retain(|one| !one.is_of_generator());
+    (trials > 0).then(|| LeftOut { of: of.into(), because: IS_OF_GENERATOR.into(), trials })
+}
+
+/// A contrast, and the least probability that as many trials can have.
+#[derive(Debug)]
+pub(super) struct Tested {
+    pub(super) contrast: Contrast,
+    least: f64,
+}
+
+impl Tested {
+    fn of(matched: &[&Matched]) -> Option<Self> {
+        let measure = matched.first()?.measure;
+        let setups: Vec<&Setup> = matched.iter().map(|matched| &matched.setup).collect();
+        let strata: Vec<&[Vec<(f64, u32)>; 2]> = matched.iter().flat_map(|matched| &matched.strata).collect();
+        let values =
+            |hand: &[(f64, u32)]| hand.iter().map(|(value, _)| measure.scaled(*value)).collect::<Vec<_>>();
+        let hands: Vec<Hands> = strata.iter().map(|[then, now]| (values(then), values(now))).collect();
+        let side = |nth: usize| {
+            let figures = || strata.iter().flat_map(move |hands| &hands[nth]);
+            let estimate = Estimate::of(figures().map(|(value, _)| *value));
+            Side {
+                trials: figures().map(|(_, trial)| *trial).collect(),
+                median: estimate.filter(|_| matched.len() == 1).map(|estimate| estimate.median),
+            }
+        };
+        let least = aligned::least(&hands);
+        let shift = aligned::shift(&hands, LEVEL)?;
+        let change = |difference: f64| measure.change(difference);
+        let contrast = Contrast {
+            setup: Setup::common(&setups),
+            setups: matched.len() as u32,
+            measure,
+            then: side(0),
+            now: side(1),
+            change: Change {
+                middle: change(shift.middle),
+                low: shift.ends.map(|(low, _)| change(low)),
+                high: shift.ends.map(|(_, high)| change(high)),
+            },
+            by_chance: (least < 1.0).then(|| aligned::test(&hands, 0.0).two_sided()),
+            corrected: None,
+            judgement: Judgement::TooFewVisits,
+        };
+        Some(Self { contrast, least })
+    }
+}
+
+/// Every set-up by itself, then those of a method together, then all of them.
+pub(super) fn all(matched: &[Matched]) -> Vec<Tested> {
+    let mut groups: Vec<Vec<&Matched>> = matched.iter().map(|matched| vec![matched]).collect();
+    let by_method = |matched: &Matched| (matched.measure, matched.setup.method.clone());
+    let by_measure = |matched: &Matched| matched.measure;
+    let together = pooled(matched, by_method).into_iter().chain(pooled(matched, by_measure));
+    for group in together {
+        let numbers = |group: &[&Matched]| -> Vec<*const Matched> {
+            group.iter().map(|matched| std::ptr::from_ref(*matched)).collect()
+        };
+        if !groups.iter().any(|known| numbers(known) == numbers(&group)) {
+            groups.push(group);
+        }
+    }
+    groups.iter().filter_map(|group| Tested::of(group)).collect()
+}
+
+fn pooled<K: PartialEq>(matched: &[Matched], key: impl Fn(&Matched) -> K) -> Vec<Vec<&Matched>> {
+    let mut groups: Vec<Vec<&Matched>> = Vec::new();
+    for one in matched {
+        match groups.iter_mut().find(|group| key(group[0]) == key(one)) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+/// Judges all contrasts together; how many of them could be tested comes with them.
+///
+/// What has too few trials for the level can never be told, so it is no comparison that chance could win (Tarone, 1990): how
+/// many trials there are is known before they are looked at.
+pub(super) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contrast>, usize) {
+    let within = |part: usize| {
+        let level = FALSE_ALARMS / part as f64;
+        tested.iter().map(move |tested| tested.least <= level).collect::<Vec<bool>>()
+    };
+    let count = |family: &[bool]| family.iter().filter(|is_in| **is_in).count();
+    let family = (1..=tested.len()).map(within).zip(1..).find(|(family, part)| count(family) <= *part);
+    let family = family.map(|(family, _)| family).unwrap_or_default();
+    let chances: Vec<f64> = tested
+        .iter()
+        .zip(&family)
+        .filter(|(_, is_in)| **is_in)
+        .map(|(tested, _)| tested.contrast.by_chance.unwrap_or(1.0))
+        .collect();
+    let number = chances.len();
+    let mut corrected = corrected(&chances).into_iter();
+    let mut contrasts = Vec::new();
+    for (tested, is_in) in tested.into_iter().zip(family) {
+        let mut contrast = tested.contrast;
+        contrast.corrected = if is_in { corrected.next() } else { None };
+        contrast.judgement = contrast.judge(thresholds);
+        contrasts.push(contrast);
+    }
+    (contrasts, number)
+}
+
+/// How often each set-up has to be visited on both sides so that each contrast of one could be told among all of those;
+/// `None` where each was.
+pub(super) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32> {
+    let single = || contrasts.iter().filter(|contrast| contrast.setups == 1);
+    let is_short = single().any(|contrast| contrast.judgement == Judgement::TooFewVisits);
+    let level = FALSE_ALARMS / single().count().max(1) as f64;
+    let hands = |visits: usize| match paired {
+        true => vec![(vec![0.0], vec![0.0]); visits],
+        false => vec![(vec![0.0; visits], vec![0.0; visits])],
+    };
+    is_short.then(|| (2..64).find(|&visits| aligned::least(&hands(visits)) <= level).unwrap_or(64) as u32)
+}
+
+impl Contrast {
+    fn judge(&self, thresholds: Thresholds) -> Judgement {
+        let Some(corrected) = self.corrected else { return Judgement::TooFewVisits };
+        if corrected > FALSE_ALARMS {
+            return Judgement::NotShown;
+        }
+        let middle = self.change.middle;
+        let threshold = match self.measure.scale() {
+            Scale::Ratio => thresholds.relative,
+            Scale::Difference => thresholds.loss,
+        };
+        match (middle.abs() >= threshold, (middle > 0.0) == (self.measure.better() == Better::Higher)) {
+            (false, _) => Judgement::BelowThreshold,
+            (true, true) => Judgement::Improvement,
+            (true, false) => Judgement::Regression,
+        }
+    }
+
+    /// The largest change for the worse that the interval leaves possible, 0 or more; `None` where there is no interval.
+    pub fn worst_possible(&self) -> Option<f64> {
+        let worst = match self.measure.better() {
+            Better::Higher => self.change.low.map(|low| -low),
+            Better::Lower => self.change.high,
+        };
+        worst.map(|worst| worst.max(0.0))
+    }
+}

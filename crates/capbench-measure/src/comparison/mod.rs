@@ -1,0 +1,91 @@
+//! Comparisons: two saved runs, or methods that took turns in one run, by the set-ups that they have in common.
+//!
+//! A comparison is a pure function of trials. What is named a regression or an improvement is so for two reasons at once: chance
+//! does not explain it, by a permutation test corrected after Holm for everything that was tested, and it is larger than a
+//! threshold that is stated. Of everything else it is said how large a change is still possible.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`measure`] | what is compared, in which unit, and which way is better |
+//! | [`setup`] | what trials must have in common |
+//! | `samples` | the figures of a run by set-up, and what is left out |
+//! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
+//! | [`runs`], `pairs` | two runs, and pairs of trials of one run |
+//! | `circumstances` | in what the runs differ beside what was compared |
+
+mod circumstances;
+pub mod contrast;
+pub mod measure;
+mod pairs;
+pub mod runs;
+mod samples;
+pub mod setup;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+pub use contrast::{Change, Contrast, Judgement, Side};
+pub use measure::{Better, Measure, Scale};
+pub use pairs::{Pair, of_pairs};
+pub use runs::of_runs;
+pub use samples::LeftOut;
+pub use setup::{Field, Setup};
+
+/// The level of intervals, each by itself.
+pub const LEVEL: f64 = 0.95;
+
+/// From which change on a difference is worth saying.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Thresholds {
+    /// Of rates and times, as a part of what they were.
+    pub relative: f64,
+    /// Of loss, in frames lost of those sent.
+    pub loss: f64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self { relative: 0.05, loss: 0.01 }
+    }
+}
+
+/// What came of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// What is compared with: the earlier run, or a method.
+    pub then: String,
+    /// What is compared.
+    pub now: String,
+    /// Whether trials were compared in pairs that ran side by side.
+    pub paired: bool,
+    /// What is worth saying.
+    pub thresholds: Thresholds,
+    /// The probability of a false statement in the whole comparison.
+    pub false_alarms: f64,
+    /// In what the two differ beside what was measured.
+    pub differences: Vec<String>,
+    /// What is to be known of the two before any figure is read.
+    pub notes: Vec<String>,
+    /// Everything that was compared, set-up by set-up, and then several set-ups together.
+    pub contrasts: Vec<Contrast>,
+    /// Contrasts that were tested; the probabilities of these are corrected for as many.
+    pub tested: usize,
+    /// How often each set-up would have to be visited on both sides, so that each could be told by itself; absent where that
+    /// is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visits_needed: Option<u32>,
+    /// Set-ups that only the first has.
+    pub only_then: Vec<Setup>,
+    /// Set-ups that only the second has.
+    pub only_now: Vec<Setup>,
+    /// Trials that were not compared, with the reason.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Comparison {
+    /// Contrasts that were judged so.
+    pub fn judged(&self, judgement: Judgement) -> impl Iterator<Item = &Contrast> {
+        self.contrasts.iter().filter(move |contrast| contrast.judgement == judgement)
+    }
+}

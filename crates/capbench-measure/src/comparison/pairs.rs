@@ -1,0 +1,99 @@
+//! Methods that took turns: pairs of trials that ran side by side, so that whatever drifts is the same for both.
+
+use serde::{Deserialize, Serialize};
+
+use super::contrast::{self, Matched};
+use super::samples::{self, LeftOut, Sample};
+use super::setup::{Field, Setup};
+use super::{Comparison, Thresholds};
+use crate::statistics::FALSE_ALARMS;
+use crate::trial::TrialResult;
+
+/// Two trials that ran one after the other, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    /// That of the method that is compared with.
+    pub then: u32,
+    /// That of the method that is compared.
+    pub now: u32,
+}
+
+/// Compares each method with the one that it took turns with: a comparison for each.
+pub fn of_pairs(trials: &[TrialResult], pairs: &[Pair], thresholds: Thresholds) -> Vec<Comparison> {
+    let find = |number: u32| trials.iter().find(|trial| trial.number == number);
+    let found: Vec<[&TrialResult; 2]> =
+        pairs.iter().filter_map(|pair| Some([find(pair.then)?, find(pair.now)?])).collect();
+    let mut methods: Vec<[&str; 2]> = Vec::new();
+    for pair in &found {
+        let names = pair.map(|trial| trial.profile.method.as_str());
+        if !methods.contains(&names) {
+            methods.push(names);
+        }
+    }
+    methods
+        .into_iter()
+        .map(|names| {
+            let own = found.iter().filter(|pair| pair.map(|trial| trial.profile.method.as_str()) == names);
+            of_methods(names, &own.copied().collect::<Vec<_>>(), thresholds)
+        })
+        .collect()
+}
+
+fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: Thresholds) -> Comparison {
+    let mut matched: Vec<Matched> = Vec::new();
+    let mut unusable = 0;
+    for pair in pairs {
+        if pair.iter().any(|trial| samples::unusable(trial).is_some()) {
+            unusable += 2;
+            continue;
+        }
+        let [before, after] = pair.map(|trial| samples::of_trial(trial, None).collect::<Vec<Sample>>());
+        for sample in &after {
+            let Some(other) = before.iter().find(|other| other.measure == sample.measure) else { continue };
+            if other.setup.across(&[Field::Method]) != sample.setup.across(&[Field::Method]) {
+                continue;
+            }
+            let stratum = [vec![(other.value, other.trial)], vec![(sample.value, sample.trial)]];
+            let is_known =
+                |known: &&mut Matched| known.setup == sample.setup && known.measure == sample.measure;
+            match matched.iter_mut().find(is_known) {
+                Some(known) => {
+                    known.strata.push(stratum);
+                    for (nth, one) in [other, sample].into_iter().enumerate() {
+                        known.at_least[nth] += usize::from(one.is_at_least);
+                    }
+                }
+                None => matched.push(Matched {
+                    setup: sample.setup.clone(),
+                    measure: sample.measure,
+                    strata: vec![stratum],
+                    at_least: [other, sample].map(|one| usize::from(one.is_at_least)),
+                }),
+            }
+        }
+    }
+    let both = format!("{then} and {now}");
+    let mut left_out: Vec<LeftOut> =
+        contrast::without_those_of_generator(&mut matched, &both).into_iter().collect();
+    left_out.extend((unusable > 0).then(|| LeftOut {
+        of: both,
+        because: "one of the pair shows nothing, or the generator did not reach its load".into(),
+        trials: unusable,
+    }));
+    let (contrasts, tested) = contrast::judged(contrast::all(&matched), thresholds);
+    Comparison {
+        then: then.into(),
+        now: now.into(),
+        paired: true,
+        thresholds,
+        false_alarms: FALSE_ALARMS,
+        differences: Vec::new(),
+        notes: Vec::new(),
+        visits_needed: contrast::visits_needed(&contrasts, true),
+        contrasts,
+        tested,
+        only_then: Vec::<Setup>::new(),
+        only_now: Vec::new(),
+        left_out,
+    }
+}

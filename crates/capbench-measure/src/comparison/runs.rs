@@ -1,0 +1,173 @@
+//! Two runs, set-up by set-up.
+
+use super::circumstances;
+use super::contrast::{self, Matched};
+use super::samples::{LeftOut, Sample, Samples};
+use super::setup::{COMMON_LOAD, Field, Setup};
+use super::{Comparison, Thresholds};
+use crate::error::{MeasureError, Result};
+use crate::results::Results;
+use crate::statistics::FALSE_ALARMS;
+
+/// What the two runs are called.
+const SIDES: [&str; 2] = ["A", "B"];
+/// Costs at common loads that differ by more than this part are not compared: what a packet costs depends on the load.
+const SAME_LOAD: f64 = 0.1;
+
+/// Compares two runs by what they have in common. `across` says in what set-ups may differ all the same.
+///
+/// # Errors
+/// When they are one run, have nothing in common, or several set-ups of one fall together because of `across`.
+pub fn of_runs(
+    then: &Results,
+    now: &Results,
+    across: &[Field],
+    thresholds: Thresholds,
+) -> Result<Comparison> {
+    let refuse = |reason: String| Err(MeasureError::Comparison { reason });
+    let is_one = then.started_unix_s == now.started_unix_s && then.trials == now.trials;
+    if is_one && !then.trials.is_empty() {
+        return refuse("the two are one run, or copies of it; name two runs".into());
+    }
+    let runs = [then, now];
+    let mut samples = runs.map(Samples::of);
+    for (side, samples) in SIDES.iter().zip(&samples) {
+        one_each(side, &samples.all, across)?;
+    }
+    let mut left_out: Vec<LeftOut> =
+        SIDES.iter().zip(&samples).flat_map(|(side, samples)| samples.left_out(side)).collect();
+    let notes = circumstances::notes(then, now);
+    let unlike = unlike_loads(&samples, across);
+    for (side, samples) in SIDES.iter().zip(&mut samples) {
+        samples.all.iter_mut().for_each(|sample| sample.setup = sample.setup.across(across));
+        let before = trials(&samples.all);
+        samples.all.retain(|sample| !unlike.iter().any(|scene| sample.setup.scene() == *scene));
+        let trials = before - trials(&samples.all);
+        if trials > 0 {
+            let because = format!("their common load differs by more than {:.0} %", SAME_LOAD * 100.0);
+            left_out.push(LeftOut { of: (*side).into(), because, trials });
+        }
+    }
+    let [then_samples, now_samples] = samples.map(|samples| samples.all);
+    let mut matched = matched(&then_samples, &now_samples);
+    if matched.is_empty() {
+        let commands = runs.map(|run| run.command.get(1).cloned().unwrap_or_default());
+        let why = match commands[0] == commands[1] {
+            true => "no set-up was measured in both".into(),
+            false => format!(
+                "A is of `capbench {}` and B of `capbench {}`, and no set-up was measured in both",
+                commands[0], commands[1]
+            ),
+        };
+        return refuse(format!(
+            "{why}: method, placement, frame size, traffic, transmit method, work and load have to be the same; --across names \
+             what may differ"
+        ));
+    }
+    left_out.extend(contrast::without_those_of_generator(&mut matched, "A and B"));
+    let (contrasts, tested) = contrast::judged(contrast::all(&matched), thresholds);
+    Ok(Comparison {
+        then: SIDES[0].into(),
+        now: SIDES[1].into(),
+        paired: false,
+        thresholds,
+        false_alarms: FALSE_ALARMS,
+        differences: circumstances::differences(then, now),
+        notes,
+        visits_needed: contrast::visits_needed(&contrasts, false),
+        contrasts,
+        tested,
+        only_then: only_in(&then_samples, &now_samples),
+        only_now: only_in(&now_samples, &then_samples),
+        left_out,
+    })
+}
+
+/// Figures of the same set-ups, in the order of the first run.
+fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
+    let mut all: Vec<Matched> = Vec::new();
+    for (nth, samples) in [then, now].into_iter().enumerate() {
+        for sample in samples {
+            let is_known =
+                |known: &&mut Matched| known.setup == sample.setup && known.measure == sample.measure;
+            let place = match all.iter_mut().find(is_known) {
+                Some(known) => known,
+                None if nth > 0 => continue,
+                None => {
+                    let strata = vec![[Vec::new(), Vec::new()]];
+                    all.push(Matched {
+                        setup: sample.setup.clone(),
+                        measure: sample.measure,
+                        strata,
+                        at_least: [0; 2],
+                    });
+                    let last = all.len() - 1;
+                    &mut all[last]
+                }
+            };
+            place.strata[0][nth].push((sample.value, sample.trial));
+            place.at_least[nth] += usize::from(sample.is_at_least);
+        }
+    }
+    all.retain(|matched| !matched.strata[0][1].is_empty());
+    all
+}
+
+/// What may differ between the runs must not differ within one: then what is compared with what would be chance.
+fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
+    for field in across {
+        for (nth, one) in samples.iter().enumerate() {
+            let open = one.setup.across(across);
+            let twin = samples[..nth].iter().find(|other| {
+                other.measure == one.measure
+                    && other.setup.value(*field) != one.setup.value(*field)
+                    && other.setup.across(across) == open
+            });
+            if let Some(twin) = twin {
+                let name = |sample: &Sample| sample.setup.value(*field).unwrap_or("none").to_string();
+                return Err(MeasureError::Comparison {
+                    reason: format!(
+                        "--across {}: {side} has {} and {} in otherwise equal set-ups; each run may have one only",
+                        field.name(),
+                        name(twin),
+                        name(one)
+                    ),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Scenes whose common loads are too far apart.
+fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
+    let [then, now] = samples;
+    let open = |scene: &Setup| scene.across(across);
+    let mut unlike = Vec::new();
+    for (scene, pps) in &then.common_pps {
+        let other = now.common_pps.iter().find(|(other, _)| open(other) == open(scene));
+        let is_unlike = other.is_some_and(|(_, other)| (pps - other).abs() > SAME_LOAD * pps.max(*other));
+        if is_unlike && scene.load.as_deref() == Some(COMMON_LOAD) {
+            unlike.push(open(scene));
+        }
+    }
+    unlike
+}
+
+fn trials(samples: &[Sample]) -> u32 {
+    let mut numbers: Vec<u32> = samples.iter().map(|sample| sample.trial).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers.len() as u32
+}
+
+fn only_in(here: &[Sample], there: &[Sample]) -> Vec<Setup> {
+    let mut only: Vec<Setup> = Vec::new();
+    for sample in here {
+        let setup = &sample.setup;
+        if !only.contains(setup) && !there.iter().any(|other| other.setup == *setup) {
+            only.push(setup.clone());
+        }
+    }
+    only
+}

@@ -1,0 +1,302 @@
+//! Comparisons of runs on the simulated path, whose differences are known.
+
+use std::time::Duration;
+
+use capbench_capture::MethodSpec;
+use capbench_traffic::rates::Pps;
+
+use super::*;
+use crate::bench::BenchPlan;
+use crate::environment::Environment;
+use crate::error::{MeasureError, Result};
+use crate::laboratory::{Laboratory, Setup as LaboratorySetup};
+use crate::results::{Results, SCHEMA_VERSION};
+use crate::session::Observer;
+use crate::simulated::{Noise, SimulatedLaboratory, SimulatedMethod, setup};
+use crate::trial::{Load, TrialResult, Verdict};
+use crate::work::WorkModel;
+
+const METHODS: [&str; 2] = ["recv", "packet-v3"];
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn starts(&mut self, _: &str) {}
+    fn ends(&mut self, _: &TrialResult) -> Result<()> {
+        Ok(())
+    }
+    fn skips(&mut self, setup: &LaboratorySetup, _: Load, why: &MeasureError) {
+        panic!("{}: {why}", setup.method);
+    }
+    fn stopping(&self) -> bool {
+        false
+    }
+}
+
+fn plan(visits: u32, work_ns: u32) -> BenchPlan {
+    BenchPlan {
+        methods: METHODS.iter().map(|name| MethodSpec::plain(name)).collect(),
+        sizes: vec![LaboratorySetup { work: WorkModel::Nanoseconds(work_ns).into(), ..setup(64) }],
+        placements: vec!["same".parse().unwrap()],
+        duration: Duration::from_secs(1),
+        rate: None,
+        visits,
+        seed: 1,
+        against: None,
+        left_out: Vec::new(),
+    }
+}
+
+/// A path whose capacity varies by 3 % from trial to trial.
+fn path(seed: u64) -> SimulatedLaboratory {
+    let methods = METHODS.map(|name| SimulatedMethod::new(name, 10_000_000.0).cost(100, 300));
+    let noise = Noise { per_trial: 0.03, per_second: 0.0 };
+    SimulatedLaboratory::new(1_000_000.0, methods.to_vec()).noise(seed, noise)
+}
+
+fn run(plan: &BenchPlan, laboratory: &mut dyn Laboratory, seed: u64) -> Results {
+    let outcome = plan.run(laboratory, &mut Quiet).unwrap();
+    Results {
+        schema_version: SCHEMA_VERSION,
+        command: vec!["capbench".into(), "bench".into()],
+        started_unix_s: seed,
+        complete: true,
+        environment: Environment::read().unwrap(),
+        statements: Vec::new(),
+        trials: outcome.trials,
+        soak: None,
+        sweeps: Vec::new(),
+        not_measured: Vec::new(),
+        searches: Vec::new(),
+        rfc2544: Vec::new(),
+        comparisons: Vec::new(),
+        findings: Vec::new(),
+    }
+}
+
+fn bench(visits: u32, work_ns: u32, seed: u64) -> Results {
+    run(&plan(visits, work_ns), &mut path(seed), seed)
+}
+
+fn compared(then: &Results, now: &Results) -> Comparison {
+    of_runs(then, now, &[Field::Work], Thresholds::default()).unwrap()
+}
+
+fn count(comparison: &Comparison, judgement: Judgement) -> usize {
+    comparison.judged(judgement).count()
+}
+
+#[test]
+fn runs_that_are_alike_hardly_ever_show_a_regression() {
+    const PAIRS: u64 = 100;
+    let (mut false_alarms, mut excluded, mut all) = (0, 0, 0);
+    for seed in 0..PAIRS {
+        let comparison = compared(&bench(6, 2000, 2 * seed + 1), &bench(6, 2000, 2 * seed + 2));
+        let named = count(&comparison, Judgement::Regression) + count(&comparison, Judgement::Improvement);
+        false_alarms += usize::from(named > 0);
+        for contrast in comparison.contrasts.iter().filter(|one| one.measure == Measure::DeliveredRate) {
+            all += 1;
+            let range = contrast.change.low.unwrap()..=contrast.change.high.unwrap();
+            excluded += usize::from(!range.contains(&0.0));
+        }
+    }
+    assert!(false_alarms <= PAIRS as usize / 20, "{false_alarms} of {PAIRS}");
+    assert!(excluded as f64 <= 0.08 * f64::from(all), "{excluded} of {all} intervals exclude what is true");
+}
+
+#[test]
+fn a_fifth_more_work_is_a_regression_every_time() {
+    for seed in 0..20 {
+        let comparison = compared(&bench(6, 2000, 2 * seed + 1), &bench(6, 2400, 2 * seed + 2));
+        let regressions: Vec<_> = comparison.judged(Judgement::Regression).collect();
+        for measure in [Measure::DeliveredRate, Measure::ApplicationCost] {
+            let of = regressions.iter().filter(|one| one.measure == measure && one.setups == 1);
+            assert!(of.count() >= METHODS.len(), "{measure:?} of {seed}: {comparison:#?}");
+        }
+        assert_eq!(count(&comparison, Judgement::Improvement), 0, "{comparison:#?}");
+        // 2,100 ns a frame became 2,500 ns.
+        let rate = regressions.iter().find(|one| one.measure == Measure::DeliveredRate).unwrap();
+        assert!((rate.change.middle - (2100.0 / 2500.0 - 1.0)).abs() < 0.05, "{rate:#?}");
+        let back = compared(&bench(6, 2400, 2 * seed + 1), &bench(6, 2000, 2 * seed + 2));
+        assert_eq!(count(&back, Judgement::Regression), 0);
+        assert!(count(&back, Judgement::Improvement) > 0);
+    }
+}
+
+#[test]
+fn a_certain_change_below_the_threshold_is_no_regression() {
+    let thresholds = Thresholds { relative: 0.5, ..Thresholds::default() };
+    let comparison = of_runs(&bench(6, 2000, 1), &bench(6, 2400, 2), &[Field::Work], thresholds).unwrap();
+    assert_eq!(count(&comparison, Judgement::Regression), 0);
+    assert!(count(&comparison, Judgement::BelowThreshold) > 0);
+}
+
+#[test]
+fn single_visits_show_nothing_and_say_how_many_would() {
+    let comparison = compared(&bench(1, 2000, 1), &bench(1, 2000, 2));
+    assert_eq!(comparison.tested, 0);
+    assert!(comparison.contrasts.iter().all(|contrast| contrast.judgement == Judgement::TooFewVisits));
+    // Two methods: what they deliver and the application's cost at maximum load, loss and both costs at the common one.
+    let single = comparison.contrasts.iter().filter(|contrast| contrast.setups == 1).count();
+    assert_eq!(single, 10);
+    // 2 / C(10, 5) is above 0.05 / 10, 2 / C(12, 6) is not.
+    assert_eq!(comparison.visits_needed, Some(6));
+    assert!(comparison.contrasts.iter().all(|contrast| contrast.change.middle.is_finite()));
+}
+
+#[test]
+fn many_set_ups_of_one_visit_are_told_together() {
+    let sizes: Vec<_> = [64, 128, 256, 512, 1024, 1280, 1518]
+        .map(|size| LaboratorySetup { work: WorkModel::Nanoseconds(2000).into(), ..setup(size) })
+        .to_vec();
+    let of = |work: u32, seed| {
+        let more = |setup: &LaboratorySetup| LaboratorySetup {
+            work: WorkModel::Nanoseconds(work).into(),
+            ..setup.clone()
+        };
+        let plan = BenchPlan { sizes: sizes.iter().map(more).collect(), ..plan(1, work) };
+        run(&plan, &mut path(seed), seed)
+    };
+    let comparison = compared(&of(2000, 1), &of(2400, 2));
+    let told: Vec<_> = comparison.judged(Judgement::Regression).collect();
+    assert!(!told.is_empty() && told.iter().all(|contrast| contrast.setups > 1), "{told:#?}");
+    assert!(told.iter().any(|one| one.measure == Measure::DeliveredRate && one.setups == 14));
+}
+
+/// A method of this capacity in turns with one that does 400,000 frames per second.
+fn took_turns(capacity: f64, seed: u64) -> Vec<Comparison> {
+    let methods = [("slow", 400_000.0), ("fast", capacity)]
+        .map(|(name, capacity)| SimulatedMethod::new(name, capacity).cost(100, 300));
+    let noise = Noise { per_trial: 0.03, per_second: 0.0 };
+    let mut path = SimulatedLaboratory::new(1_000_000.0, methods.to_vec()).noise(seed, noise);
+    let plan = BenchPlan {
+        methods: vec![MethodSpec::plain("fast")],
+        against: Some(MethodSpec::plain("slow")),
+        ..plan(10, 0)
+    };
+    let outcome = plan.run(&mut path, &mut Quiet).unwrap();
+    of_pairs(&outcome.trials, &outcome.pairs, Thresholds::default())
+}
+
+#[test]
+fn methods_that_take_turns_are_compared_in_pairs() {
+    let compared = took_turns(480_000.0, 3);
+    assert_eq!(compared.len(), 1);
+    let comparison = &compared[0];
+    assert_eq!((comparison.then.as_str(), comparison.now.as_str()), ("slow", "fast"));
+    let rate =
+        comparison.judged(Judgement::Improvement).find(|one| one.measure == Measure::DeliveredRate).unwrap();
+    assert!((rate.change.middle - 0.2).abs() < 0.05, "{rate:#?}");
+    assert_eq!(rate.then.trials.len(), 10);
+    assert_eq!(rate.setup.method.as_deref(), Some("fast"));
+    let text = serde_json::to_string(comparison).unwrap();
+    assert_eq!(serde_json::from_str::<Comparison>(&text).unwrap(), *comparison);
+}
+
+#[test]
+fn methods_that_are_alike_hardly_ever_differ_in_turns() {
+    const RUNS: u64 = 100;
+    let mut false_alarms = 0;
+    for seed in 0..RUNS {
+        let comparison = &took_turns(400_000.0, seed)[0];
+        let told = comparison.contrasts.iter().filter(|one| one.corrected.is_some_and(|p| p <= 0.05));
+        false_alarms += usize::from(told.count() > 0);
+    }
+    assert!(false_alarms <= RUNS as usize / 20, "{false_alarms} of {RUNS}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_the_reason() {
+    let refused = |then: &Results, now: &Results, across: &[Field]| {
+        of_runs(then, now, across, Thresholds::default()).unwrap_err().to_string()
+    };
+    let one = bench(1, 2000, 1);
+    assert!(refused(&one, &one, &[]).contains("one run, or copies"));
+    let other_work = bench(1, 2400, 2);
+    let text = refused(&one, &other_work, &[]);
+    assert!(text.contains("no set-up was measured in both") && text.contains("--across"), "{text}");
+    let sweep = Results { command: vec!["capbench".into(), "sweep".into()], ..other_work };
+    let text = refused(&one, &sweep, &[]);
+    assert!(text.contains("`capbench bench`") && text.contains("`capbench sweep`"), "{text}");
+    let text = refused(&one, &bench(1, 2000, 2), &[Field::Method]);
+    assert!(
+        text.contains("--across method") && text.contains("recv") && text.contains("packet-v3"),
+        "{text}"
+    );
+    let nothing = Results { trials: Vec::new(), ..one.clone() };
+    assert!(refused(&one, &nothing, &[]).contains("no set-up was measured in both"));
+}
+
+#[test]
+fn what_is_left_out_is_counted_and_what_is_in_one_run_only_is_listed() {
+    let then = bench(2, 2000, 1);
+    let mut now = bench(2, 2000, 2);
+    now.complete = false;
+    now.statements.push("interrupted after 3 trials and gone on with at noon".into());
+    now.environment.kernel_release = Some("9.9.9".into());
+    now.trials[0].verdict = Verdict::Invalid;
+    now.trials.retain(|trial| trial.profile.method != "packet-v3" || trial.intended_pps.is_none());
+    for trial in &mut now.trials {
+        trial.engine = "another one".into();
+    }
+    let comparison = of_runs(&then, &now, &[], Thresholds::default()).unwrap();
+    assert_eq!(comparison.left_out.len(), 1, "{:?}", comparison.left_out);
+    assert_eq!((comparison.left_out[0].of.as_str(), comparison.left_out[0].trials), ("B", 1));
+    assert_eq!(comparison.only_then.len(), 1, "{:?}", comparison.only_then);
+    assert_eq!(comparison.only_then[0].method.as_deref(), Some("packet-v3"));
+    assert!(comparison.only_now.is_empty());
+    let has = |list: &[String], part: &str| list.iter().any(|one| one.contains(part));
+    assert!(has(&comparison.differences, "9.9.9 now"), "{:?}", comparison.differences);
+    assert!(has(&comparison.differences, "what ran of packet-v3, recv: unknown then, another one now"));
+    assert!(
+        has(&comparison.notes, "B is not complete") && has(&comparison.notes, "B was interrupted after 3")
+    );
+}
+
+#[test]
+fn costs_at_common_loads_far_apart_are_not_compared() {
+    let then = bench(1, 2000, 1);
+    let mut now = bench(1, 2000, 2);
+    for trial in &mut now.trials {
+        trial.intended_pps = trial.intended_pps.map(|pps| pps * 1.2);
+    }
+    let comparison = of_runs(&then, &now, &[], Thresholds::default()).unwrap();
+    assert!(
+        comparison.contrasts.iter().all(|contrast| contrast.setup.load.as_deref() == Some("maximum load"))
+    );
+    let because: Vec<_> = comparison.left_out.iter().map(|out| out.because.as_str()).collect();
+    assert_eq!(because, ["their common load differs by more than 10 %"; 2]);
+}
+
+#[test]
+fn what_the_generator_sent_is_no_limit_of_a_method() {
+    let of = |generator: f64, seed| {
+        let methods = METHODS.map(|name| SimulatedMethod::new(name, 2_000_000.0));
+        let noise = Noise { per_trial: 0.02, per_second: 0.0 };
+        run(&plan(6, 0), &mut SimulatedLaboratory::new(generator, methods.to_vec()).noise(seed, noise), seed)
+    };
+    let comparison = of_runs(&of(1e6, 1), &of(0.95e6, 2), &[], Thresholds::default()).unwrap();
+    assert!(comparison.contrasts.iter().all(|one| one.measure != Measure::DeliveredRate), "{comparison:#?}");
+    assert_eq!(comparison.left_out.len(), 1, "{:?}", comparison.left_out);
+    assert!(comparison.left_out[0].because.contains("the generator"));
+    // Where the side that delivered less lost frames, it is the method's.
+    let slower = run(&plan(6, 2000), &mut path(3), 3);
+    let comparison = of_runs(&of(1e6, 1), &slower, &[Field::Work], Thresholds::default()).unwrap();
+    let mut told = comparison.judged(Judgement::Regression);
+    assert!(told.any(|one| one.measure == Measure::DeliveredRate), "{comparison:#?}");
+}
+
+#[test]
+fn a_load_that_was_given_is_compared_by_its_loss() {
+    let of = |capacity: f64, seed| {
+        let methods = METHODS.map(|name| SimulatedMethod::new(name, capacity));
+        let noise = Noise { per_trial: 0.02, per_second: 0.0 };
+        let mut path = SimulatedLaboratory::new(1e6, methods.to_vec()).noise(seed, noise);
+        run(&BenchPlan { rate: Some(Pps::new(200_000.0).unwrap()), ..plan(8, 0) }, &mut path, seed)
+    };
+    let comparison = of_runs(&of(400_000.0, 1), &of(170_000.0, 2), &[], Thresholds::default()).unwrap();
+    let loss: Vec<_> = comparison.judged(Judgement::Regression).collect();
+    assert!(loss.iter().all(|one| one.measure == Measure::LossRatio), "{loss:#?}");
+    assert_eq!(loss.iter().filter(|one| one.setups == 1).count(), 2);
+    assert!((loss[0].change.middle - 0.15).abs() < 0.02, "{:#?}", loss[0]);
+}

@@ -1,0 +1,505 @@
+//! Whether the second of two hands lies higher, over strata, and by how much: a permutation test of aligned ranks.
+//!
+//! In each stratum the values of both hands were measured under the same conditions, and what differs between strata is no
+//! difference between the hands. So the median of both hands is subtracted stratum by stratum, all that is left is ranked
+//! together, and the statistic is the sum of the ranks of the second hands (Hodges and Lehmann, 1962). Where chance dealt
+//! the values, every way to deal them to the hands within each stratum is equally likely: counting them gives the probability,
+//! exactly, for whatever distribution the values have, and with ties. One stratum makes it the test of Wilcoxon, strata of a
+//! pair each make it his signed ranks. The interval is that of the shifts that the same test does not reject.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::ranks::below_normal;
+use super::shift::Hands;
+
+/// Additions that an exact probability may take; beyond it deals are drawn.
+const EXACT: usize = 5_000_000;
+/// Additions that each of the probabilities of an interval may take; beyond it the normal distribution stands for the exact one.
+/// By then there are so many ranks that it is near.
+const EXACT_AT_ENDS: usize = 200_000;
+/// Deals that are drawn: enough to tell a probability of 1 in 1000 to a tenth of it, mostly.
+const DRAWS: u32 = 20_000;
+/// The draws are the same every time, so that the same data say the same.
+const SEED: u64 = 0x5eed_0fde_a150_0001;
+
+/// Sums of the same shares in another order differ by less.
+const ROUNDING: f64 = 1e-9;
+
+/// How likely chance alone gives the second hands ranks as high, or as low, as they have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Tails {
+    /// As high, or higher.
+    pub(crate) as_high: f64,
+    /// As low, or lower.
+    pub(crate) as_low: f64,
+}
+
+impl Tails {
+    /// As far from what is expected, on whichever side.
+    pub(crate) fn two_sided(self) -> f64 {
+        (2.0 * self.as_high.min(self.as_low)).min(1.0)
+    }
+}
+
+/// How much higher the second hands are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shift {
+    /// The shift that makes the hands alike.
+    pub(crate) middle: f64,
+    /// The shifts between which the true one lies; absent where there are too few values for the level.
+    pub(crate) ends: Option<(f64, f64)>,
+}
+
+/// The least probability that values of such numbers can have, two-sided and without ties.
+pub(crate) fn least(strata: &[Hands]) -> f64 {
+    (2.0 / strata.iter().map(|(one, other)| deals(one.len(), other.len())).product::<f64>()).min(1.0)
+}
+
+/// Ways to deal so many values to two hands.
+fn deals(one: usize, other: usize) -> f64 {
+    (1..=one.min(other)).fold(1.0, |deals, nth| deals * (one.max(other) + nth) as f64 / nth as f64)
+}
+
+/// Sets the second hands, each value less this shift, against the first ones.
+pub(crate) fn test(strata: &[Hands], shift: f64) -> Tails {
+    let dealt = ranked(strata, shift);
+    if effort(&dealt) <= EXACT { counted(&dealt) } else { drawn(&dealt) }
+}
+
+/// The same where many shifts are tried.
+fn test_quickly(strata: &[Hands], shift: f64) -> Tails {
+    let dealt = ranked(strata, shift);
+    if effort(&dealt) <= EXACT_AT_ENDS { counted(&dealt) } else { by_normal(&dealt) }
+}
+
+/// How much higher the second hands are, with an interval of this level.
+pub(crate) fn shift(strata: &[Hands], level: f64) -> Option<Shift> {
+    let candidates = candidates(strata);
+    let (first, last) = (*candidates.first()?, *candidates.last()?);
+    // The test is asked between two candidates: at a candidate there are ties.
+    let between = |gap: usize| {
+        let at = match gap {
+            0 => first - 1.0,
+            gap if gap == candidates.len() => last + 1.0,
+            gap => f64::midpoint(candidates[gap - 1], candidates[gap]),
+        };
+        test_quickly(strata, at)
+    };
+    let tail = (1.0 - level) / 2.0;
+    // The more is taken off the second hands, the likelier are ranks as high as theirs, and the less likely as low.
+    let middle = first_of(candidates.len(), |gap| {
+        let tails = between(gap);
+        tails.as_high >= tails.as_low - ROUNDING
+    });
+    let low = first_of(candidates.len(), |gap| between(gap).as_high > tail);
+    let high = first_of(candidates.len(), |gap| between(gap).as_low <= tail);
+    let is_even = |tails: Tails| (tails.as_high - tails.as_low).abs() <= ROUNDING;
+    let middle = match middle {
+        0 => first,
+        gap if gap >= candidates.len() => last,
+        gap if is_even(between(gap)) => f64::midpoint(candidates[gap - 1], candidates[gap]),
+        gap => candidates[gap - 1],
+    };
+    let has_ends = low > 0 && high <= candidates.len();
+    let ends = has_ends.then(|| match strata.len() == 1 || are_pairs(strata) {
+        // Ranks change at candidates only, so these are the shifts from which on the test does not reject.
+        true => (candidates[low - 1], candidates[high - 1]),
+        // The last shift that was rejected on either side.
+        false => (
+            if low == 1 { first } else { f64::midpoint(candidates[low - 2], candidates[low - 1]) },
+            if high == candidates.len() {
+                last
+            } else {
+                f64::midpoint(candidates[high - 1], candidates[high])
+            },
+        ),
+    });
+    Some(Shift { middle, ends })
+}
+
+fn are_pairs(strata: &[Hands]) -> bool {
+    strata.iter().all(|(one, other)| one.len() == 1 && other.len() == 1)
+}
+
+/// The first gap for which it holds, of those up to the last one; the one behind it where it holds for none.
+fn first_of(last: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut from, mut to) = (0, last + 1);
+    while from < to {
+        let middle = usize::midpoint(from, to);
+        if holds(middle) { to = middle } else { from = middle + 1 }
+    }
+    from
+}
+
+/// Shifts at which ranks change: differences within a stratum, or where strata are pairs, the means of two of them (Walsh).
+/// Where several strata have several values, ranks change at other shifts, too.
+fn candidates(strata: &[Hands]) -> Vec<f64> {
+    let differences: Vec<f64> = strata
+        .iter()
+        .flat_map(|(one, other)| other.iter().flat_map(move |other| one.iter().map(move |one| other - one)))
+        .collect();
+    let mut candidates = if are_pairs(strata) {
+        let with_later = |(nth, &one): (usize, &f64)| {
+            differences[nth..].iter().map(move |&other| f64::midpoint(one, other)).collect::<Vec<_>>()
+        };
+        differences.iter().enumerate().flat_map(with_later).collect()
+    } else {
+        differences
+    };
+    candidates.sort_by(f64::total_cmp);
+    candidates
+}
+
+/// The ranks of a stratum, twice what they are so that those of ties are whole, less the least of them: what all deals have in
+/// common does not matter.
+#[derive(Debug)]
+struct Dealt {
+    /// Those of the first hand and then those of the second.
+    ranks: Vec<u64>,
+    first: usize,
+}
+
+impl Dealt {
+    fn second(&self) -> &[u64] {
+        &self.ranks[self.first..]
+    }
+
+    /// The largest sum that a deal can give the second hand, or a bound of it.
+    fn most(&self) -> usize {
+        self.ranks.iter().sum::<u64>() as usize
+    }
+
+    fn effort(&self) -> usize {
+        self.ranks.len() * self.second().len() * (self.most() + 1)
+    }
+
+    /// How likely each sum of the second hand's ranks is, those that cannot be left out.
+    fn sums(&self) -> Vec<(usize, f64)> {
+        let (taken, most) = (self.second().len(), self.most());
+        // By how many values were taken: the number of ways to each sum.
+        let mut ways = vec![vec![0.0; most + 1]; taken + 1];
+        ways[0][0] = 1.0;
+        for (nth, &rank) in self.ranks.iter().enumerate() {
+            let rank = rank as usize;
+            for count in (0..taken.min(nth + 1)).rev() {
+                let (fewer, more) = ways.split_at_mut(count + 1);
+                for sum in rank..=most {
+                    more[0][sum] += fewer[count][sum - rank];
+                }
+            }
+        }
+        let all = deals(self.first, taken);
+        let likely = ways[taken].iter().enumerate().filter(|(_, ways)| **ways > 0.0);
+        likely.map(|(sum, ways)| (sum, ways / all)).collect()
+    }
+}
+
+/// The sum of the ranks of the second hands.
+fn found(dealt: &[Dealt]) -> u64 {
+    dealt.iter().flat_map(Dealt::second).sum()
+}
+
+/// Additions that counting every deal takes, at most.
+fn effort(dealt: &[Dealt]) -> usize {
+    let mut sum: usize = 1;
+    let mut effort: usize = dealt.iter().map(Dealt::effort).sum();
+    for stratum in dealt {
+        let different = (deals(stratum.first, stratum.second().len()) as usize).min(stratum.most() + 1);
+        effort = effort.saturating_add(sum.saturating_mul(different));
+        sum += stratum.most();
+    }
+    effort
+}
+
+fn ranked(strata: &[Hands], shift: f64) -> Vec<Dealt> {
+    let mut aligned: Vec<(f64, usize, usize)> = Vec::new();
+    for (nth, (one, other)) in strata.iter().enumerate() {
+        let values: Vec<f64> = one.iter().copied().chain(other.iter().map(|value| value - shift)).collect();
+        let middle = median(&values);
+        aligned.extend(values.iter().enumerate().map(|(place, value)| (value - middle, nth, place)));
+    }
+    aligned.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut dealt: Vec<Dealt> = strata
+        .iter()
+        .map(|(one, other)| Dealt { ranks: vec![0; one.len() + other.len()], first: one.len() })
+        .collect();
+    let mut from = 0;
+    while from < aligned.len() {
+        let ties = aligned[from..].iter().take_while(|value| value.0 == aligned[from].0).count();
+        for &(_, stratum, place) in &aligned[from..from + ties] {
+            dealt[stratum].ranks[place] = (2 * from + ties + 1) as u64;
+        }
+        from += ties;
+    }
+    for stratum in &mut dealt {
+        let least = stratum.ranks.iter().copied().min().unwrap_or(0);
+        stratum.ranks.iter_mut().for_each(|rank| *rank -= least);
+    }
+    dealt
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}
+
+fn counted(dealt: &[Dealt]) -> Tails {
+    let mut all = vec![1.0];
+    for stratum in dealt {
+        let mut next = vec![0.0; all.len() + stratum.most()];
+        for (sum, share) in stratum.sums() {
+            for (before, likely) in all.iter().enumerate() {
+                next[before + sum] += likely * share;
+            }
+        }
+        all = next;
+    }
+    let found = found(dealt) as usize;
+    Tails {
+        as_high: all[found..].iter().sum::<f64>().min(1.0),
+        as_low: all[..=found].iter().sum::<f64>().min(1.0),
+    }
+}
+
+/// The deal that was found counts as one of those drawn, so that no probability comes out too small (Phipson and Smyth, 2010).
+fn drawn(dealt: &[Dealt]) -> Tails {
+    let found = found(dealt);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut ranks: Vec<Vec<u64>> = dealt.iter().map(|stratum| stratum.ranks.clone()).collect();
+    let (mut as_high, mut as_low) = (1_u32, 1_u32);
+    for _ in 0..DRAWS {
+        let mut sum = 0;
+        for (stratum, ranks) in dealt.iter().zip(&mut ranks) {
+            for place in 0..stratum.second().len() {
+                let left = (ranks.len() - place) as u128;
+                let drawn = place + ((u128::from(random.next_u64()) * left) >> 64) as usize;
+                ranks.swap(place, drawn);
+                sum += ranks[place];
+            }
+        }
+        as_high += u32::from(sum >= found);
+        as_low += u32::from(sum <= found);
+    }
+    let share = |count: u32| f64::from(count) / f64::from(DRAWS + 1);
+    Tails { as_high: share(as_high), as_low: share(as_low) }
+}
+
+/// By the mean and the variance that sums of ranks have when they are dealt.
+fn by_normal(dealt: &[Dealt]) -> Tails {
+    let (mut mean, mut variance) = (0.0, 0.0);
+    for stratum in dealt {
+        let (all, second) = (stratum.ranks.len() as f64, stratum.second().len() as f64);
+        let middle = stratum.ranks.iter().sum::<u64>() as f64 / all;
+        let squares: f64 = stratum.ranks.iter().map(|&rank| (rank as f64 - middle).powi(2)).sum();
+        mean += second * middle;
+        variance += second * (all - second) / (all * (all - 1.0).max(1.0)) * squares;
+    }
+    if variance == 0.0 {
+        return Tails { as_high: 1.0, as_low: 1.0 };
+    }
+    // Ranks are doubled, so sums are 2 apart where there are no ties, and half of that is 1.
+    let above = (found(dealt) as f64 - mean) / variance.sqrt();
+    let half = 1.0 / variance.sqrt();
+    Tails { as_high: below_normal(half - above), as_low: below_normal(half + above) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+    use crate::statistics::ranks::{self, Stratum};
+
+    /// The same probabilities by going through every deal.
+    fn by_every_deal(strata: &[Hands], shift: f64) -> Tails {
+        let dealt = ranked(strata, shift);
+        let found = found(&dealt);
+        let mut sums = vec![0_u64];
+        for stratum in &dealt {
+            let (all, taken) = (stratum.ranks.len(), stratum.second().len());
+            let of = |deal: u32| (0..all).filter(move |nth| deal >> nth & 1 == 1);
+            let here: Vec<u64> = (0_u32..1 << all)
+                .filter(|deal| deal.count_ones() as usize == taken)
+                .map(|deal| of(deal).map(|nth| stratum.ranks[nth]).sum())
+                .collect();
+            sums = sums.iter().flat_map(|sum| here.iter().map(move |more| sum + more)).collect();
+        }
+        let share = |counts: fn(u64, u64) -> bool| {
+            sums.iter().filter(|sum| counts(**sum, found)).count() as f64 / sums.len() as f64
+        };
+        Tails { as_high: share(|sum, found| sum >= found), as_low: share(|sum, found| sum <= found) }
+    }
+
+    fn is_near(one: Tails, other: Tails, within: f64) -> bool {
+        (one.as_high - other.as_high).abs() < within && (one.as_low - other.as_low).abs() < within
+    }
+
+    /// Values around a mean, normally distributed, with an outlier now and then.
+    struct Source(Xoshiro256PlusPlus);
+
+    impl Source {
+        fn uniform(&mut self) -> f64 {
+            (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+        }
+
+        fn value(&mut self, mean: f64, deviation: f64) -> f64 {
+            let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+            let normal = radius * (std::f64::consts::TAU * self.uniform()).cos();
+            let outlier = if self.uniform() < 0.1 { 5.0 } else { 1.0 };
+            mean + deviation * outlier * normal
+        }
+
+        fn hand(&mut self, count: usize, mean: f64, deviation: f64) -> Vec<f64> {
+            (0..count).map(|_| self.value(mean, deviation)).collect()
+        }
+    }
+
+    #[test]
+    fn one_stratum_is_wilcoxons_test() {
+        let one = vec![1.0, 2.0, 3.0, 4.0, 7.0];
+        let other = vec![5.0, 6.0, 8.0, 9.0, 10.0];
+        let against = ranks::against(&one, &other);
+        let table = ranks::by_chance(against, &[Stratum { low: 5, high: 5 }]);
+        let tails = test(&[(one, other)], 0.0);
+        assert!((tails.as_high - table).abs() < 1e-12, "{tails:?} {table}");
+        assert!((tails.two_sided() - 2.0 * table).abs() < 1e-12);
+    }
+
+    #[test]
+    fn pairs_are_wilcoxons_signed_ranks() {
+        // Differences 1, 2, 3, 4, 5 and -0.5: of 64 signs, those with a sum of the negative ranks of at most 1.
+        let pairs: Vec<Hands> =
+            [1.0, 2.0, 3.0, 4.0, 5.0, -0.5].iter().map(|by| (vec![10.0], vec![10.0 + by])).collect();
+        assert!((test(&pairs, 0.0).as_high - 2.0 / 64.0).abs() < 1e-12);
+        assert!((least(&pairs) - 2.0 / 64.0).abs() < 1e-12);
+        // The median of the means of two differences each.
+        assert!((shift(&pairs, 0.9).unwrap().middle - 2.5).abs() < 1e-12, "{:?}", shift(&pairs, 0.9));
+    }
+
+    #[test]
+    fn tables_of_the_least_probability() {
+        let of = |one: usize, other: usize| (vec![0.0; one], vec![0.0; other]);
+        assert!((least(&[of(7, 7)]) - 2.0 / 3432.0).abs() < 1e-12);
+        assert!((least(&[of(1, 1), of(1, 1), of(2, 2)]) - 2.0 / 24.0).abs() < 1e-12);
+        assert_eq!((least(&[of(1, 1)]), least(&[])), (1.0, 1.0));
+        assert_eq!(shift(&[], 0.95), None);
+    }
+
+    #[test]
+    fn what_is_the_same_differs_by_nothing() {
+        let same = [(vec![0.0; 6], vec![0.0; 6])];
+        assert_eq!(test(&same, 0.0).two_sided(), 1.0);
+        assert_eq!(shift(&same, 0.95), Some(Shift { middle: 0.0, ends: Some((0.0, 0.0)) }));
+        let few = [(vec![1.0], vec![2.0])];
+        assert_eq!(shift(&few, 0.95), Some(Shift { middle: 1.0, ends: None }));
+    }
+
+    #[test]
+    fn the_shift_of_one_stratum_is_that_of_hodges_and_lehmann() {
+        let one: Vec<f64> = vec![1.1, 2.7, 3.2, 4.9];
+        let other: Vec<f64> = vec![4.0, 5.5, 6.8, 9.3];
+        let mut differences: Vec<f64> =
+            one.iter().flat_map(|one| other.iter().map(move |other| other - one)).collect();
+        differences.sort_by(f64::total_cmp);
+        let found = shift(&[(one, other)], 0.95).unwrap();
+        assert!((found.middle - f64::midpoint(differences[7], differences[8])).abs() < 1e-12);
+        // Of 70 deals one alone is as extreme: the ends are the least and the largest difference.
+        assert_eq!(found.ends, Some((differences[0], differences[15])));
+    }
+
+    #[test]
+    fn draws_and_the_normal_distribution_agree_with_counting() {
+        let mut source = Source(Xoshiro256PlusPlus::seed_from_u64(4));
+        let strata: Vec<Hands> = (0..4)
+            .map(|nth| (source.hand(5, f64::from(nth), 1.0), source.hand(6, f64::from(nth) + 0.4, 1.0)))
+            .collect();
+        let dealt = ranked(&strata, 0.0);
+        let (exact, near, normal) = (counted(&dealt), drawn(&dealt), by_normal(&dealt));
+        assert!(is_near(exact, near, 0.01), "{exact:?} {near:?}");
+        assert!(is_near(exact, normal, 0.01), "{exact:?} {normal:?}");
+        assert_eq!(drawn(&dealt), near, "the same every time");
+    }
+
+    /// Share of rounds in which two sets of hands, the second higher by so much, are told apart at the level; and those in
+    /// which the interval holds the difference.
+    fn rounds(seed: u64, sizes: &[(usize, usize)], by: f64, deviation: f64) -> (f64, f64) {
+        const ROUNDS: usize = 400;
+        let mut source = Source(Xoshiro256PlusPlus::seed_from_u64(seed));
+        let (mut told, mut held) = (0, 0);
+        for _ in 0..ROUNDS {
+            let strata: Vec<Hands> = sizes
+                .iter()
+                .enumerate()
+                .map(|(nth, &(one, other))| {
+                    let mean = 10.0 * nth as f64;
+                    (source.hand(one, mean, deviation), source.hand(other, mean + by, deviation))
+                })
+                .collect();
+            told += usize::from(test(&strata, 0.0).two_sided() <= 0.05);
+            let (low, high) = shift(&strata, 0.95).unwrap().ends.unwrap();
+            held += usize::from((low..=high).contains(&by));
+        }
+        (told as f64 / ROUNDS as f64, held as f64 / ROUNDS as f64)
+    }
+
+    #[test]
+    fn nothing_is_told_of_nothing_more_often_than_the_level_and_intervals_hold_what_is_true() {
+        // Two standard deviations of the count above 0.05, and below 0.95.
+        const DOUBT: f64 = 0.02;
+        for sizes in [vec![(6, 6)], vec![(1, 1); 9], vec![(3, 3); 3], vec![(4, 5), (5, 3)]] {
+            let (false_alarms, held) = rounds(7, &sizes, 0.0, 1.0);
+            assert!(false_alarms <= 0.05 + DOUBT, "{sizes:?}: {false_alarms}");
+            assert!(held >= 0.95 - DOUBT, "{sizes:?}: {held}");
+        }
+    }
+
+    #[test]
+    fn a_difference_of_a_fifth_is_told_and_lies_in_the_interval() {
+        // 20 % of a value that varies by 5 %, on a logarithmic scale.
+        let by = 1.2_f64.ln();
+        for sizes in [vec![(8, 8)], vec![(1, 1); 12], vec![(4, 4); 3]] {
+            let (power, held) = rounds(8, &sizes, by, 0.05);
+            assert!(power > 0.85, "{sizes:?}: {power}");
+            assert!(held >= 0.93, "{sizes:?}: {held}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn every_deal_is_counted(
+            strata in prop::collection::vec(
+                (prop::collection::vec(0_u8..9, 1..4), prop::collection::vec(0_u8..9, 1..4)), 1..4,
+            ),
+            shift in -2.0..2.0_f64,
+        ) {
+            let values = |hand: Vec<u8>| hand.into_iter().map(f64::from).collect::<Vec<_>>();
+            let strata: Vec<Hands> = strata.into_iter().map(|(one, other)| (values(one), values(other))).collect();
+            let shift = shift.round();
+            prop_assert!(is_near(test(&strata, shift), by_every_deal(&strata, shift), 1e-9));
+        }
+
+        #[test]
+        fn whoever_is_called_second_the_same_is_said(
+            one in prop::collection::vec(-9.0..9.0_f64, 2..6), other in prop::collection::vec(-9.0..9.0_f64, 2..6),
+        ) {
+            let (there, back) = ([(one.clone(), other.clone())], [(other, one)]);
+            prop_assert!((test(&there, 0.0).two_sided() - test(&back, 0.0).two_sided()).abs() < 1e-9);
+            let (there, back) = (shift(&there, 0.8).unwrap(), shift(&back, 0.8).unwrap());
+            prop_assert!((there.middle + back.middle).abs() < 1e-9);
+            let ends = |shift: Shift| shift.ends;
+            prop_assert_eq!(ends(there).is_some(), ends(back).is_some());
+            if let (Some(there), Some(back)) = (ends(there), ends(back)) {
+                prop_assert!((there.0 + back.1).abs() < 1e-9 && (there.1 + back.0).abs() < 1e-9);
+            }
+        }
+    }
+}
