@@ -27,7 +27,16 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
             Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad | Phase::FrameLoss | Phase::Latency
         )
     };
-    let mut trials: Vec<&TrialResult> = results.trials.iter().filter(|trial| shown(trial.phase)).collect();
+    // Of searches, trials at the load that is not held.
+    let upper: Vec<u32> = results
+        .searches
+        .iter()
+        .flat_map(|search| &search.goals)
+        .filter_map(|goal| goal.upper.as_ref())
+        .flat_map(|bound| bound.trials.iter().copied())
+        .collect();
+    let is_shown = |trial: &&TrialResult| shown(trial.phase) || upper.contains(&trial.number);
+    let mut trials: Vec<&TrialResult> = results.trials.iter().filter(is_shown).collect();
     // Of a soak, the first segment and the one that lost most are kept.
     trials.extend(results.soak.iter().flat_map(|soak| &soak.kept));
     let lossy: Vec<Lossy<'_>> = trials
@@ -40,10 +49,9 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     }
     let mut charts = Vec::new();
     let mut tables = Vec::new();
-    for ((scene, phase, _), group) in grouped(lossy, |(trial, _)| {
+    for ((scene, ..), group) in grouped(lossy, |(trial, _)| {
         (Scene::of(trial), trial.phase, trial.intended_pps.map(|pps| pps.round() as u64))
     }) {
-        let _ = phase;
         let at = format!("{}: {}", load(group[0].0), scene.words());
         charts.push(parts(&at, &group));
         charts.push(bursts(&at, &group));
