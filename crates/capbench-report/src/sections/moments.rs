@@ -112,13 +112,20 @@ fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
     let x = linear("Time in the trial", Unit::Seconds);
     let y = logarithmic("Frames lost one after the other", Unit::Count);
     let mut chart = chart("loss-bursts", title, Kind::Points, x, y, lines);
+    // The whole trial is on the axis, so that a burst is seen where in it it was.
+    let end = group.iter().map(|(trial, _)| trial.sending_s).fold(0.0, f64::max);
+    chart.marks = vec![
+        Mark { label: "start".into(), at: Place::X(0.0) },
+        Mark { label: "end of sending".into(), at: Place::X(end) },
+    ];
     let worst = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.worst_window?)));
     if let Some((trial, window)) = worst.max_by_key(|(_, window)| window.lost) {
         let method = &trial.profile.method;
-        chart.marks = vec![
+        let end_ns = window.from_ns + window.length_ns;
+        chart.marks.extend([
             Mark { label: format!("worst 100 ms: {method}"), at: Place::X(seconds(window.from_ns)) },
-            Mark { label: "its end".into(), at: Place::X(seconds(window.from_ns + window.length_ns)) },
-        ];
+            Mark { label: "its end".into(), at: Place::X(seconds(end_ns)) },
+        ]);
     }
     chart
 }

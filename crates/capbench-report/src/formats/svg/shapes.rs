@@ -298,6 +298,9 @@ pub(super) fn filling(chart: &Chart, look: &Look) -> String {
     if look.is_hatched {
         return format!("fill=\"url(#{})\" stroke=\"{colour}\" stroke-width=\"0.8\"", hatch(chart));
     }
+    if look.is_hollow {
+        return format!("fill=\"#ffffff\" stroke=\"{colour}\" stroke-width=\"1.4\" stroke-dasharray=\"3 2\"");
+    }
     format!("fill=\"{colour}\" fill-opacity=\"0.88\" stroke=\"#ffffff\" stroke-width=\"0.6\"")
 }
 
