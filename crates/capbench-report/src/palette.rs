@@ -108,7 +108,7 @@ const PLACES: [(&str, Colour); 16] = [
 ];
 
 /// Parts of other accounts, by their names.
-const ACCOUNTS: [(&str, Colour); 7] = [
+const ACCOUNTS: [(&str, Colour); 8] = [
     ("application", SLOTS[0]),
     ("kernel", SLOTS[1]),
     ("application or kernel", NEUTRAL),
@@ -116,6 +116,7 @@ const ACCOUNTS: [(&str, Colour); 7] = [
     ("untaken", SLOTS[3]),
     ("nothing lost, only because there was room", SLOTS[3]),
     ("offered", NEUTRAL),
+    ("generator left frames unsent", NEUTRAL),
 ];
 
 /// The colour of a series. `nth` tells apart those whose name has none of its own: which of them it is, from 0.

@@ -2,13 +2,15 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `axis` | from values to pixels, and ticks |
-//! | `sheet` | where everything lies: title, plot, axes, marks, legend, notes |
+//! | `axis`, `labels` | from values to pixels, and ticks; what stands at them |
+//! | `sheet`, `marks` | where everything lies: title, plot, axes, legend, notes; lines across the plot |
 //! | `shapes` | lines, points, areas and bars |
 //! | `pen` | elements with their attributes |
 //! | `text` | widths, breaks and escapes |
 
 mod axis;
+mod labels;
+mod marks;
 mod pen;
 mod shapes;
 mod sheet;

@@ -27,7 +27,16 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
             Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad | Phase::FrameLoss | Phase::Latency
         )
     };
-    let mut trials: Vec<&TrialResult> = results.trials.iter().filter(|trial| shown(trial.phase)).collect();
+    // Of searches, trials at the load that is not held.
+    let upper: Vec<u32> = results
+        .searches
+        .iter()
+        .flat_map(|search| &search.goals)
+        .filter_map(|goal| goal.upper.as_ref())
+        .flat_map(|bound| bound.trials.iter().copied())
+        .collect();
+    let is_shown = |trial: &&TrialResult| shown(trial.phase) || upper.contains(&trial.number);
+    let mut trials: Vec<&TrialResult> = results.trials.iter().filter(is_shown).collect();
     // Of a soak, the first segment and the one that lost most are kept.
     trials.extend(results.soak.iter().flat_map(|soak| &soak.kept));
     let lossy: Vec<Lossy<'_>> = trials
@@ -40,10 +49,9 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     }
     let mut charts = Vec::new();
     let mut tables = Vec::new();
-    for ((scene, phase, _), group) in grouped(lossy, |(trial, _)| {
+    for ((scene, ..), group) in grouped(lossy, |(trial, _)| {
         (Scene::of(trial), trial.phase, trial.intended_pps.map(|pps| pps.round() as u64))
     }) {
-        let _ = phase;
         let at = format!("{}: {}", load(group[0].0), scene.words());
         charts.push(parts(&at, &group));
         charts.push(bursts(&at, &group));
@@ -104,13 +112,20 @@ fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
     let x = linear("Time in the trial", Unit::Seconds);
     let y = logarithmic("Frames lost one after the other", Unit::Count);
     let mut chart = chart("loss-bursts", title, Kind::Points, x, y, lines);
+    // The whole trial is on the axis, so that a burst is seen where in it it was.
+    let end = group.iter().map(|(trial, _)| trial.sending_s).fold(0.0, f64::max);
+    chart.marks = vec![
+        Mark { label: "start".into(), at: Place::X(0.0) },
+        Mark { label: "end of sending".into(), at: Place::X(end) },
+    ];
     let worst = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.worst_window?)));
     if let Some((trial, window)) = worst.max_by_key(|(_, window)| window.lost) {
         let method = &trial.profile.method;
-        chart.marks = vec![
+        let end_ns = window.from_ns + window.length_ns;
+        chart.marks.extend([
             Mark { label: format!("worst 100 ms: {method}"), at: Place::X(seconds(window.from_ns)) },
-            Mark { label: "its end".into(), at: Place::X(seconds(window.from_ns + window.length_ns)) },
-        ];
+            Mark { label: "its end".into(), at: Place::X(seconds(end_ns)) },
+        ]);
     }
     chart
 }

@@ -51,7 +51,7 @@ fn of_line(results: &Results, sweep: &SweepOutcome, line: &SweptSeries) -> Optio
             Some(Point { interval, ..point(x, *cost, reading.trials.clone()) })
         })
         .collect();
-    let mut lines = vec![series(line.name(), Role::Method, costs)];
+    let mut lines = vec![series(line.method.as_str(), Role::Method, costs)];
     for (nth, plateau) in found.plateaus.iter().enumerate() {
         let own = &readings[plateau.first..=plateau.last];
         let trials: Trials = own.iter().flat_map(|reading| reading.trials.iter().copied()).collect();

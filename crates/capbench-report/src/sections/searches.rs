@@ -11,6 +11,8 @@ use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit}
 
 /// Trials that lost nothing because what was not taken found room.
 const BUFFERED: &str = "nothing lost, only because there was room";
+/// Trials whose generator did not reach the load: what was not sent counts as lost, and is no loss of the method.
+const UNSENT: &str = "generator left frames unsent";
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let trials = Numbered::of(results);
@@ -150,17 +152,26 @@ fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart
         .flat_map(|found| found.trials.iter().copied())
         .collect();
     let place = |trial: &TrialResult| point(intended_or_offered(trial), trial.loss_ratio, vec![trial.number]);
-    let mut lines = Vec::new();
-    let mut roomy = Vec::new();
+    let (mut lines, mut roomy, mut unsent) = (Vec::new(), Vec::new(), Vec::new());
     for search in searches {
-        let (lay, held): (Vec<&TrialResult>, Vec<&TrialResult>) =
-            trials.sound(&search.trials).into_iter().partition(|trial| buffered.contains(&trial.number));
+        let mut shown = Vec::new();
+        for trial in trials.sound(&search.trials) {
+            let kind = if buffered.contains(&trial.number) {
+                &mut roomy
+            } else if trial.shortfall() > 0 {
+                &mut unsent
+            } else {
+                &mut shown
+            };
+            kind.push(place(trial));
+        }
         let name = search.nth.map_or_else(|| method.clone(), |nth| format!("{method}, search {nth}"));
-        lines.push(series(name, Role::Method, held.into_iter().map(place).collect()));
-        roomy.extend(lay.into_iter().map(place));
+        lines.push(series(name, Role::Method, shown));
     }
-    if !roomy.is_empty() {
-        lines.push(series(BUFFERED, Role::Account, roomy));
+    for (name, points) in [(BUFFERED, roomy), (UNSENT, unsent)] {
+        if !points.is_empty() {
+            lines.push(series(name, Role::Account, points));
+        }
     }
     let title = format!("Trials of the search: {method}, {}", scene(first));
     let x = linear("Intended load", Unit::PacketsPerSecond);

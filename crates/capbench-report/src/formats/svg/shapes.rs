@@ -191,6 +191,10 @@ impl Plot<'_> {
             let attributes = filling(self.chart, look);
             for piece in layers.split(Option::is_none).filter(|piece| !piece.is_empty()) {
                 let known: Vec<Layer> = piece.iter().copied().flatten().collect();
+                // A layer without any height would be a line that looks like something.
+                if known.iter().all(|layer| layer.low == layer.high) {
+                    continue;
+                }
                 if let [one] = known.as_slice() {
                     // A place between two unknown ones has no width of its own.
                     let (x, top) = (self.x.at(one.x), self.y.at(one.high));
@@ -203,6 +207,9 @@ impl Plot<'_> {
                 let around: Vec<[f64; 2]> = above.chain(below).collect();
                 pen.path(&around, true, &attributes, &series.name);
             }
+        }
+        if places(self.chart).len() > MARKED {
+            return;
         }
         for (series, layers) in self.chart.series.iter().zip(layers(self.chart)) {
             let points = by_place(series);
@@ -290,6 +297,9 @@ pub(super) fn filling(chart: &Chart, look: &Look) -> String {
     let colour = look.colour.light;
     if look.is_hatched {
         return format!("fill=\"url(#{})\" stroke=\"{colour}\" stroke-width=\"0.8\"", hatch(chart));
+    }
+    if look.is_hollow {
+        return format!("fill=\"#ffffff\" stroke=\"{colour}\" stroke-width=\"1.4\" stroke-dasharray=\"3 2\"");
     }
     format!("fill=\"{colour}\" fill-opacity=\"0.88\" stroke=\"#ffffff\" stroke-width=\"0.6\"")
 }

@@ -1,15 +1,16 @@
 //! Where everything of a chart lies: title, plot with its axes and marks, legend, notes.
 
 use super::axis::{Ends, Ruler, Tick, drawable};
+use super::marks::{MARK, MARK_WIDTH, is_near, take_in};
 use super::pen::{Anchor, Pen, Style, pixels};
 use super::shapes::{self, Plot, dash, draw_marker, filling, hatch, layers, points};
 use super::text::{width, wrapped};
 use crate::model::{Chart, Kind, Mark, Place, Scale};
 use crate::palette::Palette;
 
-const WIDTH: f64 = 780.0;
-const PLOT_HEIGHT: f64 = 340.0;
-const EDGE: f64 = 14.0;
+pub(super) const WIDTH: f64 = 780.0;
+pub(super) const PLOT_HEIGHT: f64 = 340.0;
+pub(super) const EDGE: f64 = 14.0;
 const INK: &str = "#222222";
 const PALE: &str = "#555555";
 const TITLE: Style = Style { size: 16.0, colour: INK, anchor: Anchor::Start, is_bold: true, turned: 0.0 };
@@ -17,27 +18,14 @@ const HEADING: Style = Style { size: 13.0, is_bold: false, anchor: Anchor::Middl
 const TICK: Style = Style { size: 12.0, ..HEADING };
 const LEGEND: Style = Style { size: 12.5, anchor: Anchor::Start, ..HEADING };
 const NOTE: Style = Style { size: 11.5, colour: PALE, ..LEGEND };
-const MARK: Style = Style { size: 11.5, colour: "#444444", ..LEGEND };
 /// By how much bold letters are wider.
 const BOLD: f64 = 1.07;
-/// Widest label of a mark beside the plot.
-const MARK_WIDTH: f64 = 118.0;
 /// Longest name that is written in full where names are turned.
 const LONGEST_NAME: usize = 34;
-/// A mark this many times as far out as the values is told and not drawn: it would leave them no room.
-const FAR: f64 = 2.5;
-/// The same on a logarithmic axis.
-const FAR_BY_POWERS: f64 = 100.0;
 
 pub(super) fn draw(chart: &Chart, palette: &Palette) -> String {
     let sheet = Sheet::new(chart, palette);
     sheet.draw()
-}
-
-/// A mark's label, beside or above the plot.
-struct Label {
-    lines: Vec<String>,
-    at: f64,
 }
 
 /// Names that stand under the plot.
@@ -50,17 +38,18 @@ enum Under {
     Numbers,
 }
 
-struct Sheet<'a> {
-    plot: Plot<'a>,
+/// A chart with everything laid out.
+pub(super) struct Sheet<'a> {
+    pub(super) plot: Plot<'a>,
     title: Vec<String>,
-    left: f64,
-    right: f64,
-    top: f64,
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
     under: Under,
     /// Marks beyond what is drawn are not among them.
-    marks: Vec<&'a Mark>,
+    pub(super) marks: Vec<&'a Mark>,
     /// Labels of upright marks, by rows from the plot upwards: text, and where it begins.
-    above: Vec<Vec<(String, f64)>>,
+    pub(super) above: Vec<Vec<(String, f64)>>,
     notes: Vec<String>,
 }
 
@@ -123,33 +112,6 @@ impl<'a> Sheet<'a> {
     /// Title of the vertical axis, in as many lines as it needs beside the plot.
     fn heading_beside(&self) -> Vec<String> {
         wrapped(&self.plot.y.title(), HEADING.size, PLOT_HEIGHT)
-    }
-
-    /// Labels of upright marks in as few rows as keep them apart.
-    fn rows_above(&self) -> Vec<Vec<(String, f64)>> {
-        let mut labels: Vec<(f64, &str)> = self
-            .marks
-            .iter()
-            .filter_map(|mark| match mark.at {
-                Place::X(x) => Some((self.plot.x.at(drawable(x)?), mark.label.as_str())),
-                Place::Y(_) | Place::Curve(_) => None,
-            })
-            .collect();
-        labels.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut rows: Vec<Vec<(String, f64)>> = Vec::new();
-        let mut ends: Vec<f64> = Vec::new();
-        for (at, label) in labels {
-            let wide = width(label, MARK.size);
-            let begin = (at - wide / 2.0).clamp(EDGE, (WIDTH - EDGE - wide).max(EDGE));
-            let row = ends.iter().position(|end| end + 8.0 <= begin).unwrap_or(ends.len());
-            if row == ends.len() {
-                ends.push(0.0);
-                rows.push(Vec::new());
-            }
-            ends[row] = begin + wide;
-            rows[row].push((label.into(), begin));
-        }
-        rows
     }
 
     fn names(&self) -> Under {
@@ -251,7 +213,7 @@ impl<'a> Sheet<'a> {
         pen.finish()
     }
 
-    fn clip(&self) -> String {
+    pub(super) fn clip(&self) -> String {
         hatch(self.plot.chart).replace("hatch", "plot")
     }
 
@@ -330,59 +292,6 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    fn draw_marks(&self, pen: &mut Pen) {
-        let bottom = self.top + PLOT_HEIGHT;
-        let stroke = "fill=\"none\" stroke=\"#444444\" stroke-width=\"1.3\" stroke-dasharray=\"6 4\"";
-        let mut beside: Vec<Label> = Vec::new();
-        for mark in &self.marks {
-            let lines = wrapped(&mark.label, MARK.size, MARK_WIDTH);
-            match &mark.at {
-                Place::X(x) => {
-                    let Some(x) = drawable(*x).map(|x| self.plot.x.at(x)) else { continue };
-                    pen.line([x, self.top - 3.0], [x, bottom], stroke);
-                }
-                Place::Y(y) => {
-                    let Some(y) = drawable(*y).map(|y| self.plot.y.at(y)) else { continue };
-                    pen.line([self.left, y], [self.right, y], stroke);
-                    beside.push(Label { lines, at: y });
-                }
-                Place::Curve(curve) => {
-                    let way: Vec<[f64; 2]> = self.curve(curve).collect();
-                    pen.group(&format!("clip-path=\"url(#{})\"", self.clip()));
-                    pen.path(&way, false, stroke, "");
-                    pen.end();
-                    let end =
-                        way.iter().rev().find(|at| at[0] <= self.right + 1.0).map_or(self.top, |at| at[1]);
-                    beside.push(Label { lines, at: end });
-                }
-            }
-        }
-        for (nth, row) in self.above.iter().enumerate() {
-            for (label, begin) in row {
-                pen.text(label, [*begin, self.top - 7.0 - 15.0 * nth as f64], MARK);
-            }
-        }
-        self.draw_beside(pen, beside);
-    }
-
-    fn curve(&self, curve: &[[f64; 2]]) -> impl Iterator<Item = [f64; 2]> {
-        let known = curve.iter().filter_map(|[x, y]| Some([drawable(*x)?, drawable(*y)?]));
-        known.map(|[x, y]| [self.plot.x.at(x), self.plot.y.at(y)])
-    }
-
-    /// Labels at the right of the plot, moved apart where they would lie on each other.
-    fn draw_beside(&self, pen: &mut Pen, mut labels: Vec<Label>) {
-        labels.sort_by(|a, b| a.at.total_cmp(&b.at));
-        let mut free = self.top;
-        for label in labels {
-            let first = label.at.clamp(self.top, self.top + PLOT_HEIGHT).max(free);
-            for (nth, line) in label.lines.iter().enumerate() {
-                pen.text(line, [self.right + 6.0, first + 4.0 + 13.0 * nth as f64], MARK);
-            }
-            free = first + 13.0 * label.lines.len() as f64 + 4.0;
-        }
-    }
-
     /// Series in rows of the legend, by their numbers.
     fn legend(&self) -> Vec<Vec<usize>> {
         let mut rows: Vec<Vec<usize>> = Vec::new();
@@ -457,48 +366,4 @@ fn is_high(chart: &Chart, up: &[f64]) -> bool {
     chart.kind == Kind::Points
         && matches!(chart.y.scale, Scale::Linear)
         && ends.is_some_and(|(low, high)| low > 0.7 * high && high > low)
-}
-
-/// Whether a mark leaves the values enough room when it is drawn. A curve is drawn as far as it lies inside.
-fn is_near(mark: &Mark, chart: &Chart, across: &[f64], up: &[f64]) -> bool {
-    let near = |value: f64, values: &[f64], scale: &Scale| {
-        let Some(value) = drawable(value) else { return false };
-        let (Some(low), Some(high)) = (values.first(), values.last()) else { return true };
-        match scale {
-            Scale::Logarithmic => {
-                value > 0.0 && value <= high * FAR_BY_POWERS && value >= low / FAR_BY_POWERS
-            }
-            Scale::Names(names) => value >= -0.5 && value <= names.len() as f64 - 0.5,
-            Scale::Linear => {
-                let (low, high) = (low.min(0.0), high.max(0.0));
-                let room = (high - low) * (FAR - 1.0);
-                // Where everything is 0 there is no far and near.
-                high == low || (value <= high + room && value >= low - room)
-            }
-        }
-    };
-    match &mark.at {
-        Place::X(x) => near(*x, across, &chart.x.scale),
-        Place::Y(y) => near(*y, up, &chart.y.scale),
-        Place::Curve(curve) => curve.iter().any(|[_, y]| near(*y, up, &chart.y.scale)),
-    }
-}
-
-/// Adds what marks that are drawn need room for.
-fn take_in(marks: &[&Mark], chart: &Chart, across: &mut Vec<f64>, up: &mut Vec<f64>) {
-    let (mut more_across, mut more_up) = (Vec::new(), Vec::new());
-    for mark in marks {
-        match &mark.at {
-            Place::X(x) if !matches!(chart.x.scale, Scale::Names(_)) => more_across.extend(drawable(*x)),
-            Place::X(_) => {}
-            Place::Y(y) => more_up.extend(drawable(*y)),
-            Place::Curve(curve) => {
-                let alone = |y: f64| Mark { label: String::new(), at: Place::Y(y) };
-                let near = curve.iter().filter(|[_, y]| is_near(&alone(*y), chart, across, up));
-                more_up.extend(near.filter_map(|[_, y]| drawable(*y)));
-            }
-        }
-    }
-    across.extend(more_across);
-    up.extend(more_up);
 }

@@ -329,6 +329,16 @@ fn percentiles_are_those_of_the_histograms() {
 }
 
 #[test]
+fn latency_follows_what_a_sweep_varied() {
+    let section = of_section(&runs::coalesce(), "latency");
+    let chart = &section.charts[0];
+    let longest = line(chart, "packet-v2, placement same, 100000 packets/s, largest");
+    let found: Vec<_> = longest.points.iter().map(|point| (point.x, point.y.unwrap())).collect();
+    assert_eq!(found, [(1e4, 1e4), (5e4, 5e4), (1e5, 1e5), (4e5, 4e5)]);
+    assert!(longest.points.iter().all(|point| point.trials.len() == 6));
+}
+
+#[test]
 fn losses_in_time_sum_up_to_what_was_lost() {
     let results = runs::moments();
     let section = of_section(&results, "loss-in-time");
@@ -336,7 +346,8 @@ fn losses_in_time_sum_up_to_what_was_lost() {
         let trial = results.trials.iter().find(|trial| trial.number == numbers[0]).unwrap();
         assert_eq!(lost as u64, trial.lost());
     }
-    assert_eq!(section.charts[1].marks.len(), 2, "the worst window has a beginning and an end");
+    let marks: Vec<&str> = section.charts[1].marks.iter().map(|mark| mark.label.as_str()).collect();
+    assert_eq!(marks, ["start", "end of sending", "worst 100 ms: recv", "its end"]);
     assert_eq!(section.tables.len(), 1);
 }
 

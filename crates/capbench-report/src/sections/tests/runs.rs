@@ -9,6 +9,7 @@ use capbench_measure::bursts::BurstSearch;
 use capbench_measure::environment::Environment;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::latency::Recording;
+use capbench_measure::links::coalescing::Moderation;
 use capbench_measure::loss_shape::{Burst, Clock, LossShape, Position, Spread, Window};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::{Results, SCHEMA_VERSION};
@@ -222,18 +223,30 @@ pub(super) fn rings() -> Results {
     swept(&plan, &mut SimulatedLaboratory::new(1e6, methods))
 }
 
-/// Latency of frames that a card's interrupts hold back for 50 µs.
-pub(super) fn latency() -> Results {
-    let mut setup = setup(64);
-    setup.latency = Some(Recording::default());
-    let interrupts = Interrupts {
+fn interrupts() -> Interrupts {
+    Interrupts {
         cost: Duration::from_micros(2),
         usual: Duration::from_micros(50),
         descriptors: 512,
         aim: 32.0,
         at_most: Duration::from_micros(200),
-    };
-    let mut path = SimulatedLaboratory::new(1e6, methods()).interrupts(interrupts);
+    }
+}
+
+/// Interrupts held back for 10 to 400 µs, with latency.
+pub(super) fn coalesce() -> Results {
+    let axis =
+        Axis::new([10, 50, 100, 400].map(|us| Point::Coalesce(Moderation::Fixed(us))).to_vec()).unwrap();
+    let mut plan = plan(axis, &["packet-v2"]);
+    plan.base.latency = Some(Recording::default());
+    swept(&plan, &mut SimulatedLaboratory::new(1e6, methods()).interrupts(interrupts()))
+}
+
+/// Latency of frames that a card's interrupts hold back for 50 µs.
+pub(super) fn latency() -> Results {
+    let mut setup = setup(64);
+    setup.latency = Some(Recording::default());
+    let mut path = SimulatedLaboratory::new(1e6, methods()).interrupts(interrupts());
     let plan = BenchPlan {
         methods: specs(&["packet-v2", "packet-v3"]),
         sizes: vec![setup],
@@ -285,7 +298,7 @@ fn shape(sent: u64, lost: u64) -> LossShape {
             from_ns: 350_000_000,
             length_ns: 100_000_000,
             sent: sent / 10,
-            lost: sent / 20,
+            lost: (lost - 100).min(sent / 10),
         }),
         windows: 10,
         lossy_windows: 2,
@@ -323,6 +336,7 @@ pub(super) fn all() -> Vec<(&'static str, Results)> {
         ("placements", placements()),
         ("rings", rings()),
         ("latency", latency()),
+        ("coalesce", coalesce()),
         ("moments", moments()),
         ("soak", soak()),
     ]

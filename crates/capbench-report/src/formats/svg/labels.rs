@@ -1,0 +1,113 @@
+//! What stands at ticks, and the unit that the title then names.
+
+use crate::figures;
+use crate::model::Unit;
+
+/// With as many decimals as a step has, and separators.
+pub(super) fn decimal(value: f64, step: f64) -> String {
+    let power = (step.log10() + 1e-9).floor();
+    let half = if (step / 10f64.powf(power) - 2.5).abs() < 1e-6 { 1.0 } else { 0.0 };
+    let decimals = (half - power).max(0.0);
+    if decimals > 6.0 || value.abs() >= 1e12 {
+        return if value == 0.0 { "0".into() } else { format!("{value:.1e}") };
+    }
+    if decimals == 0.0 {
+        let sign = if value <= -0.5 { "-" } else { "" };
+        return format!("{sign}{}", figures::count(value.abs().round() as u64));
+    }
+    format!("{value:.0$}", decimals as usize)
+}
+
+/// By what values are divided before they are shown, and the unit that they are in then.
+pub(super) fn scaling(unit: Unit, largest: f64) -> (f64, String) {
+    let first = |steps: &[(f64, f64, &str)]| {
+        steps
+            .iter()
+            .find(|(from, ..)| largest >= *from)
+            .map_or((1.0, unit.symbol().to_string()), |(_, factor, name)| (*factor, (*name).to_string()))
+    };
+    let words = |thing: &str| {
+        let (factor, word) = match largest {
+            large if large >= 1e9 => (1e9, "billion"),
+            large if large >= 1e6 => (1e6, "million"),
+            large if large >= 1e4 => (1e3, "thousand"),
+            _ => (1.0, ""),
+        };
+        (factor, format!("{word} {thing}").trim().to_string())
+    };
+    let bits = |layer: &str| {
+        let (factor, prefix) = match largest {
+            large if large >= 1e9 => (1e9, "G"),
+            large if large >= 1e6 => (1e6, "M"),
+            large if large >= 1e3 => (1e3, "k"),
+            _ => (1.0, ""),
+        };
+        (factor, format!("{prefix}bit/s ({layer})"))
+    };
+    match unit {
+        Unit::PacketsPerSecond => words("packets/s"),
+        Unit::Count => words(""),
+        Unit::Iterations => words("iterations"),
+        Unit::BitsPerSecondL1 => bits("L1"),
+        Unit::BitsPerSecondL2 => bits("L2"),
+        Unit::Nanoseconds => first(&[(1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e4, 1e3, "µs")]),
+        Unit::NanosecondsPerPacket => first(&[(1e7, 1e6, "ms/packet"), (1e4, 1e3, "µs/packet")]),
+        Unit::Seconds if largest > 0.0 && largest < 0.5 => {
+            first(&[(1e-3, 1e-3, "ms"), (1e-6, 1e-6, "µs"), (0.0, 1e-9, "ns")])
+        }
+        Unit::Seconds => first(&[(10_800.0, 3600.0, "h"), (900.0, 60.0, "min")]),
+        Unit::Bytes => first(&[
+            (10.0 * 1024f64.powi(3), 1024f64.powi(3), "GiB"),
+            (2.0 * 1024f64.powi(2), 1024f64.powi(2), "MiB"),
+            (65_536.0, 1024.0, "KiB"),
+        ]),
+        Unit::Ratio => (0.01, "%".into()),
+        Unit::None | Unit::Cores | Unit::PerSecond => (1.0, unit.symbol().into()),
+    }
+}
+
+/// The unit in the title of a logarithmic axis; empty where each label has its own.
+pub(super) const fn logarithmic_unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds | Unit::Seconds | Unit::Bytes | Unit::Ratio => "",
+        other => other.symbol(),
+    }
+}
+
+/// What stands at a power.
+pub(super) fn power_label(unit: Unit, value: f64) -> String {
+    let plain = |value: f64| {
+        let text = format!("{value:.9}");
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    };
+    let stepped = |value: f64, steps: &[(f64, &str)]| {
+        steps
+            .iter()
+            .find(|(from, _)| value >= from * (1.0 - 1e-9))
+            .map(|(from, name)| format!("{} {name}", plain(value / from)))
+    };
+    let short = |value: f64| {
+        if !(1e-6..1e13).contains(&value) {
+            return format!("{value:.0e}");
+        }
+        stepped(value, &[(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]).unwrap_or_else(|| plain(value))
+    };
+    let time = |seconds: f64| {
+        if !(1e-12..1e13).contains(&seconds) {
+            return format!("{seconds:.0e} s");
+        }
+        stepped(seconds, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")])
+            .unwrap_or_else(|| format!("{} ns", plain(seconds * 1e9)))
+    };
+    match unit {
+        Unit::Nanoseconds => time(value * 1e-9),
+        Unit::Seconds => time(value),
+        Unit::Ratio if (1e-9..1e6).contains(&value) => format!("{} %", plain(value * 100.0)),
+        Unit::Ratio => format!("{:.0e} %", value * 100.0),
+        Unit::Bytes if value < 1e16 => {
+            let steps = [(1024f64.powi(3), "GiB"), (1024f64.powi(2), "MiB"), (1024.0, "KiB")];
+            stepped(value, &steps).unwrap_or_else(|| format!("{} B", plain(value)))
+        }
+        _ => short(value),
+    }
+}
