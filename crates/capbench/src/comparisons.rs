@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use capbench_measure::figures::grouped;
 use capbench_measure::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale, Setup};
+use capbench_measure::figures::grouped;
 use capbench_measure::results::Results;
 
 use crate::summary::{COLUMNS, wrapped};

@@ -281,7 +281,8 @@ fn comparisons_that_cannot_be_are_refused() {
 #[test]
 fn help_of_everything() {
     let commands = [
-        "", "bench", "search", "sweep", "rfc2544", "soak", "compare", "report", "send", "count", "why", "methods",
+        "", "bench", "search", "sweep", "rfc2544", "soak", "compare", "report", "send", "count", "why",
+        "methods",
     ];
     for command in commands {
         let name = format!("help {command}");

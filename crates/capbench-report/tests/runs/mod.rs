@@ -108,6 +108,7 @@ fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
         not_measured: Vec::new(),
         searches: Vec::new(),
         rfc2544: Vec::new(),
+        comparisons: Vec::new(),
     }
 }
 
