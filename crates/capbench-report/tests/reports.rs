@@ -140,7 +140,8 @@ fn every_table_is_whole_and_has_a_name_of_its_own() {
             }
             let written = csv::table(table).unwrap();
             let mut reader = ::csv::Reader::from_reader(written.as_bytes());
-            assert_eq!(reader.records().map(Result::unwrap).collect::<Vec<_>>().len(), table.rows.len());
+            let records: Vec<_> = reader.records().map(Result::unwrap).collect();
+            assert_eq!(records.len(), table.rows.len());
         }
     }
 }
