@@ -12,7 +12,9 @@ fn what_a_command_saves_is_held_against_the_schema() {
     let folder = Scratch::new();
     let saving = |text: &str| {
         let mut command = Command::new("sh");
-        command.args(["-c", "printf %s \"$1\" > \"$3/results.json\"", "sh", text, "--out"]).arg(folder.path());
+        command
+            .args(["-c", "printf %s \"$1\" > \"$3/results.json\"", "sh", text, "--out"])
+            .arg(folder.path());
         command
     };
     for text in ["{}", "{\"schema_version\": 1}", "no JSON"] {
@@ -30,7 +32,17 @@ fn root_the_environment_of_a_run_says_what_its_interfaces_are() {
     let (_turn, folder) = (in_turn(), Scratch::new());
     let out = folder.path().join("run");
     let mut command = capbench();
-    command.args(["bench", "--size", "64", "--method", "packet-v3", "--placement", "same,other", "--rate", "1000"]);
+    command.args([
+        "bench",
+        "--size",
+        "64",
+        "--method",
+        "packet-v3",
+        "--placement",
+        "same,other",
+        "--rate",
+        "1000",
+    ]);
     command.args(["--duration", "50ms", "--quiet", "50ms", "--out"]).arg(&out);
     let ended = Running::start(None, &mut command).end();
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
