@@ -292,6 +292,8 @@ fn xdp_program(index: InterfaceIndex) -> Option<XdpProgram> {
 
 #[cfg(test)]
 mod tests {
+    use capbench_sys::host::interface;
+
     use super::super::tree::tests::Made;
     use super::*;
 
@@ -334,11 +336,15 @@ mod tests {
 
     #[test]
     fn the_loopback_interface_tells_what_it_has() {
-        let facts = InterfaceFacts::of(&Side::existing("lo").unwrap());
-        assert!(facts.mtu_bytes.is_some_and(|mtu| mtu > 0));
+        let facts = InterfaceFacts::read("lo", interface::index_of("lo").unwrap());
         assert!(facts.offloads_on.unwrap().contains(&"loopback".to_owned()));
         assert_eq!((facts.rings, facts.interrupts, facts.xdp_program), (None, None, None));
-        assert_eq!(facts.traffic_control.unwrap()[0].discipline, "noqueue");
+    }
+
+    #[test]
+    fn an_interface_that_is_gone_has_no_facts() {
+        let index = InterfaceIndex::new(i32::MAX as u32).unwrap();
+        assert_eq!(InterfaceFacts::read("no-such-if", index), InterfaceFacts::default());
     }
 
     #[test]
