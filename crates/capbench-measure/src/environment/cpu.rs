@@ -44,6 +44,10 @@ pub struct Cpu {
     /// CPUs whose tick stops while one thread runs (`nohz_full=`), likewise; absent where the kernel cannot do that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tickless_cpus: Option<String>,
+    /// CPU time in microseconds that the process gets in each second at most, where a control group limits it
+    /// (`cpu.max`, as containers have it); absent without a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_us_per_s: Option<u64>,
     /// The slowest CPU's frequency at the moment of reading, in MHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_mhz_now: Option<u32>,
@@ -136,6 +140,7 @@ impl Cpu {
             isolated_cpus: root.text(&format!("{CPUS}/isolated")),
             // Kernels that cannot do it, or were not asked to, write "(null)".
             tickless_cpus: root.text(&format!("{CPUS}/nohz_full")).map(|list| list.replace("(null)", "")),
+            quota_us_per_s: quota(root),
             least_mhz_now: now.map(|(least, _)| least),
             most_mhz_now: now.map(|(_, most)| most),
             frequency: Frequency::read(root, &cpus),
@@ -151,6 +156,25 @@ pub(super) fn numbered(root: &impl Tree, folder: &str, prefix: &str) -> Vec<u32>
         names.iter().filter_map(|name| name.strip_prefix(prefix)?.parse().ok()).collect();
     numbers.sort_unstable();
     numbers
+}
+
+/// The least of the limits of the process's control group and those around it (Documentation/admin-guide/cgroup-v2.rst).
+fn quota(root: &impl Tree) -> Option<u64> {
+    let groups = root.text("proc/self/cgroup")?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let around = std::iter::successors(Some(own), |group| match group.rsplit_once('/') {
+        Some((outer, _)) => Some(outer),
+        None => (!group.is_empty()).then_some(""),
+    });
+    // The outermost group that a container sees is its own.
+    around.filter_map(|group| limit(&root.text(&format!("sys/fs/cgroup/{group}/cpu.max"))?)).min()
+}
+
+/// A limit such as `50000 100000`: so many microseconds in so many; `None` where it is `max`.
+fn limit(text: &str) -> Option<u64> {
+    let (most, period) = text.split_once(' ')?;
+    let (most, period): (u64, u64) = (most.parse().ok()?, period.parse().ok()?);
+    most.checked_mul(1_000_000)?.checked_div(period)
 }
 
 /// Lowest and highest frequency in `/proc/cpuinfo`, in MHz.
@@ -294,6 +318,23 @@ mod tests {
         assert_eq!(names, ["POLL", "C6", "C10"], "by their numbers");
         assert_eq!((idle.states[1].exit_latency_us, idle.states[1].disabled), (Some(133), Some(true)));
         assert_eq!(idle.states[2].disabled, None);
+    }
+
+    #[test]
+    fn the_narrowest_control_group_limits() {
+        let tree = Made::of(&[
+            ("proc/self/cgroup", "1:name=systemd:/x\n0::/kubepods/pod1/c1\n"),
+            ("sys/fs/cgroup/kubepods/pod1/c1/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/kubepods/pod1/cpu.max", "150000 100000\n"),
+            ("sys/fs/cgroup/cpu.max", "400000 100000\n"),
+        ]);
+        assert_eq!(quota(&*tree), Some(1_500_000));
+        let alone = Made::of(&[("proc/self/cgroup", "0::/\n"), ("sys/fs/cgroup/cpu.max", "50000 100000\n")]);
+        assert_eq!(quota(&*alone), Some(500_000));
+        assert_eq!(quota(&*Made::of(&[("proc/self/cgroup", "0::/a\n")])), None);
+        for text in ["", "max 100000", "1", "1 0", "18446744073709551615 1", "-1 1"] {
+            assert_eq!(limit(text), None, "{text}");
+        }
     }
 
     #[test]

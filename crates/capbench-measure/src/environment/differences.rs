@@ -1,7 +1,7 @@
 //! In what two environments differ, so that trials of one say nothing about the other.
 //!
 //! Facts of the results' first days are compared one by one. Those that came later stand in groups, which are compared as they
-//! are written: a fact that is added to a group is compared without another word, unless [`PASSING`] names it. A group that
+//! are written: a fact that is added to a group is compared without another word, unless `PASSING` names it. A group that
 //! one of the two does not have, since an earlier version wrote it, is not compared.
 
 use std::collections::{BTreeMap, BTreeSet};

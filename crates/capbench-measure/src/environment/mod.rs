@@ -25,7 +25,7 @@ mod tree;
 
 use std::collections::BTreeMap;
 
-use capbench_sys::host::{capability, identity, memory as host_memory, namespace};
+use capbench_sys::host::{affinity, capability, identity, memory as host_memory, namespace};
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
@@ -128,8 +128,8 @@ impl Environment {
             kernel_version: root.text("proc/sys/kernel/version"),
             machine: std::env::consts::ARCH.to_owned(),
             cpu_model: cpu_field(&cpuinfo, "model name").map(str::to_owned),
-            cpus_online: capbench_sys::host::affinity::online_cpus()?.len(),
-            cpus_allowed: capbench_sys::host::affinity::allowed_cpus()?.len(),
+            cpus_online: cpus_online(&root)?,
+            cpus_allowed: affinity::allowed_cpus()?.len(),
             virtual_machine,
             memory_bytes: host_memory::total_bytes()?,
             uid: identity::effective().uid,
@@ -148,6 +148,22 @@ impl Environment {
             interfaces: None,
         })
     }
+}
+
+/// CPUs that are online, by sysfs or, where a container hides that, by `/proc/stat`.
+fn cpus_online(root: &impl Tree) -> Result<usize> {
+    let told = affinity::online_cpus();
+    let counted = || root.text("proc/stat").map_or(0, |text| cpus_in_stat(&text));
+    match told {
+        Ok(cpus) => Ok(cpus.len()),
+        Err(error) => Some(counted()).filter(|count| *count > 0).ok_or_else(|| error.into()),
+    }
+}
+
+/// CPUs that have a line in `/proc/stat`: those that are online.
+fn cpus_in_stat(text: &str) -> usize {
+    let is_number = |rest: &str| rest.split(' ').next().is_some_and(|number| number.parse::<u32>().is_ok());
+    text.lines().filter_map(|line| line.strip_prefix("cpu")).filter(|rest| is_number(rest)).count()
 }
 
 /// The value of the first line `key : value` of `/proc/cpuinfo`.
@@ -182,6 +198,12 @@ mod tests {
         assert_eq!(cpu_field(arm, "model name"), None);
         assert_eq!(virtual_machine(arm), None);
         assert_eq!(virtual_machine(""), None);
+    }
+
+    #[test]
+    fn cpus_are_counted_where_sysfs_is_hidden() {
+        assert_eq!(cpus_in_stat("cpu  1 2 3\ncpu0 1 2\ncpu11 3 4\nintr 5\ncpufreq 1\n"), 2);
+        assert_eq!(cpus_in_stat(""), 0);
     }
 
     #[test]

@@ -61,9 +61,9 @@ pub struct InterfaceFacts {
     /// Where it is plugged in: `0000:3b:00.0`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus_address: Option<String>,
-    /// Vendor and device of the card by their numbers: `8086:1572`.
+    /// Vendor and device by their numbers on their bus: `8086:1572` on PCI, `1af4:0001` of a virtio card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pci_device: Option<String>,
+    pub device_id: Option<String>,
     /// Speed of its PCI Express link now: `8.0 GT/s PCIe`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pci_link_speed: Option<String>,
@@ -250,10 +250,10 @@ impl InterfaceFacts {
     fn with_files(self, sys: &impl Tree, host: &impl Tree, name: &str) -> Self {
         let file = |path: &str| format!("class/net/{name}/{path}");
         let number = |path: &str| sys.number(&file(path));
-        let pci = |path: &str| sys.word(&file(path)).map(|id| id.trim_start_matches("0x").to_owned());
+        let identity = |path: &str| sys.word(&file(path)).map(|id| id.trim_start_matches("0x").to_owned());
         Self {
-            pci_device: pci("device/vendor")
-                .zip(pci("device/device"))
+            device_id: identity("device/vendor")
+                .zip(identity("device/device"))
                 .map(|(vendor, device)| format!("{vendor}:{device}")),
             pci_link_speed: sys.word(&file("device/current_link_speed")),
             pci_link_lanes: number("device/current_link_width").map(|lanes| lanes as u32),
@@ -292,6 +292,8 @@ fn xdp_program(index: InterfaceIndex) -> Option<XdpProgram> {
 
 #[cfg(test)]
 mod tests {
+    use capbench_sys::host::interface;
+
     use super::super::tree::tests::Made;
     use super::*;
 
@@ -312,7 +314,7 @@ mod tests {
             ("class/net/eth0/device/current_link_width", "8\n"),
         ]);
         let facts = InterfaceFacts::default().with_files(&*tree, &*tree, "eth0");
-        assert_eq!(facts.pci_device.as_deref(), Some("8086:1572"));
+        assert_eq!(facts.device_id.as_deref(), Some("8086:1572"));
         assert_eq!((facts.pci_link_lanes, facts.numa_node), (Some(8), Some(1)));
         assert_eq!((facts.speed_mbit_per_s, facts.duplex.as_deref()), (Some(10_000), Some("full")));
         assert_eq!((facts.threaded_napi, facts.gro_flush_timeout_ns), (Some(false), Some(20_000)));
@@ -334,11 +336,15 @@ mod tests {
 
     #[test]
     fn the_loopback_interface_tells_what_it_has() {
-        let facts = InterfaceFacts::of(&Side::existing("lo").unwrap());
-        assert!(facts.mtu_bytes.is_some_and(|mtu| mtu > 0));
+        let facts = InterfaceFacts::read("lo", interface::index_of("lo").unwrap());
         assert!(facts.offloads_on.unwrap().contains(&"loopback".to_owned()));
         assert_eq!((facts.rings, facts.interrupts, facts.xdp_program), (None, None, None));
-        assert_eq!(facts.traffic_control.unwrap()[0].discipline, "noqueue");
+    }
+
+    #[test]
+    fn an_interface_that_is_gone_has_no_facts() {
+        let index = InterfaceIndex::new(i32::MAX as u32).unwrap();
+        assert_eq!(InterfaceFacts::read("no-such-if", index), InterfaceFacts::default());
     }
 
     #[test]

@@ -132,7 +132,8 @@ pub struct Sharing {
 
 impl Sharing {
     pub(super) fn read(interface: &str) -> Option<Self> {
-        let hash = receive_hash::read(interface).ok()??;
+        // Without a table nothing is shared out, whatever the driver says about hashes.
+        let hash = receive_hash::read(interface).ok()?.filter(|hash| !hash.table.is_empty())?;
         let udp4 = receive_hash::udp4_fields(interface).ok().flatten();
         let function = match hash.function {
             HashFunction::Toeplitz => "toeplitz",
