@@ -11,6 +11,7 @@ use crate::error::{MeasureError, Result};
 use crate::findings::Finding;
 use crate::loss_shape::LossShape;
 use crate::places;
+use crate::reproduction::Reproduction;
 use crate::rfc2544::Tested;
 use crate::search::SearchOutcome;
 use crate::soak::record::SoakRecord;
@@ -52,6 +53,9 @@ pub struct Results {
     /// What tests of RFC 2544 beside throughput have shown; their trials stand with the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rfc2544: Vec<Tested>,
+    /// Experiments of publications that were run again, their tables beside the published ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reproductions: Vec<Reproduction>,
     /// What follows from them.
     pub findings: Vec<Finding>,
 }

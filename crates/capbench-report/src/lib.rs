@@ -5,3 +5,4 @@
 
 pub mod figures;
 pub mod model;
+pub mod sections;

@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod exit;
 mod progress;
+mod reproductions;
 mod searches;
 mod standard_tests;
 mod stop;
@@ -30,6 +31,7 @@ fn main() -> std::process::ExitCode {
         Command::Rfc2544(flags) => commands::rfc2544::run(flags),
         Command::Soak(flags) => commands::soak::run(flags),
         Command::Sweep(flags) => commands::sweep::run(flags),
+        Command::Reproduce(flags) => commands::reproduce::run(flags),
         Command::Send(flags) => commands::send::run(flags),
         Command::Count(flags) => commands::count::run(flags),
         Command::Why(flags) => commands::why::run(flags),

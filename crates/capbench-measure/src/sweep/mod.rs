@@ -19,7 +19,7 @@ pub mod back_to_back;
 mod estimate;
 pub mod findings;
 pub mod interval;
-mod order;
+pub(crate) mod order;
 pub mod outcome;
 pub mod plan;
 pub mod presets;

@@ -6,15 +6,15 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Orders of passes, the same from the same seed.
 #[derive(Debug)]
-pub(super) struct Shuffle(Xoshiro256PlusPlus);
+pub(crate) struct Shuffle(Xoshiro256PlusPlus);
 
 impl Shuffle {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
     /// One pass: the numbers below `places`, each once (Fisher and Yates).
-    pub(super) fn pass(&mut self, places: usize) -> Vec<usize> {
+    pub(crate) fn pass(&mut self, places: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..places).collect();
         for last in (1..places).rev() {
             // Bias below 2^-40 for any number of points that a sweep can have.

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod capture;
 pub mod count;
 pub mod methods;
+pub mod reproduce;
 pub mod rfc2544;
 pub mod scene;
 pub mod search;
@@ -46,6 +47,8 @@ pub enum Command {
     /// Vary one thing, work per packet, frame size, ring, placement, load or interrupt moderation, and see where each method
     /// begins to lose.
     Sweep(sweep::SweepFlags),
+    /// Run the experiment of a publication on this host, and print its tables beside the published ones.
+    Reproduce(reproduce::ReproduceFlags),
     /// Generate traffic: exact counts, exact stop, lateness against the plan.
     Send(send::SendFlags),
     /// Count what arrives: a line per second, totals at the end.

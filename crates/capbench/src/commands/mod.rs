@@ -5,6 +5,7 @@ pub mod bench;
 pub mod count;
 mod measuring;
 pub mod methods;
+pub mod reproduce;
 pub mod rfc2544;
 mod scene;
 pub mod search;

@@ -4,7 +4,7 @@ mod buffers;
 mod cheapest;
 mod contrasts;
 mod crossings;
-mod effects;
+pub mod effects;
 mod limits;
 mod livelock;
 mod onset;
@@ -26,7 +26,7 @@ struct Swept<'r> {
 
 /// Everything that a sweep shows beyond what [`crate::findings::find`] says of any trials.
 pub fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
-    let swept = Swept { outcome, trials: trials.iter().map(|trial| (trial.number, trial)).collect() };
+    let swept = Swept::new(outcome, trials);
     let mut findings = Vec::new();
     for series in &outcome.series {
         if series.readings.iter().any(|reading| reading.back_to_back.is_some()) {
@@ -46,6 +46,24 @@ pub fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
     crossings::find(&swept, &mut findings);
     cheapest::find(&swept, &mut findings);
     findings
+}
+
+impl<'r> Swept<'r> {
+    fn new(outcome: &'r SweepOutcome, trials: &'r [TrialResult]) -> Self {
+        Self { outcome, trials: trials.iter().map(|trial| (trial.number, trial)).collect() }
+    }
+
+    /// Series of the same scene together, in their order.
+    fn scenes(&self) -> Vec<Vec<&'r Series>> {
+        let mut scenes: Vec<Vec<&'r Series>> = Vec::new();
+        for series in &self.outcome.series {
+            match scenes.iter_mut().find(|scene| scene[0].scene() == series.scene()) {
+                Some(scene) => scene.push(series),
+                None => scenes.push(vec![series]),
+            }
+        }
+        scenes
+    }
 }
 
 impl Swept<'_> {
@@ -69,20 +87,6 @@ impl Swept<'_> {
         self.outcome.points.get(reading.point).map_or("?", |point| &point.label)
     }
 
-    /// Series of the same scene together, in their order.
-    fn scenes(&self) -> Vec<Vec<&Series>> {
-        let mut scenes: Vec<Vec<&Series>> = Vec::new();
-        for series in &self.outcome.series {
-            match scenes.iter_mut().find(|scene| scene[0].scene() == series.scene()) {
-                Some(scene) => scene.push(series),
-                None => scenes.push(vec![series]),
-            }
-        }
-        scenes
-    }
-}
-
-impl Swept<'_> {
     /// The median of something that trials of a reading know; `None` where one does not.
     fn median(&self, reading: &Reading, of: impl Fn(&TrialResult) -> Option<f64>) -> Option<f64> {
         let values: Option<Vec<f64>> = self.of(reading).map(of).collect();
