@@ -14,7 +14,7 @@ impl Scale {
     /// As published.
     pub const PUBLISHED: Self = Self(1.0);
     /// What runs where nothing else is asked for: all publications in less than a quarter of an hour.
-    pub const DEFAULT: Self = Self(0.01);
+    pub const DEFAULT: Self = Self(0.005);
     const LEAST: f64 = 1e-6;
     const MOST: f64 = 10.0;
     /// Shorter trials say little: the kernel counts its own CPU time in ticks of 10 ms, and a ring is to be filled many times.
@@ -103,7 +103,7 @@ mod tests {
     fn trials_are_scaled_and_have_a_least_length() {
         let minute = Duration::from_secs(60);
         assert_eq!(Scale::PUBLISHED.of(minute), minute);
-        assert_eq!(Scale::DEFAULT.of(minute), Duration::from_millis(600));
+        assert_eq!(Scale::DEFAULT.of(2 * minute), Duration::from_millis(600));
         assert_eq!(Scale::DEFAULT.of(Duration::from_secs(3)), Duration::from_millis(300));
         assert_eq!(Scale::new(1e-6).unwrap().of(minute), Duration::from_millis(50));
         assert_eq!(Scale::new(10.0).unwrap().of(minute), 10 * minute);

@@ -249,22 +249,18 @@ fn onset(experiment: &Experiment, material: &Material<'_>) -> Judgement {
     let then = experiment.data.numbers(column).iter().position(|share| share.as_ref().is_some_and(lost));
     let at = |row: usize| {
         let loops = iterations.get(row).copied().unwrap_or_default();
-        format!("{loops} loops, which took him {:.1} us", f64::from(loops) * LOOP_NS / 1e3)
+        format!("{loops} loops on ({:.2} us on his CPU)", f64::from(loops) * LOOP_NS / 1e3)
     };
     let claim = format!(
-        "At {} with normal libpcap more than 1 % are lost from {} on.",
+        "At {} with normal libpcap more than 1 % are lost from {}.",
         experiment.title,
-        then.map_or("no point".into(), at)
+        then.map_or("no point on".into(), at)
     );
     let seen: Vec<Seen<'_>> =
         (0..iterations.len()).map(|row| material.swept(experiment.time, SOCKET, row)).collect();
     let trials: Vec<u32> = seen.iter().flat_map(Seen::numbers).collect();
-    let all = |row: &Seen<'_>, is: &dyn Fn(&f64) -> bool| {
-        let shares = row.values(captured);
-        shares.len() > 1 && shares.iter().all(is)
-    };
-    let here = seen.iter().position(|row| all(row, &lost));
-    let is_clean = seen.iter().all(|row| all(row, &|share| !lost(share)));
+    let here = seen.iter().position(|row| row.every(captured, |share| lost(&share)));
+    let is_clean = seen.iter().all(|row| row.every(captured, |share| !lost(&share)));
     let (answer, text) = match (here, then) {
         (Some(here), Some(then)) if here == then => {
             (Answer::Holds, format!("With {SOCKET} that is so here, too."))
@@ -273,7 +269,7 @@ fn onset(experiment: &Experiment, material: &Material<'_>) -> Judgement {
             let row = &seen[here];
             let share = row.median(captured).unwrap_or_default();
             let text = format!(
-                "With {SOCKET} the first point at which every visit loses more has work as long as {}: {} % are captured there.",
+                "With {SOCKET} and work as long, every visit loses more from {}: {} % are captured there.",
                 at(here),
                 Quantity::Captured.text(share)
             );

@@ -180,11 +180,9 @@ fn compare(material: &Material<'_>) -> Compared {
 
 /// The answer to a claim that next to nothing is captured.
 fn little(claim: &str, method: &str, when: &str, seen: &Seen<'_>) -> Judgement {
-    let shares = seen.values(captured);
-    let all = |is: &dyn Fn(f64) -> bool| !shares.is_empty() && shares.iter().all(|share| is(*share));
-    let answer = if all(&|share| share <= LITTLE) {
+    let answer = if seen.every(captured, |share| share <= LITTLE) {
         Answer::Holds
-    } else if all(&|share| share > LITTLE) {
+    } else if seen.every(captured, |share| share > LITTLE) {
         Answer::Changed
     } else {
         Answer::CannotBeTold

@@ -248,10 +248,9 @@ fn unreported(material: &Material<'_>) -> Judgement {
 
 fn almost_nothing(material: &Material<'_>) -> Judgement {
     let seen: Vec<_> = ringed(material).into_iter().filter(|(slots, _)| *slots > FEW).collect();
-    let all =
-        |seen: &Seen<'_>, is: fn(f64) -> bool| !seen.is_empty() && seen.values(captured).into_iter().all(is);
-    let lossy: Vec<_> = seen.iter().filter(|(_, seen)| all(seen, |share| share < ALMOST)).collect();
-    let is_held = seen.iter().all(|(_, seen)| all(seen, |share| share >= ALMOST));
+    let lossy: Vec<_> =
+        seen.iter().filter(|(_, seen)| seen.every(captured, |share| share < ALMOST)).collect();
+    let is_held = seen.iter().all(|(_, seen)| seen.every(captured, |share| share >= ALMOST));
     let short = if seen.iter().any(|(_, seen)| seen.fell_short()) {
         " The generator did not reach the load in some trials."
     } else {
@@ -287,9 +286,7 @@ fn almost_nothing(material: &Material<'_>) -> Judgement {
 fn alike(material: &Material<'_>) -> Judgement {
     let seen: Vec<_> = ringed(material)
         .into_iter()
-        .filter(|(_, seen)| {
-            !seen.is_empty() && seen.values(captured).into_iter().all(|share| share >= ALMOST)
-        })
+        .filter(|(_, seen)| seen.every(captured, |share| share >= ALMOST))
         .collect();
     let claim = "The CPU load does not depend on the ring size.".into();
     let (Some((small, first)), Some((large, last))) = (seen.first(), seen.last()) else {

@@ -164,6 +164,12 @@ impl<'t> Seen<'t> {
             .any(|trial| trial.intended > 0 && (trial.sent as f64) < REACHED * trial.intended as f64)
     }
 
+    /// Whether it is so of each, of at least two visits: one may be a disturbance.
+    pub fn every(&self, of: Figure, is: impl Fn(f64) -> bool) -> bool {
+        let values = self.values(of);
+        values.len() > 1 && values.into_iter().all(is)
+    }
+
     /// How something of them compares with the same of others, where smaller differences count as none.
     pub fn against(&self, other: &Seen<'_>, of: Figure, margin: f64) -> Order {
         order(&self.values(of), &other.values(of), margin)
@@ -254,7 +260,7 @@ mod tests {
         assert_eq!(order(&[0.5, 0.6], &[0.9, 0.92], 0.02), Order::Below);
         assert_eq!(order(&[0.9, 0.91], &[0.905, 0.9], 0.02), Order::Alike);
         assert_eq!(order(&[0.9, 0.5], &[0.6, 0.4], 0.02), Order::Untold);
-        assert_eq!(order(&[0.91, 0.92], &[0.9, 0.9], 0.02), Order::Alike);
+        assert_eq!(order(&[0.905, 0.915], &[0.9, 0.9], 0.02), Order::Alike);
         assert_eq!(order(&[1.0], &[0.0], 0.02), Order::Untold, "one visit tells nothing");
         assert_eq!(order(&[], &[], 0.02), Order::Untold);
     }

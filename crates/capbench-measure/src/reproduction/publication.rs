@@ -1,5 +1,7 @@
 //! What there is to know of a publication.
 
+use capbench_capture::MethodSpec;
+
 use super::conditions::Conditions;
 use super::material::Material;
 use super::outcome::{Answer, Comparison, Judgement};
@@ -7,6 +9,7 @@ use super::step::Step;
 use super::{cesnet_2008, dain_2004, deri_2004, libtrace_2012, loke_2011};
 use crate::cost::Spread;
 use crate::error::Result;
+use crate::placement::PlacementChoice;
 
 /// A publication whose experiment can be run again.
 #[derive(Debug)]
@@ -38,6 +41,9 @@ pub struct Compared {
     pub findings: Vec<Judgement>,
 }
 
+/// Methods of publications that need a vendor's library and card.
+pub const VENDORS: [&str; 2] = ["pf-ring", "szedata2"];
+
 /// All publications, by year.
 pub static PUBLICATIONS: [&Publication; 5] = [
     &dain_2004::PUBLICATION,
@@ -53,13 +59,12 @@ pub fn find(key: &str) -> Option<&'static Publication> {
 }
 
 impl Publication {
-    /// What it costs on paths without noise.
+    /// What it costs on paths without noise, and without the libraries of [`VENDORS`].
     ///
     /// # Errors
     /// Conditions that the plan cannot have.
     pub fn estimate(&self, conditions: &Conditions) -> Result<Spread> {
-        let steps = (self.plan)(conditions)?;
-        steps.iter().try_fold(Spread::default(), |sum, step| {
+        self.likely(conditions)?.iter().try_fold(Spread::default(), |sum, step| {
             let spread = step.estimate()?;
             Ok(Spread {
                 least: sum.least.and(spread.least),
@@ -67,6 +72,19 @@ impl Publication {
                 most: sum.most.and(spread.most),
             })
         })
+    }
+
+    /// Its steps without what needs the libraries of [`VENDORS`].
+    ///
+    /// # Errors
+    /// Conditions that the plan cannot have.
+    pub fn likely(&self, conditions: &Conditions) -> Result<Vec<Step>> {
+        let placements = [PlacementChoice::Same, PlacementChoice::Other];
+        let out: Vec<_> = placements
+            .into_iter()
+            .flat_map(|placement| VENDORS.map(|name| (placement, MethodSpec::plain(name))))
+            .collect();
+        Ok((self.plan)(conditions)?.into_iter().map(|step| step.without(&out)).collect())
     }
 
     /// What of it cannot be tested here, as it is saved.

@@ -19,7 +19,7 @@ pub struct ReproduceFlags {
     pub key: String,
     /// Length of trials as a part of the published one; 1 is as published. All five take less than 15 minutes at the
     /// default, on two CPUs, and hours at 1
-    #[arg(long, value_name = "X", default_value = "0.01", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", default_value = "0.005", allow_negative_numbers = true)]
     pub scale: Scale,
     /// How often each point is visited, in a new random order each time; with one visit nothing is told apart
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]

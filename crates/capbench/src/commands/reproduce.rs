@@ -1,7 +1,7 @@
 //! `capbench reproduce`: the experiment of a publication on this host, beside its published tables.
 
 use std::fmt::Write;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use capbench_capture::{CaptureOptions, MethodSpec};
@@ -11,6 +11,7 @@ use capbench_measure::laboratory::Setup;
 use capbench_measure::live::Path;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::programs::Programs;
+use capbench_measure::reproduction::publication::VENDORS;
 use capbench_measure::reproduction::{self, Conditions, PUBLICATIONS, Publication, Reproduction};
 use capbench_measure::results::Results;
 use capbench_measure::trial::SizeLabel;
@@ -120,7 +121,7 @@ fn describe(publications: &[&Publication], conditions: &Conditions, estimates: &
         );
         let methods = methods(publication, conditions)?;
         summary::wrapped(&mut text, "  methods     ", "              ", &methods.join(", "));
-        for step in (publication.plan)(conditions)? {
+        for step in publication.likely(conditions)? {
             let words = format!("{}: about {} trials", step.summary, step.trials()?);
             summary::wrapped(&mut text, "  step        ", "              ", &words);
         }
@@ -137,7 +138,10 @@ fn describe(publications: &[&Publication], conditions: &Conditions, estimates: &
         &mut text,
         "              ",
         "              ",
-        "without noise, which adds to it, and with methods that cannot run here, which take nothing",
+        &format!(
+            "without noise, which adds to it, and without {}, which need a vendor's library",
+            VENDORS.join(" and ")
+        ),
     );
     Ok(text)
 }

@@ -77,19 +77,17 @@ fn wire_speed(material: &Material<'_>, placement: PlacementChoice) -> Judgement 
     let seen: Vec<(u16, Seen<'_>)> =
         sizes().into_iter().map(|octets| (octets, best_effort(material, STACK, placement, octets))).collect();
     let trials = seen.iter().flat_map(|(_, seen)| seen.numbers()).collect();
-    let all = |seen: &Seen<'_>, is: &dyn Fn(f64) -> bool| {
-        let shares = seen.values(captured);
-        !shares.is_empty() && shares.iter().all(|share| is(*share))
-    };
-    let held =
-        seen.iter().take_while(|(_, seen)| !seen.fell_short() && all(seen, &|share| share >= ALL)).count();
+    let held = seen
+        .iter()
+        .take_while(|(_, seen)| !seen.fell_short() && seen.every(captured, |share| share >= ALL))
+        .count();
     let least = held.checked_sub(1).and_then(|last| seen.get(last)).map(|(octets, _)| *octets);
     let next = seen.get(held);
     let from =
         |octets: Option<u16>| octets.map_or("at no size".into(), |octets| format!("from {octets} bytes up"));
     let (answer, text) = match next {
         None => (Answer::Changed, "Here recv captures it at every size.".into()),
-        Some((octets, seen)) if all(seen, &|share| share < ALL) => {
+        Some((octets, seen)) if seen.every(captured, |share| share < ALL) => {
             let answer = if least == Some(then) { Answer::Holds } else { Answer::Changed };
             let share = seen.median(captured).unwrap_or_default();
             let text = format!(
@@ -100,7 +98,7 @@ fn wire_speed(material: &Material<'_>, placement: PlacementChoice) -> Judgement 
             );
             (answer, text)
         }
-        Some((octets, seen)) if seen.fell_short() && all(seen, &|share| share >= ALL) => {
+        Some((octets, seen)) if seen.fell_short() && seen.every(captured, |share| share >= ALL) => {
             let answer =
                 if least.is_some_and(|least| least < then) { Answer::Changed } else { Answer::CannotBeTold };
             let text = format!(
@@ -110,7 +108,11 @@ fn wire_speed(material: &Material<'_>, placement: PlacementChoice) -> Judgement 
             (answer, text)
         }
         Some((octets, seen)) => {
-            let why = if seen.is_empty() { "it was not measured" } else { "its visits do not agree" };
+            let why = match seen.trials().len() {
+                0 => "it was not measured",
+                1 => "one visit does not tell",
+                _ => "its visits do not agree",
+            };
             let answer =
                 if least.is_some_and(|least| least < then) { Answer::Changed } else { Answer::CannotBeTold };
             (answer, format!("Here recv captures it {}; at {octets} bytes {why}.", from(least)))
@@ -225,11 +227,8 @@ fn mix(material: &Material<'_>) -> [Judgement; 2] {
     let both = || stack.iter().chain(&ring);
     let trials: Vec<u32> = both().flat_map(Seen::numbers).collect();
     let shares: Vec<f64> = both().filter_map(|seen| seen.median(captured)).collect();
-    let every = |is: fn(f64) -> bool| {
-        both().all(|seen| !seen.is_empty() && seen.values(captured).into_iter().all(is))
-    };
-    let lost =
-        both().any(|seen| !seen.is_empty() && seen.values(captured).into_iter().all(|share| share < ALL));
+    let every = |is: fn(f64) -> bool| both().all(|seen| seen.every(captured, is));
+    let lost = both().any(|seen| seen.every(captured, |share| share < ALL));
     let answer = if both().any(Seen::fell_short) {
         Answer::CannotBeTold
     } else if every(|share| share >= ALL) {
