@@ -189,19 +189,27 @@ fn compare(material: &Material<'_>) -> Compared {
             &METHODS[1..],
         ),
     ] {
+        let mut found: Vec<Judgement> = Vec::new();
         for (step, work) in steps.into_iter().zip(["work as long as his", "as many loops as his"]) {
-            for effect in of(step)
-                .into_iter()
-                .filter(|effect| effect.kind == kind && methods.contains(&&*effect.method))
-            {
-                compared.findings.push(Judgement {
-                    claim: claim.into(),
-                    answer: answer(effect.appearance),
-                    text: format!("{}, {work}: {}", effect.method, effect.text),
-                    trials: effect.trials,
-                });
+            let wanted = |effect: &Effect| effect.kind == kind && methods.contains(&&*effect.method);
+            for effect in of(step).into_iter().filter(wanted) {
+                let (answer, said) =
+                    (answer(effect.appearance), format!("{}, {work}: {}", effect.method, effect.text));
+                match found.iter_mut().find(|known| known.answer == answer) {
+                    Some(known) => {
+                        known.text.push_str(&format!(" {said}"));
+                        known.trials.extend(effect.trials);
+                    }
+                    None => found.push(Judgement {
+                        claim: claim.into(),
+                        answer,
+                        text: said,
+                        trials: effect.trials,
+                    }),
+                }
             }
         }
+        compared.findings.extend(found);
     }
     compared
 }

@@ -42,8 +42,8 @@ const LOAD: f64 = 80_000.0;
 /// Length of a trial at scale 1: he does not state one.
 const LENGTH: Duration = Duration::from_secs(60);
 const STEP: &str = "systems";
-/// Shares that differ by less are alike.
-const MARGIN: f64 = 0.05;
+/// Rates that differ by less, as a part of the larger one, are alike.
+const PART: f64 = 0.05;
 /// Next to nothing is captured, and next to everything.
 const LITTLE: f64 = 0.1;
 const MOST: f64 = 0.9;
@@ -202,16 +202,21 @@ fn little(claim: &str, method: &str, when: &str, seen: &Seen<'_>) -> Judgement {
 /// Two methods at the rate that the generator reaches; the claim holds where they compare so.
 fn against(claim: &str, one: &str, other: &str, holds: Order, material: &Material<'_>) -> Judgement {
     let (first, second) = (material.seen(STEP, one, at_maximum), material.seen(STEP, other, at_maximum));
-    let order = first.against(&second, captured, MARGIN);
+    // By rates and not by shares: what is offered differs where a receiver slows the generator.
+    let rates = [&first, &second].map(|seen| seen.median(captured_pps).unwrap_or_default());
+    let order = first.against(&second, captured_pps, PART * rates[0].max(rates[1]));
     let answer = match order {
         order if order == holds => Answer::Holds,
         Order::Untold => Answer::CannotBeTold,
         _ => Answer::Changed,
     };
-    let share = |seen: &Seen<'_>| seen.median(captured).map(|share| Quantity::Captured.text(share));
-    let text = match (share(&first), share(&second)) {
+    let words = |seen: &Seen<'_>| {
+        let pps = |of| seen.median(of).map(|pps| Quantity::PacketsPerSecond.text(pps));
+        Some(format!("{} of {}", pps(captured_pps)?, pps(offered_pps)?))
+    };
+    let text = match (words(&first), words(&second)) {
         (Some(a), Some(b)) => format!(
-            "At the rate that the generator reaches {one} captures {a} % and {other} {b} %{}.",
+            "At the rate that the generator reaches {one} captures {a} packets/s and {other} {b}{}.",
             match order {
                 Order::Untold => ", and their visits do not tell them apart",
                 Order::Alike => ", which is alike",

@@ -98,7 +98,13 @@ impl Publication {
 fn lengths(conditions: &Conditions, done: &[Done]) -> String {
     let trials = || done.iter().flat_map(|done| &done.trials).map(|trial| trial.duration_s);
     let (least, most) = (trials().fold(f64::INFINITY, f64::min), trials().fold(0.0, f64::max));
-    let times = if least.is_finite() { format!("{least:.2} to {most:.2} s") } else { "none".into() };
+    let times = if !least.is_finite() {
+        "none".into()
+    } else if least == most {
+        format!("{least:.2} s")
+    } else {
+        format!("{least:.2} to {most:.2} s")
+    };
     format!(
         "Scale {}: trials of {times}, {} visit{} of each point, searches to {} %; {:?} of waiting for missing frames.",
         conditions.scale,

@@ -99,7 +99,7 @@ fn path(flags: &ReproduceFlags) -> Path {
 
 fn statement(conditions: &Conditions) -> String {
     format!(
-        "trials last {} of the published lengths, and 300 ms at least (50 ms below a scale of 0.005); they wait {:?} for missing \
+        "trials last {} of the published lengths, and 300 ms at least (50 ms below a scale of 0.0025); they wait {:?} for missing \
          frames, with no time to settle, where RFC 2544 asks for 2 s and 5 s; searches end at {} %; order by seed {}",
         conditions.scale,
         conditions.base.quiet,

@@ -241,7 +241,8 @@ fn mix(material: &Material<'_>) -> [Judgement; 2] {
     let least = shares.iter().copied().reduce(f64::min);
     let text = match least {
         Some(least) => format!(
-            "Here {STACK} and {RING} capture at least {} % of it in either placement.{}",
+            "Here {STACK} and {RING} capture {}{} % of it in either placement.{}",
+            if least < 1.0 { "at least " } else { "" },
             Quantity::Captured.text(least),
             dependence(both())
         ),

@@ -11,6 +11,8 @@ use super::{MIX, PF_RING, PLACEMENTS, RING, STACK, SZEDATA2, best_effort, found,
 use crate::placement::PlacementChoice;
 
 const LIBPCAP: &str = "libpcap";
+/// What columns of the placements begin with.
+const PREFIXES: [&str; 2] = ["same_cpu_", "other_cpu_"];
 
 /// Marks a published rate above the line rate.
 const ABOVE_WIRE: char = '!';
@@ -45,13 +47,17 @@ pub(super) fn all(material: &Material<'_>) -> Vec<Comparison> {
         (CESNET_5, "table 5", "PF_RING", PF_RING),
         (CESNET_6, "table 6", "libpcap", STACK),
     ] {
-        tables.push(throughput(material, data, title, published, method));
+        for (placement, prefix) in PLACEMENTS.into_iter().zip(PREFIXES) {
+            tables.push(throughput(material, &About { data, title, published, prefix, placement }, method));
+        }
     }
-    tables.push(mix(material));
+    tables.extend(
+        PLACEMENTS.into_iter().zip(PREFIXES).map(|(placement, prefix)| mix(material, placement, prefix)),
+    );
     tables
 }
 
-/// Half of a table of best effort.
+/// A part of a table: what belongs to one placement.
 #[derive(Clone, Copy)]
 struct About {
     data: Data,
@@ -167,59 +173,49 @@ fn loads(material: &Material<'_>, about: &About, methods: &[&'static str]) -> Co
     sheet.finish()
 }
 
-fn throughput(
-    material: &Material<'_>,
-    data: Data,
-    title: &str,
-    published: &str,
-    method: &'static str,
-) -> Comparison {
+fn throughput(material: &Material<'_>, about: &About, method: &'static str) -> Comparison {
+    let About { data, title, published, prefix, placement } = *about;
     let mut sheet = sheet(
-        format!("cesnet-2008-{}-throughput", title.replace(' ', "")),
-        format!("{title}: RFC 2544 throughput, application on the same or on another CPU"),
+        format!("cesnet-2008-{}-throughput-{placement}", title.replace(' ', "")),
+        format!("{title}: RFC 2544 throughput{}", cpus(prefix)),
     );
-    for (placement, prefix) in PLACEMENTS.into_iter().zip(["same_cpu_", "other_cpu_"]) {
-        let place = placement.to_string();
-        add_published_rates(&mut sheet, data, (published, place.as_str()), &format!("{prefix}pps"));
-        let gbps = scaled(data.numbers(&format!("{prefix}gbps")), 1e9);
-        sheet.published((published, place.as_str()), Quantity::BitsPerSecond, gbps);
-        let cells = |bits: bool| {
-            sizes().into_iter().map(move |octets| {
-                let Some(found) = found(material, method, placement, octets) else { return Cell::default() };
-                let factor = if bits { (f64::from(octets) + 20.0) * 8.0 } else { 1.0 };
-                Cell {
-                    value: Some(found.pps * factor),
-                    at_least: found.at_least,
-                    trials: found.trials.to_vec(),
-                    ..Cell::default()
-                }
-            })
-        };
-        sheet.column(Side::Here, (method, place.as_str()), Quantity::PacketsPerSecond, cells(false));
-        sheet.column(Side::Here, (method, place.as_str()), Quantity::BitsPerSecond, cells(true));
-    }
+    add_published_rates(&mut sheet, data, (published, ""), &format!("{prefix}pps"));
+    let gbps = scaled(data.numbers(&format!("{prefix}gbps")), 1e9);
+    sheet.published((published, ""), Quantity::BitsPerSecond, gbps);
+    let cells = |bits: bool| {
+        sizes().into_iter().map(move |octets| {
+            let Some(found) = found(material, method, placement, octets) else { return Cell::default() };
+            let factor = if bits { (f64::from(octets) + 20.0) * 8.0 } else { 1.0 };
+            Cell {
+                value: Some(found.pps * factor),
+                at_least: found.at_least,
+                trials: found.trials.to_vec(),
+                ..Cell::default()
+            }
+        })
+    };
+    sheet.column(Side::Here, (method, ""), Quantity::PacketsPerSecond, cells(false));
+    sheet.column(Side::Here, (method, ""), Quantity::BitsPerSecond, cells(true));
     // Which of two tables is wrong cannot be seen in them; that they agree can.
-    let other = "other_cpu_pps";
-    if data == CESNET_4 && CESNET_4.numbers(other).iter().zip(CESNET_5.numbers(other)).all(|(a, b)| *a == b) {
+    let column = format!("{prefix}pps");
+    if data == CESNET_4 && CESNET_4.numbers(&column) == CESNET_5.numbers(&column) {
         sheet.note(
-            "The published \"other CPU\" column is that of table 5 (PF_RING), value for value, and the report's text calls szedata2 \
-             lossless at every size: only the \"same CPU\" column fits the text.",
+            "The published column is that of table 5 (PF_RING), value for value, and the report's text calls szedata2 lossless at \
+             every size: only the \"same CPU\" column of table 4 fits the text.",
         );
     }
-    let is_bound = |placement| {
-        sizes()
-            .into_iter()
-            .any(|octets| found(material, method, placement, octets).is_some_and(|found| found.at_least))
-    };
-    if PLACEMENTS.into_iter().any(is_bound) {
-        sheet.note(">=: held, and the search was ended by the generator or the wire's rate before it met a load that is not.");
+    if cells(false).any(|cell| cell.at_least) {
+        sheet.note(
+            ">=: held, and the search was ended by the generator or the wire's rate before it met a load that is not.",
+        );
     }
     reasons(&mut sheet, material, &[method]);
     sheet.curves(Quantity::PacketsPerSecond);
     sheet.finish()
 }
 
-fn mix(material: &Material<'_>) -> Comparison {
+/// Table 7 in one placement.
+fn mix(material: &Material<'_>, placement: PlacementChoice, prefix: &str) -> Comparison {
     let methods =
         [("linux-stack", STACK), ("pf_ring", PF_RING), ("szedata2", SZEDATA2), ("", LIBPCAP), ("", RING)];
     let name = |(published, method): &(&str, &str)| match *published {
@@ -227,32 +223,24 @@ fn mix(material: &Material<'_>) -> Comparison {
         published => format!("{published}: {method}"),
     };
     let mut sheet = Sheet::new(
-        "cesnet-2008-table7-imix",
-        format!("table 7: load in percent of a CPU under IMIX ({MIX}) at 1 Gbit/s"),
+        format!("cesnet-2008-table7-imix-{placement}"),
+        format!("table 7: load in percent of a CPU under IMIX ({MIX}) at 1 Gbit/s{}", cpus(prefix)),
         ("method", Quantity::Name),
         methods.iter().map(|row| (name(row), None)),
     );
-    for (placement, prefix) in PLACEMENTS.into_iter().zip(["same_cpu_", "other_cpu_"]) {
-        let place = placement.to_string();
-        for (what, column) in [("app", "app_load_pct"), ("kernel", "kernel_load_pct")] {
-            let of = |(published, _): &(&str, &str)| {
-                CESNET_7
-                    .row(published)
-                    .and_then(|row| CESNET_7.number(row, &format!("{prefix}{column}")))
-                    .map(|load| load / 100.0)
-            };
-            sheet.published(
-                (place.as_str(), what),
-                Quantity::Load,
-                methods.iter().map(of).collect::<Vec<_>>(),
-            );
-        }
-        let cells =
-            |of: Figure| methods.iter().map(move |(_, method)| mixed(material, method, placement).cell(of));
-        sheet.column(Side::Here, (place.as_str(), "app"), Quantity::Load, cells(application_load));
-        sheet.column(Side::Here, (place.as_str(), "kernel"), Quantity::Load, cells(kernel_load));
-        sheet.column(Side::Here, (place.as_str(), ""), Quantity::Captured, cells(captured));
+    for (what, column) in [("app", "app_load_pct"), ("kernel", "kernel_load_pct")] {
+        let of = |(published, _): &(&str, &str)| {
+            let row = CESNET_7.row(published)?;
+            CESNET_7.number(row, &format!("{prefix}{column}")).map(|load| load / 100.0)
+        };
+        sheet.published(("", what), Quantity::Load, methods.iter().map(of).collect::<Vec<_>>());
     }
+    let cells =
+        |of: Figure| methods.iter().map(move |(_, method)| mixed(material, method, placement).cell(of));
+    sheet.column(Side::Here, ("", "app"), Quantity::Load, cells(application_load));
+    sheet.column(Side::Here, ("", "kernel"), Quantity::Load, cells(kernel_load));
+    sheet.column(Side::Here, ("", ""), Quantity::PacketsPerSecond, cells(captured_pps));
+    sheet.column(Side::Here, ("", ""), Quantity::Captured, cells(captured));
     reasons(&mut sheet, material, &[PF_RING, SZEDATA2]);
     sheet.finish()
 }

@@ -126,6 +126,6 @@ fn published_rates_above_the_wire_are_marked_and_no_others() {
     assert_eq!(marked, ["1319", "1280", "1174", "1024", "726", "512", "256", "207"]);
     assert!(table.notes.iter().any(|note| note.contains("above the line rate")), "{:?}", table.notes);
     let fourth =
-        reproduction.tables.iter().find(|table| table.id == "cesnet-2008-table4-throughput").unwrap();
+        reproduction.tables.iter().find(|table| table.id == "cesnet-2008-table4-throughput-other").unwrap();
     assert!(fourth.notes.iter().any(|note| note.contains("value for value")), "{:?}", fourth.notes);
 }
