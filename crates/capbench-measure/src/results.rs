@@ -12,6 +12,7 @@ use crate::error::{MeasureError, Result};
 use crate::findings::Finding;
 use crate::loss_shape::LossShape;
 use crate::places;
+use crate::reproduction::Reproduction;
 use crate::rfc2544::Tested;
 use crate::search::SearchOutcome;
 use crate::soak::record::SoakRecord;
@@ -56,6 +57,9 @@ pub struct Results {
     /// Methods that took turns with another one, compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
+    /// Experiments of publications that were run again, their tables beside the published ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reproductions: Vec<Reproduction>,
     /// What follows from them.
     pub findings: Vec<Finding>,
 }

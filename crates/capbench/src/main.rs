@@ -9,6 +9,7 @@ mod commands;
 mod comparisons;
 mod exit;
 mod progress;
+mod reproductions;
 mod searches;
 mod standard_tests;
 mod stop;
@@ -33,6 +34,7 @@ fn main() -> std::process::ExitCode {
         Command::Soak(flags) => commands::soak::run(flags),
         Command::Sweep(flags) => commands::sweep::run(flags),
         Command::Compare(flags) => commands::compare::run(flags),
+        Command::Reproduce(flags) => commands::reproduce::run(flags),
         Command::Send(flags) => commands::send::run(flags),
         Command::Count(flags) => commands::count::run(flags),
         Command::Why(flags) => commands::why::run(flags),

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use capbench_capture::MethodSpec;
 use capbench_measure::MeasureError;
 use capbench_measure::laboratory::Setup;
+use capbench_measure::reproduction::material::LeftOut;
+use capbench_measure::reproduction::{self, Reproduction};
 use capbench_measure::results::{NotMeasured, Results, RunDirectory};
 use capbench_measure::rfc2544::{self, Tested};
 use capbench_measure::search::SearchOutcome;
@@ -160,6 +162,37 @@ impl rfc2544::Follower for Recorder {
             frame_size: Some(setup.label.clone()),
             reason: why,
         });
+    }
+}
+
+impl reproduction::Observer for Recorder {
+    fn searched(&mut self, outcome: SearchOutcome) -> capbench_measure::Result<()> {
+        Recorder::searched(self, outcome)
+    }
+
+    fn leaves_out(&mut self, left: &LeftOut) {
+        let LeftOut { method, placement, reason } = left;
+        let missing = NotMeasured {
+            method: method.to_string(),
+            test: None,
+            placement: Some(placement.to_string()),
+            frame_size: None,
+            reason: reason.clone(),
+        };
+        if !self.results.not_measured.contains(&missing) {
+            self.bar
+                .0
+                .suspend(|| eprintln!("capbench: not measured: {method}, placement {placement}: {reason}"));
+            self.results.not_measured.push(missing);
+        }
+    }
+
+    fn reproduced(&mut self, so_far: Reproduction) -> capbench_measure::Result<()> {
+        match self.results.reproductions.iter_mut().find(|known| known.key == so_far.key) {
+            Some(known) => *known = so_far,
+            None => self.results.reproductions.push(so_far),
+        }
+        self.directory.save(&self.results)
     }
 }
 

@@ -186,6 +186,20 @@ fn goals_that_contradict_themselves_are_refused() {
 }
 
 #[test]
+fn publications_that_nothing_is_known_of_and_scales_that_are_none_are_refused() {
+    refused(USAGE, "reproduce", &["KEY"]);
+    refused(USAGE, "reproduce dain-2005", &["dain-2005", "dain-2004", "libtrace-2012 and all"]);
+    for scale in ["0", "-1", "-0.5", "1e9", "11", "NaN", "inf", "fast"] {
+        refused(USAGE, &format!("reproduce all --scale {scale}"), &["--scale", scale]);
+    }
+    refused(USAGE, "reproduce all --visits 0", &["--visits"]);
+    refused(USAGE, "reproduce all --quiet 0", &["--quiet", "0"]);
+    refused(USAGE, "reproduce all --transmit dpdk", &["dpdk", "packet-tx"]);
+    refused(USAGE, "reproduce all --tx eth0", &["--rx"]);
+    refused(USAGE, "reproduce all --isolated", &["--tx"]);
+}
+
+#[test]
 fn sweeps_and_tests_that_cannot_be_are_refused() {
     refused(USAGE, "sweep", &["AXIS"]);
     refused(USAGE, "sweep colour", &["colour", "work", "ring"]);
@@ -281,7 +295,18 @@ fn comparisons_that_cannot_be_are_refused() {
 #[test]
 fn help_of_everything() {
     let commands = [
-        "", "bench", "search", "sweep", "rfc2544", "soak", "compare", "report", "send", "count", "why",
+        "",
+        "bench",
+        "search",
+        "sweep",
+        "reproduce",
+        "rfc2544",
+        "soak",
+        "compare",
+        "report",
+        "send",
+        "count",
+        "why",
         "methods",
     ];
     for command in commands {
@@ -314,6 +339,11 @@ fn plans_are_printed_and_nothing_is_run() {
     insta::assert_snapshot!(
         "plan_sweep",
         printed("sweep ring --dry-run --method packet-v2 --rate 100k --bursts")
+    );
+    insta::assert_snapshot!("plan_reproduce", printed("reproduce all --dry-run --seed 1"));
+    insta::assert_snapshot!(
+        "plan_reproduce_one",
+        printed("reproduce dain-2004 --dry-run --scale 1 --visits 6")
     );
     insta::assert_snapshot!("plan_rfc2544", printed("rfc2544 --dry-run --quick"));
     insta::assert_snapshot!("list_of_goals", printed("search --list-goals"));

@@ -70,6 +70,7 @@ fn run(plan: &BenchPlan, laboratory: &mut dyn Laboratory, seed: u64) -> Results 
         searches: Vec::new(),
         rfc2544: Vec::new(),
         comparisons: Vec::new(),
+        reproductions: Vec::new(),
         findings: Vec::new(),
     }
 }

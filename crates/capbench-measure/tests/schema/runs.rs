@@ -153,6 +153,7 @@ fn results(kept: Kept, laboratory: &dyn Laboratory) -> Results {
         searches: kept.searches,
         rfc2544: kept.tested,
         comparisons: Vec::new(),
+        reproductions: Vec::new(),
         findings: Vec::new(),
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `reproductions` | publications beside this host |
 //! | `searches` | trials of searches, and bounds over searches and set-ups |
 //! | `loads` | what was delivered and where the rest was lost, against the load or by method |
 //! | `sizes` | rates against the frame size |
@@ -24,6 +25,7 @@ mod loads;
 mod moments;
 mod parts;
 mod regimes;
+mod reproductions;
 mod rings;
 mod scene;
 mod searches;
@@ -44,7 +46,8 @@ use crate::model::Section;
 type Make = fn(&Results) -> Vec<Section>;
 
 /// In the order in which they are read.
-const SECTIONS: [Make; 10] = [
+const SECTIONS: [Make; 11] = [
+    reproductions::sections,
     searches::sections,
     loads::sections,
     sizes::sections,

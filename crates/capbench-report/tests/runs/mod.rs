@@ -109,6 +109,7 @@ fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
         searches: Vec::new(),
         rfc2544: Vec::new(),
         comparisons: Vec::new(),
+        reproductions: Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod count;
 pub mod methods;
 pub mod report;
+pub mod reproduce;
 pub mod rfc2544;
 pub mod scene;
 pub mod search;
@@ -50,6 +51,8 @@ pub enum Command {
     Sweep(sweep::SweepFlags),
     /// Compare two saved runs: what changed by more than chance, and how large a change is still possible.
     Compare(compare::CompareFlags),
+    /// Run the experiment of a publication on this host, and print its tables beside the published ones.
+    Reproduce(reproduce::ReproduceFlags),
     /// Generate traffic: exact counts, exact stop, lateness against the plan.
     Send(send::SendFlags),
     /// Count what arrives: a line per second, totals at the end.

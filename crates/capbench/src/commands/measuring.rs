@@ -13,6 +13,7 @@ use capbench_measure::guards::{Guarded, Policy, livelock};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
+use capbench_measure::programs::Programs;
 use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
 use capbench_measure::search::End;
 use capbench_measure::trial::Verdict;
@@ -36,6 +37,38 @@ pub struct Ready {
     stop: Stop,
 }
 
+/// The host with a path on it, before anything is known of what works there.
+struct Host {
+    laboratory: LiveLaboratory,
+    environment: Environment,
+    stop: Stop,
+}
+
+impl Host {
+    fn open(path: &Path, programs: &Programs, flags: &RunFlags) -> Result<Self> {
+        if matches!(path, Path::Virtual { .. }) {
+            // Before any thread exists: an ordinary user's process enters a user namespace here.
+            prepare_process()?;
+        }
+        let stop = Stop::install()?;
+        let environment = Environment { program: Some(built::program()), ..Environment::read()? };
+        let mut laboratory = LiveLaboratory::new(path.clone(), environment.irq_accounting, stop.flag())
+            .with_programs(programs.clone());
+        if !flags.no_trace {
+            laboratory = laboratory.with_tracer();
+        }
+        Ok(Self { laboratory, environment, stop })
+    }
+
+    fn guarded(self, flags: &RunFlags, not_measured: Vec<NotMeasured>, left_out: LeftOut) -> Ready {
+        let Self { laboratory, mut environment, stop } = self;
+        environment.interfaces = Some(laboratory.interfaces().to_vec());
+        let policy = Policy { repeats: flags.repeats, ..Policy::default() };
+        let laboratory = Guarded::new(laboratory, policy, stop.flag());
+        Ready { laboratory, left_out, environment, not_measured, stop }
+    }
+}
+
 /// A run whose trials are saved as they end.
 pub struct Run {
     /// Where trials run, guarded.
@@ -52,22 +85,17 @@ impl Ready {
     /// # Errors
     /// Mistakes that only the host could show, and when nothing of the scene can be had.
     pub fn find(scene: &mut Scene, flags: &RunFlags) -> Result<Self> {
-        if matches!(scene.path, Path::Virtual { .. }) {
-            // Before any thread exists: an ordinary user's process enters a user namespace here.
-            prepare_process()?;
-        }
-        let stop = Stop::install()?;
-        let mut environment = Environment { program: Some(built::program()), ..Environment::read()? };
-        let mut laboratory = LiveLaboratory::new(scene.path.clone(), environment.irq_accounting, stop.flag())
-            .with_programs(scene.programs.clone());
-        if !flags.no_trace {
-            laboratory = laboratory.with_tracer();
-        }
-        let (not_measured, left_out) = preflight(scene, &mut laboratory)?;
-        environment.interfaces = Some(laboratory.interfaces().to_vec());
-        let policy = Policy { repeats: flags.repeats, ..Policy::default() };
-        let laboratory = Guarded::new(laboratory, policy, stop.flag());
-        Ok(Self { laboratory, left_out, environment, not_measured, stop })
+        let mut host = Host::open(&scene.path, &scene.programs, flags)?;
+        let (not_measured, left_out) = preflight(scene, &mut host.laboratory)?;
+        Ok(host.guarded(flags, not_measured, left_out))
+    }
+
+    /// The same without a look at methods and placements, for commands that do that themselves.
+    ///
+    /// # Errors
+    /// When the host cannot be read or prepared.
+    pub fn open(path: &Path, programs: &Programs, flags: &RunFlags) -> Result<Self> {
+        Ok(Host::open(path, programs, flags)?.guarded(flags, Vec::new(), Vec::new()))
     }
 
     /// Begins to save: the directory is made, and holds a results file from now on.
@@ -96,6 +124,7 @@ impl Ready {
             searches: Vec::new(),
             rfc2544: Vec::new(),
             comparisons: Vec::new(),
+            reproductions: Vec::new(),
             findings: Vec::new(),
         };
         record(self.laboratory, self.stop, directory, results, trials)
@@ -205,16 +234,21 @@ impl Ended {
     /// Stopped; or partly done when a method that was named could not be measured; or inconclusive when no trial says
     /// anything about a method. What is missing of a set of methods is no failure: it is listed.
     pub fn exit(&self, scene: &Scene) -> Exit {
+        self.exit_where(|method| scene.is_named(method))
+    }
+
+    /// The same, by whether a method was named.
+    pub fn exit_where(&self, is_named: impl Fn(&str) -> bool) -> Exit {
         if let Some(signal) = self.stopped {
             return Exit::Stopped(signal);
         }
-        let failed = self.failures.iter().find(|(method, _)| scene.is_named(&method.to_string()));
+        let failed = self.failures.iter().find(|(method, _)| is_named(&method.to_string()));
         if let Some((_, failure)) = failed {
             return Exit::Partly(failure.code());
         }
         // A test that has no meaning here is no failure of its method.
         let of_run = self.results.not_measured.iter().filter(|missing| missing.test.is_none());
-        if of_run.map(|missing| &missing.method).any(|method| scene.is_named(method)) {
+        if of_run.map(|missing| &missing.method).any(|method| is_named(method)) {
             return Exit::Partly(UNSUPPORTED);
         }
         let says = |verdict| matches!(verdict, Verdict::Lossless | Verdict::Lossy);

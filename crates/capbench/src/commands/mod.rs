@@ -7,6 +7,7 @@ pub mod count;
 mod measuring;
 pub mod methods;
 pub mod report;
+pub mod reproduce;
 pub mod rfc2544;
 mod scene;
 pub mod search;

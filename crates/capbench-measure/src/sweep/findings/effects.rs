@@ -16,7 +16,8 @@ use crate::programs::Programs;
 use crate::statistics::interval::Estimate;
 use crate::statistics::shift::Hands;
 use crate::subject::{self, Subject};
-use crate::sweep::outcome::{Reading, Series, sustained_pps};
+use crate::sweep::outcome::{Reading, Series, SweepOutcome, sustained_pps};
+use crate::trial::TrialResult;
 
 /// Rates that differ by less, as a part of them, are the same.
 const SAME: f64 = 0.01;
@@ -25,30 +26,83 @@ const FIRST: &str = "Dain's first effect (more work per packet, more packets)";
 const SECOND: &str =
     "Dain's second effect (a ring captures less than a socket's queue once packets are lost)";
 
+/// Which of the two effects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffectKind {
+    /// More work per packet, more packets.
+    MoreWorkMorePackets,
+    /// A ring captures less than a socket's queue once packets are lost.
+    RingBehindSocket,
+}
+
+/// Whether an effect is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appearance {
+    /// It is.
+    Appears,
+    /// It is not, within what is excluded.
+    DoesNotAppear,
+    /// It cannot be: nothing is lost, or the method has no ring.
+    CannotAppear,
+    /// The repeats do not tell.
+    CannotBeTold,
+}
+
+/// What a sweep of work shows of an effect, with one method.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// Which one.
+    pub kind: EffectKind,
+    /// The method.
+    pub method: String,
+    /// Whether it is there.
+    pub appearance: Appearance,
+    /// A sentence about it.
+    pub text: String,
+    /// Trials that it rests on.
+    pub trials: Vec<u32>,
+}
+
+/// Of every method of a sweep of work whether the effects are there; nothing where its points have no common unit.
+pub fn effects(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Effect> {
+    let swept = Swept::new(outcome, trials);
+    of(&swept).into_iter().map(|(_, effect)| effect).collect()
+}
+
 pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
+    findings.extend(of(swept).into_iter().map(|(series, effect)| about(series, effect.text, effect.trials)));
+}
+
+fn of<'r>(swept: &Swept<'r>) -> Vec<(&'r Series, Effect)> {
+    let mut found = Vec::new();
     if swept.outcome.unit.is_none() {
-        return;
+        return found;
     }
     for scene in swept.scenes() {
         let leads = Leads::of(swept, &scene);
-        for series in scene.iter().filter(|series| series.readings.len() > 1) {
-            findings.push(about(series, first(swept, series), numbers(&series.readings)));
-            if let Some((text, against)) = second(swept, series, &scene, &leads) {
-                let readings = against.iter().chain([series]).flat_map(|series| &series.readings);
-                findings.push(about(series, text, numbers(readings)));
+        for series in scene.iter().copied().filter(|series| series.readings.len() > 1) {
+            let effect = |kind, (appearance, text): (Appearance, String), trials| {
+                let method = series.method.clone();
+                (series, Effect { kind, method, appearance, text, trials })
+            };
+            let trials = numbers(&series.readings);
+            found.push(effect(EffectKind::MoreWorkMorePackets, first(swept, series), trials));
+            if let Some((answer, against)) = second(swept, series, &scene, &leads) {
+                let readings = against.iter().copied().chain([series]).flat_map(|series| &series.readings);
+                found.push(effect(EffectKind::RingBehindSocket, answer, numbers(readings)));
             }
         }
     }
+    found
 }
 
-fn first(swept: &Swept<'_>, series: &Series) -> String {
+fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
     let readings = &series.readings;
     if !readings.iter().any(Reading::falls_short) {
         let last = labels(swept, readings.iter().rev().take(1));
-        return format!(
-            "{FIRST} cannot appear: {} up to {last}, so there are none to win.",
-            lossless(readings)
-        );
+        let text =
+            format!("{FIRST} cannot appear: {} up to {last}, so there are none to win.", lossless(readings));
+        return (Appearance::CannotAppear, text);
     }
     let rises = Rises::of(swept, readings, sustained_pps);
     let loses = |rise: &Rise<'_>| rise.low.iter().all(Reading::falls_short);
@@ -66,7 +120,7 @@ fn first(swept: &Swept<'_>, series: &Series) -> String {
         )
     };
     if let Some(rise) = rises.largest(is_worth) {
-        return format!("{FIRST} appears: {}.", words(rise));
+        return (Appearance::Appears, format!("{FIRST} appears: {}.", words(rise)));
     }
     let limits = Limits::of(|width| blocks(swept, readings, width));
     let from_loss =
@@ -75,12 +129,13 @@ fn first(swept: &Swept<'_>, series: &Series) -> String {
         .as_ref()
         .and_then(|limits| Some((limits, limits.increase(|first| from_loss(first, limits.width))?)));
     let Some((limits, most)) = excluded else {
-        return format!(
+        let text = format!(
             "{FIRST} cannot be told: {} visits of {} points are no evidence of any rise, nor do they exclude one; give more \
              --visits.",
             swept.outcome.repeats,
             readings.len()
         );
+        return (Appearance::CannotBeTold, text);
     };
     let seen = rises.all.iter().filter(|rise| loses(rise) && rise.gain > 0.0);
     let largest = seen
@@ -88,7 +143,12 @@ fn first(swept: &Swept<'_>, series: &Series) -> String {
         .map_or("at no point are more captured than at one with less work".into(), |rise| {
             format!("the largest rise is {}", words(rise))
         });
-    format!("{FIRST} does not appear: {largest}. {} ({}).", excluded_above("A rise", most), limits.basis())
+    let text = format!(
+        "{FIRST} does not appear: {largest}. {} ({}).",
+        excluded_above("A rise", most),
+        limits.basis()
+    );
+    (Appearance::DoesNotAppear, text)
 }
 
 /// Blocks of so many neighbouring points, each with every later one of as many.
@@ -125,11 +185,12 @@ fn second<'r>(
     series: &'r Series,
     scene: &[&'r Series],
     leads: &Leads<'r>,
-) -> Option<(String, Vec<&'r Series>)> {
+) -> Option<((Appearance, String), Vec<&'r Series>)> {
     match delivery(&series.method)? {
         Delivery::Counted => None,
         Delivery::Copied => {
-            Some((format!("{SECOND} is one of rings, and this method has none."), Vec::new()))
+            let text = format!("{SECOND} is one of rings, and this method has none.");
+            Some(((Appearance::CannotAppear, text), Vec::new()))
         }
         Delivery::Ring => {
             let sockets: Vec<&Series> = scene
@@ -141,23 +202,29 @@ fn second<'r>(
                 let text = format!(
                     "{SECOND} cannot be told: no method without a ring was measured beside it; add recv to --method."
                 );
-                return Some((text, sockets));
+                return Some(((Appearance::CannotBeTold, text), sockets));
             }
-            let answers: Vec<_> =
-                sockets.iter().map(|socket| against(swept, series, socket, leads)).collect();
-            Some((format!("{SECOND} {}.", answers.join("; it ")), sockets))
+            let (appearances, answers): (Vec<_>, Vec<_>) =
+                sockets.iter().map(|socket| against(swept, series, socket, leads)).unzip();
+            // One socket that it is behind is enough.
+            let appearance = [Appearance::Appears, Appearance::CannotBeTold, Appearance::DoesNotAppear]
+                .into_iter()
+                .find(|appearance| appearances.contains(appearance));
+            let text = format!("{SECOND} {}.", answers.join("; it "));
+            Some(((appearance.unwrap_or(Appearance::CannotAppear), text), sockets))
         }
     }
 }
 
 /// The answer for one ring and one socket.
-fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>) -> String {
+fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>) -> (Appearance, String) {
     let name = &socket.method;
     let lossy: Vec<_> =
         common(ring, socket).into_iter().filter(|(a, b)| a.falls_short() || b.falls_short()).collect();
     if lossy.is_empty() {
         let readings = ring.readings.iter().chain(&socket.readings);
-        return format!("cannot appear against {name}: {} with either", lossless(readings));
+        let text = format!("cannot appear against {name}: {} with either", lossless(readings));
+        return (Appearance::CannotAppear, text);
     }
     let lead = |ahead: &Series, behind: &Series| {
         let of_both = |lead: &&Lead<'_>| {
@@ -178,7 +245,9 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
     };
     if let Some(behind) = lead(socket, ring) {
         let points: Vec<_> = behind.points.iter().map(|&(of_socket, of_ring)| (of_ring, of_socket)).collect();
-        return format!("appears against {name}: {}", compared(&points, format!(" ({})", behind.evidence)));
+        let text =
+            format!("appears against {name}: {}", compared(&points, format!(" ({})", behind.evidence)));
+        return (Appearance::Appears, text);
     }
     let points = common(ring, socket);
     let limits = Limits::of(|width| beside(swept, &points, width));
@@ -196,16 +265,18 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
         let most = ahead.map_or(String::new(), |ahead| {
             format!(": {}", compared(&ahead.points, format!(" ({})", ahead.evidence)))
         });
-        return format!(
+        let text = format!(
             "cannot be told against {name} with {} visits, which exclude nothing{most}; give more --visits",
             swept.outcome.repeats
         );
+        return (Appearance::CannotBeTold, text);
     };
     if let Some(ahead) = ahead {
         let most = compared(&ahead.points, format!(" ({})", ahead.evidence));
-        return format!(
+        let text = format!(
             "does not appear against {name}: {most}, and nowhere less that chance does not explain; {excluded}"
         );
+        return (Appearance::DoesNotAppear, text);
     }
     let gap = |(of_ring, of_socket): &(&Reading, &Reading)| {
         swept.sustained_pps(of_ring) - swept.sustained_pps(of_socket)
@@ -213,9 +284,10 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
     let worst = lossy.iter().min_by(|a, b| gap(a).total_cmp(&gap(b)));
     let worst =
         worst.map_or(String::new(), |worst| format!(": {} at worst", compared(&[*worst], String::new())));
-    format!(
+    let text = format!(
         "does not appear against {name}: the two do not differ by more than chance explains{worst}; {excluded}"
-    )
+    );
+    (Appearance::DoesNotAppear, text)
 }
 
 /// How few packets are lost where no point loses any in most of its trials.

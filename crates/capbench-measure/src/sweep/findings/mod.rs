@@ -4,7 +4,7 @@ mod buffers;
 mod cheapest;
 mod contrasts;
 mod crossings;
-mod effects;
+pub mod effects;
 mod limits;
 mod livelock;
 mod onset;
@@ -54,6 +54,18 @@ impl<'r> Swept<'r> {
     fn new(outcome: &'r SweepOutcome, trials: &'r [TrialResult]) -> Self {
         Self { outcome, trials: trials.iter().map(|trial| (trial.number, trial)).collect() }
     }
+
+    /// Series of the same scene together, in their order.
+    fn scenes(&self) -> Vec<Vec<&'r Series>> {
+        let mut scenes: Vec<Vec<&'r Series>> = Vec::new();
+        for series in &self.outcome.series {
+            match scenes.iter_mut().find(|scene| scene[0].scene() == series.scene()) {
+                Some(scene) => scene.push(series),
+                None => scenes.push(vec![series]),
+            }
+        }
+        scenes
+    }
 }
 
 impl Swept<'_> {
@@ -77,20 +89,6 @@ impl Swept<'_> {
         self.outcome.points.get(reading.point).map_or("?", |point| &point.label)
     }
 
-    /// Series of the same scene together, in their order.
-    fn scenes(&self) -> Vec<Vec<&Series>> {
-        let mut scenes: Vec<Vec<&Series>> = Vec::new();
-        for series in &self.outcome.series {
-            match scenes.iter_mut().find(|scene| scene[0].scene() == series.scene()) {
-                Some(scene) => scene.push(series),
-                None => scenes.push(vec![series]),
-            }
-        }
-        scenes
-    }
-}
-
-impl Swept<'_> {
     /// The median of something that trials of a reading know; `None` where one does not.
     fn median(&self, reading: &Reading, of: impl Fn(&TrialResult) -> Option<f64>) -> Option<f64> {
         let values: Option<Vec<f64>> = self.of(reading).map(of).collect();

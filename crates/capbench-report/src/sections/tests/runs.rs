@@ -76,6 +76,7 @@ pub(super) fn nothing() -> Results {
         searches: Vec::new(),
         rfc2544: Vec::new(),
         comparisons: Vec::new(),
+        reproductions: Vec::new(),
         findings: Vec::new(),
     }
 }

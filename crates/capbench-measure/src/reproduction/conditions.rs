@@ -1,0 +1,111 @@
+//! What holds for every trial of a reproduction.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::laboratory::Setup;
+
+/// How long trials are, as a part of what was published.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale(f64);
+
+impl Scale {
+    /// As published.
+    pub const PUBLISHED: Self = Self(1.0);
+    /// What runs where nothing else is asked for: all publications in less than a quarter of an hour.
+    pub const DEFAULT: Self = Self(0.005);
+    const LEAST: f64 = 1e-6;
+    const MOST: f64 = 10.0;
+    /// Shorter trials say little: the kernel counts its own CPU time in ticks of 10 ms, and a ring is to be filled many times.
+    const LEAST_TRIAL: Duration = Duration::from_millis(300);
+    /// From this part on, nothing is made coarser to save time.
+    const FULL: f64 = 0.1;
+
+    /// A part.
+    ///
+    /// # Errors
+    /// None that a trial can have.
+    pub fn new(part: f64) -> Result<Self, String> {
+        if (Self::LEAST..=Self::MOST).contains(&part) {
+            Ok(Self(part))
+        } else {
+            Err(format!(
+                "a scale is a part of the published lengths from {} to {}, 1 is as published; {part} is none",
+                Self::LEAST,
+                Self::MOST
+            ))
+        }
+    }
+
+    /// The part.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+
+    /// The length of a trial that had this one: never below a least one, unless the scale is so small that nothing but a
+    /// look at the machinery can be wanted.
+    pub fn of(self, published: Duration) -> Duration {
+        let least = if self.0 < Self::DEFAULT.0 / 2.0 { Self::LEAST_TRIAL / 6 } else { Self::LEAST_TRIAL };
+        // Durations of whole milliseconds are what people read.
+        let scaled = Duration::from_millis((published.as_secs_f64() * self.0 * 1e3).round() as u64);
+        scaled.max(least.min(published))
+    }
+
+    /// How near the bounds of a search are brought, as a share of the upper one.
+    pub fn width(self) -> f64 {
+        if self.0 >= Self::FULL { 0.005 } else { 0.05 }
+    }
+}
+
+impl FromStr for Scale {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let part = text.parse::<f64>().map_err(|_| format!("\"{text}\" is no number; 1 is as published"))?;
+        Self::new(part)
+    }
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What holds for every trial of a reproduction.
+#[derive(Clone, Debug)]
+pub struct Conditions {
+    /// Everything about a trial that publications leave open: how to send, how long to wait for missing frames.
+    pub base: Setup,
+    /// Length of trials.
+    pub scale: Scale,
+    /// How often each point is visited.
+    pub visits: u32,
+    /// Names the order of the points.
+    pub seed: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_that_are_none_are_refused() {
+        for text in ["0", "-1", "11", "1e9", "NaN", "inf", "fast", "", "1e-7"] {
+            assert!(text.parse::<Scale>().is_err(), "{text}");
+        }
+        assert_eq!("1".parse(), Ok(Scale::PUBLISHED));
+        assert_eq!("0.5".parse::<Scale>().unwrap().to_string(), "0.5");
+    }
+
+    #[test]
+    fn trials_are_scaled_and_have_a_least_length() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(Scale::PUBLISHED.of(minute), minute);
+        assert_eq!(Scale::DEFAULT.of(2 * minute), Duration::from_millis(600));
+        assert_eq!(Scale::DEFAULT.of(Duration::from_secs(3)), Duration::from_millis(300));
+        assert_eq!(Scale::new(1e-6).unwrap().of(minute), Duration::from_millis(50));
+        assert_eq!(Scale::new(10.0).unwrap().of(minute), 10 * minute);
+    }
+}

@@ -1,0 +1,170 @@
+//! Parts of an experiment: a sweep, trials of their own, or searches.
+
+use std::time::Duration;
+
+use capbench_capture::MethodSpec;
+use capbench_traffic::rates::Pps;
+
+use crate::cost::{Cost, Spread};
+use crate::error::Result;
+use crate::laboratory::Setup;
+use crate::placement::PlacementChoice;
+use crate::rehearsal::{Rehearsal, Unwatched};
+use crate::search::SearchPlan;
+use crate::session::Session;
+use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+use crate::sweep::SweepPlan;
+use crate::trial::{Load, Phase};
+
+/// A trial that is wanted, as often as there are visits.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What is measured.
+    pub setup: Setup,
+    /// The load.
+    pub load: Load,
+    /// Length of the trial.
+    pub duration: Duration,
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub enum Doing {
+    /// One thing varied.
+    Sweep(Box<SweepPlan>),
+    /// Trials that differ in more than one thing, in random order, so many times.
+    Trials {
+        /// Each once.
+        cases: Vec<Case>,
+        /// How often.
+        visits: u32,
+        /// Names the order.
+        seed: u64,
+    },
+    /// One search for each of these; the maximum load is that of the set-up's size.
+    Searches(Vec<(Setup, SearchPlan)>),
+}
+
+/// A part of an experiment.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What comparisons find it by.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: String,
+    /// What is done.
+    pub doing: Doing,
+}
+
+/// What a path takes, as shares of the highest load of each trial's kind: it loses most, some, nothing.
+const SHARES: [f64; 3] = [0.1, 0.6, 2.0];
+/// What stands for the rate that a generator reaches.
+const SUPPOSED_MAXIMUM: f64 = 1e6;
+
+impl Step {
+    /// Set-ups that differ in method or placement, each once: what has to be had.
+    pub fn setups(&self) -> Vec<Setup> {
+        let mut setups: Vec<Setup> = Vec::new();
+        let mut add = |setup: Setup| {
+            let is_known =
+                |known: &Setup| (&known.method, known.placement) == (&setup.method, setup.placement);
+            if !setups.iter().any(is_known) {
+                setups.push(setup);
+            }
+        };
+        match &self.doing {
+            Doing::Sweep(plan) => {
+                let placements = if plan.placements.is_empty() {
+                    vec![plan.base.placement]
+                } else {
+                    plan.placements.clone()
+                };
+                for placement in placements {
+                    for method in &plan.methods {
+                        add(Setup { method: method.clone(), placement, ..plan.base.clone() });
+                    }
+                }
+            }
+            Doing::Trials { cases, .. } => cases.iter().for_each(|case| add(case.setup.clone())),
+            Doing::Searches(searches) => searches.iter().for_each(|(setup, _)| add(setup.clone())),
+        }
+        setups
+    }
+
+    /// The same without what cannot be had.
+    #[must_use]
+    pub(super) fn without(mut self, left_out: &[(PlacementChoice, MethodSpec)]) -> Self {
+        let is_had = |setup: &Setup| !left_out.contains(&(setup.placement, setup.method.clone()));
+        match &mut self.doing {
+            Doing::Sweep(plan) => plan.left_out = left_out.to_vec(),
+            Doing::Trials { cases, .. } => cases.retain(|case| is_had(&case.setup)),
+            Doing::Searches(searches) => searches.retain(|(setup, _)| is_had(setup)),
+        }
+        self
+    }
+
+    /// How many trials, about.
+    ///
+    /// # Errors
+    /// A plan that contradicts itself.
+    pub fn trials(&self) -> Result<usize> {
+        Ok(match &self.doing {
+            Doing::Sweep(plan) => plan.trials(),
+            Doing::Trials { cases, visits, .. } => cases.len() * *visits as usize,
+            Doing::Searches(_) => self.estimate()?.median.trials as usize,
+        })
+    }
+
+    /// What it costs on paths without noise.
+    ///
+    /// # Errors
+    /// A plan that contradicts itself.
+    pub fn estimate(&self) -> Result<Spread> {
+        match &self.doing {
+            Doing::Sweep(plan) => plan.estimate(),
+            Doing::Trials { cases, visits, .. } => {
+                let quiet = cases.first().map_or(Duration::ZERO, |case| case.setup.quiet);
+                let costs: Result<Vec<Cost>> =
+                    SHARES.into_iter().map(|share| rehearsed(cases, share)).collect();
+                Ok(Spread::of(costs?.into_iter().map(|cost| cost.times(*visits)).collect(), quiet))
+            }
+            Doing::Searches(searches) => searches.iter().try_fold(Spread::default(), |sum, (_, plan)| {
+                let estimate = plan.estimate()?;
+                let Spread { median, most, .. } = estimate.below;
+                Ok(Spread {
+                    least: sum.least.and(estimate.at_maximum),
+                    median: sum.median.and(median),
+                    most: sum.most.and(most),
+                })
+            }),
+        }
+    }
+}
+
+/// What the trials cost where each is of a method that takes this share of what is sent.
+fn rehearsed(cases: &[Case], share: f64) -> Result<Cost> {
+    let mut cost = Cost::default();
+    for case in cases {
+        let pps = case.load.pps().unwrap_or(SUPPOSED_MAXIMUM);
+        let method = SimulatedMethod::new(&case.setup.method.to_string(), pps * share);
+        let mut path = Rehearsal::on(SimulatedLaboratory::new(pps, vec![method]));
+        let mut unwatched = Unwatched;
+        let mut session = Session::new(&mut path, &mut unwatched);
+        session.trial(&case.setup, case.load, case.duration, Phase::FixedLoad)?;
+        cost = cost.and(path.cost());
+    }
+    // Each was tried on a path of its own, so the probes after overloads are not in it.
+    let probes = if share < 1.0 { cost.trials } else { 0 };
+    Ok(Cost { probes, ..cost })
+}
+
+/// The rate that fills a link of 1 Gbit/s with frames of this mean size.
+///
+/// # Errors
+/// None: sizes of frames have rates.
+pub(super) fn gigabit(mean_octets: f64) -> Result<Pps> {
+    const LINK: f64 = 1e9;
+    /// Preamble, start delimiter and gap, in octets.
+    const BETWEEN: f64 = 20.0;
+    Ok(Pps::new(LINK / ((mean_octets + BETWEEN) * 8.0))?)
+}

@@ -1,0 +1,77 @@
+//! What is planned.
+
+use std::fmt::Write;
+
+use super::super::PUBLICATIONS;
+use super::super::step::Doing;
+use super::*;
+
+#[test]
+fn plans_are_those_of_the_publications() {
+    let conditions = conditions(2);
+    let mut text = String::new();
+    for publication in PUBLICATIONS {
+        for step in (publication.plan)(&conditions).unwrap() {
+            let _ = writeln!(text, "{} {}: {}", publication.key, step.name, step.summary);
+            match &step.doing {
+                Doing::Sweep(plan) => {
+                    let points: Vec<_> = plan.axis.points().iter().map(ToString::to_string).collect();
+                    let methods: Vec<_> = plan.methods.iter().map(ToString::to_string).collect();
+                    let _ = writeln!(
+                        text,
+                        "  {} x {} at {} for {:?}, {} times, ring {}, sizes {}",
+                        methods.join(" "),
+                        points.join(" "),
+                        plan.loads[0],
+                        plan.duration,
+                        plan.repeats,
+                        plan.base.capture.ring,
+                        plan.base.sizes
+                    );
+                }
+                Doing::Trials { cases, visits, .. } => {
+                    for case in cases {
+                        let _ = writeln!(
+                            text,
+                            "  {} {} {} at {} for {:?}, {visits} times",
+                            case.setup.method,
+                            case.setup.label,
+                            case.setup.placement,
+                            case.load,
+                            case.duration
+                        );
+                    }
+                }
+                Doing::Searches(searches) => {
+                    for (setup, plan) in searches {
+                        let _ = writeln!(
+                            text,
+                            "  {} {} {} to {:.0}: {}",
+                            setup.method,
+                            setup.label,
+                            setup.placement,
+                            plan.maximum_pps.unwrap().get(),
+                            plan.goals[0]
+                        );
+                    }
+                }
+            }
+        }
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn all_of_them_take_less_than_a_quarter_of_an_hour_unless_more_is_asked_for() {
+    let default = conditions(2);
+    let time = |conditions: &Conditions| -> f64 {
+        let of = |publication: &&crate::reproduction::Publication| {
+            publication.estimate(conditions).unwrap().median.time(conditions.base.quiet).as_secs_f64()
+        };
+        PUBLICATIONS.iter().map(of).sum()
+    };
+    let seconds = time(&default);
+    assert!((60.0..900.0).contains(&seconds), "{seconds}");
+    let whole = time(&Conditions { scale: Scale::PUBLISHED, ..default });
+    assert!(whole > 10.0 * seconds, "{whole}");
+}

@@ -1,0 +1,131 @@
+//! Every publication from end to end.
+
+use super::super::outcome::{Comparison, Side};
+use super::super::published::ALL;
+use super::super::{PUBLICATIONS, Reproduction};
+use super::*;
+
+/// Columns of the data that name rows.
+const LABELS: [&str; 5] = ["frame_bytes", "receive_wait_loop_iterations", "system", "note", "method"];
+
+fn all(laboratory: &mut dyn Laboratory) -> Vec<Reproduction> {
+    PUBLICATIONS.iter().map(|publication| run(publication.key, 2, laboratory).0).collect()
+}
+
+#[test]
+fn every_publication_has_its_tables_and_answers_and_survives_json() {
+    for reproduction in all(&mut path(methods())) {
+        assert!(reproduction.complete && !reproduction.tables.is_empty(), "{}", reproduction.key);
+        assert!(reproduction.findings.len() >= 4, "{}", reproduction.key);
+        for table in &reproduction.tables {
+            assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{}", table.id);
+            let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            assert!(table.id.chars().all(is_name), "{}", table.id);
+            for (at, column) in table.columns.iter().enumerate() {
+                let cells = || table.rows.iter().map(|row| &row.cells[at]);
+                match column.side {
+                    Side::Published | Side::Given => assert!(cells().all(|cell| cell.trials.is_empty())),
+                    Side::Here => {
+                        assert!(
+                            cells().all(|cell| cell.value.is_none() || !cell.trials.is_empty()),
+                            "{column:?}"
+                        );
+                    }
+                }
+            }
+        }
+        for finding in &reproduction.findings {
+            assert!(!finding.claim.is_empty() && !finding.text.is_empty(), "{finding:?}");
+            assert!(finding.answer == Answer::NotTestable || !finding.trials.is_empty(), "{finding:?}");
+        }
+        let text = serde_json::to_string(&reproduction).unwrap();
+        let again: Reproduction = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (again.findings, again.trials, again.here),
+            (reproduction.findings, reproduction.trials, reproduction.here)
+        );
+        // Numbers are read to their last digit but one.
+        let columns = |tables: Vec<Comparison>| {
+            tables.into_iter().map(|table| (table.id, table.columns, table.notes)).collect::<Vec<_>>()
+        };
+        assert_eq!(columns(again.tables), columns(reproduction.tables));
+    }
+}
+
+#[test]
+fn every_published_number_stands_in_a_table_as_its_file_has_it() {
+    let tables: Vec<_> = all(&mut path(methods())).into_iter().flat_map(|one| one.tables).collect();
+    let columns: Vec<Vec<f64>> = tables
+        .iter()
+        .flat_map(|table| {
+            let published =
+                table.columns.iter().enumerate().filter(|(_, column)| column.side == Side::Published);
+            published.map(|(at, _)| table.rows.iter().filter_map(|row| row.cells[at].value).collect())
+        })
+        .collect();
+    for data in ALL {
+        for column in data.columns().into_iter().filter(|column| !LABELS.contains(column)) {
+            let numbers: Vec<f64> = data.numbers(column).into_iter().flatten().collect();
+            let factor = match column {
+                _ if column.ends_with("gbps") => 1e9,
+                _ if column.ends_with("load_pct") => 0.01,
+                _ => 1.0,
+            };
+            let expected: Vec<f64> = numbers.iter().map(|number| number * factor).collect();
+            assert!(!expected.is_empty() && columns.contains(&expected), "{}: {column}", data.name);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_run_here_is_named_with_its_reason_and_the_rest_goes_on() {
+    let (reproduction, record) = run("cesnet-2008", 1, &mut path(methods()));
+    let left: Vec<_> =
+        record.left_out.iter().map(|left| format!("{} {}", left.method, left.placement)).collect();
+    assert_eq!(left, ["pf-ring same", "szedata2 same", "pf-ring other", "szedata2 other"]);
+    // One method is searched for in two placements at 13 sizes.
+    assert_eq!(record.searches, 26);
+    let not_testable = judgements(&reproduction, "PF_RING holds");
+    assert_eq!(not_testable[0].answer, Answer::NotTestable);
+    assert!(not_testable[0].text.contains("not on the simulated path"), "{not_testable:?}");
+}
+
+#[test]
+fn a_publication_of_which_nothing_can_run_fails_with_the_reason() {
+    let mut record = Record::default();
+    let error =
+        find("loke-2011").unwrap().run(&conditions(1), &mut path(Vec::new()), &mut record).unwrap_err();
+    assert!(error.to_string().contains("packet-v1 cannot run here"), "{error}");
+    assert!(record.so_far.is_empty());
+}
+
+#[test]
+fn a_stop_keeps_and_compares_what_was_measured() {
+    for publication in PUBLICATIONS {
+        let mut record = Record { stop_after: Some(3), ..Record::default() };
+        assert!(publication.run(&conditions(2), &mut path(methods()), &mut record).unwrap());
+        let kept = record.so_far.last().unwrap();
+        assert!(!kept.complete && kept.trials.len() == 3, "{}: {:?}", publication.key, kept.trials);
+        assert!(kept.tables.iter().all(|table| !table.rows.is_empty()));
+        let told = kept.findings.iter().filter(|finding| matches!(finding.answer, Answer::Holds));
+        assert_eq!(told.count(), 0, "three trials tell nothing: {:#?}", kept.findings);
+    }
+}
+
+#[test]
+fn published_rates_above_the_wire_are_marked_and_no_others() {
+    let (reproduction, _) = run("cesnet-2008", 1, &mut path(methods()));
+    let table = reproduction.tables.iter().find(|table| table.id == "cesnet-2008-table2-rates-same").unwrap();
+    let at = table.columns.iter().position(|column| column.side == Side::Published).unwrap();
+    let marked: Vec<_> = table
+        .rows
+        .iter()
+        .filter(|row| row.cells[at].mark == Some('!'))
+        .map(|row| row.label.as_str())
+        .collect();
+    assert_eq!(marked, ["1319", "1280", "1174", "1024", "726", "512", "256", "207"]);
+    assert!(table.notes.iter().any(|note| note.contains("above the line rate")), "{:?}", table.notes);
+    let fourth =
+        reproduction.tables.iter().find(|table| table.id == "cesnet-2008-table4-throughput-other").unwrap();
+    assert!(fourth.notes.iter().any(|note| note.contains("value for value")), "{:?}", fourth.notes);
+}

@@ -1,0 +1,205 @@
+//! `capbench reproduce`: the experiment of a publication on this host, beside its published tables.
+
+use std::fmt::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use capbench_capture::{CaptureOptions, MethodSpec};
+use capbench_measure::cost::Spread;
+use capbench_measure::findings::{self, Finding};
+use capbench_measure::laboratory::Setup;
+use capbench_measure::live::Path;
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::programs::Programs;
+use capbench_measure::reproduction::publication::VENDORS;
+use capbench_measure::reproduction::{self, Conditions, PUBLICATIONS, Publication, Reproduction};
+use capbench_measure::results::Results;
+use capbench_measure::trial::SizeLabel;
+use capbench_measure::work::WorkModel;
+use capbench_traffic::{FrameLayout, FrameSize, Mtu, Sizes};
+
+use super::measuring::{Ended, Ready};
+use crate::cli::reproduce::ReproduceFlags;
+use crate::exit::{Exit, Usage, print};
+use crate::{reproductions, summary};
+
+/// The name that stands for every publication.
+const ALL: &str = "all";
+/// The MTU of the virtual link: that of an Ethernet.
+const MTU: Mtu = Mtu(1500);
+
+/// Runs the command.
+pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
+    let publications = publications(&flags.key)?;
+    let conditions = conditions(flags)?;
+    let estimates: Vec<Spread> = publications
+        .iter()
+        .map(|publication| publication.estimate(&conditions))
+        .collect::<capbench_measure::Result<_>>()?;
+    if flags.run.dry_run {
+        print(&describe(&publications, &conditions, &estimates)?)?;
+        return Ok(Exit::Done);
+    }
+    let ready = Ready::open(&path(flags), &Programs::default(), &flags.run)?;
+    let trials = estimates.iter().map(|spread| spread.median.trials as usize).sum();
+    let mut run = ready.begin("reproduce", &flags.run, vec![statement(&conditions)], trials)?;
+    let mut stopped = false;
+    for publication in &publications {
+        stopped = publication.run(&conditions, &mut run.laboratory, &mut run.recorder)?;
+        if stopped {
+            break;
+        }
+    }
+    let ended = run.end(stopped, conclude)?;
+    print(&report(&ended))?;
+    Ok(ended.exit_where(|_| false))
+}
+
+fn publications(key: &str) -> Result<Vec<&'static Publication>, Usage> {
+    if key == ALL {
+        return Ok(PUBLICATIONS.to_vec());
+    }
+    reproduction::find(key).map(|publication| vec![publication]).ok_or_else(|| {
+        let known: Vec<_> = PUBLICATIONS.iter().map(|publication| publication.key).collect();
+        Usage(format!("\"{key}\" is no publication; {} and {ALL} are", known.join(", ")))
+    })
+}
+
+fn conditions(flags: &ReproduceFlags) -> Result<Conditions> {
+    let size = FrameSize::LEAST;
+    let base = Setup {
+        method: MethodSpec::plain(""),
+        label: SizeLabel::Octets(size.octets()),
+        sizes: Sizes::Fixed(size),
+        layout: FrameLayout::default(),
+        placement: PlacementChoice::Same,
+        work: WorkModel::None.into(),
+        capture: CaptureOptions::default(),
+        moderation: None,
+        transmit: flags.transmit.clone(),
+        burst: None,
+        quiet: flags.quiet,
+        latency: None,
+    };
+    // Another order each time; it is saved with sweeps, so that it can be had again.
+    let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    Ok(Conditions { base, scale: flags.scale, visits: flags.visits, seed: flags.seed.unwrap_or(seed) })
+}
+
+fn path(flags: &ReproduceFlags) -> Path {
+    match (&flags.tx, &flags.rx) {
+        (Some(transmit), Some(receive)) => Path::Interfaces {
+            transmit: transmit.clone(),
+            receive: receive.clone(),
+            isolated: flags.isolated,
+        },
+        _ => Path::Virtual { mtu: MTU, receive_by: flags.receive_by },
+    }
+}
+
+fn statement(conditions: &Conditions) -> String {
+    format!(
+        "trials last {} of the published lengths, and 300 ms at least (50 ms below a scale of 0.0025); they wait {:?} for missing \
+         frames, with no time to settle, where RFC 2544 asks for 2 s and 5 s; searches end at {} %; order by seed {}",
+        conditions.scale,
+        conditions.base.quiet,
+        conditions.scale.width() * 100.0,
+        conditions.seed
+    )
+}
+
+fn describe(publications: &[&Publication], conditions: &Conditions, estimates: &[Spread]) -> Result<String> {
+    let quiet = conditions.base.quiet;
+    let mut text = String::new();
+    let mut whole = Spread::default();
+    for (publication, spread) in publications.iter().zip(estimates) {
+        summary::wrapped(
+            &mut text,
+            "",
+            "  ",
+            &format!("{}  {} ({})", publication.key, publication.title, publication.source),
+        );
+        let methods = methods(publication, conditions)?;
+        summary::wrapped(&mut text, "  methods     ", "              ", &methods.join(", "));
+        for step in publication.likely(conditions)? {
+            let words = format!("{}: about {} trials", step.summary, step.trials()?);
+            summary::wrapped(&mut text, "  step        ", "              ", &words);
+        }
+        summary::wrapped(&mut text, "  time        ", "              ", &summary::time_of(*spread, quiet, 1));
+        whole = Spread {
+            least: whole.least.and(spread.least),
+            median: whole.median.and(spread.median),
+            most: whole.most.and(spread.most),
+        };
+    }
+    let _ = writeln!(text, "scale         {}, {} visits", conditions.scale, conditions.visits);
+    summary::wrapped(&mut text, "time          ", "              ", &summary::time_of(whole, quiet, 1));
+    summary::wrapped(
+        &mut text,
+        "              ",
+        "              ",
+        &format!(
+            "without noise, which adds to it, and without {}, which need a vendor's library",
+            VENDORS.join(" and ")
+        ),
+    );
+    Ok(text)
+}
+
+/// Methods of a publication, each once.
+fn methods(publication: &Publication, conditions: &Conditions) -> Result<Vec<String>> {
+    let mut names: Vec<String> = Vec::new();
+    for setup in (publication.plan)(conditions)?.iter().flat_map(|step| step.setups()) {
+        let name = setup.method.to_string();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// What the run found: of each publication what has become of its claims, then what concerns all trials.
+fn conclude(results: &mut Results) {
+    let of = |reproduction: &Reproduction| -> Vec<Finding> {
+        let finding = |judgement: &reproduction::outcome::Judgement| Finding {
+            scene: Some(reproduction.key.clone()),
+            text: format!("{}: {} {}", judgement.answer, judgement.claim, judgement.text),
+            trials: judgement.trials.clone(),
+        };
+        reproduction.findings.iter().map(finding).collect()
+    };
+    let mut found: Vec<Finding> = results.reproductions.iter().flat_map(of).collect();
+    found.extend(of_all_trials(results));
+    results.findings = found;
+}
+
+fn of_all_trials(results: &Results) -> Vec<Finding> {
+    findings::find(&results.trials).into_iter().filter(|finding| finding.scene.is_none()).collect()
+}
+
+fn report(ended: &Ended) -> String {
+    let results = &ended.results;
+    let mut text: String = results.reproductions.iter().map(reproductions::reproduction).collect();
+    text.push_str(&summary::engines(&results.trials));
+    text.push_str(&summary::not_measured(&results.not_measured));
+    // What has become of claims stands above, under each publication.
+    let of_all = of_all_trials(results);
+    if !of_all.is_empty() {
+        text.push_str(&summary::findings(&of_all));
+    }
+    text.push_str(&ended.footer());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::publications;
+
+    #[test]
+    fn publications_have_names_and_all_is_every_one() {
+        assert_eq!(publications("all").unwrap().len(), 5);
+        assert_eq!(publications("loke-2011").unwrap()[0].key, "loke-2011");
+        let refusal = publications("loke-2012").unwrap_err().to_string();
+        assert!(refusal.contains("loke-2012") && refusal.contains("libtrace-2012 and all are"), "{refusal}");
+    }
+}
