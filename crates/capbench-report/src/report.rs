@@ -108,6 +108,26 @@ fn said(finding: Finding) -> Sentence {
     Sentence { text, trials: finding.trials }
 }
 
+/// How names of sections begin, in the order in which they are read: what was asked for, where frames went, what that cost
+/// and how long it took. Others come after them.
+const ORDER: [&str; 15] = [
+    "comparison",
+    "searches",
+    "sweep",
+    "rfc2544",
+    "soak",
+    "delivered-and-lost",
+    "loss-against-load",
+    "frame-sizes",
+    "buffers",
+    "ledger",
+    "cost-regimes",
+    "cpu",
+    "latency",
+    "loss",
+    "guards",
+];
+
 /// Charts and tables of the same matter in one section.
 fn together(charts: Vec<Section>, tables: Vec<Section>) -> Vec<Section> {
     let mut sections = charts;
@@ -120,6 +140,9 @@ fn together(charts: Vec<Section>, tables: Vec<Section>) -> Vec<Section> {
             None => sections.push(own),
         }
     }
+    sections.sort_by_key(|section| {
+        ORDER.iter().position(|begin| section.id.starts_with(begin)).unwrap_or(ORDER.len())
+    });
     sections
 }
 

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `summary` | the table right after the verdict, for each kind of run |
+//! | `comparisons` | methods that took turns with another one |
 //! | `searches`, `sweeps`, `rfc2544`, `soak` | what runs of these kinds found |
 //! | `ledger` | where frames went, by method and place, and who says so |
 //! | `cpu`, `latency`, `loss` | what packets cost, how long they took, when and how many at a time were lost |
@@ -11,6 +12,7 @@
 //! | `environment` | the host |
 //! | `shape` | how tables are put together |
 
+mod comparisons;
 mod cpu;
 pub(crate) mod environment;
 mod guards;
@@ -41,10 +43,12 @@ struct Family {
 
 /// In the order in which they are read.
 #[rustfmt::skip]
-const FAMILIES: [Family; 9] = [
+const FAMILIES: [Family; 10] = [
+    Family { id: "comparison", heading: "Comparison", tables: comparisons::tables,
+        text: "Methods that took turns: what changed, and whether chance explains it." },
     Family { id: "searches", heading: "Searches", tables: searches::tables,
         text: "A lower bound is held, an upper bound is not; the words are those of RFC 9971." },
-    Family { id: "sweeps", heading: "Sweeps", tables: sweeps::tables,
+    Family { id: "sweep-points", heading: "Every point of the sweep", tables: sweeps::tables,
         text: "Medians of the visits to a point; intervals reach from one visit to another and assume no distribution." },
     Family { id: "rfc2544", heading: "Tests of RFC 2544", tables: rfc2544::tables,
         text: "Latency, frame loss rate, back-to-back frames and system recovery." },
@@ -57,7 +61,7 @@ const FAMILIES: [Family; 9] = [
         text: "CPU time for each packet. The application's has the verification of every frame in it." },
     Family { id: "latency", heading: "Latency", tables: latency::tables,
         text: "From the planned send time to the kernel's time stamp, from there to the application, and both together." },
-    Family { id: "loss", heading: "When frames were lost", tables: loss::tables,
+    Family { id: "loss-in-time", heading: "When frames were lost", tables: loss::tables,
         text: "Bursts of lost frames, and the 100 ms in which most were lost." },
     Family { id: "guards", heading: "Repeated and disturbed trials", tables: guards::tables,
         text: "Which attempt stands never depends on what it delivered. Probes and attempts set aside are no results." },

@@ -4,12 +4,14 @@
 //! | file | of |
 //! |---|---|
 //! | `bench` | which methods lose nothing, what the others lose and where, and who is cheapest at a load that all hold |
+//! | `comparison` | what became worse or better, where methods took turns with another one |
 //! | `search` | NDR, PDR and what is held without any loss; what limits |
 //! | `sweep` | where each method begins to lose, and the most that it delivers |
 //! | `rfc2544` | throughput, and what the tests told in terms of it found |
 //! | `soak` | whether the load was held, and what was lost when |
 
 mod bench;
+mod comparison;
 mod rfc2544;
 mod search;
 mod soak;
@@ -33,6 +35,10 @@ pub fn verdict(results: &Results) -> Vec<Sentence> {
         Kind::Rfc2544 => rfc2544::verdict(results),
         Kind::Soak => soak::verdict(results),
     };
+    // Whoever asked for a comparison wants that first.
+    if let Some(compared) = comparison::verdict(results) {
+        sentences.insert(0, compared);
+    }
     sentences.truncate(MOST);
     if sentences.is_empty() {
         sentences.push(unfinished(results));

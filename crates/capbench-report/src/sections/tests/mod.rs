@@ -332,7 +332,7 @@ fn percentiles_are_those_of_the_histograms() {
 fn latency_follows_what_a_sweep_varied() {
     let section = of_section(&runs::coalesce(), "latency");
     let chart = &section.charts[0];
-    let longest = line(chart, "packet-v2, placement same, 100000 packets/s, largest");
+    let longest = line(chart, "packet-v2, placement same, 100,000 packets/s, largest");
     let found: Vec<_> = longest.points.iter().map(|point| (point.x, point.y.unwrap())).collect();
     assert_eq!(found, [(1e4, 1e4), (5e4, 5e4), (1e5, 1e5), (4e5, 4e5)]);
     assert!(longest.points.iter().all(|point| point.trials.len() == 6));
