@@ -428,7 +428,9 @@ fn charts_of_little_or_odd_data_are_drawn() {
             assert!(across > 150.0 && down > 100.0, "{id}: {across} by {down}");
             tab.mouse("mouseMoved", left + across / 2.0, top + down / 2.0);
             tab.value(&format!("document.querySelector('{id} .canvas').focus()"));
-            for key in ["ArrowRight", "ArrowUp", "+", "End", "-", "Escape"] {
+            let keys: &[&str] =
+                if width == 1280 { &["ArrowRight", "ArrowUp", "+", "End", "-"] } else { &["End"] };
+            for key in keys {
                 tab.key(key);
             }
             tab.drag((left + 20.0, top + 20.0), (left + across / 2.0, top + down / 2.0));
