@@ -232,7 +232,7 @@ function figuresOf(layout) {
 function figureRows(layout, hasIntervals) {
   const { spec } = layout;
   const field = (value, axis) => {
-    const cell = make("td", value === null ? "unknown" : "number", number(value, axis.unit));
+    const cell = make("td", value === null ? "n unknown" : "n", number(value, axis.unit));
     if (value !== null) cell.dataset.value = `${value}`;
     return cell;
   };

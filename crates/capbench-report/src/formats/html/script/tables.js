@@ -3,9 +3,12 @@
 // From so many rows on, a table can be filtered.
 const LONG = 20;
 
+// A number without a value of its own is exact as it stands.
 function fieldValue(row, nth) {
   const cell = row.cells[nth];
-  return cell.dataset.value === undefined ? { number: null, text: cell.textContent.trim() } : { number: cell.dataset.value };
+  const text = cell.textContent.trim();
+  if (cell.dataset.value !== undefined) return { number: cell.dataset.value };
+  return cell.className === "n" ? { number: text.replaceAll(",", "") } : { number: null, text };
 }
 
 // Counts beyond 2^53 are compared digit by digit.
