@@ -65,11 +65,14 @@ function makeSortable(table) {
 function makeFilterable(table) {
   const rows = [...table.tBodies[0].rows];
   if (rows.length < LONG) return;
-  const texts = rows.map((row) => [...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase());
+  const textOf = (row) => [...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase();
+  // Gathered when the first word is typed, and not while the page opens.
+  let texts = null;
   const input = make("input");
   input.type = "search";
   const shown = make("output", "", `${separated(`${rows.length}`)} rows`);
   input.addEventListener("input", () => {
+    texts ??= rows.map(textOf);
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     let count = 0;
     rows.forEach((row, nth) => {
