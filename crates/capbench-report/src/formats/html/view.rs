@@ -9,8 +9,9 @@ use crate::model::{Cell, Column, Report, Row, Section, Sentence, Table, Trials, 
 
 /// From so many runs of trial numbers on, evidence is folded.
 const MANY: usize = 6;
-/// Words of up to so many characters stay on one line, and those with more get a wide column.
+/// Words of up to so many characters stay on one line, up to so many in a wide column, and more in a wider one.
 const BRIEF: usize = 32;
+const WORDY: usize = 160;
 /// The class of numbers; one letter, as a page has ten thousands of them.
 const NUMBER: &str = "n";
 
@@ -281,7 +282,8 @@ fn field(cell: &Cell, kind: &KindOfColumn) -> Field {
         Cell::Unknown => "n unknown",
         Cell::Empty => "",
         Cell::Text(text) if text.chars().count() <= BRIEF => "brief",
-        Cell::Text(_) => "wordy",
+        Cell::Text(text) if text.chars().count() <= WORDY => "wordy",
+        Cell::Text(_) => "lengthy",
         _ if kind.is_mixed => "brief",
         _ => NUMBER,
     };
