@@ -333,6 +333,9 @@ fn all_trials(count: u32) -> Table {
     ];
     columns
         .extend(PLACES.map(|place| column(&format!("lost_{place}"), &format!("lost: {place}"), Unit::Count)));
+    columns.extend(
+        (0..40).map(|nth| column(&format!("latency_{nth}_ns"), &format!("latency {nth}"), Unit::Nanoseconds)),
+    );
     let row = |number: u32| {
         let load = (noise.next() * 1.4e6).round();
         let sent = (load * 2.0) as u64;
@@ -362,6 +365,7 @@ fn all_trials(count: u32) -> Table {
             _ => Cell::Count(0),
         });
         cells.extend(places);
+        cells.extend((0..40).map(|_| Cell::Number(noise.next() * 90_000.0)));
         Row { cells, trials: vec![number] }
     };
     Table {

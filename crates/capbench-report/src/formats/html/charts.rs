@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Report, Role, Scale, Series, Unit};
+use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Report, Scale, Series, Unit};
 use crate::palette::{Look, Marker, Palette};
 
 /// All charts of a report in their order, as JSON that may stand in a `script` element.
@@ -39,11 +39,11 @@ struct DrawnAxis<'r> {
 #[derive(Serialize)]
 struct DrawnSeries<'r> {
     name: &'r str,
-    role: Role,
     light: &'static str,
     dark: &'static str,
     dash: &'static [u8],
     marker: &'static str,
+    marked: bool,
     hollow: bool,
     hatched: bool,
     x: Vec<f64>,
@@ -105,7 +105,6 @@ impl<'r> DrawnSeries<'r> {
         let has_intervals = points.iter().any(|point| point.interval.is_some());
         Self {
             name: &series.name,
-            role: series.role,
             light: look.colour.light,
             dark: look.colour.dark,
             dash: look.dash,
@@ -116,6 +115,7 @@ impl<'r> DrawnSeries<'r> {
                 Marker::Diamond => "diamond",
                 Marker::Arrow => "arrow",
             },
+            marked: look.is_marked,
             hollow: look.is_hollow,
             hatched: look.is_hatched,
             x: points.iter().map(|point| point.x).collect(),

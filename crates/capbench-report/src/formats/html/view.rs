@@ -9,9 +9,11 @@ use crate::model::{Cell, Column, Report, Row, Section, Sentence, Table, Trials, 
 
 /// From so many runs of trial numbers on, evidence is folded.
 const MANY: usize = 6;
-/// Words up to so many characters stay on one line, and those with more get a wide column.
-const BRIEF: usize = 24;
-const WORDY: usize = 60;
+/// Words of up to so many characters stay on one line, up to so many in a wide column, and more in a wider one.
+const BRIEF: usize = 32;
+const WORDY: usize = 160;
+/// The class of numbers; one letter, as a page has ten thousands of them.
+const NUMBER: &str = "n";
 
 #[derive(Serialize)]
 pub struct Page<'r> {
@@ -91,7 +93,7 @@ struct Line {
 #[derive(Serialize)]
 struct Field {
     text: String,
-    /// What it is sorted by; none where there is no number.
+    /// What it is sorted by; none where there is no number, and where the text is as exact.
     value: Option<String>,
     class: &'static str,
 }
@@ -159,10 +161,11 @@ impl Known {
     }
 
     fn table<'r>(&self, table: &'r Table) -> Shown<'r> {
+        let kinds = kinds(table);
         let line = |row: &Row| Line {
             trial: None,
             evidence: self.evidence(&row.trials),
-            cells: fields(&table.columns, row),
+            cells: fields(&kinds, row),
         };
         let rows: Vec<Line> = table.rows.iter().map(line).collect();
         let cites = rows.iter().any(|row| row.evidence.is_some());
@@ -207,19 +210,21 @@ impl Known {
 
 /// The rows that evidence leads to. Should two be of one trial, it leads to the first.
 fn of_trials(table: &Table) -> Shown<'_> {
+    let kinds = kinds(table);
     let mut met = BTreeSet::new();
     let line = |row: &Row| Line {
         trial: row.trials.first().copied().filter(|&trial| met.insert(trial)),
         evidence: None,
-        cells: fields(&table.columns, row),
+        cells: fields(&kinds, row),
     };
     let rows = table.rows.iter().map(line).collect();
     shown(table, rows, false)
 }
 
 fn shown(table: &Table, rows: Vec<Line>, cites: bool) -> Shown<'_> {
-    let is_number =
-        |nth: usize| rows.iter().any(|row| row.cells.get(nth).is_some_and(|cell| cell.value.is_some()));
+    let is_number = |nth: usize| {
+        rows.iter().any(|row| row.cells.get(nth).is_some_and(|cell| cell.class.starts_with(NUMBER)))
+    };
     let numbers: Vec<bool> = (0..table.columns.len()).map(is_number).collect();
     let heads = table.columns.iter().zip(numbers).map(|(column, is_number)| Head {
         key: &column.key,
@@ -238,17 +243,33 @@ fn shown(table: &Table, rows: Vec<Line>, cites: bool) -> Shown<'_> {
             0..=9 => "",
             10..=20 => " wide",
             21..=32 => " widest",
-            _ => " widest crammed",
+            _ => " crammed",
         },
         rows,
     }
 }
 
-fn fields(columns: &[Column], row: &Row) -> Vec<Field> {
-    columns.iter().zip(&row.cells).map(|(column, cell)| field(cell, column.unit)).collect()
+/// The unit of a column, and whether numbers stand among words there.
+struct KindOfColumn {
+    unit: Unit,
+    is_mixed: bool,
 }
 
-fn field(cell: &Cell, unit: Unit) -> Field {
+fn kinds(table: &Table) -> Vec<KindOfColumn> {
+    let has_words =
+        |nth: usize| table.rows.iter().any(|row| matches!(row.cells.get(nth), Some(Cell::Text(_))));
+    let kind = |(nth, Column { unit, .. }): (usize, &Column)| KindOfColumn {
+        unit: *unit,
+        is_mixed: *unit == Unit::None && has_words(nth),
+    };
+    table.columns.iter().enumerate().map(kind).collect()
+}
+
+fn fields(kinds: &[KindOfColumn], row: &Row) -> Vec<Field> {
+    kinds.iter().zip(&row.cells).map(|(kind, cell)| field(cell, kind)).collect()
+}
+
+fn field(cell: &Cell, kind: &KindOfColumn) -> Field {
     let value = match cell {
         Cell::Unknown | Cell::Empty | Cell::Text(_) => None,
         Cell::Count(value) => Some(value.to_string()),
@@ -257,15 +278,19 @@ fn field(cell: &Cell, unit: Unit) -> Field {
         Cell::Interval { middle, .. } => exact(*middle),
     };
     let class = match cell {
-        Cell::Unknown if unit == Unit::None => "unknown",
-        Cell::Unknown => "number unknown",
+        Cell::Unknown if kind.unit == Unit::None => "unknown",
+        Cell::Unknown => "n unknown",
         Cell::Empty => "",
         Cell::Text(text) if text.chars().count() <= BRIEF => "brief",
-        Cell::Text(text) if text.chars().count() > WORDY => "wordy",
-        Cell::Text(_) => "",
-        _ => "number",
+        Cell::Text(text) if text.chars().count() <= WORDY => "wordy",
+        Cell::Text(_) => "lengthy",
+        _ if kind.is_mixed => "brief",
+        _ => NUMBER,
     };
-    Field { text: figures::cell(cell, unit), value, class }
+    let text = figures::cell(cell, kind.unit);
+    // The script reads such a number from its text: most of a large page would be this otherwise.
+    let value = value.filter(|value| class != NUMBER || text.replace(',', "") != *value);
+    Field { text, value, class }
 }
 
 /// With all digits, so that it reads back as the same number.

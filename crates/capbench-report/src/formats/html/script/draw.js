@@ -56,6 +56,7 @@ function barShift(nth, count, width) {
 class Painter {
   constructor(plot, layout, hidden, theme) {
     Object.assign(this, { plot, layout, hidden, theme, context: plot.ctx, ratio: window.devicePixelRatio || 1 });
+    this.labels = [];
     this.bottom = plot.bbox.top + plot.bbox.height;
   }
 
@@ -86,6 +87,7 @@ class Painter {
     else shown.forEach(({ series }) => this.line(series));
     layout.spec.marks.forEach((mark) => this.mark(mark));
     context.restore();
+    if (layout.spec.kind === "lines" || layout.spec.kind === "points") shown.forEach(({ series }) => this.markers(series));
   }
 
   // Neighbours that are both known, as one piece each.
@@ -114,10 +116,22 @@ class Painter {
       }
     }
     series.points.forEach((point) => this.whisker(series, point, this.x(point.place + point.shift)));
-    // A fit has no points of its own, and where there are very many they hide the line; but one alone has no line.
-    const isBare = layout.spec.kind === "lines" && (series.role === "fit" || series.points.length > 150);
+  }
+
+  // A fit has no markers, and where there are very many they hide the line; but one alone has no line.
+  markers(series) {
+    const { context, layout } = this;
+    const isBare = layout.spec.kind === "lines" && (!series.marked || series.points.length > 150);
     const marked = isBare ? this.pieces(series.points).filter((piece) => piece.length === 1).flat() : series.points;
+    context.save();
     marked.forEach((point) => this.point(series, point));
+    context.restore();
+  }
+
+  // Those at the edge are whole, and those beyond it are not there.
+  isInside(x, y) {
+    const { left, top, width } = this.plot.bbox;
+    return x >= left - 1 && x <= left + width + 1 && y >= top - 1 && y <= this.bottom + 1;
   }
 
   point(series, point) {
@@ -129,8 +143,8 @@ class Painter {
     const isOff = layout.spec.y.logarithmic && point.to <= 0;
     const fill = series.hollow || isOff ? this.theme.page : colour;
     const shape = isOff ? "arrow" : series.marker;
-    const y = isOff ? this.bottom - 6 * ratio : this.y(point.to);
-    drawMarker(context, shape, this.x(point.place + point.shift), y, 3.6 * ratio, colour, fill);
+    const [x, y] = [this.x(point.place + point.shift), isOff ? this.bottom - 6 * ratio : this.y(point.to)];
+    if (this.isInside(x, y)) drawMarker(context, shape, x, y, 3.6 * ratio, colour, fill);
   }
 
   whisker(series, point, x) {
@@ -241,12 +255,20 @@ class Painter {
     this.label(mark.label, ...at);
   }
 
-  label(text, x, y, align) {
+  label(text, x, wanted, align) {
     const { context, ratio, theme, plot } = this;
     context.setLineDash([]);
     context.font = `${12 * ratio}px ${theme.font}`;
-    const isCut = align === "left" && x + context.measureText(text).width > plot.bbox.left + plot.bbox.width;
+    const { width } = context.measureText(text);
+    const isCut = align === "left" && x + width > plot.bbox.left + plot.bbox.width;
     context.textAlign = isCut ? "right" : align;
+    const left = context.textAlign === "right" ? x - width : x;
+    // Marks that are close have their labels one below the other.
+    const height = 15 * ratio;
+    const isTaken = (at) => this.labels.some((one) => Math.abs(one.y - at) < height && one.left < left + width && left < one.left + one.width);
+    let y = wanted;
+    while (isTaken(y)) y += height;
+    this.labels.push({ left, width, y });
     context.textBaseline = "alphabetic";
     context.lineWidth = 4 * ratio;
     context.strokeStyle = theme.page;

@@ -36,8 +36,8 @@ function layOut(spec) {
       shift: 0,
     })),
   }));
-  // Repeats of several series at one name stand beside each other.
-  if (spec.kind === "points" && layout.names) {
+  // Repeats of several series at one name stand beside each other, unless the report has given them places of their own.
+  if (spec.kind === "points" && layout.names && all.every(Number.isInteger)) {
     const width = Math.min(0.6 / layout.series.length, 0.16);
     layout.series.forEach((series, nth) => series.points.forEach((point) => {
       point.shift = (nth - (layout.series.length - 1) / 2) * width;

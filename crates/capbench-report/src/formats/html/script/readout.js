@@ -11,7 +11,8 @@ function intervalText(point, axis) {
 
 function placeText(layout, point) {
   const axis = layout.spec.x;
-  if (axis.names) return axis.names[point.x] === undefined ? `${point.x}` : axis.names[point.x];
+  // Points of one name may stand beside each other.
+  if (axis.names) return axis.names[Math.round(point.x)] ?? `${point.x}`;
   return quantity(point.x, axis);
 }
 
@@ -97,7 +98,7 @@ class Readout {
         path(context, [[0, 7 * ratio], [26 * ratio, 7 * ratio]]);
         context.stroke();
       }
-      if (series.role === "fit") return;
+      if (!series.marked) return;
       context.setLineDash([]);
       drawMarker(context, series.marker, 13 * ratio, 7 * ratio, 3.6 * ratio, colour, series.hollow ? theme.page : colour);
     });
@@ -231,7 +232,7 @@ function figuresOf(layout) {
 function figureRows(layout, hasIntervals) {
   const { spec } = layout;
   const field = (value, axis) => {
-    const cell = make("td", value === null ? "unknown" : "number", number(value, axis.unit));
+    const cell = make("td", value === null ? "n unknown" : "n", number(value, axis.unit));
     if (value !== null) cell.dataset.value = `${value}`;
     return cell;
   };

@@ -3,9 +3,12 @@
 // From so many rows on, a table can be filtered.
 const LONG = 20;
 
+// A number without a value of its own is exact as it stands.
 function fieldValue(row, nth) {
   const cell = row.cells[nth];
-  return cell.dataset.value === undefined ? { number: null, text: cell.textContent.trim() } : { number: cell.dataset.value };
+  const text = cell.textContent.trim();
+  if (cell.dataset.value !== undefined) return { number: cell.dataset.value };
+  return cell.className === "n" ? { number: text.replaceAll(",", "") } : { number: null, text };
 }
 
 // Counts beyond 2^53 are compared digit by digit.
@@ -62,11 +65,14 @@ function makeSortable(table) {
 function makeFilterable(table) {
   const rows = [...table.tBodies[0].rows];
   if (rows.length < LONG) return;
-  const texts = rows.map((row) => [...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase());
+  const textOf = (row) => [...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase();
+  // Gathered when the first word is typed, and not while the page opens.
+  let texts = null;
   const input = make("input");
   input.type = "search";
   const shown = make("output", "", `${separated(`${rows.length}`)} rows`);
   input.addEventListener("input", () => {
+    texts ??= rows.map(textOf);
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     let count = 0;
     rows.forEach((row, nth) => {
