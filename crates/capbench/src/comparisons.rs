@@ -88,10 +88,10 @@ pub fn comparison(comparison: &Comparison) -> String {
 
 /// The whole comparison in a word, for programs.
 pub fn verdict(comparison: &Comparison) -> &'static str {
-    match (comparison.judged(Judgement::Regression).next(), comparison.tested) {
-        (Some(_), _) => "regression",
-        (None, 0) => "inconclusive",
-        (None, _) => "no_regression_shown",
+    match comparison.judged(Judgement::Regression).next() {
+        Some(_) => "regression",
+        None if comparison.is_inconclusive() => "inconclusive",
+        None => "no_regression_shown",
     }
 }
 
@@ -229,8 +229,13 @@ fn probability(p: f64) -> String {
 /// What the trials of a comparison are good for.
 fn power(comparison: &Comparison) -> Vec<String> {
     let Comparison { thresholds, false_alarms, tested, contrasts, .. } = comparison;
+    let untold = comparison.judged(Judgement::TooFewVisits).count();
+    let unchanged = match contrasts.len().saturating_sub(*tested + untold) {
+        0 => String::new(),
+        same => format!(", and {same} were the same in all trials"),
+    };
     let mut lines = vec![format!(
-        "{tested} of {} figures could be tested. p is the probability that chance deals them so, by permutation of the trials \
+        "{tested} of {} figures could be tested{unchanged}. p is the probability that chance deals them so, by permutation of the trials \
          of each set-up, corrected after Holm for all that were tested: what is named below {false_alarms} is false in one \
          comparison of {:.0} at most.",
         contrasts.len(),
@@ -271,7 +276,7 @@ fn conclusion(comparison: &Comparison) -> String {
         1 => format!("1 {one}"),
         count => format!("{count} {many}"),
     };
-    if comparison.tested == 0 {
+    if comparison.is_inconclusive() {
         return "Inconclusive: there are too few trials to tell anything by.".into();
     }
     let is_excluded = |contrast: &&Contrast| {

@@ -88,4 +88,9 @@ impl Comparison {
     pub fn judged(&self, judgement: Judgement) -> impl Iterator<Item = &Contrast> {
         self.contrasts.iter().filter(move |contrast| contrast.judgement == judgement)
     }
+
+    /// Whether there is nothing that could have been told.
+    pub fn is_inconclusive(&self) -> bool {
+        self.contrasts.iter().all(|contrast| contrast.judgement == Judgement::TooFewVisits)
+    }
 }

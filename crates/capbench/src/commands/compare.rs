@@ -70,7 +70,7 @@ impl<'c> Run<'c> {
 fn exit(comparison: &Comparison) -> Exit {
     if comparison.judged(Judgement::Regression).next().is_some() {
         Exit::LossOverLimit
-    } else if comparison.tested == 0 {
+    } else if comparison.is_inconclusive() {
         Exit::Inconclusive
     } else {
         Exit::Done
