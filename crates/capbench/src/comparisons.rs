@@ -89,8 +89,8 @@ pub fn comparison(comparison: &Comparison) -> String {
 /// The whole comparison in a word, for programs.
 pub fn verdict(comparison: &Comparison) -> &'static str {
     match comparison.judged(Judgement::Regression).next() {
+        _ if comparison.is_inconclusive() => "inconclusive",
         Some(_) => "regression",
-        None if comparison.is_inconclusive() => "inconclusive",
         None => "no_regression_shown",
     }
 }
@@ -276,6 +276,11 @@ fn conclusion(comparison: &Comparison) -> String {
         1 => format!("1 {one}"),
         count => format!("{count} {many}"),
     };
+    if comparison.disturbed {
+        return "Inconclusive: the host disturbed most trials of a run, so what is named above may be its doing. Measure again \
+                while nothing else runs."
+            .into();
+    }
     if comparison.is_inconclusive() {
         return "Inconclusive: there are too few trials to tell anything by.".into();
     }
@@ -370,6 +375,7 @@ mod tests {
             then: "A".into(),
             now: "B".into(),
             paired: false,
+            disturbed: false,
             thresholds: Thresholds::default(),
             false_alarms: 0.05,
             differences: vec!["kernel release: 6.1.0 then, 6.12.1 now".into()],
@@ -434,6 +440,12 @@ mod tests {
         let contrasts =
             example().contrasts.into_iter().filter(|one| one.judgement == Judgement::TooFewVisits);
         let none = Comparison { contrasts: contrasts.collect(), tested: 0, ..example() };
+        let busy = Comparison { disturbed: true, ..example() };
+        let text = comparison(&busy);
+        assert!(
+            text.contains("Inconclusive: the host disturbed most") && super::verdict(&busy) == "inconclusive",
+            "{text}"
+        );
         assert!(comparison(&none).ends_with("Inconclusive: there are too few trials to tell anything by.\n"));
     }
 

@@ -73,6 +73,7 @@ pub fn of_runs(
         then: SIDES[0].into(),
         now: SIDES[1].into(),
         paired: false,
+        disturbed: runs.iter().any(|run| circumstances::is_disturbed(run)),
         thresholds,
         false_alarms: FALSE_ALARMS,
         differences: circumstances::differences(then, now),

@@ -270,6 +270,21 @@ fn what_is_the_same_in_all_trials_costs_no_other_figure_anything() {
 }
 
 #[test]
+fn what_a_busy_host_shows_is_inconclusive() {
+    use crate::guards::{CpuDisturbance, Disturbance};
+    let (then, mut now) = (bench(6, 2000, 1), bench(6, 2400, 2));
+    assert!(!compared(&then, &now).is_inconclusive());
+    for trial in &mut now.trials {
+        let second = 1_000_000_000;
+        let stolen = CpuDisturbance { steal_ns: second / 2, ..CpuDisturbance::default() };
+        trial.disturbance = Disturbance { cpus: vec![stolen], sending_ns: second, ..Disturbance::default() };
+    }
+    let comparison = compared(&then, &now);
+    assert!(comparison.disturbed && comparison.is_inconclusive());
+    assert!(count(&comparison, Judgement::Regression) > 0, "what was found is there all the same");
+}
+
+#[test]
 fn costs_at_common_loads_far_apart_are_not_compared() {
     let then = bench(1, 2000, 1);
     let mut now = bench(1, 2000, 2);
