@@ -89,10 +89,10 @@ pub fn comparison(comparison: &Comparison) -> String {
 
 /// The whole comparison in a word, for programs.
 pub fn verdict(comparison: &Comparison) -> &'static str {
-    match (comparison.judged(Judgement::Regression).next(), comparison.tested) {
-        (Some(_), _) => "regression",
-        (None, 0) => "inconclusive",
-        (None, _) => "no_regression_shown",
+    match comparison.judged(Judgement::Regression).next() {
+        _ if comparison.is_inconclusive() => "inconclusive",
+        Some(_) => "regression",
+        None => "no_regression_shown",
     }
 }
 
@@ -230,8 +230,13 @@ fn probability(p: f64) -> String {
 /// What the trials of a comparison are good for.
 fn power(comparison: &Comparison) -> Vec<String> {
     let Comparison { thresholds, false_alarms, tested, contrasts, .. } = comparison;
+    let untold = comparison.judged(Judgement::TooFewVisits).count();
+    let unchanged = match contrasts.len().saturating_sub(*tested + untold) {
+        0 => String::new(),
+        same => format!(", and {same} were the same in all trials"),
+    };
     let mut lines = vec![format!(
-        "{tested} of {} figures could be tested. p is the probability that chance deals them so, by permutation of the trials \
+        "{tested} of {} figures could be tested{unchanged}. p is the probability that chance deals them so, by permutation of the trials \
          of each set-up, corrected after Holm for all that were tested: what is named below {false_alarms} is false in one \
          comparison of {:.0} at most.",
         contrasts.len(),
@@ -272,7 +277,12 @@ fn conclusion(comparison: &Comparison) -> String {
         1 => format!("1 {one}"),
         count => format!("{count} {many}"),
     };
-    if comparison.tested == 0 {
+    if comparison.disturbed {
+        return "Inconclusive: the host disturbed most trials of a run, so what is named above may be its doing. Measure again \
+                while nothing else runs."
+            .into();
+    }
+    if comparison.is_inconclusive() {
         return "Inconclusive: there are too few trials to tell anything by.".into();
     }
     let is_excluded = |contrast: &&Contrast| {
@@ -366,6 +376,7 @@ mod tests {
             then: "A".into(),
             now: "B".into(),
             paired: false,
+            disturbed: false,
             thresholds: Thresholds::default(),
             false_alarms: 0.05,
             differences: vec!["kernel release: 6.1.0 then, 6.12.1 now".into()],
@@ -430,6 +441,12 @@ mod tests {
         let contrasts =
             example().contrasts.into_iter().filter(|one| one.judgement == Judgement::TooFewVisits);
         let none = Comparison { contrasts: contrasts.collect(), tested: 0, ..example() };
+        let busy = Comparison { disturbed: true, ..example() };
+        let text = comparison(&busy);
+        assert!(
+            text.contains("Inconclusive: the host disturbed most") && super::verdict(&busy) == "inconclusive",
+            "{text}"
+        );
         assert!(comparison(&none).ends_with("Inconclusive: there are too few trials to tell anything by.\n"));
     }
 

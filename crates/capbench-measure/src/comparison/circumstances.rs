@@ -96,6 +96,12 @@ pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
     notes
 }
 
+/// Whether other work of the host, or of others on its hardware, disturbed most trials.
+pub(super) fn is_disturbed(run: &Results) -> bool {
+    let disturbed = run.trials.iter().filter(|trial| !trial.disturbance.reasons().is_empty()).count();
+    2 * disturbed > run.trials.len()
+}
+
 /// What verifying a frame takes is measured before trials, and depends on nothing but the CPU.
 fn speed(then: &Results, now: &Results) -> Option<String> {
     let of = |run: &Results| {

@@ -119,6 +119,8 @@ pub(super) fn without_those_of_generator(matched: &mut Vec<Matched>, of: &str) -
 pub(super) struct Tested {
     pub(super) contrast: Contrast,
     least: f64,
+    /// Whether all values are the same: no deal of them tells anything, and nothing changed.
+    is_constant: bool,
 }
 
 impl Tested {
@@ -155,7 +157,7 @@ impl Tested {
             corrected: None,
             judgement: Judgement::TooFewVisits,
         };
-        Some(Self { contrast, least })
+        Some(Self { contrast, least, is_constant: aligned::is_constant(&hands) })
     }
 }
 
@@ -189,12 +191,12 @@ fn pooled<K: PartialEq>(matched: &[Matched], key: impl Fn(&Matched) -> K) -> Vec
 
 /// Judges all contrasts together; how many of them could be tested comes with them.
 ///
-/// What has too few trials for the level can never be told, so it is no comparison that chance could win (Tarone, 1990): how
-/// many trials there are is known before they are looked at.
+/// What has too few trials for the level, or the same value in all of them, can never be told, so it is no comparison that
+/// chance could win (Tarone, 1990): that is known before it is looked at which side has which value.
 pub(super) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contrast>, usize) {
     let within = |part: usize| {
         let level = FALSE_ALARMS / part as f64;
-        tested.iter().map(move |tested| tested.least <= level).collect::<Vec<bool>>()
+        tested.iter().map(move |tested| !tested.is_constant && tested.least <= level).collect::<Vec<bool>>()
     };
     let count = |family: &[bool]| family.iter().filter(|is_in| **is_in).count();
     let family = (1..=tested.len()).map(within).zip(1..).find(|(family, part)| count(family) <= *part);
@@ -210,7 +212,8 @@ pub(super) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contra
     let mut contrasts = Vec::new();
     for (tested, is_in) in tested.into_iter().zip(family) {
         let mut contrast = tested.contrast;
-        contrast.corrected = if is_in { corrected.next() } else { None };
+        let is_unchanged = tested.is_constant && tested.least <= FALSE_ALARMS;
+        contrast.corrected = if is_in { corrected.next() } else { is_unchanged.then_some(1.0) };
         contrast.judgement = contrast.judge(thresholds);
         contrasts.push(contrast);
     }

@@ -67,6 +67,10 @@ pub struct Comparison {
     pub differences: Vec<String>,
     /// What is to be known of the two before any figure is read.
     pub notes: Vec<String>,
+    /// Whether the host disturbed more than half of the trials of a run: then what differs may be the host's, which no test
+    /// within two runs can tell. Trials that took turns were disturbed alike.
+    #[serde(default)]
+    pub disturbed: bool,
     /// Everything that was compared, set-up by set-up, and then several set-ups together.
     pub contrasts: Vec<Contrast>,
     /// Contrasts that were tested; the probabilities of these are corrected for as many.
@@ -87,5 +91,10 @@ impl Comparison {
     /// Contrasts that were judged so.
     pub fn judged(&self, judgement: Judgement) -> impl Iterator<Item = &Contrast> {
         self.contrasts.iter().filter(move |contrast| contrast.judgement == judgement)
+    }
+
+    /// Whether it shows nothing: there is nothing that could have been told, or the host was too busy.
+    pub fn is_inconclusive(&self) -> bool {
+        self.disturbed || self.contrasts.iter().all(|contrast| contrast.judgement == Judgement::TooFewVisits)
     }
 }

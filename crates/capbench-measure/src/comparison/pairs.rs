@@ -85,6 +85,7 @@ fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: T
         then: then.into(),
         now: now.into(),
         paired: true,
+        disturbed: false,
         thresholds,
         false_alarms: FALSE_ALARMS,
         differences: Vec::new(),

@@ -1,7 +1,10 @@
 //! Two runs, set-up by set-up.
 
+use std::collections::{HashMap, HashSet};
+
 use super::circumstances;
 use super::contrast::{self, Matched};
+use super::measure::Measure;
 use super::samples::{LeftOut, Sample, Samples};
 use super::setup::{COMMON_LOAD, Field, Setup};
 use super::{Comparison, Thresholds};
@@ -70,6 +73,7 @@ pub fn of_runs(
         then: SIDES[0].into(),
         now: SIDES[1].into(),
         paired: false,
+        disturbed: runs.iter().any(|run| circumstances::is_disturbed(run)),
         thresholds,
         false_alarms: FALSE_ALARMS,
         differences: circumstances::differences(then, now),
@@ -86,54 +90,50 @@ pub fn of_runs(
 /// Figures of the same set-ups, in the order of the first run.
 fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
     let mut all: Vec<Matched> = Vec::new();
+    let mut places: HashMap<(&Setup, Measure), usize> = HashMap::new();
+    for sample in then {
+        places.entry((&sample.setup, sample.measure)).or_insert_with(|| {
+            all.push(Matched {
+                setup: sample.setup.clone(),
+                measure: sample.measure,
+                strata: vec![[Vec::new(), Vec::new()]],
+                at_least: [0; 2],
+            });
+            all.len() - 1
+        });
+    }
     for (nth, samples) in [then, now].into_iter().enumerate() {
         for sample in samples {
-            let is_known =
-                |known: &&mut Matched| known.setup == sample.setup && known.measure == sample.measure;
-            let place = match all.iter_mut().find(is_known) {
-                Some(known) => known,
-                None if nth > 0 => continue,
-                None => {
-                    let strata = vec![[Vec::new(), Vec::new()]];
-                    all.push(Matched {
-                        setup: sample.setup.clone(),
-                        measure: sample.measure,
-                        strata,
-                        at_least: [0; 2],
-                    });
-                    let last = all.len() - 1;
-                    &mut all[last]
-                }
-            };
-            place.strata[0][nth].push((sample.value, sample.trial));
-            place.at_least[nth] += usize::from(sample.is_at_least);
+            let Some(&place) = places.get(&(&sample.setup, sample.measure)) else { continue };
+            all[place].strata[0][nth].push((sample.value, sample.trial));
+            all[place].at_least[nth] += usize::from(sample.is_at_least);
         }
     }
     all.retain(|matched| !matched.strata[0][1].is_empty());
     all
 }
 
+/// Every set-up once, in order.
+fn setups(samples: &[Sample]) -> Vec<&Setup> {
+    let mut known = HashSet::new();
+    samples.iter().map(|sample| &sample.setup).filter(|setup| known.insert(*setup)).collect()
+}
+
 /// What may differ between the runs must not differ within one: then what is compared with what would be chance.
 fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
-    for field in across {
-        for (nth, one) in samples.iter().enumerate() {
-            let open = one.setup.across(across);
-            let twin = samples[..nth].iter().find(|other| {
-                other.measure == one.measure
-                    && other.setup.value(*field) != one.setup.value(*field)
-                    && other.setup.across(across) == open
+    let mut known: HashMap<Setup, &Setup> = HashMap::new();
+    for setup in setups(samples) {
+        let twin = *known.entry(setup.across(across)).or_insert(setup);
+        if let Some(field) = across.iter().find(|field| twin.value(**field) != setup.value(**field)) {
+            let name = |setup: &Setup| setup.value(*field).unwrap_or("none").to_string();
+            return Err(MeasureError::Comparison {
+                reason: format!(
+                    "--across {}: {side} has {} and {} in otherwise equal set-ups; each run may have one only",
+                    field.name(),
+                    name(twin),
+                    name(setup)
+                ),
             });
-            if let Some(twin) = twin {
-                let name = |sample: &Sample| sample.setup.value(*field).unwrap_or("none").to_string();
-                return Err(MeasureError::Comparison {
-                    reason: format!(
-                        "--across {}: {side} has {} and {} in otherwise equal set-ups; each run may have one only",
-                        field.name(),
-                        name(twin),
-                        name(one)
-                    ),
-                });
-            }
         }
     }
     Ok(())
@@ -162,12 +162,6 @@ fn trials(samples: &[Sample]) -> u32 {
 }
 
 fn only_in(here: &[Sample], there: &[Sample]) -> Vec<Setup> {
-    let mut only: Vec<Setup> = Vec::new();
-    for sample in here {
-        let setup = &sample.setup;
-        if !only.contains(setup) && !there.iter().any(|other| other.setup == *setup) {
-            only.push(setup.clone());
-        }
-    }
-    only
+    let there: HashSet<&Setup> = setups(there).into_iter().collect();
+    setups(here).into_iter().filter(|setup| !there.contains(setup)).cloned().collect()
 }

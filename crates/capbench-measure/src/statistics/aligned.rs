@@ -23,6 +23,8 @@ const DRAWS: u32 = 20_000;
 /// The draws are the same every time, so that the same data say the same.
 const SEED: u64 = 0x5eed_0fde_a150_0001;
 
+/// Pairs of which the means of two are looked at; of more, single differences are near enough to each other.
+const MEANS: usize = 1000;
 /// Sums of the same shares in another order differ by less.
 const ROUNDING: f64 = 1e-9;
 
@@ -59,6 +61,11 @@ pub(crate) fn least(strata: &[Hands]) -> f64 {
 /// Ways to deal so many values to two hands.
 fn deals(one: usize, other: usize) -> f64 {
     (1..=one.min(other)).fold(1.0, |deals, nth| deals * (one.max(other) + nth) as f64 / nth as f64)
+}
+
+/// Whether every deal gives the same, because the values of each stratum do not differ.
+pub(crate) fn is_constant(strata: &[Hands]) -> bool {
+    strata.iter().all(|(one, other)| one.iter().chain(other).all(|value| Some(value) == one.first()))
 }
 
 /// Sets the second hands, each value less this shift, against the first ones.
@@ -102,7 +109,7 @@ pub(crate) fn shift(strata: &[Hands], level: f64) -> Option<Shift> {
         gap => candidates[gap - 1],
     };
     let has_ends = low > 0 && high <= candidates.len();
-    let ends = has_ends.then(|| match strata.len() == 1 || are_pairs(strata) {
+    let ends = has_ends.then(|| match strata.len() == 1 || are_few_pairs(strata) {
         // Ranks change at candidates only, so these are the shifts from which on the test does not reject.
         true => (candidates[low - 1], candidates[high - 1]),
         // The last shift that was rejected on either side.
@@ -118,8 +125,8 @@ pub(crate) fn shift(strata: &[Hands], level: f64) -> Option<Shift> {
     Some(Shift { middle, ends })
 }
 
-fn are_pairs(strata: &[Hands]) -> bool {
-    strata.iter().all(|(one, other)| one.len() == 1 && other.len() == 1)
+fn are_few_pairs(strata: &[Hands]) -> bool {
+    strata.len() <= MEANS && strata.iter().all(|(one, other)| one.len() == 1 && other.len() == 1)
 }
 
 /// The first gap for which it holds, of those up to the last one; the one behind it where it holds for none.
@@ -139,7 +146,7 @@ fn candidates(strata: &[Hands]) -> Vec<f64> {
         .iter()
         .flat_map(|(one, other)| other.iter().flat_map(move |other| one.iter().map(move |one| other - one)))
         .collect();
-    let mut candidates = if are_pairs(strata) {
+    let mut candidates = if are_few_pairs(strata) {
         let with_later = |(nth, &one): (usize, &f64)| {
             differences[nth..].iter().map(move |&other| f64::midpoint(one, other)).collect::<Vec<_>>()
         };

@@ -8,8 +8,8 @@ use clap::Args;
 /// What to compare.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Exit codes: 0 no regression shown; 3 a regression over the threshold; 4 inconclusive (too few trials to \
-tell anything); 1 a run cannot be read; 2 the runs cannot be compared. docs/compare.md says what is compared and how."
+    after_help = "Exit codes: 0 no regression shown; 3 a regression over the threshold; 4 inconclusive (too few \
+trials to tell anything, or the host disturbed most of them); 1 a run cannot be read; 2 the runs cannot be compared. docs/compare.md says what is compared and how."
 )]
 pub struct CompareFlags {
     /// The earlier run: its directory, or its results.json

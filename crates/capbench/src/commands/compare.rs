@@ -66,12 +66,12 @@ impl<'c> Run<'c> {
     }
 }
 
-/// A regression is over the stated limit; where nothing could be tested, nothing is known.
+/// A regression is over the stated limit; where nothing could be told, or the host was too busy, nothing is known.
 fn exit(comparison: &Comparison) -> Exit {
-    if comparison.judged(Judgement::Regression).next().is_some() {
-        Exit::LossOverLimit
-    } else if comparison.tested == 0 {
+    if comparison.is_inconclusive() {
         Exit::Inconclusive
+    } else if comparison.judged(Judgement::Regression).next().is_some() {
+        Exit::LossOverLimit
     } else {
         Exit::Done
     }
