@@ -118,10 +118,12 @@ fn table(text: &mut String, table: &Table) {
     }
 }
 
-/// Whether a column has numbers, which stand to the right.
+/// Whether a column has numbers and no words: those stand to the right.
 fn is_number(table: &Table, index: usize) -> bool {
-    let mut cells = table.rows.iter().filter_map(|row| row.cells.get(index));
-    cells.any(|cell| !matches!(cell, Cell::Text(_) | Cell::Empty | Cell::Unknown))
+    let cells = || table.rows.iter().filter_map(|row| row.cells.get(index));
+    let is_word = |cell: &Cell| matches!(cell, Cell::Text(_));
+    let is_nothing = |cell: &Cell| matches!(cell, Cell::Empty | Cell::Unknown);
+    !cells().any(is_word) && !cells().all(is_nothing)
 }
 
 /// Text that means nothing but itself: marks of Markdown and HTML are told apart from letters by a backslash, lines are one.

@@ -31,12 +31,37 @@ fn of(members: &Map<String, Value>) -> Vec<Table> {
     all
 }
 
+/// From so many facts on an object has a table of its own.
+const MANY: usize = 8;
+
+/// The facts of an object that has many, by their names.
+fn own(key: &str, members: &Map<String, Value>) -> Option<Table> {
+    let plain = members.values().filter(|value| !value.is_object()).count();
+    if plain < MANY || plain < members.len() {
+        return None;
+    }
+    let columns =
+        vec![Column::words("key", "key"), Column::words("value", "value"), Column::words("unit", "unit")];
+    let rows = members
+        .iter()
+        .map(|(name, value)| {
+            let (value, unit) = fact(name, value);
+            Row::new(vec![Cell::text(name.as_str()), value, Cell::text(unit)], Vec::new())
+        })
+        .collect();
+    let id = format!("environment-{}", key.replace(['.', '_'], "-"));
+    Table::of(&id, &key.replace('.', ", ").replace('_', " "), columns, rows)
+}
+
 /// Adds the facts of an object and of those inside it; `path` is where it is.
 fn walk(path: &str, members: &Map<String, Value>, facts: &mut Vec<Row>, tables: &mut Vec<Table>) {
     for (name, value) in members {
         let key = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         match value {
-            Value::Object(inner) => walk(&key, inner, facts, tables),
+            Value::Object(inner) => match own(&key, inner) {
+                Some(table) => tables.push(table),
+                None => walk(&key, inner, facts, tables),
+            },
             Value::Array(entries) if !entries.is_empty() && entries.iter().all(Value::is_object) => {
                 tables.extend(list(&key, entries));
             }
@@ -78,6 +103,7 @@ fn cell(value: &Value) -> Cell {
             (None, Some(signed)) => Cell::Signed(signed),
             (None, None) => Cell::number(number.as_f64()),
         },
+        Value::String(text) if text.is_empty() => Cell::text("none"),
         Value::String(text) => Cell::text(text.as_str()),
         Value::Array(entries) if entries.is_empty() => Cell::text("none"),
         Value::Array(entries) => Cell::text(entries.iter().map(words).collect::<Vec<_>>().join(", ")),
@@ -137,6 +163,25 @@ mod tests {
                 .collect()
         };
         table.rows.iter().map(cells).collect()
+    }
+
+    #[test]
+    fn many_facts_of_one_thing_have_a_table() {
+        let many: Map<String, Value> =
+            (0..9).map(|nth| (format!("option_{nth}"), json!(nth.to_string()))).collect();
+        let Value::Object(members) = json!({ "kernel": { "options": many, "clock": "" } }) else {
+            unreachable!()
+        };
+        let tables = of(&members);
+        assert_eq!(texts(&tables[0]), [["kernel.clock", "kernel, clock", "none", ""]]);
+        assert_eq!(
+            (tables[1].id.as_str(), tables[1].caption.as_str()),
+            ("environment-kernel-options", "kernel, options")
+        );
+        assert_eq!(
+            (tables[1].rows.len(), texts(&tables[1])[8].clone()),
+            (9, vec!["option_8".into(), "8".into(), String::new()])
+        );
     }
 
     #[test]
