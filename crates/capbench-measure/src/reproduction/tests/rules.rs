@@ -57,6 +57,10 @@ fn dains_first_effect_is_found_where_it_is_and_only_there() {
     let (today, _) =
         run("dain-2004", 6, &mut path(methods()).noise(3, Noise { per_trial: 0.002, per_second: 0.0 }));
     assert_eq!(of(&today, "recv"), [CHANGED], "{:#?}", today.findings);
+    // Where it is there and visits are too few to show it, it is not said to be gone.
+    let (few, _) =
+        run("dain-2004", 3, &mut there.clone().noise(3, Noise { per_trial: 0.002, per_second: 0.0 }));
+    assert_eq!(of(&few, "recv"), [UNTOLD], "{:#?}", few.findings);
     let (once, _) = run("dain-2004", 1, &mut there);
     assert_eq!(of(&once, "recv"), [UNTOLD], "one visit tells nothing");
 }

@@ -36,12 +36,15 @@ pub enum EffectKind {
 }
 
 /// Whether an effect is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Appearance {
     /// It is.
     Appears,
     /// It is not, within what is excluded.
-    DoesNotAppear,
+    DoesNotAppear {
+        /// A rise, or a lead, of more than this part is excluded.
+        excluded_above: f64,
+    },
     /// It cannot be: nothing is lost, or the method has no ring.
     CannotAppear,
     /// The repeats do not tell.
@@ -49,7 +52,7 @@ pub enum Appearance {
 }
 
 /// What a sweep of work shows of an effect, with one method.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// Which one.
     pub kind: EffectKind,
@@ -148,7 +151,7 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
         excluded_above("A rise", most),
         limits.basis()
     );
-    (Appearance::DoesNotAppear, text)
+    (Appearance::DoesNotAppear { excluded_above: most }, text)
 }
 
 /// Blocks of so many neighbouring points, each with every later one of as many.
@@ -206,14 +209,27 @@ fn second<'r>(
             }
             let (appearances, answers): (Vec<_>, Vec<_>) =
                 sockets.iter().map(|socket| against(swept, series, socket, leads)).unzip();
-            // One socket that it is behind is enough.
-            let appearance = [Appearance::Appears, Appearance::CannotBeTold, Appearance::DoesNotAppear]
-                .into_iter()
-                .find(|appearance| appearances.contains(appearance));
             let text = format!("{SECOND} {}.", answers.join("; it "));
-            Some(((appearance.unwrap_or(Appearance::CannotAppear), text), sockets))
+            Some(((together(&appearances), text), sockets))
         }
     }
+}
+
+/// One socket that a ring is behind is enough; what is excluded against all of them is what is excluded against the worst.
+fn together(appearances: &[Appearance]) -> Appearance {
+    if let Some(told) = [Appearance::Appears, Appearance::CannotBeTold]
+        .into_iter()
+        .find(|appearance| appearances.contains(appearance))
+    {
+        return told;
+    }
+    let excluded = appearances.iter().filter_map(|appearance| match appearance {
+        Appearance::DoesNotAppear { excluded_above } => Some(*excluded_above),
+        _ => None,
+    });
+    excluded
+        .reduce(f64::max)
+        .map_or(Appearance::CannotAppear, |excluded_above| Appearance::DoesNotAppear { excluded_above })
 }
 
 /// The answer for one ring and one socket.
@@ -254,12 +270,13 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
     let lossy_at = |first: usize, width: usize| {
         points[first..first + width].iter().all(|(one, other)| one.falls_short() || other.falls_short())
     };
-    let excluded = limits
+    let most = limits
         .as_ref()
-        .and_then(|limits| Some((limits, limits.increase(|first| lossy_at(first, limits.width))?)))
-        .map(|(limits, most)| {
-            format!("{} ({})", excluded_above("a lead of the socket", most), limits.basis())
-        });
+        .and_then(|limits| Some((limits, limits.increase(|first| lossy_at(first, limits.width))?)));
+    let excluded = most.as_ref().map(|(limits, most)| {
+        format!("{} ({})", excluded_above("a lead of the socket", *most), limits.basis())
+    });
+    let does_not = Appearance::DoesNotAppear { excluded_above: most.map_or(f64::INFINITY, |(_, most)| most) };
     let ahead = lead(ring, socket);
     let Some(excluded) = excluded else {
         let most = ahead.map_or(String::new(), |ahead| {
@@ -276,7 +293,7 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
         let text = format!(
             "does not appear against {name}: {most}, and nowhere less that chance does not explain; {excluded}"
         );
-        return (Appearance::DoesNotAppear, text);
+        return (does_not, text);
     }
     let gap = |(of_ring, of_socket): &(&Reading, &Reading)| {
         swept.sustained_pps(of_ring) - swept.sustained_pps(of_socket)
@@ -287,7 +304,7 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
     let text = format!(
         "does not appear against {name}: the two do not differ by more than chance explains{worst}; {excluded}"
     );
-    (Appearance::DoesNotAppear, text)
+    (does_not, text)
 }
 
 /// How few packets are lost where no point loses any in most of its trials.
