@@ -264,6 +264,7 @@ impl Shapes<'_> {
         let name = path.last().expect("a path has an end").as_str();
         match name {
             "String" => json!({ "type": "string" }),
+            "char" => json!({ "type": "string", "minLength": 1, "maxLength": 1 }),
             "bool" => json!({ "type": "boolean" }),
             "f32" | "f64" => json!({ "type": "number" }),
             "u8" | "u16" | "u32" | "u64" | "usize" => json!({ "type": "integer", "minimum": 0 }),
