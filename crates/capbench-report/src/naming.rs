@@ -22,15 +22,21 @@ pub enum Kind {
     Rfc2544,
     /// One load for long.
     Soak,
+    /// Experiments of publications, run again.
+    Reproduce,
 }
 
 impl Kind {
     /// Of these results: by what they found, else by their command, else by what their trials were run for.
     pub fn of(results: &Results) -> Self {
-        const ALL: [Kind; 5] = [Kind::Bench, Kind::Search, Kind::Sweep, Kind::Rfc2544, Kind::Soak];
+        const ALL: [Kind; 6] =
+            [Kind::Bench, Kind::Search, Kind::Sweep, Kind::Rfc2544, Kind::Soak, Kind::Reproduce];
         let has = |phases: &[Phase]| results.trials.iter().any(|trial| phases.contains(&trial.phase));
         let by_command = ALL.into_iter().find(|kind| command(results) == Some(kind.command()));
         match by_command {
+            // Sweeps and searches of such a run are means to its tables.
+            _ if !results.reproductions.is_empty() => Self::Reproduce,
+            Some(Self::Reproduce) => Self::Reproduce,
             _ if results.soak.is_some() => Self::Soak,
             _ if !results.rfc2544.is_empty() => Self::Rfc2544,
             _ if !results.sweeps.is_empty() => Self::Sweep,
@@ -54,6 +60,7 @@ impl Kind {
             Self::Sweep => "sweep",
             Self::Rfc2544 => "rfc2544",
             Self::Soak => "soak",
+            Self::Reproduce => "reproduce",
         }
     }
 }

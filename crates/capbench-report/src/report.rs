@@ -110,7 +110,8 @@ fn said(finding: Finding) -> Sentence {
 
 /// How names of sections begin, in the order in which they are read: what was asked for, where frames went, what that cost
 /// and how long it took. Others come after them.
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 16] = [
+    "reproduction",
     "comparison",
     "searches",
     "sweep",

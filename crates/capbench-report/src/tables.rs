@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `summary` | the table right after the verdict, for each kind of run |
+//! | `claims` | the same of publications whose experiments were run again |
 //! | `comparisons` | methods that took turns with another one |
 //! | `searches`, `sweeps`, `rfc2544`, `soak` | what runs of these kinds found |
 //! | `ledger` | where frames went, by method and place, and who says so |
@@ -12,6 +13,7 @@
 //! | `environment` | the host |
 //! | `shape` | how tables are put together |
 
+mod claims;
 mod comparisons;
 mod cpu;
 pub(crate) mod environment;
@@ -45,7 +47,7 @@ struct Family {
 #[rustfmt::skip]
 const FAMILIES: [Family; 10] = [
     Family { id: "comparison", heading: "Comparison", tables: comparisons::tables,
-        text: "Methods that took turns: what changed, and whether chance explains it." },
+        text: "Methods that took turns: what changed, and whether chance is excluded." },
     Family { id: "searches", heading: "Searches", tables: searches::tables,
         text: "A lower bound is held, an upper bound is not; the words are those of RFC 9971." },
     Family { id: "sweep-points", heading: "Every point of the sweep", tables: sweeps::tables,

@@ -9,9 +9,11 @@
 //! | `sweep` | where each method begins to lose, and the most that it delivers |
 //! | `rfc2544` | throughput, and what the tests told in terms of it found |
 //! | `soak` | whether the load was held, and what was lost when |
+//! | `reproduction` | how many claims of publications still hold, and which have changed |
 
 mod bench;
 mod comparison;
+mod reproduction;
 mod rfc2544;
 mod search;
 mod soak;
@@ -34,6 +36,7 @@ pub fn verdict(results: &Results) -> Vec<Sentence> {
         Kind::Sweep => sweep::verdict(results),
         Kind::Rfc2544 => rfc2544::verdict(results),
         Kind::Soak => soak::verdict(results),
+        Kind::Reproduce => reproduction::verdict(results),
     };
     // Whoever asked for a comparison wants that first.
     if let Some(compared) = comparison::verdict(results) {

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use capbench_measure::ledger::Place;
 use capbench_measure::results::Results;
-use capbench_measure::trial::TrialResult;
+use capbench_measure::trial::{Phase, TrialResult, Verdict};
 use capbench_report::formats::{self, csv, json, markdown, text};
-use capbench_report::model::{Report, Table};
+use capbench_report::model::{Cell, Report, Table};
 use capbench_report::read::Run;
 use capbench_report::{report, save, tidy};
 
@@ -50,6 +50,110 @@ fn verdicts_have_at_most_three_sentences_and_name_their_trials() {
             assert!(sentence.trials.iter().all(|number| numbers.contains(number)), "{name}: {sentence:?}");
         }
     }
+}
+
+#[test]
+fn visits_of_a_method_are_one_entry_with_its_median() {
+    let mut results = runs::visited_bench();
+    for (nth, trial) in results.trials.iter_mut().enumerate() {
+        trial.offered_pps += nth as f64;
+    }
+    let own: Vec<u32> = results
+        .trials
+        .iter()
+        .filter(|trial| trial.profile.method == "packet-v3" && trial.phase == Phase::BestEffort)
+        .map(|trial| trial.number)
+        .collect();
+    assert_eq!(own.len(), 3);
+    let report = same_everywhere(results);
+    let summary = report.summary.unwrap();
+    assert_eq!(summary.rows.len(), 3, "a row for each method");
+    let offered = summary.columns.iter().position(|column| column.key == "offered_pps").unwrap();
+    let row = summary.rows.iter().find(|row| row.cells.contains(&Cell::Text("packet-v3".into()))).unwrap();
+    assert!(
+        matches!(row.cells[offered], Cell::Interval { middle, low, high } if low < middle && middle < high),
+        "{:?}",
+        row.cells
+    );
+    assert!(own.iter().all(|number| row.trials.contains(number)), "{:?}", row.trials);
+    let cheapest = report.verdict.iter().find(|sentence| sentence.text.contains("common load")).unwrap();
+    assert!(cheapest.text.contains("packet-v3 costs least, 710 ns"), "{}", cheapest.text);
+    assert!(cheapest.text.ends_with("recv most with 1,400 ns (medians of the visits)."), "{}", cheapest.text);
+}
+
+#[test]
+fn one_method_is_not_compared_with_itself() {
+    let mut results = runs::visited_bench();
+    results.trials.retain(|trial| trial.profile.method == "packet-v3");
+    let report = same_everywhere(results);
+    assert!(report.verdict.iter().all(|sentence| !sentence.text.contains("common load")));
+}
+
+#[test]
+fn of_several_set_ups_only_what_is_true_of_each_is_said() {
+    let mut results = runs::large_bench();
+    for trial in results.trials.iter_mut().filter(|trial| trial.profile.frame_size.to_string() == "512") {
+        trial.offered_pps = 600_000.0;
+        if trial.phase == Phase::BestEffort && trial.profile.method == "packet-v2" {
+            trial.delivered = trial.sent;
+            trial.verdict = Verdict::Lossless;
+        }
+    }
+    let report = report::report(&run(results)).unwrap();
+    let said = |part: &str| report.verdict.iter().any(|sentence| sentence.text.contains(part));
+    assert!(said("packet-v3 (at 600,000 to 1,000,000 packets/s)"), "{:?}", report.verdict);
+    assert!(said("in each set-up at least what it sent there is held"), "{:?}", report.verdict);
+    assert!(said("packet-v2 lost up to 10 % in 2 of 4 set-ups"), "{:?}", report.verdict);
+}
+
+#[test]
+fn claims_of_publications_are_counted_and_those_that_changed_are_named() {
+    let report = same_everywhere(runs::reproduction());
+    let texts: Vec<&str> = report.verdict.iter().map(|sentence| sentence.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "Of 5 claims of a-paper, 2 still hold, 1 has changed, 1 cannot be told and \
+             1 cannot be tested here.",
+            "Has changed: The socket loses almost everything at maximum load (a-paper).",
+            "Still holds: The ring loses less than the socket (a-paper); The ring costs less (a-paper).",
+        ]
+    );
+    let summary = report.summary.unwrap();
+    assert_eq!(summary.rows.len(), 5);
+    assert_eq!(
+        summary.rows[1].cells,
+        [
+            Cell::Text("a-paper".into()),
+            Cell::Text("The socket loses almost everything at maximum load.".into()),
+            Cell::Text("Has changed".into()),
+            Cell::Count(1),
+        ]
+    );
+}
+
+#[test]
+fn a_loss_in_some_visits_is_not_a_loss_in_none() {
+    let mut results = runs::sweep();
+    let outcome = &mut results.sweeps[0];
+    let series = outcome.series.iter_mut().find(|series| series.method == "packet-v3").unwrap();
+    // Two visits, no loss in either: as if a third had lost frames.
+    series.readings.truncate(3);
+    for reading in &mut series.readings {
+        let again = reading.trials[0];
+        reading.trials.push(again);
+    }
+    let report = same_everywhere(results);
+    let text = &report.verdict[0].text;
+    assert!(text.contains("loses nothing in most visits from work ns:0 to work ns:1000"), "{text}");
+    assert!(text.contains("recv, placement same, 450,000 packets/s loses frames at every point"), "{text}");
+    let most = &report.verdict[1].text;
+    assert!(most.contains("and lost nothing in most visits (medians of 2 visits)"), "{most}");
+    let notes = report.summary.unwrap().notes;
+    assert_eq!(
+        notes,
+        ["With loss: points whose median visit lost frames; at 3 other points fewer visits did."]
+    );
 }
 
 #[test]

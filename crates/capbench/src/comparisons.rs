@@ -238,9 +238,10 @@ fn power(comparison: &Comparison) -> Vec<String> {
     let mut lines = vec![format!(
         "{tested} of {} figures could be tested{unchanged}. p is the probability that chance deals them so, by permutation of the trials \
          of each set-up, corrected after Holm for all that were tested: what is named below {false_alarms} is false in one \
-         comparison of {:.0} at most.",
+         comparison of {:.0} at most{}.",
         contrasts.len(),
-        1.0 / false_alarms
+        1.0 / false_alarms,
+        if comparison.paired { "" } else { ", as far as nothing drifts between the runs" }
     )];
     lines.push(format!(
         "Named is a change of at least {} % of rates and times, and of loss by {} % of the sent frames. An interval holds the true change with a \

@@ -83,6 +83,18 @@ impl Recorder {
         self.bar.0.inc(1);
     }
 
+    /// Nothing of a publication's experiment could be measured.
+    pub fn leave_out_publication(&mut self, key: &str, why: &MeasureError) {
+        self.bar.0.suspend(|| eprintln!("capbench: not measured: {key}: {why}"));
+        self.results.not_measured.push(NotMeasured {
+            method: format!("every method of {key}"),
+            test: None,
+            placement: None,
+            frame_size: None,
+            reason: why.to_string(),
+        });
+    }
+
     /// Takes the bar away.
     #[must_use]
     pub fn finish(self) -> Self {

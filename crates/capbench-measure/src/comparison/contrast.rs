@@ -225,7 +225,8 @@ pub(super) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contra
 pub(super) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32> {
     let single = || contrasts.iter().filter(|contrast| contrast.setups == 1);
     let is_short = single().any(|contrast| contrast.judgement == Judgement::TooFewVisits);
-    let level = FALSE_ALARMS / single().count().max(1) as f64;
+    // What several set-ups show together is judged in the same family.
+    let level = FALSE_ALARMS / contrasts.len().max(1) as f64;
     let hands = |visits: usize| match paired {
         true => vec![(vec![0.0], vec![0.0]); visits],
         false => vec![(vec![0.0; visits], vec![0.0; visits])],

@@ -196,16 +196,17 @@ fn compare(material: &Material<'_>) -> Compared {
         let mut found: Vec<Judgement> = Vec::new();
         for (step, work) in steps.into_iter().zip(["work as long as his", "as many loops as his"]) {
             let wanted = |effect: &Effect| effect.kind == kind && methods.contains(&&*effect.method);
+            let claim = format!("{claim} Run again with {work}.");
             for effect in of(step).into_iter().filter(wanted) {
                 let (answer, said) =
-                    (answer(effect.appearance), format!("{}, {work}: {}", effect.method, effect.text));
-                match found.iter_mut().find(|known| known.answer == answer) {
+                    (answer(effect.appearance), format!("{}: {}", effect.method, effect.text));
+                match found.iter_mut().find(|known| known.answer == answer && known.claim == claim) {
                     Some(known) => {
                         known.text.push_str(&format!(" {said}"));
                         known.trials.extend(effect.trials);
                     }
                     None => found.push(Judgement {
-                        claim: claim.into(),
+                        claim: claim.clone(),
                         answer,
                         text: said,
                         trials: effect.trials,
@@ -222,8 +223,9 @@ fn answer(appearance: Appearance) -> Answer {
     match appearance {
         Appearance::Appears => Answer::Holds,
         Appearance::DoesNotAppear { excluded_above } if excluded_above > EXCLUDED => Answer::CannotBeTold,
-        Appearance::DoesNotAppear { .. } | Appearance::CannotAppear => Answer::Changed,
-        Appearance::CannotBeTold => Answer::CannotBeTold,
+        Appearance::DoesNotAppear { .. } => Answer::Changed,
+        // Where nothing is lost there is nothing to see it in: no answer about what happens where something is.
+        Appearance::CannotAppear | Appearance::CannotBeTold => Answer::CannotBeTold,
     }
 }
 

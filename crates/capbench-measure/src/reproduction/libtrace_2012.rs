@@ -189,13 +189,14 @@ fn cheaper(material: &Material<'_>) -> Judgement {
     } else {
         Answer::CannotBeTold
     };
+    let told = below.len() + above.len() + alike.len();
+    let rest = if told < SIZES.len() { " At the others visits do not tell." } else { "" };
     let list = |sizes: &[String]| if sizes.is_empty() { "none".into() } else { sizes.join(", ") };
     Judgement {
         claim: "The ring lowers the CPU load at almost every frame size.".into(),
         answer,
         text: format!(
-            "Here {RING} takes less of a CPU than {SOCKET} at these sizes: {}; more at: {}; alike at: {}. At the others visits do not \
-             tell. Where a method loses packets its load is that of a full CPU.",
+            "Here {RING} takes less of a CPU than {SOCKET} at these sizes: {}; more at: {}; alike at: {}.{rest}",
             list(&below),
             list(&above),
             list(&alike)
@@ -215,10 +216,14 @@ fn unreported(material: &Material<'_>) -> Judgement {
         .collect();
     let trials = || seen.iter().flat_map(|seen| seen.trials().iter().copied());
     let lost: u64 = trials().map(|trial| trial.lost()).sum();
-    let unexplained: u64 = trials().map(|trial| trial.unexplained.unsigned_abs()).sum();
+    // Where counters say more than was lost, they are wrong about it, which is no loss without a counter.
+    let unexplained: u64 = trials().map(|trial| trial.unexplained.max(0).unsigned_abs()).sum();
+    let overcounted = trials().any(|trial| trial.unexplained < 0);
     let places = LostAt::sum(trials().flat_map(|trial| trial.losses()));
     let (answer, text) = if trials().next().is_none() {
         (Answer::CannotBeTold, "These sizes were not measured.".into())
+    } else if overcounted {
+        (Answer::CannotBeTold, "Here counters tell of more packets than were lost.".into())
     } else if unexplained > 0 {
         let text = format!("Here {unexplained} of {lost} lost packets stand in no counter.");
         (Answer::Holds, text)

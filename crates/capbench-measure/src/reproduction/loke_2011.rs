@@ -30,7 +30,8 @@ pub(super) static PUBLICATION: Publication = Publication {
            80.6 s, as on a wire of 1 Gbit/s.",
     beyond: &[(
         "The hypervisor lost 20 to 30 % of the packets before the guest.",
-        "There is no hypervisor between generator and capture here; what reaches the capture is counted, and so is what does not.",
+        "The generator runs on this host, or is on the link that --tx names, so no hypervisor stands between it and the capture but that \
+         of this host, where it has one; what reaches the capture is counted, and so is what does not.",
     )],
     plan,
     compare,

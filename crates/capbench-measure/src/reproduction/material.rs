@@ -157,6 +157,13 @@ impl<'t> Seen<'t> {
         }
     }
 
+    /// The application's load: at least so much where the kernel only samples how a shared CPU divides.
+    pub fn application_cell(&self) -> Cell {
+        let cell = self.cell(application_load);
+        let is_sampled = self.trials.iter().any(|trial| trial.cpu.split_is_sampled);
+        Cell { at_least: is_sampled && cell.value.is_some(), ..cell }
+    }
+
     /// Whether the generator did not reach the load.
     pub fn fell_short(&self) -> bool {
         self.trials
@@ -209,7 +216,7 @@ fn busy_s(trial: &TrialResult) -> f64 {
 }
 
 /// CPU time of the application, as a part of one CPU: at least this, where the kernel only samples how a shared CPU divides.
-pub fn application_load(trial: &TrialResult) -> Option<f64> {
+fn application_load(trial: &TrialResult) -> Option<f64> {
     let time_s = busy_s(trial);
     Some(trial.cpu.app_ns? as f64 / 1e9 / time_s).filter(|_| time_s > 0.0)
 }

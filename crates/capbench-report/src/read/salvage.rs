@@ -11,8 +11,17 @@ use serde_json::{Map, Value};
 use crate::error::{ReportError, Result};
 
 /// Members that are lists of things which mean something one by one.
-const LISTS: [&str; 8] =
-    ["trials", "sweeps", "searches", "rfc2544", "comparisons", "not_measured", "findings", "statements"];
+const LISTS: [&str; 9] = [
+    "trials",
+    "sweeps",
+    "searches",
+    "rfc2544",
+    "comparisons",
+    "reproductions",
+    "not_measured",
+    "findings",
+    "statements",
+];
 
 /// Members without which nothing else can be told.
 const NEEDED: [&str; 4] = ["schema_version", "command", "started_unix_s", "environment"];
@@ -116,6 +125,7 @@ fn results(found: Found, is_broken: bool, file: &Path, warnings: &mut Vec<String
             "searches" => results.searches = entries_of(&name, entries, warnings),
             "rfc2544" => results.rfc2544 = entries_of(&name, entries, warnings),
             "comparisons" => results.comparisons = entries_of(&name, entries, warnings),
+            "reproductions" => results.reproductions = entries_of(&name, entries, warnings),
             "not_measured" => results.not_measured = entries_of(&name, entries, warnings),
             "findings" => results.findings = entries_of(&name, entries, warnings),
             "statements" => results.statements = entries_of(&name, entries, warnings),
@@ -127,7 +137,7 @@ fn results(found: Found, is_broken: bool, file: &Path, warnings: &mut Vec<String
 
 /// Lists that runs without them do not have.
 fn is_optional(list: &str) -> bool {
-    matches!(list, "sweeps" | "searches" | "rfc2544" | "comparisons" | "not_measured")
+    matches!(list, "sweeps" | "searches" | "rfc2544" | "comparisons" | "reproductions" | "not_measured")
 }
 
 fn is_understood<T: DeserializeOwned>(value: &Value) -> bool {

@@ -104,7 +104,7 @@ pub(crate) fn judgement(judgement: Judgement) -> &'static str {
         Judgement::Regression => "worse",
         Judgement::Improvement => "better",
         Judgement::BelowThreshold => "changed, below the threshold",
-        Judgement::NotShown => "chance explains it",
+        Judgement::NotShown => "chance is not excluded",
         Judgement::TooFewVisits => "too few trials to tell",
     }
 }

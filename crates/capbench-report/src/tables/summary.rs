@@ -2,6 +2,7 @@
 
 use capbench_measure::results::Results;
 use capbench_measure::rfc2544::Found;
+use capbench_measure::sweep::Reading;
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
 
 use crate::figures::number;
@@ -10,7 +11,7 @@ use crate::model::{Cell, Column, Row, Table, Unit};
 use crate::naming::{self, Kind, Scene};
 use crate::verdict;
 
-use super::{rfc2544, searches, soak};
+use super::{claims, rfc2544, searches, soak};
 
 /// The table of a run; `None` where it has nothing to show.
 pub(crate) fn table(results: &Results) -> Option<Table> {
@@ -20,6 +21,80 @@ pub(crate) fn table(results: &Results) -> Option<Table> {
         Kind::Sweep => sweep(results),
         Kind::Rfc2544 => tests(results),
         Kind::Soak => whole(results),
+        Kind::Reproduce => claims::table(results),
+    }
+}
+
+/// Trials of a method in a set-up at one load: one for each visit.
+struct Visits<'r>(Vec<&'r TrialResult>);
+
+impl<'r> Visits<'r> {
+    /// Those that were run for this, at the load of the last of them: loads that not all methods held were lowered.
+    fn of(results: &'r Results, scene: &Scene, method: &str, phases: &[Phase]) -> Self {
+        let is_own = |trial: &&TrialResult| {
+            phases.contains(&trial.phase) && trial.profile.method == method && Scene::of(trial) == *scene
+        };
+        let own: Vec<&'r TrialResult> = results.trials.iter().filter(is_own).collect();
+        let Some(last) = own.last().copied() else { return Self(Vec::new()) };
+        let is_same = |trial: &&TrialResult| {
+            trial.phase == last.phase && trial.intended_pps == last.intended_pps && trial.load == last.load
+        };
+        Self(own.into_iter().filter(is_same).collect())
+    }
+
+    /// Those in which the method held the load.
+    fn held(mut self) -> Self {
+        self.0.retain(|trial| trial.held_load());
+        self
+    }
+
+    /// Those that show something; all of them where none does.
+    fn shown(&self) -> Vec<&'r TrialResult> {
+        let valid = self.0.iter().copied().filter(|trial| trial.verdict != Verdict::Invalid);
+        let valid: Vec<&'r TrialResult> = valid.collect();
+        if valid.is_empty() { self.0.clone() } else { valid }
+    }
+
+    /// Their median, with its interval where there are several.
+    fn median(&self, of: fn(&TrialResult) -> Option<f64>) -> Cell {
+        Cell::median(self.shown().into_iter().map(of))
+    }
+
+    /// Offered, delivered, lost and where.
+    fn outcome(&self) -> [Cell; 4] {
+        let shown = self.shown();
+        let losses = naming::losses(shown.iter().copied());
+        let is_explained = shown.iter().all(|trial| trial.unexplained == 0);
+        let place: String = match &losses[..] {
+            _ if !is_explained => "unknown".into(),
+            [] => String::new(),
+            [(place, _)] => place.word().into(),
+            [(place, _), ..] => format!("{}+", place.word()),
+        };
+        [
+            self.median(|trial| Some(trial.offered_pps)),
+            self.median(|trial| Some(trial.delivered_pps)),
+            self.median(|trial| Some(trial.sent_loss_ratio())),
+            Cell::text(place),
+        ]
+    }
+
+    /// The verdict, or how many visits have which.
+    fn verdict(&self) -> String {
+        let mut counts: Vec<(Verdict, usize)> = Vec::new();
+        for trial in &self.0 {
+            match counts.iter_mut().find(|(known, _)| *known == trial.verdict) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((trial.verdict, 1)),
+            }
+        }
+        let word = |verdict: Verdict| naming::key(verdict).replace('_', " ");
+        if let [(verdict, _)] = counts[..] {
+            return word(verdict);
+        }
+        let words: Vec<String> =
+            counts.iter().map(|(verdict, count)| format!("{count} {}", word(*verdict))).collect();
+        words.join(", ")
     }
 }
 
@@ -51,31 +126,32 @@ fn bench(results: &Results) -> Option<Table> {
         Column::named("busy_cores", "busy"),
         Column::words("verdict", "verdict"),
     ]);
-    let mut rows = Vec::new();
+    let (mut rows, mut is_visited) = (Vec::new(), false);
     for scene in order {
         for (own, method) in pairs.iter().filter(|(own, _)| own == scene) {
-            let of = |phases: &[Phase]| {
-                results.trials.iter().rev().find(|trial| {
-                    phases.contains(&trial.phase)
-                        && trial.profile.method == *method
-                        && Scene::of(trial) == *own
-                })
-            };
-            let top = of(&[Phase::BestEffort, Phase::FixedLoad]);
-            let cost = of(&[Phase::CommonLoad, Phase::FixedLoad]).filter(|trial| trial.held_load());
-            let Some(shown) = top.or(of(&[Phase::CommonLoad])) else { continue };
+            let of = |phases: &[Phase]| Visits::of(results, own, method, phases);
+            let mut shown = of(&[Phase::BestEffort, Phase::FixedLoad]);
+            if shown.0.is_empty() {
+                shown = of(&[Phase::CommonLoad]);
+            }
+            if shown.0.is_empty() {
+                continue;
+            }
+            let cost = of(&[Phase::CommonLoad, Phase::FixedLoad]).held();
+            is_visited |= shown.0.len() > 1 || cost.0.len() > 1;
             let mut cells = scene_cells(own);
             cells.push(Cell::text(*method));
-            cells.extend(outcome(shown));
+            cells.extend(shown.outcome());
             cells.extend([
-                Cell::number(cost.and_then(|trial| trial.cpu.app_ns_per_packet)),
-                Cell::number(cost.and_then(|trial| trial.cpu.total_ns_per_packet)),
-                Cell::number(cost.and_then(|trial| trial.cpu.busy_cores)),
-                Cell::text(naming::key(shown.verdict).replace('_', " ")),
+                cost.median(|trial| trial.cpu.app_ns_per_packet),
+                cost.median(|trial| trial.cpu.total_ns_per_packet),
+                cost.median(|trial| trial.cpu.busy_cores),
+                Cell::text(shown.verdict()),
             ]);
-            let trials = naming::numbers(
-                top.into_iter().chain(cost.filter(|cost| Some(cost.number) != top.map(|top| top.number))),
-            );
+            let mut trials = naming::numbers(shown.0.iter().copied());
+            let more = cost.0.iter().map(|trial| trial.number).filter(|number| !trials.contains(number));
+            let more: Vec<u32> = more.collect();
+            trials.extend(more);
             rows.push(Row::new(cells, trials));
         }
     }
@@ -87,26 +163,14 @@ fn bench(results: &Results) -> Option<Table> {
         [one] => format!("CPU time: at {one}."),
         many => format!("CPU time: at {}, by set-up.", many.join(", ")),
     };
+    let visits = if is_visited {
+        "Medians of the visits to a load, with their intervals.".into()
+    } else {
+        String::new()
+    };
     let care = results.trials.iter().any(|trial| trial.verdict == Verdict::Invalid);
     let invalid = if care { "A trial with the verdict invalid shows nothing.".into() } else { String::new() };
-    Some(Table::of("summary", caption, columns, rows)?.with_notes([note, invalid]))
-}
-
-/// Offered, delivered, lost and where, of a trial.
-fn outcome(trial: &TrialResult) -> [Cell; 4] {
-    let losses = trial.losses();
-    let place = match (trial.unexplained, &losses[..]) {
-        (0, []) => String::new(),
-        (0, [(place, _)]) => place.word().into(),
-        (0, [(place, _), ..]) => format!("{}+", place.word()),
-        _ => "unknown".into(),
-    };
-    [
-        Cell::number(Some(trial.offered_pps)),
-        Cell::number(Some(trial.delivered_pps)),
-        Cell::number(Some(trial.sent_loss_ratio())),
-        Cell::text(place),
-    ]
+    Some(Table::of("summary", caption, columns, rows)?.with_notes([note, visits, invalid]))
 }
 
 /// The common loads of a bench, each once: of each set-up the last, to which those that not all held were lowered.
@@ -186,12 +250,11 @@ fn sweep(results: &Results) -> Option<Table> {
         Column::named("delivered_pps", "delivered most"),
         Column::words("delivered_at", "at"),
     ];
-    let mut rows = Vec::new();
+    let (mut rows, mut few) = (Vec::new(), 0);
     for sweep in &results.sweeps {
         for series in &sweep.series {
-            let by_rate = |a: &&capbench_measure::sweep::Reading, b: &&capbench_measure::sweep::Reading| {
-                a.delivered_pps.median.total_cmp(&b.delivered_pps.median)
-            };
+            let by_rate =
+                |a: &&Reading, b: &&Reading| a.delivered_pps.median.total_cmp(&b.delivered_pps.median);
             let best = series.readings.iter().max_by(by_rate);
             let is_of_bursts = series.readings.iter().any(|reading| reading.back_to_back.is_some());
             let onset = verdict::onset(sweep, series).filter(|_| !is_of_bursts);
@@ -199,6 +262,10 @@ fn sweep(results: &Results) -> Option<Table> {
                 words.strip_prefix(&series.name()).unwrap_or(words).trim_start().to_string()
             });
             let words = of_loads.or_else(|| verdict::bursts_of(sweep, series));
+            if !is_of_bursts {
+                let is_few = |reading: &&Reading| !reading.loses() && !reading.is_clean();
+                few += series.readings.iter().filter(is_few).count() as u64;
+            }
             let best = best.filter(|_| !is_of_bursts);
             let cells = vec![
                 Cell::text(sweep.axis.to_string()),
@@ -221,7 +288,10 @@ fn sweep(results: &Results) -> Option<Table> {
         }
     }
     let caption = "Each series of the sweep, and what came out";
-    Some(Table::of("summary", caption, columns, rows)?.without_empty_columns())
+    let points = naming::many(few, "other point", "other points");
+    let note = (few > 0)
+        .then(|| format!("With loss: points whose median visit lost frames; at {points} fewer visits did."));
+    Some(Table::of("summary", caption, columns, rows)?.without_empty_columns().with_notes(note))
 }
 
 fn tests(results: &Results) -> Option<Table> {

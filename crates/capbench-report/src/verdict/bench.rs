@@ -1,17 +1,18 @@
 //! Which methods lose nothing, what the others lose and where, and who is cheapest.
 
 use capbench_measure::results::Results;
+use capbench_measure::statistics::interval::Estimate;
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
 
 use super::sentence;
 use crate::figures::number;
 use crate::model::{Sentence, Unit};
-use crate::naming::{self, Scene, list, percent, rate};
+use crate::naming::{self, Scene, list, percent, rate, whole};
 
 /// A method with its trials at the highest load of each set-up.
 struct Entrant<'r> {
     method: &'r str,
-    /// In the order of the set-ups; never empty.
+    /// In the order in which they ran, visits of a set-up included; never empty.
     tops: Vec<&'r TrialResult>,
 }
 
@@ -27,10 +28,47 @@ impl Entrant<'_> {
         self.tops.iter().max_by(by_loss).expect("an entrant has trials")
     }
 
-    /// The trial with the highest offered load.
-    fn fastest(&self) -> &TrialResult {
-        let by_load = |a: &&&TrialResult, b: &&&TrialResult| a.offered_pps.total_cmp(&b.offered_pps);
-        self.tops.iter().max_by(by_load).expect("an entrant has trials")
+    /// In how many set-ups it ran, and in how many of them it lost frames.
+    fn set_ups(&self) -> (usize, usize) {
+        let (mut all, mut lossy): (Vec<Scene>, Vec<Scene>) = (Vec::new(), Vec::new());
+        for trial in &self.tops {
+            let scene = Scene::of(trial);
+            if trial.lost() > 0 && !lossy.contains(&scene) {
+                lossy.push(scene.clone());
+            }
+            if !all.contains(&scene) {
+                all.push(scene);
+            }
+        }
+        (all.len(), lossy.len())
+    }
+
+    /// The loads that it was offered, in words: of several set-ups, from the least to the highest.
+    fn offered(&self) -> String {
+        let loads = || self.tops.iter().map(|trial| trial.offered_pps);
+        let least = loads().fold(f64::INFINITY, f64::min);
+        let most = loads().fold(f64::NEG_INFINITY, f64::max);
+        let (few, many) = (whole(least), whole(most));
+        match self.set_ups() {
+            _ if few == many => format!("at {}", rate(most)),
+            (1, _) => format!("at up to {}", rate(most)),
+            _ => format!("at {few} to {}", rate(most)),
+        }
+    }
+
+    /// What is to be said of its loads, where it lost nothing; empty where they were asked for and reached.
+    fn care(&self) -> &'static str {
+        if self.tops.iter().any(|trial| trial.verdict == Verdict::GeneratorLimited) {
+            "the generator did not reach that load everywhere"
+        } else if self.tops.iter().any(|trial| !trial.profile.load_independent) {
+            "the receiver slowed the generator, so this is no limit of a method"
+        } else if self.tops.iter().all(|trial| trial.phase == Phase::FixedLoad) {
+            ""
+        } else if self.set_ups().0 == 1 {
+            "the generator sends no more, so each holds at least that"
+        } else {
+            "the generator sends no more, so in each set-up at least what it sent there is held"
+        }
     }
 }
 
@@ -95,29 +133,40 @@ fn lossless(entrants: &[Entrant<'_>], scenes: &[Scene]) -> Sentence {
         many => format!(" in {} set-ups", many.len()),
     };
     if clean.is_empty() {
-        let text = format!("At {load}{place} every method lost frames.");
+        let text = match scenes {
+            [_] => format!("At {load}{place} every method lost frames."),
+            many => format!("At {load} every method lost frames in at least one of {} set-ups.", many.len()),
+        };
         return sentence(text, all().map(|trial| trial.number));
     }
     let words: Vec<String> = clean
         .iter()
         .map(|entrant| {
-            let offered = rate(entrant.fastest().offered_pps);
-            let preposition = if entrant.tops.len() == 1 { "at" } else { "at up to" };
-            format!("{} ({preposition} {offered})", entrant.method)
+            let (own, _) = entrant.set_ups();
+            let part = if own < scenes.len() { format!("in {own} of them, ") } else { String::new() };
+            format!("{} ({part}{})", entrant.method, entrant.offered())
         })
         .collect();
-    let tops = || clean.iter().flat_map(|entrant| &entrant.tops);
-    let care = if tops().any(|trial| trial.verdict == Verdict::GeneratorLimited) {
-        "; the generator did not reach that load everywhere"
-    } else if tops().any(|trial| !trial.profile.load_independent) {
-        "; the receiver slowed the generator, so this is no limit of a method"
-    } else if load == "maximum load" {
-        "; the generator sends no more, so each holds at least that"
-    } else {
-        ""
-    };
-    let text = format!("At {load}{place} nothing was lost by {}{care}.", list(&words));
-    sentence(text, tops().map(|trial| trial.number))
+    let tops = clean.iter().flat_map(|entrant| &entrant.tops);
+    let text = format!("At {load}{place} nothing was lost by {}{}.", list(&words), cares(&clean));
+    sentence(text, tops.map(|trial| trial.number))
+}
+
+/// What is to be said of the loads of methods that lost nothing: of all together where it is the same, else by their names.
+fn cares(clean: &[&Entrant<'_>]) -> String {
+    let mut cares: Vec<(&'static str, Vec<&str>)> = Vec::new();
+    for entrant in clean {
+        let care = entrant.care();
+        match cares.iter_mut().find(|(known, _)| *known == care) {
+            Some((_, methods)) => methods.push(entrant.method),
+            None => cares.push((care, vec![entrant.method])),
+        }
+    }
+    let is_one = cares.len() == 1;
+    let said = cares.iter().filter(|(care, _)| !care.is_empty()).map(|(care, methods)| {
+        if is_one { format!("; {care}") } else { format!("; of {}: {care}", list(methods)) }
+    });
+    said.collect()
 }
 
 /// What the others lost at most, where, and what they held.
@@ -135,9 +184,12 @@ fn losers(results: &Results, entrants: &[Entrant<'_>], scenes: &[Scene]) -> Opti
             let losses = naming::losses(entrant.tops.iter().copied());
             let place = losses.first().map_or("at an unknown place", |(place, _)| place.words());
             let up_to = if entrant.tops.len() == 1 { "" } else { "up to " };
+            let visits = entrant.tops.iter().filter(|trial| trial.lost() > 0).count();
+            let (own, lossy) = entrant.set_ups();
             let times = if scenes.len() > 1 {
-                let times = entrant.tops.iter().filter(|trial| trial.lost() > 0).count();
-                format!(" in {times} of {}", entrant.tops.len())
+                format!(" in {lossy} of {own} set-ups")
+            } else if visits < entrant.tops.len() {
+                format!(" in {visits} of {} visits", entrant.tops.len())
             } else {
                 String::new()
             };
@@ -170,18 +222,53 @@ fn held<'r>(results: &'r Results, lossy: &TrialResult) -> Option<&'r TrialResult
     own().filter(|trial| trial.lost() == 0 && trial.offered_pps < least_lossy).max_by(by_load)
 }
 
-/// Trials at the load that all methods of a set-up held, with their CPU time per packet.
-fn at_common_load<'r>(results: &'r Results, scene: &Scene) -> Vec<(&'r TrialResult, f64)> {
+/// What a method costs at the load that all methods of a set-up held.
+struct Cost<'r> {
+    method: &'r str,
+    /// CPU time per packet in nanoseconds, of its visits.
+    ns: Estimate,
+    /// How far the clocks can be off in the visit in which they tell least.
+    uncertainty_ns: f64,
+    /// A trial for each visit; never empty.
+    trials: Vec<&'r TrialResult>,
+}
+
+impl<'r> Cost<'r> {
+    fn of(method: &'r str, trials: Vec<&'r TrialResult>) -> Option<Self> {
+        let ns = Estimate::of(trials.iter().filter_map(|trial| trial.cpu.total_ns_per_packet))?;
+        let uncertainty_ns = trials.iter().map(|trial| trial.cpu_uncertainty_ns()).fold(0.0, f64::max);
+        Some(Self { method, ns, uncertainty_ns, trials })
+    }
+
+    /// Whether it is no more than another one that costs less or the same, as far as clocks and visits can tell.
+    fn is_same_as(&self, less: &Self) -> bool {
+        let is_within_clocks = self.ns.median - less.ns.median <= self.uncertainty_ns + less.uncertainty_ns;
+        let overlaps = self.ns.low.zip(less.ns.high).is_some_and(|(low, high)| low <= high);
+        is_within_clocks || overlaps
+    }
+}
+
+/// What each method costs at the load that all methods of a set-up held.
+fn at_common_load<'r>(results: &'r Results, scene: &Scene) -> Vec<Cost<'r>> {
     let common = || {
         let of_scene = results.trials.iter().filter(|trial| Scene::of(trial) == *scene);
         of_scene.filter(|trial| trial.phase == Phase::CommonLoad)
     };
     // Loads that not all held were lowered.
     let least = common().filter_map(|trial| trial.intended_pps).fold(f64::INFINITY, f64::min);
-    common()
-        .filter(|trial| trial.intended_pps == Some(least) && trial.held_load())
-        .filter_map(|trial| Some((trial, trial.cpu.total_ns_per_packet?)))
-        .collect()
+    let mut methods: Vec<(&'r str, Vec<&'r TrialResult>)> = Vec::new();
+    for trial in common() {
+        let is_held = trial.intended_pps == Some(least) && trial.held_load();
+        if !is_held || trial.cpu.total_ns_per_packet.is_none() {
+            continue;
+        }
+        let method = trial.profile.method.as_str();
+        match methods.iter_mut().find(|(known, _)| *known == method) {
+            Some((_, trials)) => trials.push(trial),
+            None => methods.push((method, vec![trial])),
+        }
+    }
+    methods.into_iter().filter_map(|(method, trials)| Cost::of(method, trials)).collect()
 }
 
 fn cheapest(results: &Results, scenes: &[Scene]) -> Option<Sentence> {
@@ -190,35 +277,34 @@ fn cheapest(results: &Results, scenes: &[Scene]) -> Option<Sentence> {
         let trial = results.trials.iter().find(|trial| Scene::of(trial) == *scene);
         trial.map_or(f64::INFINITY, |trial| trial.profile.mean_frame_size)
     };
-    let compared: Vec<(&Scene, Vec<(&TrialResult, f64)>)> = scenes
+    let compared: Vec<(&Scene, Vec<Cost<'_>>)> = scenes
         .iter()
         .map(|scene| (scene, at_common_load(results, scene)))
         .filter(|(_, costs)| costs.len() > 1)
         .collect();
     let (scene, costs) = compared.iter().min_by(|a, b| mean(a.0).total_cmp(&mean(b.0)))?;
-    let by_cost = |a: &&(&TrialResult, f64), b: &&(&TrialResult, f64)| a.1.total_cmp(&b.1);
+    let by_cost = |a: &&Cost<'_>, b: &&Cost<'_>| a.ns.median.total_cmp(&b.ns.median);
     let (least, most) = (costs.iter().min_by(by_cost)?, costs.iter().max_by(by_cost)?);
-    // What the clocks cannot tell apart costs the same.
-    let same: Vec<&str> = costs
-        .iter()
-        .filter(|(trial, cost)| cost - least.1 <= trial.cpu_uncertainty_ns() + least.0.cpu_uncertainty_ns())
-        .map(|(trial, _)| trial.profile.method.as_str())
-        .collect();
-    let ns = |cost: f64| format!("{} ns", number(cost, Unit::NanosecondsPerPacket));
-    let load = least.0.intended_pps.map_or_else(String::new, |pps| format!(" of {}", rate(pps)));
+    let same: Vec<&str> =
+        costs.iter().filter(|cost| cost.is_same_as(least)).map(|cost| cost.method).collect();
+    let ns = |cost: &Cost<'_>| format!("{} ns", number(cost.ns.median, Unit::NanosecondsPerPacket));
+    let intended = least.trials.first().and_then(|trial| trial.intended_pps);
+    let load = intended.map_or_else(String::new, |pps| format!(" of {}", rate(pps)));
     let at = if scenes.len() > 1 { format!(" ({})", scene.words()) } else { String::new() };
     let verb = if same.len() == 1 { "costs" } else { "cost" };
     let rest = if same.len() == costs.len() {
         ", no two of which can be told apart".to_string()
     } else {
-        format!(", {} most with {}", most.0.profile.method, ns(most.1))
+        format!(", {} most with {}", most.method, ns(most))
     };
+    let is_visited = costs.iter().any(|cost| cost.trials.len() > 1);
+    let visits = if is_visited { " (medians of the visits)" } else { "" };
     Some(sentence(
         format!(
-            "At the common load{load}{at} {} {verb} least, {} of CPU time a packet{rest}.",
+            "At the common load{load}{at} {} {verb} least, {} of CPU time a packet{rest}{visits}.",
             list(&same),
-            ns(least.1)
+            ns(least)
         ),
-        costs.iter().map(|(trial, _)| trial.number),
+        costs.iter().flat_map(|cost| cost.trials.iter().map(|trial| trial.number)),
     ))
 }

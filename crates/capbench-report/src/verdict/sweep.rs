@@ -55,38 +55,60 @@ pub(crate) fn onset(sweep: &SweepOutcome, series: &Series) -> Option<(String, Ve
         let lost = readings.get(at).and_then(|reading| reading.lost.first());
         lost.map_or_else(String::new, |lost| format!(", most {}", lost.place.words()))
     };
+    let losing: Vec<&Reading> = readings.iter().filter(|reading| reading.loses()).collect();
+    let how = how_often(&losing);
+    let is_clean = readings.iter().filter(|reading| !reading.loses()).all(Reading::is_clean);
+    let care = if is_clean { "" } else { " in most visits" };
     let is_run = from.zip(to).is_some_and(|(from, to)| to - from + 1 == lossy.len());
     let words = match (from, to) {
         (Some(0), Some(to)) if is_run && to + 1 == readings.len() => {
-            format!("{name} loses frames at every point{}", place(to))
+            format!("{name} loses frames{how} at every point{}", place(to))
         }
         (Some(from), Some(to)) if is_run && to + 1 == readings.len() => {
             format!(
-                "{name} loses frames from {} on{}, and none up to {}",
+                "{name} loses frames{how} from {} on{}, and none{care} up to {}",
                 point(from),
                 place(to),
                 point(from - 1)
             )
         }
         (Some(0), Some(to)) if is_run => {
-            format!("{name} loses frames up to {}{}, and none from {} on", point(to), place(0), point(to + 1))
+            format!(
+                "{name} loses frames{how} up to {}{}, and none{care} from {} on",
+                point(to),
+                place(0),
+                point(to + 1)
+            )
         }
         (Some(from), Some(to)) => format!(
-            "{name} loses frames at {} of {} points, the first {}, the last {}{}",
+            "{name} loses frames{how} at {} of {} points, the first {}, the last {}{}{}",
             lossy.len(),
             readings.len(),
             point(from),
             point(to),
-            place(to)
+            place(to),
+            if is_clean { "" } else { ", and at others in fewer visits" }
         ),
-        _ if readings.len() == 1 => format!("{name} loses nothing at {}", label(sweep, first)),
-        _ => format!("{name} loses nothing from {} to {}", label(sweep, first), label(sweep, last)),
+        _ if readings.len() == 1 => format!("{name} loses nothing{care} at {}", label(sweep, first)),
+        _ => format!("{name} loses nothing{care} from {} to {}", label(sweep, first), label(sweep, last)),
     };
     let evidence: Vec<&Reading> = match from {
         Some(_) => lossy.iter().filter_map(|at| readings.get(*at)).collect(),
         None => readings.iter().collect(),
     };
     Some((words, evidence.iter().flat_map(|reading| reading.trials.clone()).collect()))
+}
+
+/// In how many of the visits frames are lost at points whose median visit loses some; empty where all visits do.
+fn how_often(losing: &[&Reading]) -> &'static str {
+    if losing.iter().all(|reading| reading.lossless == 0) {
+        ""
+    } else if losing.iter().all(|reading| reading.trials.len() > 2 * reading.lossless as usize) {
+        " in most visits"
+    } else {
+        // The median of two visits is above 0 where one of them lost frames.
+        " in half of the visits or more"
+    }
 }
 
 /// The method and point that delivered most, with what was lost beside it.
@@ -98,8 +120,10 @@ fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
         readings.max_by(|a, b| a.2.delivered_pps.median.total_cmp(&b.2.delivered_pps.median))?;
     let lost = if reading.loses() {
         format!(" and lost {} of what was sent", percent(reading.sent_loss_ratio.median))
-    } else {
+    } else if reading.is_clean() {
         " and lost nothing".into()
+    } else {
+        " and lost nothing in most visits".into()
     };
     let text = format!(
         "{} delivered most, {} at {}{lost} (medians of {}).",

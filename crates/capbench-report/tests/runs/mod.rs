@@ -11,6 +11,8 @@ use capbench_measure::environment::Environment;
 use capbench_measure::guards::{Guarded, Policy, livelock};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::placement::PlacementChoice;
+use capbench_measure::reproduction::Reproduction;
+use capbench_measure::reproduction::outcome::{Answer, Judgement};
 use capbench_measure::results::{NotMeasured, Results, SCHEMA_VERSION};
 use capbench_measure::rfc2544::{self, Extent, Suite, Test, Tested, Throughput};
 use capbench_measure::search::{self, Goal, SearchOutcome, SearchPlan, Stored};
@@ -132,14 +134,14 @@ fn path() -> SimulatedLaboratory {
     )
 }
 
-fn bench_of(names: &[&str], sizes: &[u16], placements: &[&str]) -> Results {
+fn bench_of(names: &[&str], sizes: &[u16], placements: &[&str], visits: u32) -> Results {
     let plan = BenchPlan {
         methods: methods(names),
         sizes: sizes.iter().map(|size| setup(*size)).collect(),
         placements: placements.iter().map(|name| name.parse().unwrap()).collect(),
         duration: Duration::from_secs(1),
         rate: None,
-        visits: 1,
+        visits,
         seed: 1,
         against: None,
         left_out: Vec::new(),
@@ -151,7 +153,7 @@ fn bench_of(names: &[&str], sizes: &[u16], placements: &[&str]) -> Results {
 
 /// Three methods in one set-up.
 pub fn bench() -> Results {
-    let mut bench = bench_of(&["recv", "packet-v2", "packet-v3"], &[64], &["same"]);
+    let mut bench = bench_of(&["recv", "packet-v2", "packet-v3"], &[64], &["same"], 1);
     bench.not_measured.push(NotMeasured {
         method: "af-xdp".into(),
         test: None,
@@ -164,12 +166,48 @@ pub fn bench() -> Results {
 
 /// Three methods in four set-ups.
 pub fn large_bench() -> Results {
-    bench_of(&["recv", "packet-v2", "packet-v3"], &[64, 512], &["same", "other"])
+    bench_of(&["recv", "packet-v2", "packet-v3"], &[64, 512], &["same", "other"], 1)
+}
+
+/// Three methods, each measured three times at each load.
+pub fn visited_bench() -> Results {
+    bench_of(&["recv", "packet-v2", "packet-v3"], &[64], &["same"], 3)
+}
+
+/// A publication whose claims have every answer.
+pub fn reproduction() -> Results {
+    let mut run = bench();
+    run.command = ["/usr/bin/capbench", "reproduce", "a-paper"].map(String::from).to_vec();
+    let claim = |claim: &str, answer: Answer, trials: &[u32]| Judgement {
+        claim: claim.into(),
+        answer,
+        text: "So it was measured.".into(),
+        trials: trials.to_vec(),
+    };
+    let numbers: Vec<u32> = run.trials.iter().map(|trial| trial.number).collect();
+    run.reproductions = vec![Reproduction {
+        key: "a-paper".into(),
+        title: "An Author: Packets".into(),
+        source: "a journal, 2004".into(),
+        then: "A computer of 2004.".into(),
+        here: vec!["A simulated path.".into()],
+        complete: true,
+        tables: Vec::new(),
+        findings: vec![
+            claim("The ring loses less than the socket.", Answer::Holds, &numbers[..2]),
+            claim("The socket loses almost everything at maximum load.", Answer::Changed, &numbers[..1]),
+            claim("The ring costs less.", Answer::Holds, &numbers[1..3]),
+            claim("Cards do not matter.", Answer::NotTestable, &[]),
+            claim("Interrupts are the limit.", Answer::CannotBeTold, &numbers[2..3]),
+        ],
+        trials: numbers,
+    }];
+    run
 }
 
 /// One method, few trials.
 pub fn small_bench() -> Results {
-    bench_of(&["packet-v2"], &[64], &["same"])
+    bench_of(&["packet-v2"], &[64], &["same"], 1)
 }
 
 /// Two methods, one of which holds what the generator sends.
@@ -266,9 +304,11 @@ pub fn all() -> Vec<(&'static str, Results)> {
     vec![
         ("bench", bench()),
         ("large_bench", large_bench()),
+        ("visited_bench", visited_bench()),
         ("search", search()),
         ("sweep", sweep()),
         ("rfc2544", rfc2544()),
         ("soak", soak()),
+        ("reproduction", reproduction()),
     ]
 }

@@ -49,18 +49,18 @@ pub enum Command {
     /// Vary one thing, work per packet, frame size, ring, placement, load or interrupt moderation, and see where each method
     /// begins to lose.
     Sweep(sweep::SweepFlags),
-    /// Compare two saved runs: what changed by more than chance, and how large a change is still possible.
-    Compare(compare::CompareFlags),
     /// Run the experiment of a publication on this host, and print its tables beside the published ones.
     Reproduce(reproduce::ReproduceFlags),
+    /// Write reports on runs from what they saved: a page, Markdown, CSV, JSON, charts.
+    Report(report::ReportFlags),
+    /// Compare two saved runs: what changed by more than chance, and how large a change is still possible.
+    Compare(compare::CompareFlags),
     /// Generate traffic: exact counts, exact stop, lateness against the plan.
     Send(send::SendFlags),
     /// Count what arrives: a line per second, totals at the end.
     Count(count::CountFlags),
     /// Say where an interface loses packets now, why, and what to change; makes no traffic.
     Why(why::WhyFlags),
-    /// Write reports on runs from what they saved: a page, Markdown, CSV, JSON, charts.
-    Report(report::ReportFlags),
     /// List the capture methods: what can run here, and why not.
     Methods(methods::MethodsFlags),
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use capbench_measure::comparison::{Comparison, Judgement, of_runs};
-use capbench_measure::results::{Results, RunDirectory};
+use capbench_measure::results::Results;
 use serde::Serialize;
 
 use crate::cli::compare::CompareFlags;
@@ -94,9 +94,12 @@ fn directory(path: &Path) -> &Path {
     }
 }
 
-/// What a run saved.
+/// What a run saved, as far as its file is whole; what is not is said.
 fn read(path: &Path) -> Result<Results> {
-    let (_, results) = RunDirectory::resume(directory(path))
+    let run = capbench_report::read::read(path)
         .with_context(|| format!("{}: no run that can be compared; name what --out named", path.display()))?;
-    Ok(results)
+    for warning in &run.warnings {
+        eprintln!("capbench: {}: {warning}", path.display());
+    }
+    Ok(run.results)
 }

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use capbench_capture::{CaptureOptions, MethodSpec};
+use capbench_measure::MeasureError;
 use capbench_measure::cost::Spread;
 use capbench_measure::findings::{self, Finding};
 use capbench_measure::laboratory::Setup;
@@ -44,11 +45,23 @@ pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
     let trials = estimates.iter().map(|spread| spread.median.trials as usize).sum();
     let mut run = ready.begin("reproduce", &flags.run, vec![statement(&conditions)], trials)?;
     let mut stopped = false;
+    let mut refused = Vec::new();
     for publication in &publications {
-        stopped = publication.run(&conditions, &mut run.laboratory, &mut run.recorder)?;
+        match publication.run(&conditions, &mut run.laboratory, &mut run.recorder) {
+            Ok(is_stopped) => stopped = is_stopped,
+            // Nothing of this one can be had here; another may have a placement or a method that can.
+            Err(error @ MeasureError::Unsupported { .. }) => {
+                run.recorder.leave_out_publication(publication.key, &error);
+                refused.push(error);
+            }
+            Err(error) => return Err(error.into()),
+        }
         if stopped {
             break;
         }
+    }
+    if refused.len() == publications.len() {
+        return Err(refused.remove(0).into());
     }
     let ended = run.end(stopped, conclude)?;
     print(&report(&ended))?;

@@ -34,19 +34,19 @@ pub(super) static PUBLICATION: Publication = Publication {
     beyond: &[
         (
             "Driver parameters (InterruptThrottleRate, RxIntDelay) changed little.",
-            "A virtual link has no interrupts to throttle; `capbench sweep coalesce` measures it on a card.",
+            "This experiment leaves them as they are, and a virtual link has none; `capbench sweep coalesce` measures it on a card.",
         ),
         (
             "Rates of a hardware generator on a wire of 1 Gbit/s.",
-            "The generator is a thread of this host, and the link has no speed: rates above the wire's do not happen, and where \
-             the generator does not reach the wire's rate it is marked.",
+            "The generator is a thread of this host: it is asked for the wire's rate and no more, and where it does not reach \
+             that it is marked.",
         ),
     ],
     plan,
     compare,
 };
 
-/// The least sizes of packets that the report's trials of 60 s had; best effort is given none.
+/// Of a trial: 60 s in the report's searches; it does not say how long best effort lasted, so that is taken for it, too.
 const LENGTH: Duration = Duration::from_secs(60);
 const BEST_EFFORT: &str = "best-effort";
 const IMIX: &str = "imix";

@@ -1,8 +1,6 @@
 //! The report's seven tables beside what was measured.
 
-use super::super::material::{
-    Figure, Material, application_load, captured, captured_bps, captured_pps, kernel_load,
-};
+use super::super::material::{Figure, Material, captured, captured_bps, captured_pps, kernel_load};
 use super::super::outcome::{Cell, Comparison, Quantity, Side};
 use super::super::published::{CESNET_1, CESNET_2, CESNET_3, CESNET_4, CESNET_5, CESNET_6, CESNET_7, Data};
 use super::super::step::gigabit;
@@ -164,7 +162,8 @@ fn loads(material: &Material<'_>, about: &About, methods: &[&'static str]) -> Co
     for method in material.had(methods) {
         let seen = |octets| best_effort(material, method, placement, octets);
         let cells = |of: Figure| sizes().into_iter().map(move |octets| seen(octets).cell(of));
-        sheet.column(Side::Here, (method, "app"), Quantity::Load, cells(application_load));
+        let application = sizes().into_iter().map(|octets| seen(octets).application_cell());
+        sheet.column(Side::Here, (method, "app"), Quantity::Load, application);
         sheet.column(Side::Here, (method, "kernel"), Quantity::Load, cells(kernel_load));
         sheet.column(Side::Here, (method, ""), Quantity::Captured, cells(captured));
     }
@@ -237,7 +236,8 @@ fn mix(material: &Material<'_>, placement: PlacementChoice, prefix: &str) -> Com
     }
     let cells =
         |of: Figure| methods.iter().map(move |(_, method)| mixed(material, method, placement).cell(of));
-    sheet.column(Side::Here, ("", "app"), Quantity::Load, cells(application_load));
+    let application = methods.iter().map(|(_, method)| mixed(material, method, placement).application_cell());
+    sheet.column(Side::Here, ("", "app"), Quantity::Load, application);
     sheet.column(Side::Here, ("", "kernel"), Quantity::Load, cells(kernel_load));
     sheet.column(Side::Here, ("", ""), Quantity::PacketsPerSecond, cells(captured_pps));
     sheet.column(Side::Here, ("", ""), Quantity::Captured, cells(captured));

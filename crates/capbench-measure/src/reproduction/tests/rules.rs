@@ -48,7 +48,8 @@ fn dains_first_effect_is_found_where_it_is_and_only_there() {
     let of = |reproduction: &Reproduction, method: &str| -> Vec<Answer> {
         judgements(reproduction, "more work per packet leads to more")
             .into_iter()
-            .filter(|judgement| judgement.text.contains(&format!("{method}, work as long")))
+            .filter(|judgement| judgement.claim.contains("work as long"))
+            .filter(|judgement| judgement.text.contains(&format!("{method}: Dain")))
             .map(|judgement| judgement.answer)
             .collect()
     };
