@@ -1,5 +1,6 @@
 //! What is saved of a reproduction: its tables, published cells beside measured ones, and what has become of its claims.
 
+use crate::figures::grouped;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -215,7 +216,7 @@ impl Quantity {
             Self::Load => shortest(value * 100.0, 1),
             Self::BitsPerSecond => shortest(value / 1e9, 3),
             Self::PacketsPerSecond | Self::Count | Self::NanosecondsPerPacket | Self::Nanoseconds => {
-                thousands(value)
+                grouped(value)
             }
             Self::Name | Self::FrameBytes | Self::Iterations | Self::Slots => shortest(value, 0),
         }
@@ -249,20 +250,6 @@ fn percent(share: f64) -> String {
 fn shortest(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
-}
-
-/// A whole number with thousands apart.
-fn thousands(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |digits| ("-", digits));
-    let mut text = String::from(sign);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
