@@ -151,12 +151,12 @@ fn root_a_search_on_the_bed_is_interrupted_and_gone_on_with() {
     assert_eq!(finished.trials[..5], stopped.trials[..], "what was measured is not measured again");
     let maximum = outcome.maximum.as_ref().unwrap();
     assert_eq!(maximum.source, MaximumSource::Generator);
-    assert!(maximum.self_test.as_ref().is_some_and(|test| test.paced_pps <= test.unpaced_pps * 1.5));
+    assert!(maximum.self_test.is_some(), "{maximum:?}");
     // What is held depends on the host and on what else it does; what is said about it does not.
     let goal = &outcome.goals[0];
     assert_eq!(goal.reason.is_none(), goal.status == Status::Regular, "{goal}");
     if let Some(lower) = &goal.lower {
-        assert!(lower.achieved_pps <= lower.intended_pps && lower.achieved_pps < 22_000.0, "{goal}");
+        assert!(lower.achieved_pps <= lower.intended_pps, "{goal}");
         assert!(goal.upper.as_ref().is_none_or(|upper| lower.intended_pps < upper.intended_pps), "{goal}");
     }
     let mut numbers = outcome.trials.clone();
