@@ -216,19 +216,30 @@ pub struct LoopSpeed {
 }
 
 impl LoopSpeed {
-    /// Measures the loop on the calling thread's CPU. The fastest of several runs counts: everything that disturbs
-    /// a run makes it slower.
+    /// Measures the loop on the calling thread's CPU. The fastest of many short runs counts: everything that disturbs one makes
+    /// it slower. A CPU whose core is shared with others, another thread's or another guest's, is slow for as long as those
+    /// are busy, which is many milliseconds at a time, so the runs go on for long enough to meet a moment without them.
     pub fn measure() -> Self {
-        const ITERATIONS: u64 = 200_000;
-        let fastest = (0..25)
-            .map(|_| {
-                let start = Instant::now();
-                wait_loop(ITERATIONS);
-                start.elapsed()
-            })
-            .min()
-            .unwrap_or(Duration::from_micros(200));
-        Self { iterations_per_ns: ITERATIONS as f64 / fastest.as_nanos().max(1) as f64 }
+        Self::measure_for(Self::MEASURED_FOR)
+    }
+
+    const MEASURED_FOR: Duration = Duration::from_millis(400);
+
+    fn measure_for(length: Duration) -> Self {
+        const ITERATIONS: u64 = 40_000;
+        let mut fastest = Duration::MAX;
+        let mut from = Instant::now();
+        let end = from + length;
+        // At least one run, however late it is.
+        loop {
+            wait_loop(ITERATIONS);
+            let until = Instant::now();
+            fastest = fastest.min(until - from);
+            if until >= end {
+                return Self { iterations_per_ns: ITERATIONS as f64 / fastest.as_nanos().max(1) as f64 };
+            }
+            from = until;
+        }
     }
 
     fn iterations(self, nanoseconds: u32) -> u64 {
@@ -238,6 +249,8 @@ impl LoopSpeed {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::{LoopSpeed, Work, WorkModel, WorkPlan, ports};
 
     #[test]
@@ -272,7 +285,7 @@ mod tests {
     fn nanoseconds_become_iterations_at_the_measured_speed() {
         let speed = LoopSpeed { iterations_per_ns: 2.5 };
         assert_eq!(speed.iterations(1000), 2500);
-        assert!(LoopSpeed::measure().iterations_per_ns > 0.0);
+        assert!(LoopSpeed::measure_for(Duration::ZERO).iterations_per_ns > 0.0);
         let iteration_ns = |model: &str| Work::new(model.parse().unwrap(), speed).iteration_ns();
         assert_eq!(
             [iteration_ns("loop:3"), iteration_ns("ns:3"), iteration_ns("touch")],
