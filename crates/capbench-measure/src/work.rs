@@ -191,6 +191,34 @@ fn wait_loop(iterations: u64) {
     }
 }
 
+/// What an iteration of the wait loop took on a CPU, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LoopTimes {
+    /// In all runs together.
+    pub(crate) mean_ns: f64,
+    /// In the fastest of them.
+    pub(crate) fastest_ns: f64,
+}
+
+/// Runs the wait loop over and over for so long on the calling thread's CPU, once at least.
+pub(crate) fn time_loop(length: Duration) -> LoopTimes {
+    /// About 10 microseconds: less than mostly lies between two disturbances, and far more than a look at the clock takes.
+    const ITERATIONS: u64 = 40_000;
+    let each = |run: Duration, runs: u64| run.as_nanos().max(1) as f64 / (runs * ITERATIONS) as f64;
+    let begin = Instant::now();
+    let (mut from, mut fastest) = (begin, Duration::MAX);
+    for runs in 1.. {
+        wait_loop(ITERATIONS);
+        let now = Instant::now();
+        fastest = fastest.min(now - from);
+        if now - begin >= length {
+            return LoopTimes { mean_ns: each(now - begin, runs), fastest_ns: each(fastest, 1) };
+        }
+        from = now;
+    }
+    unreachable!("the loop has no end of its own")
+}
+
 /// Protocol and ports of a frame: the least that every classifier does.
 fn ports(frame: &[u8]) -> Option<(u8, u16, u16)> {
     let word = |at: usize| frame.get(at..at + 2).map(|octets| u16::from_be_bytes([octets[0], octets[1]]));
@@ -220,26 +248,8 @@ impl LoopSpeed {
     /// it slower. A CPU whose core is shared with others, another thread's or another guest's, is slow for as long as those
     /// are busy, which is many milliseconds at a time, so the runs go on for long enough to meet a moment without them.
     pub fn measure() -> Self {
-        Self::measure_for(Self::MEASURED_FOR)
-    }
-
-    const MEASURED_FOR: Duration = Duration::from_millis(400);
-
-    fn measure_for(length: Duration) -> Self {
-        const ITERATIONS: u64 = 40_000;
-        let mut fastest = Duration::MAX;
-        let mut from = Instant::now();
-        let end = from + length;
-        // At least one run, however late it is.
-        loop {
-            wait_loop(ITERATIONS);
-            let until = Instant::now();
-            fastest = fastest.min(until - from);
-            if until >= end {
-                return Self { iterations_per_ns: ITERATIONS as f64 / fastest.as_nanos().max(1) as f64 };
-            }
-            from = until;
-        }
+        const LENGTH: Duration = Duration::from_millis(150);
+        Self { iterations_per_ns: 1.0 / time_loop(LENGTH).fastest_ns }
     }
 
     fn iterations(self, nanoseconds: u32) -> u64 {
@@ -251,7 +261,7 @@ impl LoopSpeed {
 mod tests {
     use std::time::Duration;
 
-    use super::{LoopSpeed, Work, WorkModel, WorkPlan, ports};
+    use super::{LoopSpeed, Work, WorkModel, WorkPlan, ports, time_loop};
 
     #[test]
     fn models_are_read_and_written_alike() {
@@ -285,7 +295,8 @@ mod tests {
     fn nanoseconds_become_iterations_at_the_measured_speed() {
         let speed = LoopSpeed { iterations_per_ns: 2.5 };
         assert_eq!(speed.iterations(1000), 2500);
-        assert!(LoopSpeed::measure_for(Duration::ZERO).iterations_per_ns > 0.0);
+        let once = time_loop(Duration::ZERO);
+        assert!(once.fastest_ns > 0.0 && once.mean_ns >= once.fastest_ns);
         let iteration_ns = |model: &str| Work::new(model.parse().unwrap(), speed).iteration_ns();
         assert_eq!(
             [iteration_ns("loop:3"), iteration_ns("ns:3"), iteration_ns("touch")],

@@ -193,14 +193,17 @@ fn root_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
     let path = || live::Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
     // At a load at which the capture thread never sleeps long: else every softirq may interrupt an idle CPU, and none the thread.
     let busy =
-        |laboratory| run_load(laboratory, "packet-tx", Load::Maximum, Duration::from_millis(100), || ()).cpu;
-    let traced = busy(laboratory(path()));
+        |laboratory| run_load(laboratory, "packet-tx", Load::Maximum, Duration::from_millis(100), || ());
+    let trial = busy(laboratory(path()));
+    // Then softirqs may have interrupted that, and the application's time is a range.
+    let is_alone = !trial.noise.iter().any(|reason| reason.starts_with("other work than the trial's"));
+    let traced = trial.cpu;
     let (kernel_ns, own_ns) = (traced.kernel_ns.unwrap(), traced.app_ns.unwrap());
     assert!(traced.kernel_source.contains("irq:softirq_entry"), "{traced:?}");
-    assert!(!traced.split_is_sampled && kernel_ns > 0, "{traced:?}");
+    assert!(traced.split_is_sampled != is_alone && kernel_ns > 0, "{traced:?}");
     assert!(!kernel_ns.is_multiple_of(10_000_000), "no multiple of a tick: {traced:?}");
     assert!(own_ns < traced.app_charged_ns.unwrap(), "what interrupted it is taken off: {traced:?}");
-    let untraced = busy(untraced(path()));
+    let untraced = busy(untraced(path())).cpu;
     assert!(untraced.kernel_source.contains("/proc/stat"), "{untraced:?}");
     assert!(
         untraced.split_is_sampled && untraced.kernel_ns.unwrap().is_multiple_of(10_000_000),

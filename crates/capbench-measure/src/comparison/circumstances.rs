@@ -96,9 +96,11 @@ pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
     notes
 }
 
-/// Whether other work of the host, or of others on its hardware, disturbed most trials.
+/// Whether other work of the host, or of others on its hardware, disturbed most trials of those that are compared: slow CPUs
+/// do not count, as their trials are left out.
 pub(super) fn is_disturbed(run: &Results) -> bool {
-    let disturbed = run.trials.iter().filter(|trial| !trial.disturbance.reasons().is_empty()).count();
+    let disturbed =
+        run.trials.iter().filter(|trial| !trial.disturbance.beside_pace().reasons().is_empty()).count();
     2 * disturbed > run.trials.len()
 }
 

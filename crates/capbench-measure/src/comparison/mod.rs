@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`measure`] | what is compared, in which unit, and which way is better |
 //! | [`setup`] | what trials must have in common |
-//! | `samples` | the figures of a run by set-up, and what is left out |
+//! | `samples`, `pace` | the figures of a run by set-up, and what is left out |
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
 //! | [`runs`], `pairs` | two runs, and pairs of trials of one run |
 //! | `circumstances` | in what the runs differ beside what was compared |
@@ -16,6 +16,7 @@
 mod circumstances;
 pub mod contrast;
 pub mod measure;
+mod pace;
 mod pairs;
 pub mod runs;
 mod samples;

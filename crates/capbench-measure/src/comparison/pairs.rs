@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::contrast::{self, Matched};
+use super::pace::Fastest;
 use super::samples::{self, LeftOut, Sample};
 use super::setup::{Field, Setup};
 use super::{Comparison, Thresholds};
@@ -41,9 +42,10 @@ pub fn of_pairs(trials: &[TrialResult], pairs: &[Pair], thresholds: Thresholds) 
 
 fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: Thresholds) -> Comparison {
     let mut matched: Vec<Matched> = Vec::new();
+    let fastest = Fastest::of(pairs.iter().flatten().copied());
     let mut unusable = 0;
     for pair in pairs {
-        if pair.iter().any(|trial| samples::unusable(trial).is_some()) {
+        if pair.iter().any(|trial| samples::unusable(trial, &fastest).is_some()) {
             unusable += 2;
             continue;
         }
@@ -77,7 +79,7 @@ fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: T
         contrast::without_those_of_generator(&mut matched, &both).into_iter().collect();
     left_out.extend((unusable > 0).then(|| LeftOut {
         of: both,
-        because: "one of the pair shows nothing, or the generator did not reach its load".into(),
+        because: "one of the pair shows nothing, its generator did not reach its load, or its CPUs ran slower than they can".into(),
         trials: unusable,
     }));
     let (contrasts, tested) = contrast::judged(contrast::all(&matched), thresholds);

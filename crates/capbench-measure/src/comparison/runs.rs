@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::circumstances;
 use super::contrast::{self, Matched};
 use super::measure::Measure;
+use super::pace::Fastest;
 use super::samples::{LeftOut, Sample, Samples};
 use super::setup::{COMMON_LOAD, Field, Setup};
 use super::{Comparison, Thresholds};
@@ -33,7 +34,12 @@ pub fn of_runs(
         return refuse("the two are one run, or copies of it; name two runs".into());
     }
     let runs = [then, now];
-    let mut samples = runs.map(Samples::of);
+    let is_one_host = then.environment.cpu_model == now.environment.cpu_model;
+    let fastest = runs.map(|run| match is_one_host {
+        true => Fastest::of(then.trials.iter().chain(&now.trials)),
+        false => Fastest::of(&run.trials),
+    });
+    let mut samples = [0, 1].map(|nth| Samples::of(runs[nth], &fastest[nth]));
     for (side, samples) in SIDES.iter().zip(&samples) {
         one_each(side, &samples.all, across)?;
     }
@@ -53,7 +59,10 @@ pub fn of_runs(
     }
     let [then_samples, now_samples] = samples.map(|samples| samples.all);
     let mut matched = matched(&then_samples, &now_samples);
-    if matched.is_empty() {
+    // A host that spoiled every trial of a run is no mistake of whoever compares it: then nothing is told.
+    let is_spoiled = |side: &str| left_out.iter().any(|out| out.of == side);
+    let spoiled = [(SIDES[0], then_samples.is_empty()), (SIDES[1], now_samples.is_empty())];
+    if matched.is_empty() && !spoiled.into_iter().any(|(side, is_empty)| is_empty && is_spoiled(side)) {
         let commands = runs.map(|run| run.command.get(1).cloned().unwrap_or_default());
         let why = match commands[0] == commands[1] {
             true => "no set-up was measured in both".into(),

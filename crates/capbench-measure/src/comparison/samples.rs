@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::measure::Measure;
+use super::pace::Fastest;
 use super::setup::Setup;
 use crate::results::Results;
 use crate::search::{SearchOutcome, Status};
@@ -50,11 +51,13 @@ const IS_STEP: &str = "steps of searches and probes: what they found is compared
 /// What a method delivers then is what the generator sent.
 pub(super) const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
 const IS_SHORT: &str = "the generator did not reach their load";
+/// By half and more, for seconds at a time: which run meets more of that is chance that no test within the runs knows of.
+const IS_SLOW: &str = "one of their CPUs ran slower than it can (pace)";
 /// Goals that were held as far as the search went, or that it did not settle.
 const IS_NO_THROUGHPUT: &str = "searches whose result is no throughput: at least, or irregular";
 
 /// Why a trial is not compared.
-pub(super) fn unusable(trial: &TrialResult) -> Option<&'static str> {
+pub(super) fn unusable(trial: &TrialResult, fastest: &Fastest) -> Option<&'static str> {
     let unsent = trial.intended.saturating_sub(trial.sent);
     match trial.phase {
         _ if trial.verdict == Verdict::Invalid => Some(SHOWS_NOTHING),
@@ -65,6 +68,7 @@ pub(super) fn unusable(trial: &TrialResult) -> Option<&'static str> {
         | Phase::SetAside
         | Phase::BackToBack
         | Phase::Recovery => Some(IS_STEP),
+        _ if fastest.shows_slow(trial) => Some(IS_SLOW),
         _ if trial.intended_pps.is_some() && unsent * 20 > trial.intended => Some(IS_SHORT),
         _ => None,
     }
@@ -90,13 +94,13 @@ pub(super) fn of_trial(trial: &TrialResult, point: Option<&str>) -> impl Iterato
 }
 
 impl Samples {
-    /// Those of a run.
-    pub(super) fn of(run: &Results) -> Self {
+    /// Those of a run, of whose CPUs so much is known.
+    pub(super) fn of(run: &Results, fastest: &Fastest) -> Self {
         let mut samples = Self { common_pps: common_loads(&run.trials), ..Self::default() };
         let points = points(run);
         for trial in &run.trials {
             let is_lowered = trial.phase == Phase::CommonLoad && !samples.is_at_common_load(trial);
-            match unusable(trial).or(is_lowered.then_some(IS_LOWERED)) {
+            match unusable(trial, fastest).or(is_lowered.then_some(IS_LOWERED)) {
                 Some(because) => *samples.left_out.entry(because).or_default() += 1,
                 None => {
                     let point = points.get(&trial.number).map(String::as_str);

@@ -286,6 +286,44 @@ fn what_a_busy_host_shows_is_inconclusive() {
 }
 
 #[test]
+fn trials_on_slow_cpus_are_left_out_also_where_only_the_other_run_knows_it() {
+    use crate::guards::{CpuDisturbance, Disturbance, Pace};
+    // Every other trial of the first run is slow, and the second run is throughout, by its own figures not at all.
+    let paced = |run: &mut Results, pace: fn(u32) -> Pace| {
+        for trial in &mut run.trials {
+            let pace = Some(pace(trial.number));
+            let cpus = vec![CpuDisturbance { cpu: 1, pace, ..CpuDisturbance::default() }];
+            trial.disturbance = Disturbance { cpus, ..Disturbance::default() };
+        }
+    };
+    let (mut then, mut now) = (bench(6, 2000, 1), bench(6, 2000, 2));
+    paced(&mut then, |number| Pace {
+        before_ns: if number % 2 == 0 { 0.3 } else { 0.6 },
+        after_ns: 0.3,
+        fastest_ns: 0.3,
+    });
+    paced(&mut now, |_| Pace { before_ns: 0.6, after_ns: 0.6, fastest_ns: 0.6 });
+    let slow = |of: &'static str| move |out: &&LeftOut| out.of == of && out.because.contains("slower than it can");
+    let (halved, third) = (then.trials.len() as u32 / 2, bench(6, 2000, 3));
+    let comparison = compared(&then, &third);
+    assert_eq!(
+        comparison.left_out.iter().find(slow("A")).unwrap().trials,
+        halved,
+        "{:?}",
+        comparison.left_out
+    );
+    assert!(
+        !comparison.disturbed
+            && comparison.contrasts.iter().all(|one| one.then.trials.iter().all(|n| n % 2 == 0))
+    );
+    let comparison = compared(&then, &now);
+    assert!(comparison.contrasts.is_empty() && comparison.is_inconclusive() && !comparison.disturbed);
+    assert_eq!(comparison.left_out.iter().find(slow("B")).unwrap().trials, now.trials.len() as u32);
+    now.environment.cpu_model = Some("another CPU".into());
+    assert!(of_runs(&then, &now, &[], Thresholds::default()).is_ok(), "of another host nothing is known");
+}
+
+#[test]
 fn costs_at_common_loads_far_apart_are_not_compared() {
     let then = bench(1, 2000, 1);
     let mut now = bench(1, 2000, 2);

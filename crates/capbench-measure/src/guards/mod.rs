@@ -33,7 +33,7 @@ use crate::trial::TrialResult;
 
 pub use guarded::Guarded;
 pub use livelock::Livelock;
-pub use noise::{CpuDisturbance, Disturbance, Standstill};
+pub use noise::{CpuDisturbance, Disturbance, Pace, Standstill};
 pub(crate) use saturation::{OVERLOAD, PROBE};
 
 /// How far guards go.

@@ -20,6 +20,10 @@ const SLEW_PPM: f64 = 500.0;
 /// Reading two clocks one after the other is off by so much at most: what it can make of a slew over a short trial.
 const READING_NS: f64 = 50_000.0;
 
+/// A CPU on which the wait loop took so many times as long as it can, right before or right after a trial, ran slow during
+/// it: its core was shared, or its clock was lowered. Turbo clocks differ by less with the number of busy cores.
+const SLOW: f64 = 1.25;
+
 /// What happened on the host during a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Disturbance {
@@ -39,7 +43,7 @@ pub struct Disturbance {
 }
 
 /// What happened on one CPU.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuDisturbance {
     /// Its number.
     pub cpu: u32,
@@ -57,6 +61,28 @@ pub struct CpuDisturbance {
     /// When it stood still while frames were sent, the last 64 times; absent where nobody watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<Vec<Standstill>>,
+    /// How fast it ran beside the trial; absent where nobody measured, as between the segments of a soak.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
+}
+
+/// What an iteration of the wait loop took on a CPU while all CPUs of the trial were busy with it, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pace {
+    /// Right before the trial.
+    pub before_ns: f64,
+    /// Right after it.
+    pub after_ns: f64,
+    /// At least, of all that the run had measured by then.
+    pub fastest_ns: f64,
+}
+
+impl Pace {
+    /// How many times as long it took as it can, before or after, whichever is more. `fastest_ns` is what it can take where
+    /// more than this run is known of.
+    fn slowdown(&self, fastest_ns: f64) -> f64 {
+        self.before_ns.max(self.after_ns) / fastest_ns.min(self.fastest_ns).max(f64::MIN_POSITIVE)
+    }
 }
 
 /// A CPU ran nothing of the trial and took no interrupt: the hypervisor ran something else, or interrupts were off.
@@ -106,8 +132,26 @@ impl Disturbance {
                 "the host's clock ran at another speed than its hardware",
             ),
             (suspended_ns > STEP_NS, "the host was suspended while it ran"),
+            (
+                self.is_slow(|_| None),
+                "one of its CPUs ran slower than it can: it shares its core, or its clock was lowered",
+            ),
         ];
         all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, reason)| reason).collect()
+    }
+
+    /// Whether one of its CPUs ran slower than it can, of which `fastest_ns` may know more than the run itself did.
+    pub fn is_slow(&self, fastest_ns: impl Fn(u32) -> Option<f64>) -> bool {
+        let slowdown = |cpu: &CpuDisturbance| {
+            cpu.pace.map(|pace| pace.slowdown(fastest_ns(cpu.cpu).unwrap_or(f64::INFINITY)))
+        };
+        self.cpus.iter().filter_map(slowdown).any(|slowdown| slowdown > SLOW)
+    }
+
+    /// The same without what CPUs show of their pace, for whom that is no matter.
+    pub fn beside_pace(&self) -> Self {
+        let without = |cpu: &CpuDisturbance| CpuDisturbance { pace: None, ..cpu.clone() };
+        Self { cpus: self.cpus.iter().map(without).collect(), ..self.clone() }
     }
 
     /// Whether a CPU provably stood still, for what may have been longer than the backlog lasts.

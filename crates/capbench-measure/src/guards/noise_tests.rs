@@ -1,7 +1,7 @@
 //! What disturbs a trial, and what its findings say of CPUs that stood still.
 
 use super::tests::{MS, at, guarded, run, stolen, texts};
-use super::{CpuDisturbance, Disturbance, Standstill};
+use super::{CpuDisturbance, Disturbance, Pace, Standstill};
 use crate::accounts::clocks::ClockDrift;
 use crate::ledger::{Entry, Place};
 use crate::loss_shape::{Burst, Clock, LossShape, Position, Spread};
@@ -46,6 +46,24 @@ fn a_standstill_disturbs_where_it_may_have_been_longer_than_the_backlog_lasts() 
     assert_eq!(reasons(Some(4 * MS)), ["one of its CPUs stood still for longer than the backlog lasts"]);
     assert!(reasons(Some(5 * MS)).is_empty() && reasons(None).is_empty());
     assert!(stood_still(Some(MS)).reasons_for_rates().is_empty(), "5 ms are no share of a second");
+}
+
+#[test]
+fn a_cpu_that_took_longer_than_it_can_before_or_after_disturbs() {
+    let paced = |before_ns: f64, after_ns: f64| {
+        let pace = Pace { before_ns, after_ns, fastest_ns: 0.4 };
+        let cpus = vec![CpuDisturbance { cpu: 1, pace: Some(pace), ..CpuDisturbance::default() }];
+        Disturbance { cpus, ..stolen(0) }
+    };
+    assert!(paced(0.41, 0.5).reasons().is_empty(), "a quarter slower");
+    for slow in [paced(0.51, 0.4), paced(0.4, 0.8)] {
+        assert_eq!(slow.reasons_for_rates(), slow.reasons());
+        assert!(slow.reasons()[0].contains("slower than it can"), "{:?}", slow.reasons());
+        assert!(slow.beside_pace().reasons().is_empty());
+    }
+    let fair = paced(0.4, 0.45);
+    let known = |ns: f64| move |cpu: u32| (cpu == 1).then_some(ns);
+    assert!(fair.is_slow(known(0.3)) && !fair.is_slow(known(0.5)) && !fair.is_slow(|_| None));
 }
 
 /// Loss in bursts of these beginnings, in ms, and lengths, in frames.

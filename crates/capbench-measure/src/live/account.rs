@@ -275,9 +275,10 @@ impl Account<'_> {
             );
         }
         // The generator's CPU is always busy: where it does the kernel's work, that has to be told apart by its kind.
+        let mut is_foreign = false;
         let total_ns = if is_shared && self.placement.kernel != self.placement.generator {
             let busy_ns = received.kernel.busy_ns_since(&self.start);
-            let is_foreign = self.is_foreign(received, kernel.as_ref(), busy_ns.unwrap_or_default());
+            is_foreign = self.is_foreign(received, kernel.as_ref(), busy_ns.unwrap_or_default());
             if is_foreign {
                 noise.push("other work than the trial's kept its CPU busy, so its cost is unknown".into());
             }
@@ -296,7 +297,8 @@ impl Account<'_> {
             app_ns: per_packet.then_some(own_ns),
             app_charged_ns: per_packet.then_some(received.cpu_ns),
             total_ns,
-            split_is_sampled: !own.is_some_and(|time| time.exact),
+            // Softirqs interrupt other work, too, and are then no part of what the application was charged.
+            split_is_sampled: is_foreign || !own.is_some_and(|time| time.exact),
             kernel_ns: kernel.as_ref().map(|kernel| kernel.total_ns()),
             kernel_source: kernel.as_ref().map(KernelReceive::source).unwrap_or_default(),
             // What is certain of both together, where they share a CPU, comes in ticks, traced or not.

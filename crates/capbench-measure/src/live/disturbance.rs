@@ -44,6 +44,7 @@ impl Account<'_> {
                 steal_ns: sending.of(cpu)?.steal_ns,
                 foreign_ns: threads_ns.saturating_sub(own_ns),
                 stalls: self.stalls(cpu),
+                pace: None,
             })
         };
         let mut cpus = self.cpus().to_vec();

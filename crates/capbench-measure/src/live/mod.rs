@@ -7,6 +7,7 @@ mod far_end;
 mod line_rate;
 mod nic;
 mod numbering;
+mod pace;
 mod run;
 mod scout;
 mod sides;
@@ -39,6 +40,7 @@ use crate::subject::{self, Subject};
 use crate::trial::{Cpus, Profile, Trial};
 use calibration::Calibration;
 use numbering::Numbering;
+use pace::Paces;
 use tracing::Tracing;
 
 /// How soon a rest ends that the user does not want to wait for.
@@ -123,6 +125,7 @@ pub struct LiveLaboratory {
     programs: Programs,
     tracing: Tracing,
     calibration: Calibration,
+    paces: Paces,
     line_rate: Option<Pps>,
 }
 
@@ -142,6 +145,7 @@ impl LiveLaboratory {
             programs: Programs::default(),
             tracing: Tracing::none("it was not asked for"),
             calibration: Calibration::default(),
+            paces: Paces::default(),
             line_rate: None,
         }
     }
@@ -333,6 +337,7 @@ impl Laboratory for LiveLaboratory {
             irq: self.irq,
             tracing: self.tracing.clone(),
             calibration: self.calibration.clone(),
+            paces: self.paces.clone(),
             moderated,
             stop: Arc::clone(&self.stop),
         }))

@@ -6,7 +6,7 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use capbench_capture::LossPlace;
-use capbench_sys::host::clock;
+use capbench_sys::host::{CpuId, clock};
 use capbench_traffic::plan::FramePlan;
 use capbench_traffic::rates::Pps;
 use capbench_traffic::recognise::Recogniser;
@@ -18,6 +18,7 @@ use super::account::{Account, Snapshot};
 use super::calibration::Calibration;
 use super::far_end::FarEnd;
 use super::numbering::Numbering;
+use super::pace::Paces;
 use super::sides::{SendOrder, Sent, Sides};
 use super::tracing::Tracing;
 use crate::accounts::irqtime::IrqAccounting;
@@ -57,6 +58,7 @@ pub(super) struct LiveTrial<'l> {
     pub(super) irq: IrqAccounting,
     pub(super) tracing: Tracing,
     pub(super) calibration: Calibration,
+    pub(super) paces: Paces,
     /// The receiving interface, with interrupts held back as the set-up has it.
     pub(super) moderated: Option<Moderated>,
     pub(super) stop: Arc<AtomicBool>,
@@ -111,6 +113,8 @@ impl Trial for Held<'_, '_> {
         let Self { trial, probe, .. } = self;
         let schedule = trial.schedule(load);
         trial.measure_tracer(load, &schedule)?;
+        // Between the segments of a soak the application waits on its CPU, and is not to be kept from it.
+        let pace = if self.keeps { None } else { Some(trial.paces.before(trial.cpus().to_vec())?) };
         let is_first = trial.numbering.advance();
         let tracer = trial.tracing.tracer().map(AsRef::as_ref);
         let mut before = Snapshot::take(&trial.bed, tracer)?;
@@ -207,6 +211,9 @@ impl Trial for Held<'_, '_> {
             // A phase with a plan lasts as long as its plan, also when its last frame is gone a period before the end.
             measured.sending = measured.sending.max(duration);
         }
+        if let Some(pace) = pace {
+            pace.after(&mut measured.disturbance.cpus)?;
+        }
         measured.loss_shape =
             record.and_then(|record| record.shape(&end(&sent.report, &schedule, &measured)));
         measured.latency =
@@ -242,6 +249,12 @@ impl LiveTrial<'_> {
             });
             sender.done().map(drop)
         })
+    }
+
+    /// CPUs of generator, kernel and application.
+    fn cpus(&self) -> [CpuId; 3] {
+        let Placement { generator, kernel, application, .. } = self.placement;
+        [generator, kernel, application]
     }
 
     /// When the frames of a load are to be sent.

@@ -45,8 +45,9 @@ pub struct CpuAccount {
     /// Application and kernel together per frame that reached the capture point: where the two share a CPU, that CPU's
     /// busy time; else the sum of the two. Absent where other work ran on the CPU.
     pub total_ns_per_packet: Option<f64>,
-    /// Whether application and kernel share a CPU whose kernel only samples, at the timer tick, which of the two runs:
-    /// their sum is certain then, and how it divides is not.
+    /// Whether the application's time is known as a range only: it shares a CPU with the kernel's receive work, and that kernel
+    /// only samples, at the timer tick, which of the two runs (their sum is certain then), or other work ran there, which
+    /// the kernel's may have interrupted instead.
     pub split_is_sampled: bool,
     /// What the tracer's own programs took per frame that reached the capture point; part of the kernel's time, or of the
     /// generator's where that does the kernel's work. Absent without a tracer.

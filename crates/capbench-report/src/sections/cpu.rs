@@ -29,8 +29,8 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         results.trials.iter().filter(|trial| is_sound(trial) && trial.cpu.split_is_sampled).collect();
     if !sampled.is_empty() {
         section.text.push(sentence(
-            "Where application and kernel share a CPU whose kernel samples at its timer tick which of them runs, only their sum is \
-             certain. What may belong to either has a layer of its own between the two.",
+            "Where application and kernel share a CPU, and its kernel only samples at its timer tick which of them runs or other work \
+             ran on it, the application's time is known as a range. What may belong to either has a layer of its own between the two.",
             numbers(sampled),
         ));
     }

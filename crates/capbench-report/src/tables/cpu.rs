@@ -68,5 +68,5 @@ fn split(trials: &[&TrialResult]) -> Cell {
     }
     let most = sampled.iter().filter_map(|trial| trial.cpu.app_ns_per_packet_at_most).fold(0.0, f64::max);
     let most = crate::figures::number(most, Unit::NanosecondsPerPacket);
-    Cell::text(format!("sampled at ticks: the application takes up to {most} ns"))
+    Cell::text(format!("a range: the application takes up to {most} ns"))
 }
