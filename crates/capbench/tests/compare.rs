@@ -151,12 +151,22 @@ fn a_file_that_is_cut_off_is_compared_as_far_as_it_goes_and_proves_nothing() {
         assert_eq!(ended.code, Some(4), "{ended:#?}");
         let document = ended.json();
         assert_documented(&document);
-        assert_eq!((&document["verdict"], &document["comparison"]["damaged"]), (&json!("inconclusive"), &json!(true)));
-        assert!(notes(&document).contains(&format!("{side}: The file ends in the middle of itself")), "{document}");
+        assert_eq!(
+            (&document["verdict"], &document["comparison"]["damaged"]),
+            (&json!("inconclusive"), &json!(true))
+        );
+        assert!(
+            notes(&document).contains(&format!("{side}: The file ends in the middle of itself")),
+            "{document}"
+        );
         let ended = compare(one, another, &[]);
         assert_eq!(ended.code, Some(4), "{ended:#?}");
         assert!(ended.out.contains("The file ends in the middle of itself"), "{}", ended.out);
-        assert!(ended.out.contains("Inconclusive: the file of a run is not as it was written"), "{}", ended.out);
+        assert!(
+            ended.out.contains("Inconclusive: the file of a run is not as it was written"),
+            "{}",
+            ended.out
+        );
     }
     fs::write(&other, &text[..text.find("\"number\"").unwrap()]).unwrap();
     let ended = compare(&base, &other, &["--json"]);

@@ -35,9 +35,9 @@ pub(super) fn running(trial: &TrialResult) -> String {
 /// `cbt` or `cbr`, the number of the process in hexadecimal digits, and a letter that is none.
 fn is_own_interface(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("cbt").or_else(|| name.strip_prefix("cbr")) else { return false };
-    let (number, letter) = rest.split_at(rest.len().saturating_sub(1));
-    let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_number && letter.bytes().all(|letter| matches!(letter, b'g'..=b'z'))
+    let Some((letter, number)) = rest.as_bytes().split_last() else { return false };
+    let is_number = !number.is_empty() && number.iter().all(u8::is_ascii_hexdigit);
+    is_number && matches!(letter, b'g'..=b'z')
 }
 
 /// Leaves open what trials captured with, but where a run has several of it in set-ups that are alike otherwise.
@@ -71,6 +71,10 @@ mod tests {
     #[test]
     fn interfaces_of_its_own_are_known_by_their_names() {
         assert!(["cbt1fg", "cbr3fffffz"].into_iter().all(is_own_interface));
-        assert!(!["cbt", "cbtg", "cbr12", "cbx12g", "eth0", "", "cbr1G", "cbr1\u{e9}"].into_iter().any(is_own_interface));
+        assert!(
+            !["cbt", "cbtg", "cbr12", "cbx12g", "eth0", "", "cbr1G", "cbr1\u{e9}"]
+                .into_iter()
+                .any(is_own_interface)
+        );
     }
 }

@@ -124,9 +124,8 @@ impl Samples {
         let first =
             search.trials.first().and_then(|first| run.trials.iter().find(|trial| trial.number == *first));
         let Some(first) = first else { return };
-        let is_changed = |number: &u32| {
-            run.trials.iter().any(|trial| trial.number == *number && !trial.ledger_sums_up())
-        };
+        let is_changed =
+            |number: &u32| run.trials.iter().any(|trial| trial.number == *number && !trial.ledger_sums_up());
         if search.trials.iter().any(is_changed) {
             *self.left_out.entry(IS_CHANGED_SEARCH).or_default() += 1;
             return;

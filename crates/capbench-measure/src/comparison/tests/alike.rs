@@ -43,7 +43,9 @@ fn set_ups_that_a_run_captured_differently_fall_apart() {
     let costs: Vec<_> = costs.collect();
     assert!(costs[1].0 > 1.9 * costs[0].0 && costs[1].1 > 1.9 * costs[0].1, "{costs:?}");
     assert_eq!(count(&comparison, Judgement::Regression), 0, "{comparison:#?}");
-    assert!(comparison.only_then.is_empty() && !comparison.differences.iter().any(|one| one.contains("ring")));
+    assert!(
+        comparison.only_then.is_empty() && !comparison.differences.iter().any(|one| one.contains("ring"))
+    );
     // Of what one run has alone nothing is compared, and that it is so is said.
     let comparison = compared(&then, &with("ring 64 MiB; time: a", 3));
     assert_eq!(captures(&comparison), [Some("ring 64 MiB")]);
@@ -62,7 +64,11 @@ fn what_each_run_has_one_of_is_compared_and_said() {
     // The source of times, and the names of interfaces that are new in every run, make no other set-up.
     let of = |name: &str, seed| with(&format!("tcpdump -i {name} -w {{file}}"), seed);
     let comparison = compared(&of("cbr12ag", 1), &of("cbr12bh", 2));
-    assert!(!comparison.differences.iter().any(|one| one.contains("tcpdump")), "{:?}", comparison.differences);
+    assert!(
+        !comparison.differences.iter().any(|one| one.contains("tcpdump")),
+        "{:?}",
+        comparison.differences
+    );
     let twice = with_both("ring 1; time: a", "ring 1; time: b", 1);
     assert_eq!(captures(&compared(&twice, &with("ring 1; time: a", 2))), [None]);
 }
