@@ -1,7 +1,14 @@
 //! Tells the program how it was built. What cannot be found out is left out.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// What the program is built from, below the root of the workspace.
+const MANIFESTS: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
+const CRATES: &str = "crates";
+/// Of a crate.
+const SOURCE: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -10,7 +17,16 @@ fn main() {
     }
     let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     tell("CAPBENCH_RUSTC", said_by(Command::new(compiler).arg("--version")));
-    tell("CAPBENCH_GIT_COMMIT", commit());
+    let root = root();
+    tell("CAPBENCH_GIT_COMMIT", root.as_deref().and_then(commit));
+    tell("CAPBENCH_SOURCE_HASH", root.as_deref().and_then(source_hash));
+}
+
+/// The root of the workspace; `None` for a package that was unpacked without it.
+fn root() -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?);
+    let root = folder.parent()?.parent()?;
+    MANIFESTS.iter().all(|file| root.join(file).exists()).then(|| root.to_path_buf())
 }
 
 fn tell(variable: &str, value: Option<String>) {
@@ -19,10 +35,9 @@ fn tell(variable: &str, value: Option<String>) {
     }
 }
 
-/// The commit that is checked out. A package that was unpacked inside another repository is none of its commits.
-fn commit() -> Option<String> {
-    let folder = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?);
-    let root = folder.parent()?.parent()?;
+/// The commit that is checked out, and whether the source is it. A package that was unpacked inside another repository is
+/// none of its commits.
+fn commit(root: &Path) -> Option<String> {
     root.join(".git").exists().then_some(())?;
     let git = |arguments: &[&str]| said_by(Command::new("git").current_dir(root).args(arguments));
     // Built anew when another commit is checked out: HEAD or the branch that it names has changed then.
@@ -32,7 +47,65 @@ fn commit() -> Option<String> {
     for file in [Some(head), branch].into_iter().flatten() {
         rerun_if_changed(&root.join(file));
     }
-    git(&["rev-parse", "HEAD"])
+    // What was changed is seen again when a file of the source is: the hash has them looked at.
+    let looked_at = ["--no-optional-locks", "status", "--porcelain", "--untracked-files=no", "--", CRATES];
+    let changes = git(&[&looked_at[..], &MANIFESTS].concat());
+    let mark = if changes.is_some() { "-dirty" } else { "" };
+    git(&["rev-parse", "HEAD"]).map(|commit| format!("{commit}{mark}"))
+}
+
+/// A hash of what the program is built from, whether or not it was committed. Tells builds apart; guards against nobody.
+fn source_hash(root: &Path) -> Option<String> {
+    let mut crates: Vec<PathBuf> = children(&root.join(CRATES))?;
+    crates.retain(|folder| folder.is_dir());
+    let of_crate = |folder: PathBuf| SOURCE.map(|part| folder.join(part)).into_iter().collect::<Vec<_>>();
+    let places = MANIFESTS.iter().map(|file| root.join(file)).chain(crates.into_iter().flat_map(of_crate));
+    let mut hash = Fnv::new();
+    for place in places.filter(|place| place.exists()) {
+        println!("cargo:rerun-if-changed={}", place.display());
+        add(&mut hash, root, &place)?;
+    }
+    Some(format!("{:016x}", hash.0))
+}
+
+/// Adds a file, or all those in a directory but snapshots of tests, each by its place and its content.
+fn add(hash: &mut Fnv, root: &Path, place: &Path) -> Option<()> {
+    if place.is_dir() {
+        if place.file_name().is_some_and(|name| name == "snapshots") {
+            return Some(());
+        }
+        return children(place)?.iter().try_for_each(|child| add(hash, root, child));
+    }
+    let name = place.strip_prefix(root).ok()?.to_string_lossy().into_owned();
+    let content = fs::read(place).ok()?;
+    for part in [name.as_bytes(), &content] {
+        hash.add(&(part.len() as u64).to_le_bytes());
+        hash.add(part);
+    }
+    Some(())
+}
+
+/// What a directory holds, in the order of the names.
+fn children(folder: &Path) -> Option<Vec<PathBuf>> {
+    let mut children: Vec<PathBuf> =
+        fs::read_dir(folder).ok()?.map(|entry| Some(entry.ok()?.path())).collect::<Option<_>>()?;
+    children.sort();
+    Some(children)
+}
+
+/// FNV-1a of 64 bits (draft-eastlake-fnv).
+struct Fnv(u64);
+
+impl Fnv {
+    fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(&mut self, octets: &[u8]) {
+        for octet in octets {
+            self.0 = (self.0 ^ u64::from(*octet)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
 }
 
 /// A file that does not exist, as a branch that is packed, would have the program built anew every time.

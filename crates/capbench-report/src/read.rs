@@ -13,7 +13,6 @@ mod salvage;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use capbench_measure::ledger::Ledger;
 use capbench_measure::results::{Results, SCHEMA_VERSION};
 
 use crate::error::{ReportError, Result};
@@ -104,10 +103,7 @@ fn contradictions(results: &Results) -> Vec<String> {
     let wrong: Vec<String> = results
         .trials
         .iter()
-        .filter(|trial| {
-            let balanced = Ledger::balance(trial.sent, trial.delivered, trial.ledger.clone());
-            balanced.unexplained != trial.unexplained
-        })
+        .filter(|trial| !trial.ledger_sums_up())
         .map(|trial| trial.number.to_string())
         .collect();
     match &wrong[..] {

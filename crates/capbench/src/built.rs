@@ -9,6 +9,7 @@ pub fn program() -> Program {
     let text = |value: Option<&str>| value.map(str::to_owned);
     Program {
         git_commit: text(option_env!("CAPBENCH_GIT_COMMIT")),
+        source_hash: text(option_env!("CAPBENCH_SOURCE_HASH")),
         target: text(option_env!("CAPBENCH_TARGET")),
         profile: text(option_env!("CAPBENCH_PROFILE")),
         features: Some(on.collect()),
@@ -24,6 +25,8 @@ mod tests {
         assert!(program.target.is_some_and(|target| target.contains("linux")));
         assert!(program.rustc.is_some_and(|rustc| rustc.starts_with("rustc ")));
         assert!(matches!(program.profile.as_deref(), Some("debug" | "release")));
-        assert!(program.git_commit.is_none_or(|commit| commit.len() >= 40));
+        assert!(program.git_commit.is_none_or(|commit| commit.trim_end_matches("-dirty").len() >= 40));
+        let is_hash = |hash: String| hash.len() == 16 && u64::from_str_radix(&hash, 16).is_ok();
+        assert!(program.source_hash.is_none_or(is_hash));
     }
 }

@@ -87,15 +87,6 @@ pub fn comparison(comparison: &Comparison) -> String {
     text
 }
 
-/// The whole comparison in a word, for programs.
-pub fn verdict(comparison: &Comparison) -> &'static str {
-    match comparison.judged(Judgement::Regression).next() {
-        _ if comparison.is_inconclusive() => "inconclusive",
-        Some(_) => "regression",
-        None => "no_regression_shown",
-    }
-}
-
 fn list(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
     let items: Vec<String> = items.collect();
     if items.is_empty() {
@@ -244,7 +235,8 @@ fn power(comparison: &Comparison) -> Vec<String> {
         if comparison.paired { "" } else { ", as far as nothing drifts between the runs" }
     )];
     lines.push(format!(
-        "Named is a change of at least {} % of rates and times, and of loss by {} % of the sent frames. An interval holds the true change with a \
+        "Named is a change of at least {} % of rates and times, and of loss by {} % of the sent frames; loss in most trials where \
+         there was none in any is named whatever its size. An interval holds the true change with a \
          probability of {:.0} %, each by itself: larger changes are excluded.",
         plain(thresholds.relative * 100.0),
         plain(thresholds.loss * 100.0),
@@ -283,6 +275,11 @@ fn conclusion(comparison: &Comparison) -> String {
                 while nothing else runs."
             .into();
     }
+    if comparison.damaged {
+        return "Inconclusive: the file of a run is not as it was written, and what is missing or changed could be what became \
+                worse. Measure again."
+            .into();
+    }
     if comparison.is_inconclusive() {
         return "Inconclusive: there are too few trials to tell anything by.".into();
     }
@@ -316,7 +313,7 @@ fn conclusion(comparison: &Comparison) -> String {
 #[cfg(test)]
 mod tests {
     use capbench_measure::comparison::{
-        Change, Comparison, Contrast, Judgement, LeftOut, Measure, Setup, Side, Thresholds,
+        Change, Comparison, Conclusion, Contrast, Judgement, LeftOut, Measure, Setup, Side, Thresholds,
     };
 
     use super::{circumstances, comparison, digits, plain, signed};
@@ -339,7 +336,7 @@ mod tests {
         change: [f64; 3],
         judgement: Judgement,
     ) -> Contrast {
-        let side = |median: f64| Side { trials: vec![1, 2], median: Some(median) };
+        let side = |median: f64| Side { trials: vec![1, 2], median: Some(median), lossy: None };
         Contrast {
             setup: setup(method, "maximum load"),
             setups: 1,
@@ -357,8 +354,8 @@ mod tests {
         let pooled = Contrast {
             setup: Setup { placement: Some("same".into()), ..Setup::default() },
             setups: 14,
-            then: Side { trials: vec![1], median: None },
-            now: Side { trials: vec![1], median: None },
+            then: Side { trials: vec![1], ..Side::default() },
+            now: Side { trials: vec![1], ..Side::default() },
             ..contrast("", Measure::TotalCost, [0.0; 2], [0.21, 0.17, 0.26], Judgement::Regression)
         };
         let single = Contrast {
@@ -378,6 +375,7 @@ mod tests {
             now: "B".into(),
             paired: false,
             disturbed: false,
+            damaged: false,
             thresholds: Thresholds::default(),
             false_alarms: 0.05,
             differences: vec!["kernel release: 6.1.0 then, 6.12.1 now".into()],
@@ -445,9 +443,13 @@ mod tests {
         let busy = Comparison { disturbed: true, ..example() };
         let text = comparison(&busy);
         assert!(
-            text.contains("Inconclusive: the host disturbed most") && super::verdict(&busy) == "inconclusive",
+            text.contains("Inconclusive: the host disturbed most")
+                && busy.conclusion() == Conclusion::Inconclusive,
             "{text}"
         );
+        let damaged = Comparison { damaged: true, ..example() };
+        assert!(comparison(&damaged).contains("Inconclusive: the file of a run"));
+        assert_eq!(damaged.conclusion(), Conclusion::Inconclusive);
         assert!(comparison(&none).ends_with("Inconclusive: there are too few trials to tell anything by.\n"));
     }
 

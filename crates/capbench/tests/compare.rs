@@ -4,8 +4,20 @@ mod support;
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use capbench_measure::results::Results;
+use boon::{Compiler, Schemas};
+use capbench_capture::MethodSpec;
+use capbench_measure::bench::BenchPlan;
+use capbench_measure::environment::Environment;
+use capbench_measure::laboratory::Setup;
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::results::{Results, RunDirectory, SCHEMA_VERSION};
+use capbench_measure::session::Observer;
+use capbench_measure::simulated::{Noise, SimulatedLaboratory, SimulatedMethod, setup};
+use capbench_measure::trial::{Load, TrialResult};
+use capbench_measure::work::WorkModel;
+use capbench_measure::{MeasureError, Result};
 use serde_json::{Value, json};
 use support::{Ended, Scratch, capbench, in_turn, privileged, run};
 
@@ -17,8 +29,11 @@ fn copied(from: &Path, to: &Path, started: u64, factor: f64) {
         let rate = trial["delivered_pps"].as_f64().unwrap();
         trial["delivered_pps"] = json!(rate * factor);
         trial.as_object_mut().unwrap().remove("disturbance");
+        // What is taken off has no place in the ledger.
         let delivered = trial["delivered"].as_u64().unwrap();
-        trial["delivered"] = json!((delivered as f64 * factor) as u64);
+        let left = (delivered as f64 * factor) as u64;
+        trial["delivered"] = json!(left);
+        trial["unexplained"] = json!(trial["unexplained"].as_i64().unwrap() + (delivered - left) as i64);
     }
     fs::create_dir(to).unwrap();
     fs::write(to.join("results.json"), results.to_string()).unwrap();
@@ -30,6 +45,179 @@ fn read(folder: &Path) -> Value {
 
 fn compare(one: &Path, other: &Path, more: &[&str]) -> Ended {
     run(None, capbench().arg("compare").arg(one).arg(other).args(more))
+}
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn starts(&mut self, _: &str) {}
+    fn ends(&mut self, _: &TrialResult) -> Result<()> {
+        Ok(())
+    }
+    fn skips(&mut self, _: &Setup, _: Load, why: &MeasureError) {
+        panic!("{why}");
+    }
+    fn stopping(&self) -> bool {
+        false
+    }
+}
+
+/// Saves a run of a simulated path with so much work for each frame, and names its file.
+fn simulated(folder: &Path, work_ns: u32, seed: u64) -> std::path::PathBuf {
+    let plan = BenchPlan {
+        methods: vec![MethodSpec::plain("packet-v3")],
+        sizes: vec![Setup { work: WorkModel::Nanoseconds(work_ns).into(), ..setup(64) }],
+        placements: vec![PlacementChoice::Same],
+        duration: Duration::from_secs(1),
+        rate: None,
+        visits: 7,
+        seed: 1,
+        against: None,
+        left_out: Vec::new(),
+    };
+    let methods = vec![SimulatedMethod::new("packet-v3", 1e7).cost(100, 300)];
+    let noise = Noise { per_trial: 0.03, per_second: 0.0 };
+    let outcome =
+        plan.run(&mut SimulatedLaboratory::new(1e6, methods).noise(seed, noise), &mut Quiet).unwrap();
+    let results = Results {
+        schema_version: SCHEMA_VERSION,
+        command: vec!["capbench".into(), "bench".into()],
+        started_unix_s: seed,
+        complete: true,
+        environment: Environment::read().unwrap(),
+        statements: Vec::new(),
+        trials: outcome.trials,
+        soak: None,
+        sweeps: Vec::new(),
+        not_measured: Vec::new(),
+        searches: Vec::new(),
+        rfc2544: Vec::new(),
+        comparisons: Vec::new(),
+        reproductions: Vec::new(),
+        findings: Vec::new(),
+    };
+    RunDirectory::create(folder).unwrap().save(&results).unwrap();
+    folder.join("results.json")
+}
+
+/// Looks that a document is what its schema says.
+fn assert_documented(document: &Value) {
+    const NAME: &str = "https://capbench.invalid/compare.schema.json";
+    let schema = serde_json::from_str(include_str!("../../../docs/compare.schema.json")).unwrap();
+    let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
+    compiler.add_resource(NAME, schema).unwrap();
+    let index = compiler.compile(NAME, &mut schemas).unwrap_or_else(|error| panic!("{error:#}"));
+    schemas.validate(document, index).unwrap_or_else(|faults| panic!("{faults:#}"));
+}
+
+fn notes(document: &Value) -> String {
+    document["comparison"]["notes"].to_string()
+}
+
+#[test]
+fn the_document_is_as_its_schema_says() {
+    let folder = Scratch::new();
+    let [base, same, slower] = [("base", 2000, 1), ("same", 2000, 2), ("slower", 2400, 3)]
+        .map(|(name, work, seed)| simulated(&folder.file(name), work, seed));
+    for (other, across, code, verdict) in
+        [(&same, "load", 0, "no_regression_shown"), (&slower, "work", 3, "regression")]
+    {
+        let ended = compare(&base, other, &["--json", "--across", across]);
+        assert_eq!(ended.code, Some(code), "{ended:#?}");
+        let document = ended.json();
+        assert_documented(&document);
+        assert_eq!(document["verdict"], verdict);
+        assert_eq!((&document["comparison"]["damaged"], ended.errors.as_str()), (&json!(false), ""));
+    }
+    let refused = |change: fn(&mut Value)| {
+        let mut document = compare(&base, &same, &["--json"]).json();
+        change(&mut document);
+        assert!(std::panic::catch_unwind(|| assert_documented(&document)).is_err(), "it was taken");
+    };
+    refused(|document| document["later"] = 1.into());
+    refused(|document| document["verdict"] = "good".into());
+    refused(|document| document["comparison"]["contrasts"][0]["then"]["trials"] = 1.into());
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_compared_as_far_as_it_goes_and_proves_nothing() {
+    let folder = Scratch::new();
+    let [base, other] = [1, 2].map(|seed| simulated(&folder.file(&seed.to_string()), 2000, seed));
+    let text = fs::read_to_string(&other).unwrap();
+    // In the middle of the last trial, and before the first.
+    fs::write(&other, &text[..text.rfind("\"phase\"").unwrap()]).unwrap();
+    for (one, another, side) in [(&base, &other, "B"), (&other, &base, "A")] {
+        let ended = compare(one, another, &["--json"]);
+        assert_eq!(ended.code, Some(4), "{ended:#?}");
+        let document = ended.json();
+        assert_documented(&document);
+        assert_eq!(
+            (&document["verdict"], &document["comparison"]["damaged"]),
+            (&json!("inconclusive"), &json!(true))
+        );
+        assert!(
+            notes(&document).contains(&format!("{side}: The file ends in the middle of itself")),
+            "{document}"
+        );
+        let ended = compare(one, another, &[]);
+        assert_eq!(ended.code, Some(4), "{ended:#?}");
+        assert!(ended.out.contains("The file ends in the middle of itself"), "{}", ended.out);
+        assert!(
+            ended.out.contains("Inconclusive: the file of a run is not as it was written"),
+            "{}",
+            ended.out
+        );
+    }
+    fs::write(&other, &text[..text.find("\"number\"").unwrap()]).unwrap();
+    let ended = compare(&base, &other, &["--json"]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:#?}");
+    assert!(ended.errors.contains("ends in the middle") && ended.errors.contains("no set-up"), "{ended:#?}");
+}
+
+#[test]
+fn a_file_that_was_changed_proves_nothing() {
+    let folder = Scratch::new();
+    let [base, other] = [1, 2].map(|seed| simulated(&folder.file(&seed.to_string()), 2000, seed));
+    let mut results: Value = serde_json::from_slice(&fs::read(&other).unwrap()).unwrap();
+    let delivered = results["trials"][0]["delivered"].as_u64().unwrap();
+    results["trials"][0]["delivered"] = json!(delivered - 1);
+    fs::write(&other, results.to_string()).unwrap();
+    let ended = compare(&base, &other, &["--json"]);
+    assert_eq!(ended.code, Some(4), "{ended:#?}");
+    let document = ended.json();
+    assert_documented(&document);
+    assert!(notes(&document).contains("B: The ledger of trial"), "{document}");
+    let left_out = document["comparison"]["left_out"].to_string();
+    assert!(left_out.contains("does not sum up"), "{left_out}");
+    // A trial that is none is left out, and said.
+    results["trials"][0]["delivered"] = json!("many");
+    fs::write(&other, results.to_string()).unwrap();
+    let ended = compare(&base, &other, &["--json"]);
+    assert_eq!(ended.code, Some(4), "{ended:#?}");
+    assert!(notes(&ended.json()).contains("B: "), "{}", ended.out);
+}
+
+#[test]
+fn a_file_that_holds_no_run_is_an_error_in_a_line() {
+    let folder = Scratch::new();
+    let [base, other] = [1, 2].map(|seed| simulated(&folder.file(&seed.to_string()), 2000, seed));
+    let mut newer: Value = serde_json::from_slice(&fs::read(&other).unwrap()).unwrap();
+    newer["schema_version"] = json!(99);
+    for (text, part) in [
+        (String::new(), "empty"),
+        ("{}".into(), "schema_version"),
+        ("[1, 2]".into(), "results"),
+        ("\u{1}\u{2}".into(), "results"),
+        (newer.to_string(), "99"),
+    ] {
+        fs::write(&other, &text).unwrap();
+        for (one, another) in [(&base, &other), (&other, &base)] {
+            let ended = compare(one, another, &["--json"]);
+            assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""), "{text}: {ended:#?}");
+            assert_eq!(ended.errors.lines().count(), 1, "{ended:#?}");
+            assert!(ended.errors.contains(part), "{part}: {ended:#?}");
+        }
+    }
 }
 
 fn is_narrow(text: &str) -> bool {

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::captures;
+use super::setup::{Field, Setup};
+use crate::figures::grouped;
 use crate::results::Results;
 use crate::statistics::interval::Estimate;
 use crate::trial::TrialResult;
@@ -9,66 +12,87 @@ use crate::trial::TrialResult;
 /// By how much a figure of the host's speed may differ and be called the same.
 const SAME_SPEED: f64 = 0.05;
 
-/// The name of a fact, and what a trial says of it.
-type Fact = (&'static str, fn(&TrialResult) -> String);
+/// Something that a trial says.
+struct Fact {
+    /// What.
+    name: &'static str,
+    /// In which words.
+    of: fn(&TrialResult) -> String,
+    /// Whether trials of one run can differ in it by chance: searches choose lengths by what they find. Then it is no
+    /// difference of two runs unless they have nothing of it in common.
+    varies: bool,
+}
 
 /// What of a trial is not part of its set-up, and has to be the same all the same.
 const FACTS: [Fact; 6] = [
-    ("what ran", |trial| trial.engine.clone()),
-    ("sizes and times", |trial| trial.running.clone()),
-    ("generator", |trial| trial.generator.clone()),
-    ("CPUs", |trial| {
-        let cpus = trial.profile.cpus;
-        let kernel = cpus.kernel.map_or("?".into(), |cpu| cpu.to_string());
-        format!("{}, {kernel}, {} (generator, kernel, application)", cpus.generator, cpus.application)
-    }),
-    ("length of trials", |trial| format!("{} s", trial.duration_s)),
-    ("load independent of the receiver", |trial| trial.profile.load_independent.to_string()),
+    Fact { name: "what ran", of: |trial| trial.engine.clone(), varies: false },
+    Fact { name: "sizes and times", of: captures::running, varies: false },
+    Fact { name: "generator", of: |trial| trial.generator.clone(), varies: true },
+    Fact { name: "CPUs", of: cpus, varies: false },
+    Fact { name: "length of trials", of: |trial| format!("{} s", trial.duration_s), varies: true },
+    Fact {
+        name: "load independent of the receiver",
+        of: |trial| trial.profile.load_independent.to_string(),
+        varies: true,
+    },
 ];
 
-/// Host, kernel and settings, as far as they are not the same.
-pub(super) fn differences(then: &Results, now: &Results) -> Vec<String> {
+fn cpus(trial: &TrialResult) -> String {
+    let cpus = trial.profile.cpus;
+    let kernel = cpus.kernel.map_or("?".into(), |cpu| cpu.to_string());
+    format!("{}, {kernel}, {} (generator, kernel, application)", cpus.generator, cpus.application)
+}
+
+/// Host, kernel and settings, as far as they are not the same. Of what `across` leaves open nothing has to be the same.
+pub(super) fn differences(then: &Results, now: &Results, across: &[Field]) -> Vec<String> {
     let mut all: Vec<String> =
         then.environment.differences(&now.environment).iter().map(ToString::to_string).collect();
-    for (fact, of) in FACTS {
-        let values = [then, now].map(|run| by_place(run, of));
+    for fact in FACTS {
+        let values = [then, now].map(|run| by_setup(run, across, fact.of));
         let [before, after] = &values;
         // The same difference of several methods is said once.
         let mut found: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-        for (place, before) in before {
-            let Some(after) = after.get(place) else { continue };
-            if before.is_disjoint(after) {
+        for (setup, before) in before {
+            let Some(after) = after.get(setup) else { continue };
+            let differs = if fact.varies { before.is_disjoint(after) } else { before != after };
+            if differs {
                 let list = |values: &BTreeSet<String>| {
                     let known =
                         values.iter().map(|value| if value.is_empty() { "unknown" } else { value.as_str() });
                     known.collect::<Vec<_>>().join(" or ")
                 };
                 let methods = found.entry((list(before), list(after))).or_default();
-                if !methods.contains(&place.0) {
-                    methods.push(place.0.clone());
+                let method = setup.method.clone().unwrap_or_else(|| "what was compared".into());
+                if !methods.contains(&method) {
+                    methods.push(method);
                 }
             }
         }
         for ((before, after), methods) in found {
-            all.push(format!("{fact} of {}: {before} then, {after} now", methods.join(", ")));
+            all.push(format!("{} of {}: {before} then, {after} now", fact.name, methods.join(", ")));
         }
     }
     all
 }
 
-/// What the trials of a method in a placement say of a fact.
-fn by_place(run: &Results, of: fn(&TrialResult) -> String) -> BTreeMap<(String, String), BTreeSet<String>> {
-    let mut places: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+/// What the trials of a set-up say of a fact, at whatever load.
+fn by_setup(
+    run: &Results,
+    across: &[Field],
+    of: fn(&TrialResult) -> String,
+) -> BTreeMap<Setup, BTreeSet<String>> {
+    let mut setups: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for trial in &run.trials {
-        let place = (trial.profile.method.clone(), trial.profile.placement.clone());
-        places.entry(place).or_default().insert(of(trial));
+        let setup = Setup { load: None, capture: None, ..Setup::of(trial, None) }.across(across);
+        setups.entry(setup).or_default().insert(of(trial));
     }
-    places
+    setups
 }
 
-/// Runs that did not go to their end, trials that the host disturbed, and a host that was faster or slower.
+/// Work that was another one, runs that did not go to their end, trials that the host disturbed, and a host that was faster or
+/// slower.
 pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes = work(then, now);
     for (side, run) in [("A", then), ("B", now)] {
         if !run.complete {
             notes.push(format!("{side} is not complete: it has the trials that were finished"));
@@ -119,4 +143,39 @@ fn speed(then: &Results, now: &Results) -> Option<String> {
             change * 100.0
         )
     })
+}
+
+/// Work in nanoseconds is so many iterations of a loop as were found to last as long before the trials. Where another number
+/// was found, the application did other work under the same name.
+fn work(then: &Results, now: &Results) -> Vec<String> {
+    let [before, after] = [then, now].map(iterations);
+    let changed = before.iter().filter_map(|(work, before)| {
+        let after = after.get(work)?;
+        let change = after / before - 1.0;
+        (change.abs() > SAME_SPEED).then(|| {
+            format!(
+                "work {work} was {} iterations of the wait loop for each frame in A and {} in B ({:+.0} %), as many as were found to \
+                 take that long before the trials: on one CPU that is other work by the same name, and rates and costs follow it",
+                grouped(*before),
+                grouped(*after),
+                change * 100.0
+            )
+        })
+    });
+    changed.collect()
+}
+
+/// Iterations of the wait loop for each frame, by work in nanoseconds: the median of the trials.
+fn iterations(run: &Results) -> BTreeMap<&str, f64> {
+    let mut found: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for trial in &run.trials {
+        let work = trial.profile.work.as_str();
+        let asked = work.strip_prefix("ns:").and_then(|rest| rest.split('+').next()?.parse::<f64>().ok());
+        let of_one = trial.cpu.wait_ns_per_iteration.filter(|ns| *ns > 0.0);
+        if let Some((asked, of_one)) = asked.filter(|ns| *ns > 0.0).zip(of_one) {
+            found.entry(work).or_default().push(asked / of_one);
+        }
+    }
+    let median = |values: Vec<f64>| Estimate::of(values).map(|estimate| estimate.median);
+    found.into_iter().filter_map(|(work, values)| Some((work, median(values)?))).collect()
 }

@@ -20,6 +20,9 @@ pub struct Side {
     /// Their median; absent where several set-ups are compared together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median: Option<f64>,
+    /// Trials in which sent frames were lost, where loss is what is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lossy: Option<u32>,
 }
 
 /// By how much a figure changed: as a part of what it was, of shares as a difference.
@@ -39,7 +42,8 @@ pub struct Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
-    /// It became worse, by more than the threshold, and chance does not explain it.
+    /// It became worse, by more than the threshold, and chance does not explain it. Where no trial lost a frame before and most
+    /// do now, that is so whatever the size.
     Regression,
     /// It became better, likewise.
     Improvement,
@@ -137,6 +141,8 @@ impl Tested {
             Side {
                 trials: figures().map(|(_, trial)| *trial).collect(),
                 median: estimate.filter(|_| matched.len() == 1).map(|estimate| estimate.median),
+                lossy: (measure == Measure::LossRatio)
+                    .then(|| figures().filter(|(value, _)| *value > 0.0).count() as u32),
             }
         };
         let least = aligned::least(&hands);
@@ -240,6 +246,9 @@ impl Contrast {
         if corrected > FALSE_ALARMS {
             return Judgement::NotShown;
         }
+        if let Some(judgement) = self.onset() {
+            return judgement;
+        }
         let middle = self.change.middle;
         let threshold = match self.measure.scale() {
             Scale::Ratio => thresholds.relative,
@@ -249,6 +258,18 @@ impl Contrast {
             (false, _) => Judgement::BelowThreshold,
             (true, true) => Judgement::Improvement,
             (true, false) => Judgement::Regression,
+        }
+    }
+
+    /// Loss where there was none is no question of its size: all trials of one side delivered every frame, and most of the
+    /// other did not.
+    fn onset(&self) -> Option<Judgement> {
+        let (then, now) = self.then.lossy.zip(self.now.lossy)?;
+        let is_most = |lossy: u32, side: &Side| 2 * lossy as usize > side.trials.len();
+        match (then, now) {
+            (0, now) if is_most(now, &self.now) => Some(Judgement::Regression),
+            (then, 0) if is_most(then, &self.then) => Some(Judgement::Improvement),
+            _ => None,
         }
     }
 

@@ -7,14 +7,17 @@
 //! | file | what |
 //! |---|---|
 //! | [`measure`] | what is compared, in which unit, and which way is better |
-//! | [`setup`] | what trials must have in common |
+//! | [`setup`], `captures` | what trials must have in common |
 //! | `samples`, `pace` | the figures of a run by set-up, and what is left out |
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
 //! | [`runs`], `pairs` | two runs, and pairs of trials of one run |
 //! | `circumstances` | in what the runs differ beside what was compared |
+//! | [`document`] | what `capbench compare --json` prints |
 
+mod captures;
 mod circumstances;
 pub mod contrast;
+pub mod document;
 pub mod measure;
 mod pace;
 mod pairs;
@@ -27,6 +30,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use contrast::{Change, Contrast, Judgement, Side};
+pub use document::{Conclusion, Document, NamedRun};
 pub use measure::{Better, Measure, Scale};
 pub use pairs::{Pair, of_pairs};
 pub use runs::of_runs;
@@ -41,13 +45,13 @@ pub const LEVEL: f64 = 0.95;
 pub struct Thresholds {
     /// Of rates and times, as a part of what they were.
     pub relative: f64,
-    /// Of loss, in frames lost of those sent.
+    /// Of loss, in frames lost of those sent. Loss where there was none at all is worth saying whatever its size.
     pub loss: f64,
 }
 
 impl Default for Thresholds {
     fn default() -> Self {
-        Self { relative: 0.05, loss: 0.01 }
+        Self { relative: 0.05, loss: 0.001 }
     }
 }
 
@@ -72,6 +76,10 @@ pub struct Comparison {
     /// within two runs can tell. Trials that took turns were disturbed alike.
     #[serde(default)]
     pub disturbed: bool,
+    /// Whether the file of a run is not as it was written: cut off, damaged, or with ledgers that do not sum up. What is
+    /// missing or changed could be what became worse.
+    #[serde(default)]
+    pub damaged: bool,
     /// Everything that was compared, set-up by set-up, and then several set-ups together.
     pub contrasts: Vec<Contrast>,
     /// Contrasts that were tested; the probabilities of these are corrected for as many.
@@ -94,8 +102,19 @@ impl Comparison {
         self.contrasts.iter().filter(move |contrast| contrast.judgement == judgement)
     }
 
-    /// Whether it shows nothing: there is nothing that could have been told, or the host was too busy.
+    /// Whether it shows nothing: there is nothing that could have been told, the host was too busy, or a file was damaged.
     pub fn is_inconclusive(&self) -> bool {
-        self.disturbed || self.contrasts.iter().all(|contrast| contrast.judgement == Judgement::TooFewVisits)
+        self.disturbed
+            || self.damaged
+            || self.contrasts.iter().all(|contrast| contrast.judgement == Judgement::TooFewVisits)
+    }
+
+    /// The whole of it in a word.
+    pub fn conclusion(&self) -> Conclusion {
+        match self.judged(Judgement::Regression).next() {
+            _ if self.is_inconclusive() => Conclusion::Inconclusive,
+            Some(_) => Conclusion::Regression,
+            None => Conclusion::NoRegressionShown,
+        }
     }
 }

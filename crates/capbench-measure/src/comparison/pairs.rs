@@ -52,12 +52,14 @@ fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: T
         let [before, after] = pair.map(|trial| samples::of_trial(trial, None).collect::<Vec<Sample>>());
         for sample in &after {
             let Some(other) = before.iter().find(|other| other.measure == sample.measure) else { continue };
-            if other.setup.across(&[Field::Method]) != sample.setup.across(&[Field::Method]) {
+            let rest = |sample: &Sample| sample.setup.across(&[Field::Method]).without_capture();
+            if rest(other) != rest(sample) {
                 continue;
             }
             let stratum = [vec![(other.value, other.trial)], vec![(sample.value, sample.trial)]];
-            let is_known =
-                |known: &&mut Matched| known.setup == sample.setup && known.measure == sample.measure;
+            // One command has one set of sizes for each method.
+            let setup = sample.setup.without_capture();
+            let is_known = |known: &&mut Matched| known.setup == setup && known.measure == sample.measure;
             match matched.iter_mut().find(is_known) {
                 Some(known) => {
                     known.strata.push(stratum);
@@ -66,7 +68,7 @@ fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: T
                     }
                 }
                 None => matched.push(Matched {
-                    setup: sample.setup.clone(),
+                    setup,
                     measure: sample.measure,
                     strata: vec![stratum],
                     at_least: [other, sample].map(|one| usize::from(one.is_at_least)),
@@ -88,6 +90,7 @@ fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: T
         now: now.into(),
         paired: true,
         disturbed: false,
+        damaged: false,
         thresholds,
         false_alarms: FALSE_ALARMS,
         differences: Vec::new(),

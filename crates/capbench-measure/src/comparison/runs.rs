@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::captures;
 use super::circumstances;
 use super::contrast::{self, Matched};
 use super::measure::Measure;
@@ -40,17 +41,19 @@ pub fn of_runs(
         false => Fastest::of(&run.trials),
     });
     let mut samples = [0, 1].map(|nth| Samples::of(runs[nth], &fastest[nth]));
+    captures::settle(&mut samples);
     for (side, samples) in SIDES.iter().zip(&samples) {
         one_each(side, &samples.all, across)?;
     }
     let mut left_out: Vec<LeftOut> =
         SIDES.iter().zip(&samples).flat_map(|(side, samples)| samples.left_out(side)).collect();
     let notes = circumstances::notes(then, now);
+    let is_changed = runs.iter().any(|run| run.trials.iter().any(|trial| !trial.ledger_sums_up()));
     let unlike = unlike_loads(&samples, across);
     for (side, samples) in SIDES.iter().zip(&mut samples) {
         samples.all.iter_mut().for_each(|sample| sample.setup = sample.setup.across(across));
         let before = trials(&samples.all);
-        samples.all.retain(|sample| !unlike.iter().any(|scene| sample.setup.scene() == *scene));
+        samples.all.retain(|sample| !unlike.iter().any(|scene| sample.setup.common_scene() == *scene));
         let trials = before - trials(&samples.all);
         if trials > 0 {
             let because = format!("their common load differs by more than {:.0} %", SAME_LOAD * 100.0);
@@ -83,9 +86,10 @@ pub fn of_runs(
         now: SIDES[1].into(),
         paired: false,
         disturbed: runs.iter().any(|run| circumstances::is_disturbed(run)),
+        damaged: is_changed,
         thresholds,
         false_alarms: FALSE_ALARMS,
-        differences: circumstances::differences(then, now),
+        differences: circumstances::differences(then, now, across),
         notes,
         visits_needed: contrast::visits_needed(&contrasts, false),
         contrasts,

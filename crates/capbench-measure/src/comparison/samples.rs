@@ -53,6 +53,9 @@ pub(super) const IS_OF_GENERATOR: &str = "delivered at maximum load: the side th
 const IS_SHORT: &str = "the generator did not reach their load";
 /// By half and more, for seconds at a time: which run meets more of that is chance that no test within the runs knows of.
 const IS_SLOW: &str = "one of their CPUs ran slower than it can (pace)";
+/// Whoever changed that could have changed every other figure as well.
+const IS_CHANGED: &str = "their ledger does not sum up: the file was changed after it was written";
+const IS_CHANGED_SEARCH: &str = "searches with a trial whose ledger does not sum up";
 /// Goals that were held as far as the search went, or that it did not settle.
 const IS_NO_THROUGHPUT: &str = "searches whose result is no throughput: at least, or irregular";
 
@@ -100,7 +103,8 @@ impl Samples {
         let points = points(run);
         for trial in &run.trials {
             let is_lowered = trial.phase == Phase::CommonLoad && !samples.is_at_common_load(trial);
-            match unusable(trial, fastest).or(is_lowered.then_some(IS_LOWERED)) {
+            let is_changed = (!trial.ledger_sums_up()).then_some(IS_CHANGED);
+            match is_changed.or(unusable(trial, fastest)).or(is_lowered.then_some(IS_LOWERED)) {
                 Some(because) => *samples.left_out.entry(because).or_default() += 1,
                 None => {
                     let point = points.get(&trial.number).map(String::as_str);
@@ -115,7 +119,7 @@ impl Samples {
     }
 
     fn is_at_common_load(&self, trial: &TrialResult) -> bool {
-        let scene = Setup::of(trial, None).scene();
+        let scene = Setup::of(trial, None).common_scene();
         let common = self.common_pps.iter().find(|(of, _)| *of == scene);
         common.map(|(_, pps)| *pps) == trial.intended_pps
     }
@@ -124,6 +128,12 @@ impl Samples {
         let first =
             search.trials.first().and_then(|first| run.trials.iter().find(|trial| trial.number == *first));
         let Some(first) = first else { return };
+        let is_changed =
+            |number: &u32| run.trials.iter().any(|trial| trial.number == *number && !trial.ledger_sums_up());
+        if search.trials.iter().any(is_changed) {
+            *self.left_out.entry(IS_CHANGED_SEARCH).or_default() += 1;
+            return;
+        }
         for goal in &search.goals {
             match goal.lower.as_ref().filter(|_| goal.status == Status::Regular) {
                 Some(lower) => {
@@ -157,7 +167,7 @@ fn common_loads(trials: &[TrialResult]) -> Vec<(Setup, f64)> {
     let mut loads: Vec<(Setup, f64)> = Vec::new();
     for trial in trials.iter().filter(|trial| trial.phase == Phase::CommonLoad) {
         let Some(pps) = trial.intended_pps else { continue };
-        let scene = Setup::of(trial, None).scene();
+        let scene = Setup::of(trial, None).common_scene();
         match loads.iter_mut().find(|(of, _)| *of == scene) {
             Some((_, least)) => *least = least.min(pps),
             None => loads.push((scene, pps)),

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::captures;
 use super::measure::load;
 use crate::trial::{Phase, TrialResult};
 
@@ -59,7 +60,7 @@ impl FromStr for Field {
 }
 
 /// A set-up with its load. Absent is what may differ, or does not apply.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Setup {
     /// The capture method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,6 +83,10 @@ pub struct Setup {
     /// The load in words: a rate, maximum load, the common load of a bench, a goal of a search, a point of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
+    /// Ring, blocks and whatever else was captured with, as it was granted; present where a run has several of it in set-ups
+    /// that are alike otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<String>,
 }
 
 /// The load that a bench finds for all its methods is another one in each run.
@@ -107,6 +112,7 @@ impl Setup {
             transmit: Some(profile.transmit.clone()),
             work: Some(profile.work.clone()),
             load: Some(load),
+            capture: captures::of(trial),
         }
     }
 
@@ -151,12 +157,25 @@ impl Setup {
                 *common.field(field) = None;
             }
         }
+        if others.iter().any(|other| other.capture != first.capture) {
+            common.capture = None;
+        }
         common
     }
 
     /// The same without the method: what tables put several methods under.
     pub fn scene(&self) -> Self {
         Self { method: None, ..self.clone() }
+    }
+
+    /// The same, whatever was captured with.
+    pub(super) fn without_capture(&self) -> Self {
+        Self { capture: None, ..self.clone() }
+    }
+
+    /// What methods have in common that are measured at one load, each with its own buffers.
+    pub(super) fn common_scene(&self) -> Self {
+        Self { method: None, capture: None, ..self.clone() }
     }
 }
 
@@ -170,6 +189,7 @@ impl fmt::Display for Setup {
             self.placement.as_ref().map(|placement| format!("placement {placement}")),
             work.map(|work| format!("work {work}")),
             self.load.clone(),
+            self.capture.clone(),
         ];
         let parts: Vec<_> = parts.into_iter().flatten().collect();
         if parts.is_empty() { f.write_str("all set-ups") } else { f.write_str(&parts.join(", ")) }

@@ -1,5 +1,8 @@
 //! Comparisons of runs on the simulated path, whose differences are known.
 
+mod alike;
+mod loss;
+
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;

@@ -41,7 +41,7 @@ const PASSING: &[&[&str]] = &[
     &["sysctls", "kernel.perf_event_max_sample_rate"],
     &["sysctls", "net.core.netdev_max_backlog"],
     &["sysctls", "net.core.rmem_max"],
-    // They come and go; those on the run's own interfaces stand with these.
+    // They come and go on other interfaces; those on the run's own stand with these, and are compared there.
     &["others", "packet_sockets"],
     &["others", "packet_sockets_of_all_protocols"],
     &["others", "xdp_programs"],
@@ -224,7 +224,7 @@ fn labels(element: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::interface::{Interrupt, PathInterface, Role};
+    use super::super::interface::{Interrupt, PacketSockets, PathInterface, Role};
     use super::super::{Environment, cpu, memory, others};
 
     fn told(then: &Environment, now: &Environment) -> Vec<String> {
@@ -336,6 +336,23 @@ mod tests {
             "names of its own do not matter"
         );
         assert_eq!(told(&made("cb1", &["same"]), &made("cb2", &["other"])), [""; 0], "nothing in common");
+    }
+
+    #[test]
+    fn a_capture_beside_the_run_is_named() {
+        let base = Environment::read().unwrap();
+        let on = |of_all_protocols| {
+            let mut card = interface(Role::Receive, "eth0", false, &["other"], 1500);
+            card.facts.packet_sockets = Some(PacketSockets { of_all_protocols, of_one_protocol: 1 });
+            let others =
+                others::Others { packet_sockets: Some(9 + of_all_protocols), ..others::Others::default() };
+            Environment { interfaces: Some(vec![card]), others: Some(others), ..base.clone() }
+        };
+        assert_eq!(
+            told(&on(0), &on(1)),
+            ["interfaces[receive].packet_sockets.of_all_protocols: 0 then, 1 now"]
+        );
+        assert_eq!(told(&on(1), &on(1)), [""; 0]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::links::{Links, XdpAttachment};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Others {
     /// Packet sockets open in the host's network namespace, those of capbench not among them: each of those that take
-    /// everything costs every packet of its interface (`/proc/net/packet`).
+    /// everything costs every packet of its interface (`/proc/net/packet`). Those on the run's own interfaces stand with these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_sockets: Option<u64>,
     /// Those of them that take every protocol (ETH_P_ALL).

@@ -5,9 +5,13 @@ use serde::{Deserialize, Serialize};
 /// The build of the program. Absent is what was not known when it was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// The commit that was checked out, where it was built from a repository. Changes that were not committed do not show.
+    /// The commit that was checked out, where it was built from a repository; with `-dirty` behind it where the source had
+    /// changes that were not committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_commit: Option<String>,
+    /// A hash of the source that it was built from (64 bits of FNV-1a, hexadecimal): two builds between commits differ in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_hash: Option<String>,
     /// What it was built for: `x86_64-unknown-linux-gnu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,

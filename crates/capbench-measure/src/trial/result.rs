@@ -239,6 +239,12 @@ impl TrialResult {
         Ledger { entries: self.ledger.clone(), unexplained: self.unexplained }.losses()
     }
 
+    /// Whether its ledger leaves over what it says is unexplained: a file in which that is not so was changed.
+    pub fn ledger_sums_up(&self) -> bool {
+        let balanced = Ledger::balance(self.sent, self.delivered, self.ledger.clone());
+        balanced.unexplained == self.unexplained
+    }
+
     /// Whether the method got the intended load, to a twentieth, and delivered all of it: a cost per packet is not told by
     /// less.
     pub fn held_load(&self) -> bool {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capbench_measure::comparison::document;
 use capbench_measure::results::SCHEMA_VERSION;
 use serde_json::{Map, Value, json};
 use syn::{Fields, GenericArgument, PathArguments, Variant};
@@ -16,18 +17,33 @@ const WITH: [(&str, &str); 3] =
 
 /// The schema of a results file.
 pub fn schema_of_results(source: &Source) -> Value {
-    let mut shapes = Shapes { source, names: BTreeMap::new(), definitions: BTreeMap::new() };
-    let module = ["capbench_measure".to_owned(), "results".to_owned()];
-    let results = source.find(&module, &["Results".to_owned()]).expect("the results are saved");
-    let mut schema = shapes.definition(results);
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    let mut schema = schema_of(source, &["capbench_measure", "results"], "Results");
     schema["title"] = "results.json of capbench".into();
-    schema["description"] = "What a run saves. Null, or absent where that is allowed, is what nothing here can tell; it is \
-                             not 0. Units stand in the names of members, or in their descriptions. `schema_version` is \
-                             raised when a reader of older files would misunderstand newer ones; a later version of \
-                             capbench can add members without that, and brings a schema of its own."
-        .into();
+    schema["description"] = format!("What a run saves. {ABSENT} {LATER}").into();
     schema["properties"]["schema_version"]["const"] = SCHEMA_VERSION.into();
+    schema
+}
+
+/// The schema of what `compare --json` prints.
+pub fn schema_of_comparisons(source: &Source) -> Value {
+    let mut schema = schema_of(source, &["capbench_measure", "comparison", "document"], "Document");
+    schema["title"] = "capbench compare --json".into();
+    schema["description"] = format!("Two saved runs, compared. {ABSENT} {LATER}").into();
+    schema["properties"]["schema_version"]["const"] = document::SCHEMA_VERSION.into();
+    schema
+}
+
+const ABSENT: &str = "Null, or absent where that is allowed, is what nothing here can tell; it is not 0. Units stand in the \
+                      names of members, or in their descriptions.";
+const LATER: &str = "`schema_version` is raised when a reader of older files would misunderstand newer ones; a later version \
+                     of capbench can add members without that, and brings a schema of its own.";
+
+fn schema_of(source: &Source, module: &[&str], name: &str) -> Value {
+    let mut shapes = Shapes { source, names: BTreeMap::new(), definitions: BTreeMap::new() };
+    let module: Vec<String> = module.iter().map(|part| (*part).to_owned()).collect();
+    let found = source.find(&module, &[name.to_owned()]).expect("it is written");
+    let mut schema = shapes.definition(found);
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["$defs"] = shapes.definitions.into_iter().collect::<Map<_, _>>().into();
     schema
 }

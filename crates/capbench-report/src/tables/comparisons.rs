@@ -52,9 +52,10 @@ fn table(id: &str, comparison: &Comparison) -> Option<Table> {
         .collect();
     let how = if comparison.paired { ", in pairs that ran side by side" } else { "" };
     let caption = format!("{} against {}{how}", comparison.now, comparison.then);
+    let proviso = if comparison.paired { "" } else { ", as far as nothing drifts between the runs" };
     let mut notes = vec![format!(
-        "{} figures were tested. The probability of a false statement in all of them together is at most {} %. Of loss the \
-         change is a difference, of everything else a part of what it was.",
+        "{} figures were tested. The probability of a false statement in all of them together is at most {} %{proviso}. Of loss \
+         the change is a difference, of everything else a part of what it was.",
         comparison.tested,
         number(comparison.false_alarms, Unit::Ratio)
     )];
@@ -68,7 +69,7 @@ fn table(id: &str, comparison: &Comparison) -> Option<Table> {
 }
 
 fn setup(setup: &Setup) -> String {
-    let Setup { method, placement, frame_size, traffic: _, transmit: _, work, load } = setup;
+    let Setup { method, placement, frame_size, traffic: _, transmit: _, work, load, capture } = setup;
     let named = |what: &str, value: &Option<String>| value.as_ref().map(|value| format!("{what}{value}"));
     let parts = [
         named("", method),
@@ -76,6 +77,7 @@ fn setup(setup: &Setup) -> String {
         named("placement ", placement),
         named("work ", work).filter(|work| work != "work none"),
         named("", load),
+        named("", capture),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() { "all together".into() } else { parts.join(", ") }

@@ -9,7 +9,7 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Exit codes: 0 no regression shown; 3 a regression over the threshold; 4 inconclusive (too few \
-trials to tell anything, or the host disturbed most of them); 1 a run cannot be read; 2 the runs cannot be compared. docs/compare.md says what is compared and how."
+trials to tell anything, the host disturbed most of them, or a file is damaged or was changed); 1 a run cannot be read; 2 the runs cannot be compared. docs/compare.md says what is compared and how."
 )]
 pub struct CompareFlags {
     /// The earlier run: its directory, or its results.json
@@ -35,8 +35,9 @@ pub struct ThresholdFlags {
     /// Rates and times that change by less are no regression and no improvement, however certain it is
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%")]
     pub threshold: f64,
-    /// The same for loss: the difference of the shares lost
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "1%")]
+    /// The same for loss: the difference of the shares lost. Loss in most trials where there was none in any counts
+    /// whatever its size
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0.1%")]
     pub loss_threshold: f64,
 }
 

@@ -4,33 +4,17 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use capbench_measure::comparison::{Comparison, Judgement, of_runs};
+use capbench_measure::comparison::{Comparison, Conclusion, Document, NamedRun, of_runs};
 use capbench_measure::results::Results;
-use serde::Serialize;
 
 use crate::cli::compare::CompareFlags;
 use crate::comparisons;
 use crate::exit::{Exit, Usage, print};
 
-/// Version of the JSON document; raised when a reader of older ones would misunderstand newer ones.
-const SCHEMA_VERSION: u32 = 1;
-
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Document<'c> {
-    schema_version: u32,
-    then: Run<'c>,
-    now: Run<'c>,
-    comparison: &'c Comparison,
-    verdict: &'static str,
-}
-
-/// A run as it is named.
-#[derive(Serialize)]
-struct Run<'c> {
-    path: &'c Path,
-    command: &'c [String],
-    started_unix_s: u64,
+/// A run that was saved, and what could not be read of it or contradicts itself.
+struct Saved {
+    results: Results,
+    warnings: Vec<String>,
 }
 
 /// Runs the command.
@@ -40,19 +24,15 @@ pub fn run(flags: &CompareFlags) -> Result<Exit> {
         return Err(Usage(format!("{path} is named twice; name two runs")).into());
     }
     let [then, now] = [read(&flags.then)?, read(&flags.now)?];
-    let comparison = of_runs(&then, &now, &flags.across, flags.thresholds.thresholds())?;
+    let comparison = compared(flags, &then, &now)?;
     let exit = exit(&comparison);
     if flags.json {
-        let document = Document {
-            schema_version: SCHEMA_VERSION,
-            then: Run::new(&flags.then, &then),
-            now: Run::new(&flags.now, &now),
-            comparison: &comparison,
-            verdict: comparisons::verdict(&comparison),
-        };
+        let name = |path: &Path, run: &Saved| NamedRun::new(path.display().to_string(), &run.results);
+        let document = Document::new([name(&flags.then, &then), name(&flags.now, &now)], comparison);
         print(&format!("{}\n", serde_json::to_string_pretty(&document)?))?;
     } else {
-        let mut text = comparisons::runs([(flags.then.as_path(), &then), (flags.now.as_path(), &now)]);
+        let sides = [(flags.then.as_path(), &then.results), (flags.now.as_path(), &now.results)];
+        let mut text = comparisons::runs(sides);
         text.push_str(&comparisons::circumstances(&comparison));
         text.push_str(&comparisons::comparison(&comparison));
         print(&text)?;
@@ -60,20 +40,30 @@ pub fn run(flags: &CompareFlags) -> Result<Exit> {
     Ok(exit)
 }
 
-impl<'c> Run<'c> {
-    fn new(path: &'c Path, results: &'c Results) -> Self {
-        Self { path, command: &results.command, started_unix_s: results.started_unix_s }
-    }
+/// The comparison, with what is wrong with the files in front of its notes.
+fn compared(flags: &CompareFlags, then: &Saved, now: &Saved) -> Result<Comparison> {
+    let found = of_runs(&then.results, &now.results, &flags.across, flags.thresholds.thresholds());
+    let sides = [("A", &flags.then, then), ("B", &flags.now, now)];
+    let mut comparison = found.inspect_err(|_| {
+        for (_, path, run) in sides {
+            run.warnings.iter().for_each(|warning| eprintln!("capbench: {}: {warning}", path.display()));
+        }
+    })?;
+    let warnings = sides.iter().flat_map(|(name, _, run)| {
+        run.warnings.iter().map(move |warning| format!("{name}: {}", warning.trim_end_matches('.')))
+    });
+    let warnings: Vec<String> = warnings.collect();
+    comparison.damaged |= !warnings.is_empty();
+    comparison.notes.splice(0..0, warnings);
+    Ok(comparison)
 }
 
-/// A regression is over the stated limit; where nothing could be told, or the host was too busy, nothing is known.
+/// A regression is over the stated limit; where nothing could be told, nothing is known.
 fn exit(comparison: &Comparison) -> Exit {
-    if comparison.is_inconclusive() {
-        Exit::Inconclusive
-    } else if comparison.judged(Judgement::Regression).next().is_some() {
-        Exit::LossOverLimit
-    } else {
-        Exit::Done
+    match comparison.conclusion() {
+        Conclusion::Inconclusive => Exit::Inconclusive,
+        Conclusion::Regression => Exit::LossOverLimit,
+        Conclusion::NoRegressionShown => Exit::Done,
     }
 }
 
@@ -94,12 +84,9 @@ fn directory(path: &Path) -> &Path {
     }
 }
 
-/// What a run saved, as far as its file is whole; what is not is said.
-fn read(path: &Path) -> Result<Results> {
+/// What a run saved, as far as its file is whole.
+fn read(path: &Path) -> Result<Saved> {
     let run = capbench_report::read::read(path)
         .with_context(|| format!("{}: no run that can be compared; name what --out named", path.display()))?;
-    for warning in &run.warnings {
-        eprintln!("capbench: {}: {warning}", path.display());
-    }
-    Ok(run.results)
+    Ok(Saved { results: run.results, warnings: run.warnings })
 }

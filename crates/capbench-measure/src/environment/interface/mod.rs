@@ -1,6 +1,7 @@
 //! An interface that a run uses: its driver, queues, rings, offloads, and who handles its interrupts.
 
 mod interrupts;
+mod packet_sockets;
 mod queues;
 mod settings;
 
@@ -16,6 +17,7 @@ use super::tree::{Directory, Tree};
 use crate::bed::{Bed, Side};
 use crate::links::Discipline;
 pub use interrupts::Interrupt;
+pub use packet_sockets::PacketSockets;
 pub use queues::{ReceiveQueue, TransmitQueue};
 pub use settings::{Moderation, PauseFrames, Queues, Rings, Sharing};
 
@@ -127,6 +129,9 @@ pub struct InterfaceFacts {
     /// An XDP program that was on it before the run; absent where there was none, or none could be asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xdp_program: Option<XdpProgram>,
+    /// Packet sockets that received from it before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_sockets: Option<PacketSockets>,
     /// Queueing disciplines and the filters in them, BPF programs of tc among these. Programs attached as tcx links (Linux 6.6)
     /// do not show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,9 +203,11 @@ impl InterfaceFacts {
     /// The facts of one side. What cannot be found out, for whatever reason, is absent: no trial fails for want of it.
     fn of(side: &Side) -> Self {
         let disciplines = side.links().disciplines(side.index()).ok();
-        let facts = side.run(|| Self::read(side.name(), side.index())).unwrap_or_default();
+        let read = || (Self::read(side.name(), side.index()), PacketSockets::on(side.index()));
+        let (facts, packet_sockets) = side.run(read).unwrap_or_default();
         Self {
             mtu_bytes: Some(side.mtu()),
+            packet_sockets,
             traffic_control: disciplines.map(|list| list.into_iter().map(TrafficControl::from).collect()),
             ..facts
         }

@@ -1,0 +1,104 @@
+//! What makes set-ups the same, and what is said where runs are not.
+
+use super::*;
+
+/// A run at a load, captured with this.
+fn with(running: &str, seed: u64) -> Results {
+    let plan = BenchPlan { rate: Some(Pps::new(200_000.0).unwrap()), ..plan(6, 2000) };
+    let mut run = run(&plan, &mut path(seed), seed);
+    run.trials.iter_mut().for_each(|trial| trial.running = running.into());
+    run
+}
+
+/// One that captured with the one, then with the other, which costs twice as much.
+fn with_both(one: &str, other: &str, seed: u64) -> Results {
+    let (mut run, more) = (with(one, seed), with(other, seed + 100));
+    let last = run.trials.len() as u32;
+    run.trials.extend(more.trials.into_iter().map(|mut trial| {
+        trial.number += last;
+        trial.cpu.total_ns_per_packet = trial.cpu.total_ns_per_packet.map(|ns| 2.0 * ns);
+        trial
+    }));
+    run
+}
+
+fn captures(comparison: &Comparison) -> Vec<Option<&str>> {
+    let costs = comparison
+        .contrasts
+        .iter()
+        .filter(|one| one.measure == Measure::TotalCost && one.setup.method.as_deref() == Some("recv"));
+    costs.filter(|one| one.setups == 1).map(|one| one.setup.capture.as_deref()).collect()
+}
+
+#[test]
+fn set_ups_that_a_run_captured_differently_fall_apart() {
+    let [then, now] = [1, 2].map(|seed| with_both("ring 256 KiB; time: a", "ring 64 MiB; time: a", seed));
+    let comparison = compared(&then, &now);
+    assert_eq!(captures(&comparison), [Some("ring 256 KiB"), Some("ring 64 MiB")]);
+    let costs = comparison
+        .contrasts
+        .iter()
+        .filter(|one| one.measure == Measure::TotalCost && one.setup.method.as_deref() == Some("recv"))
+        .filter_map(|one| Some((one.then.median?, one.now.median?)));
+    let costs: Vec<_> = costs.collect();
+    assert!(costs[1].0 > 1.9 * costs[0].0 && costs[1].1 > 1.9 * costs[0].1, "{costs:?}");
+    assert_eq!(count(&comparison, Judgement::Regression), 0, "{comparison:#?}");
+    assert!(
+        comparison.only_then.is_empty() && !comparison.differences.iter().any(|one| one.contains("ring"))
+    );
+    // Of what one run has alone nothing is compared, and that it is so is said.
+    let comparison = compared(&then, &with("ring 64 MiB; time: a", 3));
+    assert_eq!(captures(&comparison), [Some("ring 64 MiB")]);
+    assert!(comparison.only_then.iter().all(|setup| setup.capture.as_deref() == Some("ring 256 KiB")));
+    let told = comparison.differences.iter().any(|one| {
+        one.contains("of packet-v3, recv: ring 256 KiB; time: a or ring 64 MiB; time: a then, ring 64 MiB")
+    });
+    assert!(told, "{:?}", comparison.differences);
+}
+
+#[test]
+fn what_each_run_has_one_of_is_compared_and_said() {
+    let comparison = compared(&with("ring 256 KiB; time: a", 1), &with("ring 64 MiB; time: a", 2));
+    assert_eq!(captures(&comparison), [None]);
+    assert!(comparison.differences.iter().any(|one| one.contains("ring 256 KiB; time: a then, ring 64 MiB")));
+    // The source of times, and the names of interfaces that are new in every run, make no other set-up.
+    let of = |name: &str, seed| with(&format!("tcpdump -i {name} -w {{file}}"), seed);
+    let comparison = compared(&of("cbr12ag", 1), &of("cbr12bh", 2));
+    assert!(
+        !comparison.differences.iter().any(|one| one.contains("tcpdump")),
+        "{:?}",
+        comparison.differences
+    );
+    let twice = with_both("ring 1; time: a", "ring 1; time: b", 1);
+    assert_eq!(captures(&compared(&twice, &with("ring 1; time: a", 2))), [None]);
+}
+
+#[test]
+fn work_that_was_calibrated_to_another_number_of_iterations_is_named_first() {
+    let of = |ns: f64, seed| {
+        let mut run = bench(2, 2000, seed);
+        run.trials.iter_mut().for_each(|trial| trial.cpu.wait_ns_per_iteration = Some(ns));
+        run
+    };
+    let notes = compared(&of(1.0, 1), &of(0.8, 2)).notes;
+    assert!(notes[0].starts_with("work ns:2000 was 2,000 iterations"), "{notes:?}");
+    assert!(notes[0].contains("2,500 in B (+25 %)"), "{notes:?}");
+    let is_of_work = |note: &String| note.contains("iterations");
+    assert!(!compared(&of(1.0, 1), &of(1.04, 2)).notes.iter().any(is_of_work));
+    assert!(!compared(&of(1.0, 1), &bench(2, 2400, 2)).notes.iter().any(is_of_work), "other work by name");
+}
+
+#[test]
+fn trials_that_contradict_themselves_are_set_aside_and_make_it_inconclusive() {
+    let (then, mut now) = (bench(6, 2000, 1), bench(6, 2000, 2));
+    assert!(!compared(&then, &now).damaged);
+    now.trials[0].delivered -= 1;
+    let comparison = compared(&then, &now);
+    assert!(comparison.damaged && comparison.is_inconclusive());
+    assert_eq!((comparison.left_out[0].of.as_str(), comparison.left_out[0].trials), ("B", 1));
+    assert!(comparison.left_out[0].because.contains("does not sum up"), "{:?}", comparison.left_out);
+    let number = now.trials[0].number;
+    assert!(!comparison.contrasts.iter().any(|one| one.now.trials.contains(&number)));
+    // Both sides of a comparison are looked at.
+    assert!(compared(&now, &then).damaged);
+}
