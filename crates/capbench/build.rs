@@ -9,6 +9,8 @@ const MANIFESTS: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
 const CRATES: &str = "crates";
 /// Of a crate.
 const SOURCE: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
+/// What tests expect, among the source.
+const SNAPSHOTS: &str = "snapshots";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -48,8 +50,14 @@ fn commit(root: &Path) -> Option<String> {
         rerun_if_changed(&root.join(file));
     }
     // What was changed is seen again when a file of the source is: the hash has them looked at.
-    let looked_at = ["--no-optional-locks", "status", "--porcelain", "--untracked-files=no", "--", CRATES];
-    let changes = git(&[&looked_at[..], &MANIFESTS].concat());
+    let mut looked_at: Vec<String> = MANIFESTS.map(str::to_owned).to_vec();
+    looked_at.extend(
+        SOURCE.map(|part| format!(":(glob){CRATES}/*/{part}{}", if part == "src" { "/**" } else { "" })),
+    );
+    looked_at.push(format!(":(exclude,glob){CRATES}/**/{SNAPSHOTS}/**"));
+    let looked_at: Vec<&str> = looked_at.iter().map(String::as_str).collect();
+    let status = ["--no-optional-locks", "status", "--porcelain", "--untracked-files=no", "--"];
+    let changes = git(&[&status[..], &looked_at].concat());
     let mark = if changes.is_some() { "-dirty" } else { "" };
     git(&["rev-parse", "HEAD"]).map(|commit| format!("{commit}{mark}"))
 }
@@ -71,7 +79,7 @@ fn source_hash(root: &Path) -> Option<String> {
 /// Adds a file, or all those in a directory but snapshots of tests, each by its place and its content.
 fn add(hash: &mut Fnv, root: &Path, place: &Path) -> Option<()> {
     if place.is_dir() {
-        if place.file_name().is_some_and(|name| name == "snapshots") {
+        if place.file_name().is_some_and(|name| name == SNAPSHOTS) {
             return Some(());
         }
         return children(place)?.iter().try_for_each(|child| add(hash, root, child));

@@ -75,8 +75,8 @@ pub fn of_runs(
             ),
         };
         return refuse(format!(
-            "{why}: method, placement, frame size, traffic, transmit method, work and load have to be the same; --across names \
-             what may differ"
+            "{why}: method, placement, frame size, traffic, transmit method, work and load have to be the same, and ring and \
+             buffers where a run has several; --across names what may differ"
         ));
     }
     left_out.extend(contrast::without_those_of_generator(&mut matched, "A and B"));

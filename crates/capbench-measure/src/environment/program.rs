@@ -9,7 +9,8 @@ pub struct Program {
     /// changes that were not committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_commit: Option<String>,
-    /// A hash of the source that it was built from (64 bits of FNV-1a, hexadecimal): two builds between commits differ in it.
+    /// A hash of the source that it was built from (64 bits of FNV-1a, hexadecimal), by which builds of changes that were not committed are
+    /// told apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_hash: Option<String>,
     /// What it was built for: `x86_64-unknown-linux-gnu`.
