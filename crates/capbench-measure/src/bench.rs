@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 use crate::order::{Shuffle, turns};
 use crate::placement::PlacementChoice;
+use crate::search::buffered;
 use crate::session::{OVERHEAD, Observer, Session};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
 
@@ -232,7 +233,7 @@ impl BenchPlan {
         Ok(stretches)
     }
 
-    /// All methods at one load; whether all held it. The first that does not ends the round, since the next one is at a
+    /// All methods at one load; whether all held it, and not only in their buffers. The first that does not ends the round, since the next one is at a
     /// lower load; the last round measures them all.
     fn round(&self, setups: &[Setup], rate: Pps, is_last: bool, session: &mut Session<'_>) -> Result<bool> {
         let mut held = true;
@@ -241,7 +242,7 @@ impl BenchPlan {
             if session.stopped {
                 return Ok(false);
             }
-            held &= result.is_none_or(|result| result.held_load());
+            held &= result.is_none_or(|result| result.held_load() && buffered::frames(&result, 1) == 0);
             if !held && !is_last {
                 return Ok(false);
             }

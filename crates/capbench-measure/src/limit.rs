@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::{LostAt, Place};
+use crate::statistics::interval::Estimate;
 use crate::trial::TrialResult;
 
 /// Loss in a ring below this share of what was sent can have either cause: too small a ring, too slow an application.
 const TOO_SLOW: f64 = 0.01;
-/// Loss that is this many times as dense in its worst tenth of a second as it is on average is that of too small a ring.
+/// Loss that is this many times as dense in its worst tenth of a second as it is on average lies in single moments.
 const DENSE: f64 = 5.0;
 
 /// What limits.
@@ -51,29 +52,181 @@ impl Limit {
         }
     }
 
-    /// What limited where frames were lost at these places, most first, and so much of what was sent in the middle of these
-    /// trials; `None` where no place is known.
+    /// What limited these trials, which lost frames at these places, most first. `untaken` tells of a trial how many frames were
+    /// delivered only because there was room for them when sending ended: a longer trial loses them where frames wait for
+    /// the application, so they count as lost there. `None` where nothing was lost or left, or no place is known.
     pub(crate) fn of<'t>(
         lost: &[LostAt],
-        sent_loss_ratio: f64,
-        mut trials: impl Iterator<Item = &'t TrialResult>,
+        trials: impl IntoIterator<Item = &'t TrialResult>,
+        untaken: impl Fn(&TrialResult) -> u64,
     ) -> Option<Self> {
-        Some(match lost.first()?.place {
+        let trials = trials.into_iter().map(|trial| Short { trial, untaken: untaken(trial) });
+        let short: Vec<Short<'_>> = trials.filter(Short::is_short).collect();
+        let is_behind = most_of(&short, Short::is_behind);
+        let left: u64 = short.iter().map(|trial| trial.untaken).sum();
+        let most = lost.first();
+        if is_behind && most.is_none_or(|most| most.frames <= left) {
+            return Some(Self::Application);
+        }
+        Some(match most?.place {
             Place::Unsent => Self::Generator,
             Place::Transmit | Place::Link | Place::Driver => Self::Nic,
             Place::LinkQueue | Place::Backlog => Self::Backlog,
             place if place.is_before_application() => {
-                let in_bursts = trials.any(|trial| {
-                    let worst = trial.loss_shape.as_ref().map(|shape| shape.worst_ratio());
-                    worst.is_some_and(|worst| worst > DENSE * trial.sent_loss_ratio())
-                });
-                match sent_loss_ratio < TOO_SLOW {
-                    _ if in_bursts => Self::Ring,
-                    true => Self::RingOrApplication,
-                    false => Self::Application,
+                let ratios =
+                    short.iter().map(|trial| trial.trial.sent_loss_ratio()).filter(|ratio| *ratio > 0.0);
+                let is_little = Estimate::of(ratios).is_some_and(|ratio| ratio.median < TOO_SLOW);
+                match () {
+                    () if is_behind => Self::Application,
+                    () if most_of(&short, Short::loses_in_moments) => Self::Ring,
+                    () if is_little => Self::RingOrApplication,
+                    () => Self::Application,
                 }
             }
             place => Self::Elsewhere { place },
         })
+    }
+}
+
+fn most_of<'t>(trials: &[Short<'t>], is_so: impl Fn(&Short<'t>) -> bool) -> bool {
+    2 * trials.iter().filter(|trial| is_so(trial)).count() > trials.len()
+}
+
+/// A trial that did not take all that came.
+struct Short<'t> {
+    trial: &'t TrialResult,
+    /// Frames delivered only because there was room for them.
+    untaken: u64,
+}
+
+impl Short<'_> {
+    fn is_short(&self) -> bool {
+        self.untaken > 0 || self.trial.lost() > 0
+    }
+
+    /// Whether the application was behind when sending ended.
+    fn is_behind(&self) -> bool {
+        self.untaken > 0
+    }
+
+    /// Whether the application kept up but for single moments. An application that is too slow is behind at the end of a
+    /// trial, or loses frames there: however late it is that its ring is full, it stays full. So loss that is dense in one
+    /// tenth of a second says something only where the end was seen, and neither was so.
+    fn loses_in_moments(&self) -> bool {
+        let keeps_up = self.trial.emptying.is_some() && self.untaken == 0;
+        keeps_up
+            && self.trial.loss_shape.as_ref().is_some_and(|shape| {
+                shape.lost_at_end == 0 && shape.worst_ratio() > DENSE * self.trial.sent_loss_ratio()
+            })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::time::Duration;
+
+    use super::Limit;
+    use crate::ledger::{LostAt, Place};
+    use crate::loss_shape::{Clock, LossShape, Spread, Window};
+    use crate::search::buffered;
+    use crate::trial::tests::{measured, profile};
+    use crate::trial::{Emptying, Load, Phase, TrialResult};
+
+    const SENT: u64 = 100_000;
+
+    /// Of a trial of a second that sent so many frames: all that it lost in one tenth of it, the last one or another.
+    pub(crate) fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossShape {
+        let from_ns = if is_at_end { 900_000_000 } else { 400_000_000 };
+        LossShape {
+            clock: Clock::PlannedSendTime,
+            sent,
+            lost,
+            damaged: 0,
+            before_first: 0,
+            after_last: 0,
+            last_lost: None,
+            lost_at_start: 0,
+            lost_steadily: if is_at_end { 0 } else { lost },
+            lost_at_end: if is_at_end { lost } else { 0 },
+            bursts: Spread { count: 1, total: lost, max: Some(lost), ..Spread::default() },
+            gaps: Spread::default(),
+            gaps_ns: Spread::default(),
+            longest: Vec::new(),
+            worst_window: Some(Window { from_ns, length_ns: 100_000_000, sent: sent / 10, lost }),
+            windows: 10,
+            lossy_windows: 1,
+            flows: None,
+            queues: None,
+            marks: None,
+        }
+    }
+
+    /// A trial of a second that lost so many frames in a ring, and whose application went on for so long when it was over.
+    fn trial(lost: u64, behind_ms: f64) -> TrialResult {
+        let rate = Load::Rate("100000".parse().unwrap());
+        let measured = measured(SENT, SENT, SENT - lost, lost);
+        let result = measured.result(1, Phase::Sweep, &profile("packet-v2"), rate, Duration::from_secs(1));
+        let emptying = Some(Emptying { after_s: behind_ms / 1e3, holds_s: 0.0 });
+        TrialResult { emptying, ..result }
+    }
+
+    /// The same with all that was lost in one tenth of a second, the last one or another.
+    fn at_once(lost: u64, is_at_end: bool, behind_ms: f64) -> TrialResult {
+        TrialResult { loss_shape: Some(in_one_window(SENT, lost, is_at_end)), ..trial(lost, behind_ms) }
+    }
+
+    fn limit(trials: &[TrialResult]) -> Option<Limit> {
+        let lost = LostAt::sum(trials.iter().flat_map(TrialResult::losses));
+        Limit::of(&lost, trials, |trial| buffered::frames(trial, 1))
+    }
+
+    #[test]
+    fn a_ring_is_too_small_where_the_application_keeps_up_all_the_same() {
+        for lost in [50, 2000] {
+            let found = limit(&[at_once(lost, false, 0.0)]).unwrap();
+            assert_eq!(found, Limit::Ring);
+            assert_eq!(found.words(), "the ring: it is too small for the moments in which nobody empties it");
+        }
+    }
+
+    #[test]
+    fn a_ring_that_is_full_late_is_the_applications_limit() {
+        // It fills after nine tenths of the trial: the worst tenth of a second loses ten times the average.
+        let late = at_once(500, true, 40.0);
+        let shape = late.loss_shape.as_ref().unwrap();
+        assert!(shape.worst_ratio() > 9.0 * late.sent_loss_ratio());
+        assert_eq!(limit(&[late]), Some(Limit::Application));
+        // As full at another time, it was behind all the same.
+        assert_eq!(limit(&[at_once(500, false, 40.0)]), Some(Limit::Application));
+    }
+
+    #[test]
+    fn where_the_end_shows_nothing_the_ring_is_not_blamed() {
+        // Nothing waits for long in a ring of few frames, so that it overflows to the end and is soon empty.
+        assert_eq!(limit(&[at_once(500, true, 0.0)]), Some(Limit::RingOrApplication));
+        let unseen = TrialResult { emptying: None, ..at_once(500, false, 0.0) };
+        assert_eq!(limit(&[unseen]), Some(Limit::RingOrApplication));
+        assert_eq!(limit(&[trial(500, 0.0)]), Some(Limit::RingOrApplication), "its shape is unknown");
+        assert_eq!(limit(&[trial(5000, 0.0)]), Some(Limit::Application));
+    }
+
+    #[test]
+    fn one_trial_of_several_decides_nothing() {
+        let moment = || at_once(50, false, 0.0);
+        assert_eq!(limit(&[moment(), moment(), trial(0, 40.0)]), Some(Limit::Ring), "a stall at its end");
+        assert_eq!(limit(&[trial(500, 40.0), trial(500, 40.0), moment()]), Some(Limit::Application));
+        assert_eq!(limit(&[moment(), trial(0, 0.0), trial(0, 0.0)]), Some(Limit::Ring), "those lost nothing");
+    }
+
+    #[test]
+    fn what_only_lay_in_buffers_limits_like_what_was_lost() {
+        assert_eq!(limit(&[trial(0, 0.0)]), None);
+        assert_eq!(limit(&[trial(0, 250.0)]), Some(Limit::Application), "nothing was lost yet");
+        let of_place = |frames| {
+            let lost = [LostAt { place: Place::Backlog, frames }];
+            Limit::of(&lost, &[trial(frames, 250.0)], |trial| buffered::frames(trial, 1))
+        };
+        assert_eq!(of_place(100), Some(Limit::Application), "20,000 were left");
+        assert_eq!(of_place(50_000), Some(Limit::Backlog));
     }
 }

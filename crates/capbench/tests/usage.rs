@@ -215,6 +215,15 @@ fn sweeps_and_tests_that_cannot_be_are_refused() {
     refused(USAGE, "sweep work --preset=", &["dain-2004"]);
     let both = printed("sweep work --preset dain-2004 --dry-run");
     assert!(both.contains("45,000 packets/s") && both.contains("167,000"), "{both}");
+    let trials = |flags: &str| {
+        let plan = printed(&format!(
+            "sweep work --preset dain-2004-45kpps --dry-run --method recv --refine 0 {flags}"
+        ));
+        let line = plan.lines().find(|line| line.starts_with("trials ")).map(str::to_string);
+        line.unwrap_or_else(|| panic!("{plan}"))
+    };
+    assert!(trials("").contains("at most 240 of 1s"), "40 points, 6 visits: {}", trials(""));
+    assert!(trials("--steps 12").contains("at most 72 of 1s"), "{}", trials("--steps 12"));
     refused(USAGE, "sweep work --size 64,128", &["--size", "one frame size"]);
     refused(USAGE, "sweep work --rate fast", &["fast", "max"]);
     refused(USAGE, "sweep load", &["--rate", "--from"]);

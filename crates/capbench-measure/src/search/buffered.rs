@@ -30,7 +30,7 @@ pub struct Buffered {
 
 /// Frames of a trial that were delivered only because there was room. None where batches or a stall explain them, or where
 /// nobody saw when the last was taken.
-pub(super) fn frames(trial: &TrialResult, burst_frames: u32) -> u64 {
+pub(crate) fn frames(trial: &TrialResult, burst_frames: u32) -> u64 {
     let untaken = trial.untaken(burst_frames).unwrap_or(0);
     if untaken as f64 > TRANSIENT * trial.delivered as f64 { untaken } else { 0 }
 }

@@ -22,7 +22,7 @@
 mod apart;
 mod binary;
 mod bound;
-mod buffered;
+pub(crate) mod buffered;
 mod conduct;
 pub mod criteria;
 pub mod database;

@@ -20,7 +20,7 @@ use super::runner::End;
 use super::seconds;
 use crate::figures::grouped;
 use crate::limit::Limit;
-use crate::trial::{SizeLabel, TrialResult};
+use crate::trial::SizeLabel;
 
 /// A search and what it has shown. Its trials stand with the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -228,11 +228,8 @@ impl GoalResult {
 
 /// What limits where trials at an upper bound lost frames.
 fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
-    let own = || upper.trials.iter().filter_map(|number| trials.get(number).copied());
-    let mut ratios: Vec<_> = own().map(TrialResult::sent_loss_ratio).filter(|ratio| *ratio > 0.0).collect();
-    ratios.sort_by(f64::total_cmp);
-    let middle = ratios.get(ratios.len() / 2)?;
-    Limit::of(&upper.losses.as_ref()?.lost, *middle, own())
+    let own = upper.trials.iter().filter_map(|number| trials.get(number).copied());
+    Limit::of(&upper.losses.as_ref()?.lost, own, |_| 0)
 }
 
 impl fmt::Display for End {

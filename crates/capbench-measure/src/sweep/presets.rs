@@ -10,6 +10,10 @@ use crate::laboratory::Setup;
 use crate::trial::{Load, SizeLabel};
 use crate::work::WorkModel;
 
+/// Points of a preset where nothing else is asked for: a plateau is three points at least, and Dain's first one lies in a
+/// sixth of his range.
+pub const POINTS: u16 = 40;
+
 /// A work sweep at one rate.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkPreset {

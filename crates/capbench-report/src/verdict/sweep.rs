@@ -92,11 +92,24 @@ pub(crate) fn onset(sweep: &SweepOutcome, series: &Series) -> Option<(String, Ve
         _ if readings.len() == 1 => format!("{name} loses nothing{care} at {}", label(sweep, first)),
         _ => format!("{name} loses nothing{care} from {} to {}", label(sweep, first), label(sweep, last)),
     };
+    let words = format!("{words}{}", only_buffered(sweep, readings));
     let evidence: Vec<&Reading> = match from {
         Some(_) => lossy.iter().filter_map(|at| readings.get(*at)).collect(),
         None => readings.iter().collect(),
     };
     Some((words, evidence.iter().flat_map(|reading| reading.trials.clone()).collect()))
+}
+
+/// Points at which nothing is lost only for as long as there is room for what is not taken.
+fn only_buffered(sweep: &SweepOutcome, readings: &[Reading]) -> String {
+    let is_so = |reading: &&Reading| reading.is_saturated() && !reading.loses();
+    let all: Vec<&Reading> = readings.iter().filter(is_so).collect();
+    let at = match all.as_slice() {
+        [] => return String::new(),
+        [one] => label(sweep, one),
+        [first, ..] => format!("{} points, the first {},", all.len(), label(sweep, first)),
+    };
+    format!(", at {at} only because buffers hold what it does not take")
 }
 
 /// In how many of the visits frames are lost at points whose median visit loses some; empty where all visits do.
@@ -120,6 +133,8 @@ fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
         readings.max_by(|a, b| a.2.delivered_pps.median.total_cmp(&b.2.delivered_pps.median))?;
     let lost = if reading.loses() {
         format!(" and lost {} of what was sent", percent(reading.sent_loss_ratio.median))
+    } else if reading.is_saturated() {
+        " and lost nothing of it only because buffers held what was not taken".into()
     } else if reading.is_clean() {
         " and lost nothing".into()
     } else {

@@ -48,9 +48,9 @@ pub struct SweepFlags {
     /// The last point of a range
     #[arg(long, value_name = "POINT", requires = "from")]
     pub to: Option<String>,
-    /// Points of a range of work models or loads; rings are doubled
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(2..=1000))]
-    pub steps: u16,
+    /// Points of a range of work models or loads; rings are doubled [default: 12; of a preset 40]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=1000))]
+    pub steps: Option<u16>,
     /// Equal ratios between the points of a range instead of equal differences
     #[arg(long)]
     pub geometric: bool,

@@ -26,6 +26,9 @@ use crate::{summary, sweeps};
 /// Rings of a sweep that names none: frames.
 const RINGS: (&str, &str) = ("8", "32768");
 
+/// Points of a range where nothing is said of them.
+const STEPS: u16 = 12;
+
 /// Runs the command.
 pub fn run(flags: &SweepFlags) -> Result<Exit> {
     let parts = flags.preset.as_deref().map(preset).transpose()?;
@@ -113,7 +116,7 @@ fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>)
                 return Err(Usage("--preset: the sweeps of publications are sweeps of work".into()).into());
             }
             (base, loads) = (part.setup(&base), vec![part.load()?]);
-            part.axis(flags.steps.into())?
+            part.axis(flags.steps.unwrap_or(presets::POINTS).into())?
         }
         None => axis(scene, flags, &base)?,
     };
@@ -161,6 +164,7 @@ fn room(ring: RingSize, base: &Setup) -> Result<(), String> {
 
 fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
     let spacing = if flags.geometric { Spacing::Geometric } else { Spacing::Linear };
+    let steps = flags.steps.unwrap_or(STEPS);
     let ends = flags.from.as_deref().zip(flags.to.as_deref());
     let no_range = |what: &str| match ends {
         Some(_) => Err(Usage(format!("--from: {what} are no range; name points"))),
@@ -177,14 +181,11 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
         AxisName::Work => match ends {
             Some((from, to)) => {
                 let end = |text| WorkModel::from_str(text).map_err(Usage);
-                Axis::work(end(from)?, end(to)?, flags.steps.into(), spacing)?
+                Axis::work(end(from)?, end(to)?, steps.into(), spacing)?
             }
-            None if flags.points.is_empty() => Axis::work(
-                WorkModel::Nanoseconds(0),
-                WorkModel::Nanoseconds(10_000),
-                flags.steps.into(),
-                spacing,
-            )?,
+            None if flags.points.is_empty() => {
+                Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(10_000), steps.into(), spacing)?
+            }
             None => points(&|text| text.parse().map(Point::Work))?,
         },
         AxisName::Size => {
@@ -271,7 +272,8 @@ fn loads(flags: &SweepFlags, ends: Option<(&str, &str)>, spacing: Spacing) -> Re
             if from >= to {
                 return Err(Usage(format!("--from {from}: the range is empty; begin below --to")).into());
             }
-            let last = f64::from(flags.steps - 1);
+            let steps = flags.steps.unwrap_or(STEPS);
+            let last = f64::from(steps - 1);
             let at = |step: u16| {
                 let part = f64::from(step) / last;
                 match spacing {
@@ -280,7 +282,7 @@ fn loads(flags: &SweepFlags, ends: Option<(&str, &str)>, spacing: Spacing) -> Re
                 }
             };
             let rate = |step| Ok(Point::Load(Load::Rate(Pps::new(at(step).round())?)));
-            let mut points: Vec<Point> = (0..flags.steps).map(rate).collect::<Result<_>>()?;
+            let mut points: Vec<Point> = (0..steps).map(rate).collect::<Result<_>>()?;
             // Steps too narrow for whole rates fall together.
             points.dedup();
             points

@@ -113,19 +113,19 @@ impl<'r> Rises<'r> {
     }
 }
 
-/// Neighbouring points at which one method keeps up with more than another, as far as chance does not explain it.
+/// Neighbouring points at which a value of one method is higher than that of another, as far as chance does not explain it.
 #[derive(Clone, Debug)]
 pub(super) struct Lead<'r> {
-    /// The method that keeps up with more.
+    /// The method with the higher value.
     pub(super) ahead: &'r Series,
     /// The other one.
     pub(super) behind: &'r Series,
     /// What the two do at each of the points, the former's first.
     pub(super) points: Vec<(&'r Reading, &'r Reading)>,
-    /// How much more it keeps up with, frames per second: the median of the points.
+    /// How much higher its value is: the median of the points.
     pub(super) gain: f64,
-    /// The most that it keeps up with at one of them.
-    pub(super) most_pps: f64,
+    /// Its highest value at one of them.
+    pub(super) most: f64,
     pub(super) evidence: Evidence,
 }
 
@@ -137,20 +137,27 @@ pub(super) struct Leads<'r> {
 }
 
 impl<'r> Leads<'r> {
-    /// Compares every two methods of a scene at every block of neighbouring points. A method's repeats are compared with
-    /// those of the other at the same point only, beside which they ran.
+    /// Of the rates that methods of a scene can keep up with, frames per second.
     pub(super) fn of(swept: &Swept<'_>, scene: &[&'r Series]) -> Self {
+        Self::by(scene, |reading| swept.sustained(reading))
+    }
+
+    /// Compares every two methods of a scene at every block of neighbouring points, by a value of their repeats. A method's
+    /// repeats are compared with those of the other at the same point only, beside which they ran. Where there are no values
+    /// nothing is compared.
+    pub(super) fn by(scene: &[&'r Series], values: impl Fn(&Reading) -> Vec<f64>) -> Self {
         let mut all: Vec<Lead<'r>> = Vec::new();
         let mut chances = Vec::new();
         for ahead in scene {
             for behind in scene.iter().filter(|behind| !std::ptr::eq(**behind, *ahead)) {
                 let points = common(ahead, behind);
-                let rates: Vec<[Vec<f64>; 2]> = points
-                    .iter()
-                    .map(|(one, other)| [one, other].map(|reading| swept.sustained(reading)))
-                    .collect();
+                let rates: Vec<[Vec<f64>; 2]> =
+                    points.iter().map(|(one, other)| [one, other].map(|reading| values(reading))).collect();
                 for width in 1..=WIDEST {
                     for (block, rates) in points.windows(width).zip(rates.windows(width)) {
+                        if rates.iter().flatten().any(Vec::is_empty) {
+                            continue;
+                        }
                         let strata: Vec<Stratum> = rates
                             .iter()
                             .map(|[one, other]| Stratum { low: other.len(), high: one.len() })
@@ -165,7 +172,7 @@ impl<'r> Leads<'r> {
                             behind,
                             points: block.to_vec(),
                             gain: median(&medians.iter().map(|[one, other]| one - other).collect::<Vec<_>>()),
-                            most_pps: medians.iter().map(|[one, _]| *one).fold(0.0, f64::max),
+                            most: medians.iter().map(|[one, _]| *one).fold(f64::NEG_INFINITY, f64::max),
                             evidence,
                         });
                     }

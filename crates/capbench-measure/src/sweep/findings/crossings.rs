@@ -30,7 +30,7 @@ pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
 
 /// Whether it is large enough to speak of.
 pub(super) fn is_notable(lead: &Lead<'_>) -> bool {
-    lead.gain > SAME * lead.most_pps
+    lead.gain > SAME * lead.most
 }
 
 /// Leads of two methods, in the order of the points: where the one behind is ahead in the next.

@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 use super::axis::AxisKind;
 use super::outcome::{Reading, Series, SweepOutcome, sustained_pps};
 use crate::findings::Finding;
+use crate::limit::Limit;
+use crate::search::buffered;
 use crate::statistics::interval::Estimate;
 use crate::trial::TrialResult;
 
@@ -82,6 +84,24 @@ impl Swept<'_> {
     /// Their median; 0 where there are none.
     fn sustained_pps(&self, reading: &Reading) -> f64 {
         Estimate::of(self.sustained(reading)).map_or(0.0, |estimate| estimate.median)
+    }
+
+    /// Frames of a trial that were delivered only because there was room for them when sending ended.
+    fn untaken(trial: &TrialResult) -> u64 {
+        buffered::frames(trial, 1)
+    }
+
+    /// Whether every trial had the load that was asked for and lost nothing of it, and would not have in a longer trial either.
+    fn keeps_up(&self, reading: &Reading) -> bool {
+        !reading.trials.is_empty()
+            && self
+                .of(reading)
+                .all(|trial| trial.held_load() && trial.intended_pps.is_some() && Self::untaken(trial) == 0)
+    }
+
+    /// What limits at a point; `None` where nothing was lost, or only now and then.
+    fn limit(&self, reading: &Reading) -> Option<Limit> {
+        Limit::of(&reading.lost, self.of(reading), Self::untaken)
     }
 
     /// What reports call a reading's point.

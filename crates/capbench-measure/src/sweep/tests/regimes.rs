@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};
-use crate::sweep::Spacing;
+use crate::sweep::findings::cost_regimes;
 use crate::sweep::regimes::{Regimes, Saturated, find};
+use crate::sweep::{Spacing, presets};
 
 /// Points of a series as the findings take them.
 fn saturated(run: &SweepRun) -> Vec<Saturated> {
@@ -208,4 +209,59 @@ fn too_few_points_show_nothing() {
     assert_eq!(find(&[point(1.0), point(2.0)], Some(1.0)), None);
     assert_eq!(find(&[point(1.0), point(2.0), point(3.0)], None), None, "no slope without four points");
     assert!(find(&[point(1.0), point(2.0), point(3.0)], Some(1.0)).is_some());
+}
+
+/// What is said of a sweep: its plateaus as far as chance does not explain their difference.
+fn told(run: &SweepRun) -> Vec<f64> {
+    let found = cost_regimes(&run.outcome, &run.trials, &run.outcome.series[0]).unwrap().found;
+    found.plateaus.iter().map(|plateau| plateau.cost_ns).collect()
+}
+
+#[test]
+fn twelve_points_recover_both_constants_with_the_refinement() {
+    // As `capbench sweep work` does it where nothing is said of points, visits and refinement.
+    let mut right = 0;
+    for seed in 1..=60 {
+        let axis = Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(36_000), 12, Spacing::Linear);
+        let plan = SweepPlan {
+            repeats: 6,
+            refinement: 4,
+            seed,
+            loads: vec![Load::Maximum],
+            ..plan(axis.unwrap(), &["recv"])
+        };
+        let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())])
+            .noise(seed, Noise { per_trial: 0.01, per_second: 0.01 });
+        let costs = told(&run(&plan, &mut path));
+        right += usize::from(costs.len() == 2 && is_near(costs[0], 17_300.0) && is_near(costs[1], 4600.0));
+    }
+    assert_eq!(right, 60);
+}
+
+#[test]
+fn a_preset_shows_both_regimes_of_a_host_like_dains() {
+    // An iteration takes 1 ns on the simulated path and took 2.96 ns on his host, so all is that much faster here.
+    const FASTER: f64 = 2.96;
+    let [preset, _] = presets::WORK;
+    let quicker = |time: Duration| time.div_f64(FASTER);
+    let his = dain();
+    let regimes = TwoRegimes {
+        asleep: quicker(his.asleep),
+        busy: quicker(his.busy),
+        asleep_until: quicker(his.asleep_until),
+        busy_from: quicker(his.busy_from),
+        ..his
+    };
+    for seed in 1..=20 {
+        let axis = preset.axis(presets::POINTS.into()).unwrap();
+        let loads = vec![at((preset.pps * FASTER).round())];
+        let plan = SweepPlan { repeats: 6, refinement: 4, seed, loads, ..plan(axis, &["recv"]) };
+        let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", regimes)])
+            .noise(seed, Noise { per_trial: 0.01, per_second: 0.01 });
+        let costs: Vec<_> = told(&run(&plan, &mut path)).into_iter().map(|ns| ns * FASTER).collect();
+        assert!(
+            costs.len() == 2 && is_near(costs[0], 17_300.0) && is_near(costs[1], 4600.0),
+            "seed {seed}: {costs:?}"
+        );
+    }
 }
