@@ -42,22 +42,22 @@ impl SearchOutcome {
             }
         }
         let numbers = &self.numbers;
-        let of = [&numbers.strict_lossless, &numbers.ndr, &numbers.pdr];
-        let trials = of.iter().flat_map(|held| held.trials.iter().copied());
+        let (strict, of) = (&numbers.strict_lossless, [&numbers.ndr, &numbers.pdr]);
+        let trials = of.iter().chain([&strict]).flat_map(|held| held.trials.iter().copied());
+        let mut trials = sorted(trials.collect());
+        if trials.is_empty() {
+            trials.clone_from(&self.trials);
+        }
+        let rate = "how often something is lost is not known";
         findings.push(finding(
             format!(
-                "{who}: highest load without a loss in any trial {}, NDR by {} {}, PDR by {} {}; {}.",
-                pps(of[0]),
-                of[1].by,
-                pps(of[1]),
-                of[2].by,
-                pps(of[2]),
-                numbers
-                    .loss_events
-                    .as_ref()
-                    .map_or_else(|| "how often something is lost is not known".into(), events)
+                "{who}: highest load without a loss in any trial {}, NDR {}, PDR {}; {}.",
+                pps(strict, None),
+                pps(of[0], Some(&of[0].by)),
+                pps(of[1], Some(&of[1].by)),
+                numbers.loss_events.as_ref().map_or_else(|| rate.into(), events)
             ),
-            sorted(trials.collect()),
+            trials,
         ));
         if let Some((maximum, test)) =
             self.maximum.as_ref().and_then(|max| Some((max, max.self_test.as_ref()?)))
@@ -277,13 +277,18 @@ pub(super) fn sorted(mut trials: Vec<u32>) -> Vec<u32> {
     trials
 }
 
-fn pps(held: &Held) -> String {
+/// A load that is held, and by which goal where that is not plain.
+fn pps(held: &Held, by: Option<&str>) -> String {
     let at_least = if held.at_least { "at least " } else { "" };
-    match (held.pps, held.upper_pps) {
-        (Some(pps), _) => format!("{at_least}{} packets/s (in {:.0} s)", grouped(pps.floor()), held.seconds),
+    let by = by.map(|by| format!("by {by}"));
+    let load = match (held.pps, held.upper_pps) {
+        (Some(pps), _) => format!("{at_least}{} packets/s", grouped(pps.floor())),
         (None, Some(upper)) => format!("below {} packets/s", grouped(upper.floor())),
         (None, None) => "not decided".into(),
-    }
+    };
+    let seconds = held.pps.map(|_| format!("in {:.0} s", held.seconds));
+    let rests_on: Vec<_> = [seconds, by].into_iter().flatten().collect();
+    if rests_on.is_empty() { load } else { format!("{load} ({})", rests_on.join(", ")) }
 }
 
 fn events(events: &LossEvents) -> String {

@@ -128,7 +128,10 @@ fn the_application_limits_where_nothing_is_lost_because_the_ring_has_room() {
         let untaken = upper(goal).untaken.unwrap();
         assert!(untaken.frames > 0 && untaken.frames == untaken.of, "{untaken:?}");
         let said = goal.loss().unwrap();
-        assert!(said.contains("still lay in buffers") && said.contains("what limits is the application"), "{said}");
+        assert!(
+            said.contains("still lay in buffers") && said.contains("what limits is the application"),
+            "{said}"
+        );
         assert_eq!(goal.lower.as_ref().unwrap().untaken, None);
     }
 }

@@ -1,1 +1,14 @@
+//! Searches on computed paths.
 
+mod buffered;
+mod conduct;
+mod guarded;
+mod noise;
+mod numbers;
+mod outcome;
+mod paths;
+mod properties;
+mod ranking;
+mod reference;
+mod resume;
+mod vectors;

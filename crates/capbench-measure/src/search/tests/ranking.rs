@@ -33,7 +33,8 @@ fn one_search_of_each_method_says_no_order_however_far_they_lie_apart() {
     let text = said(&outcomes);
     let begin = "ndr by method, highest first, packets/s: af-xdp at least 1,488,095, packet-v3 ";
     assert!(text.starts_with(begin), "{text}");
-    let end = "; one search each: the order may be chance, the more so the nearer they are; 5 of each can tell it.";
+    let end =
+        "; one search each: the order may be chance, the more so the nearer they are; 5 of each can tell it.";
     assert!(text.ends_with(end) && !text.contains("then"), "{text}");
     assert!(findings::together(&outcomes[..1]).is_empty());
     // As often as it takes for six comparisons.

@@ -182,7 +182,10 @@ fn who_is_killed_has_what_a_stop_would_have_left() {
     let (plan, path) = (plan("ndr,pdr"), Path::new(1e6));
     let mut following = Following::default();
     let whole = plan.run("a path", &mut path.clone(), Stored::default(), &mut following).unwrap();
-    assert_eq!((following.so_far.len(), following.record.saved.len()), (whole.trials.len(), whole.trials.len()));
+    assert_eq!(
+        (following.so_far.len(), following.record.saved.len()),
+        (whole.trials.len(), whole.trials.len())
+    );
     for trials in [0, 1, 7, whole.trials.len() - 1] {
         let mut record = Record { stop_after: Some(trials), ..Record::default() };
         let stopped = plan.run("a path", &mut path.clone(), Stored::default(), &mut record).unwrap().outcome;
