@@ -77,12 +77,12 @@ pub(super) fn through(
             }
             overflow += above;
             waiting = waiting.min(room as f64);
-            if let Some(bursts) = conditions.bursts {
-                if chance.happens(bursts.per_second * slice) {
-                    in_bursts += bursts.frames;
-                    // Somewhere in the slice; where it is makes no difference.
-                    passage.moments.at(from + slice / 2.0);
-                }
+            if let Some(bursts) = conditions.bursts
+                && chance.happens(bursts.per_second * slice)
+            {
+                in_bursts += bursts.frames;
+                // Somewhere in the slice; where it is makes no difference.
+                passage.moments.at(from + slice / 2.0);
             }
         }
         if offered.pps > method.bursts_above {

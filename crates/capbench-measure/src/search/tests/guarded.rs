@@ -118,7 +118,7 @@ fn what_disturbed_attempts_lost_counts_among_loss_events() {
     assert_eq!((&numbers.ndr.pps, &numbers.pdr.pps), (&exact.ndr.pps, &exact.pdr.pps), "they decide nothing");
     let (before, after) = (exact.loss_events.unwrap(), numbers.loss_events.as_ref().unwrap());
     assert_eq!((before.set_aside, before.events), (0, 0));
-    assert!(after.set_aside > 0 && after.set_aside as usize <= guarding.set_aside as usize, "{after:?}");
+    assert!(after.set_aside > 0 && after.set_aside as usize <= guarding.set_aside, "{after:?}");
     // Of each a frame was lost.
     assert_eq!((after.set_aside_lossy, after.events), (after.set_aside, u64::from(after.set_aside)));
     assert_eq!(after.trials, before.trials + after.set_aside);
