@@ -8,6 +8,7 @@ use capbench_capture::MethodSpec;
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::placement::PlacementChoice;
+use crate::search::SearchOutcome;
 use crate::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
 
 /// What a trial takes beside sending: opening rings, draining, reading counters. Only for estimates.
@@ -26,6 +27,12 @@ pub trait Observer {
     fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError);
     /// Whether the user wants to stop.
     fn stopping(&self) -> bool;
+    /// Whether it keeps what a search has shown so far. That is worked out after each trial only for one who does.
+    fn keeps_searches(&self) -> bool {
+        false
+    }
+    /// What the search that runs has shown so far: what it would show if it were stopped now.
+    fn searching(&mut self, _so_far: SearchOutcome) {}
 }
 
 /// Why there is no trial that shows something.

@@ -33,6 +33,8 @@ pub struct Recorder {
     bar: Bar,
     stop: Stop,
     saved: Option<Instant>,
+    /// Whether the last of the searches is the one that runs.
+    searching: bool,
 }
 
 /// A bar that leaves the terminal clean on every way out.
@@ -53,7 +55,7 @@ impl Recorder {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop, saved: None }
+        Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop, saved: None, searching: false }
     }
 
     /// A search is over, whatever ended it.
@@ -61,8 +63,17 @@ impl Recorder {
     /// # Errors
     /// When it cannot be saved.
     pub fn searched(&mut self, outcome: SearchOutcome) -> capbench_measure::Result<()> {
-        self.results.searches.push(outcome);
+        self.found(outcome);
+        self.searching = false;
         self.directory.save(&self.results)
+    }
+
+    /// What the search that runs has shown, in place of what it had shown before.
+    fn found(&mut self, outcome: SearchOutcome) {
+        match self.results.searches.last_mut().filter(|_| self.searching) {
+            Some(so_far) => *so_far = outcome,
+            None => self.results.searches.push(outcome),
+        }
     }
 
     /// A set-up could not be measured.
@@ -152,6 +163,17 @@ impl Observer for Recorder {
 
     fn stopping(&self) -> bool {
         self.stop.is_wanted()
+    }
+
+    fn keeps_searches(&self) -> bool {
+        true
+    }
+
+    /// Saved with the next trial, so that no file is written twice for one: of a run that is killed, at most the last trial
+    /// is in no search.
+    fn searching(&mut self, so_far: SearchOutcome) {
+        self.found(so_far);
+        self.searching = true;
     }
 }
 

@@ -54,7 +54,8 @@ pub fn search(search: &SearchOutcome) -> String {
 fn top(maximum: &MaximumLoad) -> String {
     let load = grouped(maximum.load_pps.get().floor());
     let source = match maximum.source {
-        MaximumSource::Generator => "what the generator reaches",
+        MaximumSource::Generator => "what the generator reaches with this method capturing",
+        MaximumSource::GeneratorAndReceiver => "what generator and receiver reach together",
         MaximumSource::LineRate => "the line rate, which the generator reaches",
         MaximumSource::Given => "as asked for",
     };
@@ -141,7 +142,7 @@ fn numbers(text: &mut String, numbers: &LossNumbers) {
             held.by
         ),
         (None, Some(upper)) => format!("below {} (by {})", grouped(upper.floor()), held.by),
-        (None, None) => "not decided".into(),
+        (None, None) => format!("not decided (by {})", held.by),
     };
     let line = format!(
         "strict lossless {}; NDR {}; PDR {} packets/s",
@@ -158,6 +159,13 @@ fn numbers(text: &mut String, numbers: &LossNumbers) {
         }
         None => format!("{:.3} per second", events.per_second),
     };
+    let set_aside = match events.set_aside {
+        0 => String::new(),
+        aside => format!(
+            ", among them {} of {aside} that the host disturbed and that were repeated",
+            events.set_aside_lossy
+        ),
+    };
     let longest = events.longest.map_or_else(String::new, |longest| {
         format!(
             "; the longest {} frames or {:.1} ms",
@@ -166,7 +174,7 @@ fn numbers(text: &mut String, numbers: &LossNumbers) {
         )
     });
     let line = format!(
-        "loss events up to {} packets/s: {}{} in {:.0} s, {rate}; {} of {} trials lost something{longest}",
+        "loss events up to {} packets/s: {}{} in {:.0} s, {rate}; {} of {} trials lost something{set_aside}{longest}",
         grouped(events.up_to_pps.floor()),
         if events.at_least { "at least " } else { "" },
         events.events,

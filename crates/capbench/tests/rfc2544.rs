@@ -41,6 +41,9 @@ fn root_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
     let (ended, results) = measured("--method packet-v3 --max-rate 5k", &scratch.path().join("run"));
     let goal = &results["searches"][0]["goals"][0];
     assert_eq!(goal["status"], "at_least", "{goal}");
+    assert_eq!(ended.code, Some(4), "what the generator limits is no throughput");
+    let statements = results["statements"].to_string();
+    assert!(statements.contains("RFC 2544 section 9.1 asks for at least 5"), "{statements}");
     assert_eq!(texts(&results["rfc2544"], "test"), ["latency", "frame-loss"]);
     for tested in list(&results["rfc2544"]) {
         assert_eq!(tested["throughput_status"], "at_least", "{tested}");
@@ -84,6 +87,7 @@ fn root_a_throughput_that_was_found_is_what_all_tests_are_told_in_terms_of() {
         assert_eq!(list(&results["rfc2544"]).len() + list(&results["not_measured"]).len(), 4);
         return;
     }
+    assert_eq!((ended.code, &results["complete"]), (Some(0), &Value::from(true)));
     assert_eq!(texts(&results["rfc2544"], "test"), ["latency", "frame-loss", "back-to-back", "recovery"]);
     assert!(list(&results["not_measured"]).is_empty(), "{}", ended.out);
     let throughput = goal["lower"]["achieved_pps"].as_f64().unwrap();

@@ -93,6 +93,40 @@ fn root_a_search_that_was_stopped_is_gone_on_with() {
 }
 
 #[test]
+fn root_a_search_that_is_killed_leaves_what_it_had_shown_and_is_gone_on_with() {
+    if !privileged("root_a_search_that_is_killed_leaves_what_it_had_shown_and_is_gone_on_with") {
+        return;
+    }
+    let _turn = in_turn();
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("run");
+    let many = SHORT.replace("sum=200ms,width=20%", "sum=1500ms,width=40%,targets=0").replace("40k", "10k");
+    let mut command = capbench();
+    command.args(many.split_whitespace()).arg("--out").arg(&folder);
+    let running = Running::start(None, &mut command);
+    eventually("four trials are saved", || trials(&folder) >= 4);
+    running.signal("KILL");
+    assert_eq!(running.end().signal, Some(9));
+    let killed = results(&folder).unwrap();
+    let all = killed["trials"].as_array().unwrap();
+    let searches = killed["searches"].as_array().unwrap();
+    assert_eq!((&killed["complete"], searches.len()), (&Value::from(false), 1));
+    assert_eq!(searches[0]["ended"]["how"], "stopped");
+    let named = searches[0]["trials"].as_array().unwrap();
+    assert_eq!(named.len() + 1, all.len(), "but for the last trial all are in the search: {named:?}");
+    assert_eq!(searches[0]["goals"].as_array().map(Vec::len), Some(1));
+
+    let mut command = capbench();
+    command.arg("search").arg("--resume").arg(&folder);
+    let ended = run(None, &mut command);
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    let whole = results(&folder).unwrap();
+    assert_eq!(whole["complete"], true);
+    assert_eq!(whole["searches"].as_array().unwrap().len(), 1, "it stands once");
+    assert_eq!(&whole["trials"].as_array().unwrap()[..all.len()], &all[..]);
+}
+
+#[test]
 fn root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time() {
     if !privileged("root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time") {
         return;

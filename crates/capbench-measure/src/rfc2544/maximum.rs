@@ -31,6 +31,7 @@ impl fmt::Display for MaximumRate {
         let source = match self.source {
             MaximumSource::LineRate => "the line rate",
             MaximumSource::Generator => "the generator's maximum",
+            MaximumSource::GeneratorAndReceiver => "the maximum of generator and receiver together",
             MaximumSource::Given => "as it was given",
         };
         write!(f, "{} packets/s, {source}", grouped(self.pps.get()))

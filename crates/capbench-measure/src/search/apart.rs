@@ -2,18 +2,23 @@
 //!
 //! A search decides each load by itself. On a host that stalls now and then the share of lossy trials grows slowly with the
 //! load: then which load is just held and which is not is luck, and bounds half a per cent apart are no such precision.
+//!
+//! The probability takes the trials as they are. It knows nothing of the bounds being those two loads that came out on either
+//! side, by these very trials, nor of a load having no more trials once it is decided. Both make chance look smaller than it is:
+//! bounds that are not told apart are in doubt, and those that are told apart are so by a little less than the level says.
 
 use serde::{Deserialize, Serialize};
 
+use super::bound::hits;
 use super::criteria::Criteria;
-use super::database::{Bounds, Database, Observation};
-use crate::statistics::counts::{self, Hits, LEVEL};
+use super::database::{Bounds, Database};
+use crate::statistics::counts::{self, LEVEL};
 
 /// What chance has to do with a goal's bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Apart {
     /// The probability of shares of high-loss trials at least as far apart when both bounds have the same (Fisher's exact
-    /// test, one-sided).
+    /// test, one-sided). Less than it is: the bounds were chosen by the same trials.
     pub by_chance: f64,
     /// Where bounds are not told apart, the nearest loads around them that are, from the lower; absent where none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,11 +28,7 @@ pub struct Apart {
 impl Apart {
     pub(super) fn of(seen: &Database, criteria: &Criteria, bounds: Bounds) -> Option<Self> {
         let (lower, upper) = (bounds.lower?, bounds.upper?);
-        let hits = |trials: &[Observation]| {
-            let full = || trials.iter().filter(|trial| trial.duration >= criteria.full_length);
-            let high = full().filter(|trial| trial.loss_ratio > criteria.loss_ratio.get());
-            Hits { hits: high.count() as u32, of: full().count() as u32 }
-        };
+        let hits = |trials| hits(trials, criteria);
         let mut few = hits(seen.at(lower));
         let mut many = hits(seen.at(upper));
         let by_chance = counts::as_few(few, many);

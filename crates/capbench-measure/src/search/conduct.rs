@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use capbench_traffic::rates::Pps;
 
+use super::bound::Trials;
 use super::buffered::{self, Buffered};
 use super::database::{Database, Observation};
 use super::maximum::{self, MaximumLoad, SelfTest};
@@ -73,12 +74,12 @@ impl SearchPlan {
         };
         let mut seen = Database::default();
         let mut maximum = None;
-        let ended = match plan.search(&mut runner, &mut seen, &mut maximum) {
+        let ended = match plan.search(&mut runner, &mut seen, &mut maximum, &warnings) {
             Ok(()) => End::Complete,
             Err(Halt::Ended(end)) => end,
             Err(Halt::Unsaved(error)) => return Err(error),
         };
-        let outcome = plan.outcome(&runner, &seen, maximum, ended, warnings);
+        let outcome = plan.outcome(&runner, &seen, maximum.as_ref(), ended, &warnings);
         Ok(Finished { outcome, trials: runner.trials })
     }
 
@@ -87,16 +88,22 @@ impl SearchPlan {
         runner: &mut Runner<'_>,
         seen: &mut Database,
         found: &mut Option<MaximumLoad>,
+        warnings: &[String],
     ) -> std::result::Result<(), Halt> {
         let maximum = match self.given_maximum() {
             Some(given) => given,
             None => maximum::self_test(self, runner)?,
         };
         let load = maximum.load_pps;
-        *found = Some(maximum);
+        let maximum = &*found.insert(maximum);
         let failed = |error: crate::MeasureError| Halt::Ended(End::Failed { reason: error.to_string() });
         let mut strategists = self.strategists(load).map_err(failed)?;
-        pursue(&mut strategists, seen, |request| {
+        pursue(&mut strategists, seen, |request, seen| {
+            if runner.observer.keeps_searches() {
+                // Whoever is killed has not ended, and goes on from here as from a stop.
+                let so_far = self.outcome(runner, seen, Some(maximum), End::Stopped, warnings);
+                runner.observer.searching(so_far);
+            }
             let result = runner.measure(Load::Rate(request.load), request.duration, Phase::Search)?;
             Ok(observation(&result, request, self.burst_frames))
         })
@@ -106,20 +113,18 @@ impl SearchPlan {
         &self,
         runner: &Runner<'_>,
         seen: &Database,
-        maximum: Option<MaximumLoad>,
+        maximum: Option<&MaximumLoad>,
         ended: End,
-        mut warnings: Vec<String>,
+        warnings: &[String],
     ) -> SearchOutcome {
         let trials = &runner.trials;
-        let by_number = trials.iter().map(|trial| (trial.number, trial)).collect();
-        let goals: Vec<_> = self
-            .goals
-            .iter()
-            .map(|goal| GoalResult::new(goal, seen, &by_number, maximum.as_ref(), &ended))
-            .collect();
-        let top = maximum.as_ref().map(|maximum| maximum.load_pps);
+        let by_number = Trials::new(trials, self.burst_frames);
+        let goals: Vec<_> =
+            self.goals.iter().map(|goal| GoalResult::new(goal, seen, &by_number, maximum, &ended)).collect();
+        let top = maximum.map(|maximum| maximum.load_pps);
         let profile = trials.first().map(|trial| &trial.profile);
-        let self_test = maximum.as_ref().and_then(|maximum| maximum.self_test.as_ref());
+        let self_test = maximum.and_then(|maximum| maximum.self_test.as_ref());
+        let mut warnings = warnings.to_vec();
         warnings.extend(self_test.into_iter().flat_map(SelfTest::doubts));
         warnings.extend(doubts(trials, runner.stored.left()));
         SearchOutcome {
@@ -132,7 +137,7 @@ impl SearchPlan {
             goals,
             buffered: Buffered::of(trials, self.burst_frames),
             plan: self.clone(),
-            maximum,
+            maximum: maximum.cloned(),
             ended,
             warnings,
             trials: trials.iter().map(|trial| trial.number).collect(),
@@ -179,14 +184,14 @@ fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<String> {
 pub(super) fn pursue<E>(
     strategists: &mut [Box<dyn Strategist>],
     seen: &mut Database,
-    mut measure: impl FnMut(Request) -> std::result::Result<Observation, E>,
+    mut measure: impl FnMut(Request, &Database) -> std::result::Result<Observation, E>,
 ) -> std::result::Result<(), E> {
     loop {
         let mut has_asked = false;
         for strategist in strategists.iter_mut() {
             while let Some(request) = strategist.next(seen) {
                 has_asked = true;
-                let trial = measure(request)?;
+                let trial = measure(request, seen)?;
                 seen.add(trial.clone());
                 strategist.learn(&trial);
             }

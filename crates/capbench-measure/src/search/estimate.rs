@@ -72,7 +72,7 @@ impl SearchPlan {
             (0..SELF_TEST_TRIALS).for_each(|_| meter.trial(self.self_test_trial(), lost));
         }
         let mut strategists = self.strategists(maximum)?;
-        pursue(&mut strategists, &mut Database::default(), |request| {
+        pursue(&mut strategists, &mut Database::default(), |request, _| {
             let lost = loss_ratio(capacity, request.load);
             meter.trial(request.duration, lost);
             if meter.cost().trials > MOST_TRIALS {

@@ -4,6 +4,7 @@ use super::bound::{Bound, HighLoss, Losses};
 use super::maximum::MaximumSource;
 use super::numbers::{Held, LossEvents};
 use super::outcome::{GoalResult, SearchOutcome, Status};
+use super::ranking::{self, Ranking};
 use super::repeats::{self, Repeated};
 use super::runner::End;
 use crate::figures::grouped;
@@ -19,7 +20,7 @@ pub fn find(searches: &[SearchOutcome]) -> Vec<Finding> {
 /// What several searches show that none of them shows by itself.
 pub fn together(searches: &[SearchOutcome]) -> Vec<Finding> {
     let mut findings: Vec<_> = repeats::of(searches).iter().map(Repeated::finding).collect();
-    findings.extend(rankings(searches));
+    findings.extend(ranking::of(searches).iter().map(Ranking::finding));
     findings
 }
 
@@ -41,20 +42,23 @@ impl SearchOutcome {
             }
         }
         let numbers = &self.numbers;
-        let of = [&numbers.strict_lossless, &numbers.ndr, &numbers.pdr];
-        if of.iter().any(|held| held.pps.is_some()) {
-            let trials = of.iter().flat_map(|held| held.trials.iter().copied());
-            findings.push(finding(
-                format!(
-                    "{who}: highest load without a loss in any trial {}, NDR {}, PDR {}{}.",
-                    pps(of[0]),
-                    pps(of[1]),
-                    pps(of[2]),
-                    numbers.loss_events.as_ref().map_or_else(String::new, events)
-                ),
-                sorted(trials.collect()),
-            ));
+        let (strict, of) = (&numbers.strict_lossless, [&numbers.ndr, &numbers.pdr]);
+        let trials = of.iter().chain([&strict]).flat_map(|held| held.trials.iter().copied());
+        let mut trials = sorted(trials.collect());
+        if trials.is_empty() {
+            trials.clone_from(&self.trials);
         }
+        let rate = "how often something is lost is not known";
+        findings.push(finding(
+            format!(
+                "{who}: highest load without a loss in any trial {}, NDR {}, PDR {}; {}.",
+                pps(strict, None),
+                pps(of[0], Some(&of[0].by)),
+                pps(of[1], Some(&of[1].by)),
+                numbers.loss_events.as_ref().map_or_else(|| rate.into(), events)
+            ),
+            trials,
+        ));
         if let Some((maximum, test)) =
             self.maximum.as_ref().and_then(|max| Some((max, max.self_test.as_ref()?)))
         {
@@ -87,7 +91,7 @@ impl SearchOutcome {
 
 impl GoalResult {
     /// The bounds that say most: its own, or where those are not both there, the coarser ones.
-    fn said_bounds(&self) -> Option<(&Bound, &Bound)> {
+    pub(super) fn said_bounds(&self) -> Option<(&Bound, &Bound)> {
         let own = self.lower.as_ref().zip(self.upper.as_ref());
         own.or(self.so_far.as_ref().map(|so_far| (&so_far.lower, &so_far.upper)))
     }
@@ -106,7 +110,7 @@ impl GoalResult {
                 None => "no loads that were tried around them are told apart".into(),
             };
             format!(
-                "lossy at the lower bound {}, at the upper {}: bounds so near to each other can differ by chance \
+                "of trials of full length lossy at the lower bound {}, at the upper {}: bounds so near to each other can differ by chance \
                  (p = {:.2}); {told}",
                 share(low),
                 share(high),
@@ -125,15 +129,29 @@ impl GoalResult {
     /// What limits, and where frames were lost at the upper bound.
     pub fn loss(&self) -> Option<String> {
         let upper = self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))?;
-        let losses = upper.losses.as_ref()?;
-        let limit =
-            self.limit.map_or_else(String::new, |limit| format!("; what limits is {}", limit.words()));
-        Some(format!("at {} packets/s lost {}{limit}", grouped(upper.intended_pps.floor()), losses.words()))
+        let lost = upper.losses.as_ref().map(|losses| format!("lost {}", losses.words()));
+        let untaken = upper.untaken.map(|untaken| {
+            format!(
+                "of {} frames that count as lost {} still lay in buffers when sending had ended",
+                grouped(untaken.of as f64),
+                grouped(untaken.frames as f64)
+            )
+        });
+        let mut parts: Vec<_> = [lost, untaken].into_iter().flatten().collect();
+        if parts.is_empty() {
+            return None;
+        }
+        parts.extend(self.limit.map(|limit| format!("what limits is {}", limit.words())));
+        Some(format!("at {} packets/s {}", grouped(upper.intended_pps.floor()), parts.join("; ")))
     }
 
-    /// Where loss at the upper bound is that of single moments, and not of too high a load.
+    /// Where loss at the upper bound is that of single moments, and not of too high a load. Frames that were not taken as they
+    /// came make it too high, whatever was lost beside.
     pub fn stalls(&self) -> Option<String> {
         let upper = self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))?;
+        if upper.is_too_much_to_take() {
+            return None;
+        }
         let moments = upper.losses.as_ref()?.moments.filter(|moments| moments.lossy_windows > 0)?;
         (moments.lossy_windows * 4 < moments.windows).then(|| {
             format!(
@@ -226,80 +244,6 @@ impl Repeated {
     }
 }
 
-/// For each goal of several methods in one scene, the order of the methods: one stands before another where the lower bounds
-/// of all its searches are at or above the upper bounds of all of the other's.
-fn rankings(searches: &[SearchOutcome]) -> Vec<Finding> {
-    let mut scenes: Vec<(Vec<Option<String>>, Vec<&SearchOutcome>)> = Vec::new();
-    for search in searches.iter().filter(|search| search.method.is_some()) {
-        let scene = repeats::scene(search)[1..].to_vec();
-        match scenes.iter_mut().find(|(known, _)| *known == scene) {
-            Some((_, group)) => group.push(search),
-            None => scenes.push((scene, vec![search])),
-        }
-    }
-    scenes.iter().flat_map(|(_, group)| ranking(group)).collect()
-}
-
-/// What the searches of a method leave open for a goal.
-struct Rank<'s> {
-    method: &'s str,
-    low: f64,
-    high: f64,
-    trials: Vec<u32>,
-}
-
-fn ranking(group: &[&SearchOutcome]) -> Vec<Finding> {
-    let Some(first) = group.first() else { return Vec::new() };
-    let mut findings = Vec::new();
-    for goal in first.goals.iter().map(|result| &result.goal.name) {
-        let mut ranks: Vec<Rank<'_>> = Vec::new();
-        for search in group {
-            let Some(method) = search.method.as_deref() else { continue };
-            let Some(result) = search.goals.iter().find(|result| result.goal.name == *goal) else { continue };
-            let Some((lower, _)) = repeats::lower(result) else { continue };
-            // What is held at least has no upper end that is the method's.
-            let high = match result.status {
-                Status::AtLeast => f64::INFINITY,
-                _ => result.said_bounds().map_or(f64::INFINITY, |(_, upper)| upper.intended_pps),
-            };
-            let trials = evidence(result);
-            match ranks.iter_mut().find(|rank| rank.method == method) {
-                Some(rank) => {
-                    *rank = Rank {
-                        method,
-                        low: rank.low.min(lower),
-                        high: rank.high.max(high),
-                        trials: [rank.trials.clone(), trials].concat(),
-                    };
-                }
-                None => ranks.push(Rank { method, low: lower, high, trials }),
-            }
-        }
-        if ranks.len() < 2 {
-            continue;
-        }
-        ranks.sort_by(|a, b| b.low.total_cmp(&a.low));
-        let words = |rank: &Rank<'_>| match rank.high.is_finite() {
-            true => {
-                format!("{} {} to {}", rank.method, grouped(rank.low.floor()), grouped(rank.high.floor()))
-            }
-            false => format!("{} at least {}", rank.method, grouped(rank.low.floor())),
-        };
-        let mut text = format!("{goal} by method, packets/s: {}", words(&ranks[0]));
-        for pair in ranks.windows(2) {
-            let before = if pair[0].low >= pair[1].high { ", then" } else { ", not told from" };
-            text.push_str(&format!("{before} {}", words(&pair[1])));
-        }
-        let scene = first.frame_size.as_ref().zip(first.placement.as_ref());
-        findings.push(Finding {
-            scene: scene.map(|(size, placement)| format!("{size}-byte frames, placement {placement}")),
-            text: format!("{text}."),
-            trials: sorted(ranks.into_iter().flat_map(|rank| rank.trials).collect()),
-        });
-    }
-    findings
-}
-
 /// The conditional throughput, where it says more than the lower bound.
 fn forwarded(goal: &GoalResult) -> String {
     match (goal.conditional_throughput_pps, &goal.lower) {
@@ -313,7 +257,7 @@ fn forwarded(goal: &GoalResult) -> String {
     }
 }
 
-fn evidence(goal: &GoalResult) -> Vec<u32> {
+pub(super) fn evidence(goal: &GoalResult) -> Vec<u32> {
     let of = |bound: Option<&Bound>| bound.map_or_else(Vec::new, |bound| bound.trials.clone());
     let coarser = goal.so_far.as_ref();
     sorted(
@@ -327,19 +271,24 @@ fn evidence(goal: &GoalResult) -> Vec<u32> {
     )
 }
 
-fn sorted(mut trials: Vec<u32>) -> Vec<u32> {
+pub(super) fn sorted(mut trials: Vec<u32>) -> Vec<u32> {
     trials.sort_unstable();
     trials.dedup();
     trials
 }
 
-fn pps(held: &Held) -> String {
+/// A load that is held, and by which goal where that is not plain.
+fn pps(held: &Held, by: Option<&str>) -> String {
     let at_least = if held.at_least { "at least " } else { "" };
-    match (held.pps, held.upper_pps) {
-        (Some(pps), _) => format!("{at_least}{} packets/s (in {:.0} s)", grouped(pps.floor()), held.seconds),
+    let by = by.map(|by| format!("by {by}"));
+    let load = match (held.pps, held.upper_pps) {
+        (Some(pps), _) => format!("{at_least}{} packets/s", grouped(pps.floor())),
         (None, Some(upper)) => format!("below {} packets/s", grouped(upper.floor())),
-        (None, None) => "none".into(),
-    }
+        (None, None) => "not decided".into(),
+    };
+    let seconds = held.pps.map(|_| format!("in {:.0} s", held.seconds));
+    let rests_on: Vec<_> = [seconds, by].into_iter().flatten().collect();
+    if rests_on.is_empty() { load } else { format!("{load} ({})", rests_on.join(", ")) }
 }
 
 fn events(events: &LossEvents) -> String {
@@ -356,8 +305,17 @@ fn events(events: &LossEvents) -> String {
         }
         None => format!(", {:.3} a second", events.per_second),
     };
+    let set_aside = match events.set_aside {
+        0 => String::new(),
+        aside => format!(
+            ", {aside} trial{} among them that the host disturbed and that {} repeated ({} lost something)",
+            if aside == 1 { "" } else { "s" },
+            if aside == 1 { "was" } else { "were" },
+            events.set_aside_lossy
+        ),
+    };
     format!(
-        "; up to {} packets/s, {times} in {:.0} s{rate}",
+        "up to {} packets/s, {times} in {:.0} s{rate}{set_aside}",
         grouped(events.up_to_pps.floor()),
         events.seconds
     )

@@ -1,5 +1,6 @@
-//! The highest load of a search: what the generator can do by itself. A search must not take the generator's limit for
-//! that of a capture method (RFC 9971 section 4.2: benchmark the tester first).
+//! The highest load of a search: what the generator reaches with the search's method capturing. A search must not take the
+//! generator's limit for that of a capture method (RFC 9971 section 4.2: benchmark the tester first). The method captures
+//! meanwhile as in every trial, so on a path where the load depends on the receiver it is a limit of both.
 
 use std::time::Duration;
 
@@ -33,8 +34,10 @@ const NOTABLE: f64 = 0.2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MaximumSource {
-    /// The generator reaches no more.
+    /// The generator reaches no more with this method capturing.
     Generator,
+    /// The same on a path where the offered load depends on the receiver: it is the limit of both together.
+    GeneratorAndReceiver,
     /// The link carries no more, and the generator reaches it.
     LineRate,
     /// The user wants no more.
@@ -130,7 +133,12 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
     };
     let load_pps = legal(load_pps, plan)?;
     let at_line = plan.line_rate_pps.is_some_and(|line| line_rate::is_reached(line, load_pps.get()));
-    let source = if at_line { MaximumSource::LineRate } else { MaximumSource::Generator };
+    let depends = runner.trials.iter().any(|trial| trial.profile.load_depends_because.is_some());
+    let source = match (at_line, depends) {
+        (true, _) => MaximumSource::LineRate,
+        (false, true) => MaximumSource::GeneratorAndReceiver,
+        (false, false) => MaximumSource::Generator,
+    };
     let held = highest.is_some();
     Ok(MaximumLoad { load_pps, source, self_test: Some(SelfTest { unpaced_pps, paced_pps, held, tries }) })
 }

@@ -15,7 +15,7 @@
 //! | `buffered` | loads that lose nothing only because there is room |
 //! | `outcome`, `bound`, `apart` | what is saved: a result for each goal, its bounds with what was lost there, and whether they differ by more than chance |
 //! | `numbers`, `findings` | the numbers that belong together; sentences |
-//! | `repeats` | several searches of the same set-up |
+//! | `repeats`, `ranking` | several searches of the same set-up, and of several methods |
 //!
 //! Strategies choose trials and run none, so the same code serves the path, the replay of stored trials and the estimate.
 
@@ -37,6 +37,7 @@ mod numbers;
 mod outcome;
 pub mod plan;
 pub mod presets;
+mod ranking;
 pub mod ratio;
 pub mod repeats;
 mod request;
@@ -48,7 +49,7 @@ mod stored;
 mod tests;
 
 pub use apart::Apart;
-pub use bound::{Bound, HighLoss, Losses, Moments};
+pub use bound::{Bound, HighLoss, Losses, Moments, Untaken};
 pub use buffered::Buffered;
 pub use conduct::Finished;
 pub use estimate::Estimate;

@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::bound::{self, Moments, Trials};
 use super::criteria::Criteria;
 use super::database::{Bounds, Database};
-use super::goal::Goal;
 use super::outcome::{GoalResult, Status};
 use super::presets;
 use super::ratio::Ratio;
 use crate::statistics::counts;
-use crate::trial::TrialResult;
+use crate::trial::{TrialResult, Verdict};
 
 /// Of the trials of a search; a function of nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,7 +47,8 @@ pub struct Held {
     pub trials: Vec<u32>,
 }
 
-/// Loss at loads that are no overload: below all at which most trials lose in most times of 100 ms.
+/// Loss at loads that are no overload: below all at which half of the trials or more lose in most times of 100 ms, or did not
+/// take frames as they came.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LossEvents {
     /// Intended load up to which trials were looked at.
@@ -59,6 +59,14 @@ pub struct LossEvents {
     pub trials: u32,
     /// Those that lost something.
     pub lossy_trials: u32,
+    /// Attempts among those trials that were set aside because the host disturbed them, and made again. They decide nothing; left
+    /// out here, the loss of just those moments would be that is to be counted. 0 in results of early versions, which left
+    /// them out.
+    #[serde(default)]
+    pub set_aside: u32,
+    /// Those of them that lost something.
+    #[serde(default)]
+    pub set_aside_lossy: u32,
     /// Times of 100 ms in which something was lost: what one stall of the host loses lies in one of them, or two. A lossy
     /// trial nobody looked into counts as one. Early versions counted bursts, and up to the lower bound of NDR only.
     pub events: u64,
@@ -93,24 +101,30 @@ const STRICT: Criteria = Criteria {
 };
 
 impl LossNumbers {
-    /// From the trials of a search and the results of its goals. NDR and PDR are those of its goals, where it has one without
-    /// and one with loss that may be exceeded; else of the presets `ndr` and `pdr`, as far as its trials decide them.
+    /// From the trials of a search and the results of its goals. NDR and PDR are those of its goals that are called so, or else
+    /// ask for the same; where it has none, of the presets `ndr` and `pdr`, as far as its trials decide them.
     pub(super) fn new(goals: &[GoalResult], seen: &Database, trials: &Trials<'_>, top: Option<Pps>) -> Self {
         let held = |by: &str, criteria: &Criteria| Held::new(by, criteria, seen, top);
-        let of = |preset: &str, is_such: fn(&Goal) -> bool| match goals.iter().find(|own| is_such(&own.goal))
-        {
-            Some(own) => {
-                Held { at_least: own.status == Status::AtLeast, ..held(&own.goal.name, &own.goal.criteria()) }
-            }
-            None => {
-                let goal = presets::goals(preset).and_then(|goals| goals.into_iter().next());
-                goal.map_or_else(|| held(preset, &STRICT), |goal| held(&goal.name, &goal.criteria()))
+        let of = |name: &str| {
+            let preset = presets::goals(name).and_then(|goals| goals.into_iter().next());
+            let asks_the_same = |own: &&GoalResult| {
+                preset.as_ref().is_some_and(|preset| preset.criteria() == own.goal.criteria())
+            };
+            let is_called_so = |own: &&GoalResult| own.goal.name == name;
+            let own = goals.iter().find(is_called_so).or_else(|| goals.iter().find(asks_the_same));
+            match (own, &preset) {
+                (Some(own), _) => Held {
+                    at_least: own.status == Status::AtLeast,
+                    ..held(&own.goal.name, &own.goal.criteria())
+                },
+                (None, Some(preset)) => held(&preset.name, &preset.criteria()),
+                (None, None) => held(name, &STRICT),
             }
         };
         Self {
             strict_lossless: held("strict", &STRICT),
-            ndr: of("ndr", |goal| goal.loss_ratio == Ratio::ZERO && goal.exceed_ratio > Ratio::ZERO),
-            pdr: of("pdr", |goal| goal.loss_ratio > Ratio::ZERO),
+            ndr: of("ndr"),
+            pdr: of("pdr"),
             loss_events: LossEvents::new(seen, trials),
         }
     }
@@ -136,20 +150,29 @@ impl Held {
     }
 }
 
+/// A trial with the attempts before it that were set aside and yet show something.
+fn with_attempts(trial: &TrialResult) -> impl Iterator<Item = &TrialResult> {
+    let attempts = trial.guarding.iter().flat_map(|guarding| &guarding.set_aside);
+    let sound = attempts.map(|attempt| &attempt.trial).filter(|trial| trial.verdict != Verdict::Invalid);
+    sound.chain([trial])
+}
+
 impl LossEvents {
-    fn new(seen: &Database, trials: &Trials<'_>) -> Option<Self> {
+    fn new(seen: &Database, by_number: &Trials<'_>) -> Option<Self> {
         let is_no_overload = |trials: &[&TrialResult]| {
-            trials.iter().filter(|trial| bound::is_overloaded(trial)).count() * 2 < trials.len()
+            trials.iter().filter(|trial| by_number.is_overloaded(trial)).count() * 2 < trials.len()
         };
-        let loads: Vec<(Pps, f64, Vec<&TrialResult>)> = seen
+        let loads: Vec<(Pps, Vec<&TrialResult>)> = seen
             .loads()
-            .map(|(load, seen)| (load, bound::seconds(seen), bound::of(seen, trials)))
-            .take_while(|(_, _, trials)| is_no_overload(trials))
+            .map(|(load, seen)| (load, by_number.of(seen)))
+            .take_while(|(_, trials)| is_no_overload(trials))
             .collect();
         let up_to_pps = loads.last()?.0.get();
-        let seconds = loads.iter().fold(0.0, |sum, (_, seconds, _)| sum + seconds);
-        let trials: Vec<&TrialResult> = loads.into_iter().flat_map(|(_, _, trials)| trials).collect();
-        let lossy = || trials.iter().filter(|trial| trial.lost() > 0);
+        let stand: Vec<&TrialResult> = loads.into_iter().flat_map(|(_, trials)| trials).collect();
+        let trials: Vec<&TrialResult> = stand.iter().flat_map(|trial| with_attempts(trial)).collect();
+        let seconds = trials.iter().fold(0.0, |sum, trial| sum + trial.duration_s);
+        let is_lossy = |trial: &&&TrialResult| trial.lost() > 0;
+        let lossy = || trials.iter().filter(is_lossy);
         let looked_at = |trial: &&TrialResult| trial.loss_shape.as_ref().map(|shape| shape.lossy_windows);
         let events = lossy().map(|trial| looked_at(trial).unwrap_or(1)).sum();
         let (least, most) = counts::events(events);
@@ -159,6 +182,8 @@ impl LossEvents {
             seconds,
             trials: trials.len() as u32,
             lossy_trials: lossy().count() as u32,
+            set_aside: (trials.len() - stand.len()) as u32,
+            set_aside_lossy: (lossy().count() - stand.iter().filter(is_lossy).count()) as u32,
             events,
             at_least: lossy().any(|trial| looked_at(trial).is_none()),
             per_second: events as f64 / seconds,

@@ -83,6 +83,8 @@ pub enum Reason {
     },
     /// At the upper bound the generator left frames unsent; the path did not lose too many of those that were sent.
     GeneratorFellShort,
+    /// The same on a path where the offered load depends on the receiver: it may have kept the generator from more.
+    GeneratorAndReceiverFellShort,
     /// The least load of the search is not held.
     LeastLoadNotHeld,
     /// The search ended before the bounds were close enough.
@@ -133,7 +135,8 @@ pub struct GoalResult {
     /// Whether the trials tell its bounds apart; absent where there are not both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<Apart>,
-    /// What limits, by where trials at the upper bound lost frames; absent where nothing was lost there.
+    /// What limits, by where trials at the upper bound lost frames, and by those that were not taken as they came; absent
+    /// where there were neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 }
@@ -143,8 +146,8 @@ fn bounded(criteria: &Criteria, seen: &Database, trials: &Trials<'_>) -> (Option
     let found = seen.bounds(criteria);
     let is_low = |trial: &Observation| trial.loss_ratio <= criteria.loss_ratio.get();
     let is_high = |trial: &Observation| !is_low(trial);
-    let lower = found.lower.and_then(|load| Bound::new(seen.at(load), trials, is_high, is_low));
-    let upper = found.upper.and_then(|load| Bound::new(seen.at(load), trials, is_high, is_high));
+    let lower = found.lower.and_then(|load| Bound::new(seen.at(load), trials, criteria, is_low));
+    let upper = found.upper.and_then(|load| Bound::new(seen.at(load), trials, criteria, is_high));
     (lower, upper)
 }
 
@@ -188,6 +191,7 @@ impl GoalResult {
         let reason = match (bounds.lower, bounds.upper) {
             (Some(low), Some(high)) if is_over || goal.width.is_met(low.get(), high.get(), top) => {
                 match seen.is_limit_of_path(high, &criteria) {
+                    false if trials.load_depends() => Some(Reason::GeneratorAndReceiverFellShort),
                     false => Some(Reason::GeneratorFellShort),
                     true if goal.width.is_met(low.get(), high.get(), top) => None,
                     true => Some(Reason::Ended { end: ended.clone() }),
@@ -201,7 +205,11 @@ impl GoalResult {
         };
         let status = match reason {
             None => Status::Regular,
-            Some(Reason::MaximumLoad { .. } | Reason::GeneratorFellShort) => Status::AtLeast,
+            Some(
+                Reason::MaximumLoad { .. }
+                | Reason::GeneratorFellShort
+                | Reason::GeneratorAndReceiverFellShort,
+            ) => Status::AtLeast,
             Some(_) => Status::Irregular,
         };
         let has_both = lower.is_some() && upper.is_some();
@@ -226,17 +234,21 @@ impl GoalResult {
     }
 }
 
-/// What limits where trials at an upper bound lost frames.
+/// What limits where trials at an upper bound lost frames, or did not take them as they came: then what little was lost
+/// beside it, wherever that was, is not what makes the load too high.
 fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
-    let own = upper.trials.iter().filter_map(|number| trials.get(number).copied());
-    Limit::of(&upper.losses.as_ref()?.lost, own, |_| 0)
+    if upper.is_too_much_to_take() {
+        return Some(Limit::Application);
+    }
+    let own = upper.trials.iter().filter_map(|&number| trials.get(number));
+    Limit::of(&upper.losses.as_ref()?.lost, own, |trial| trials.untaken(trial))
 }
 
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Complete => f.write_str("the search went through to its end"),
-            Self::Stopped => f.write_str("the user stopped the search"),
+            Self::Stopped => f.write_str("the search was stopped before its end"),
             Self::TimeUp => f.write_str("the time allowed was used up"),
             Self::TrafficUp => f.write_str("the traffic allowed was used up"),
             Self::Invalid { trials, because } => write!(f, "trial {trials:?} shows nothing: {because}"),
@@ -252,6 +264,9 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MaximumLoad { limit: MaximumSource::Generator } => f.write_str("generator-limited"),
+            Self::MaximumLoad { limit: MaximumSource::GeneratorAndReceiver } => {
+                f.write_str("limited by generator and receiver together")
+            }
             Self::MaximumLoad { limit: MaximumSource::LineRate } => f.write_str("limited by the line rate"),
             Self::MaximumLoad { limit: MaximumSource::Given } => {
                 f.write_str("limited by the maximum load given")
@@ -259,6 +274,9 @@ impl fmt::Display for Reason {
             Self::GeneratorFellShort => {
                 f.write_str("generator-limited: it left frames unsent at the next load")
             }
+            Self::GeneratorAndReceiverFellShort => f.write_str(
+                "limited by generator and receiver together: frames were left unsent at the next load",
+            ),
             Self::LeastLoadNotHeld => f.write_str("the least load of the search is not held"),
             Self::Ended { end } => end.fmt(f),
         }

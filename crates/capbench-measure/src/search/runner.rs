@@ -17,7 +17,7 @@ use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
 pub enum End {
     /// Every goal has what it can have.
     Complete,
-    /// The user stopped it.
+    /// The user stopped it; or its process ended in its midst, and this is what it had shown by then.
     Stopped,
     /// The time allowed was used up.
     TimeUp,

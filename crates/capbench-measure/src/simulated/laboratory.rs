@@ -38,6 +38,7 @@ pub struct SimulatedLaboratory {
     conditions: Conditions,
     interrupts: Option<Interrupts>,
     methods: Vec<SimulatedMethod>,
+    shows_moments: bool,
     trials: u32,
 }
 
@@ -46,7 +47,15 @@ impl SimulatedLaboratory {
     pub fn new(generator: f64, methods: Vec<SimulatedMethod>) -> Self {
         let conditions =
             Conditions { backlog_pps: f64::INFINITY, noise: Noise::default(), bursts: None, seed: 0 };
-        Self { generator, line_rate: None, conditions, interrupts: None, methods, trials: 0 }
+        Self {
+            generator,
+            line_rate: None,
+            conditions,
+            interrupts: None,
+            methods,
+            shows_moments: false,
+            trials: 0,
+        }
     }
 
     /// Frames per second that the backlog passes on; it loses what is above.
@@ -74,6 +83,12 @@ impl SimulatedLaboratory {
     pub fn noise(mut self, seed: u64, noise: Noise) -> Self {
         self.conditions = Conditions { seed, noise, ..self.conditions };
         self
+    }
+
+    /// Results say in how many times of 100 ms frames were lost.
+    #[must_use]
+    pub fn showing_moments(self) -> Self {
+        Self { shows_moments: true, ..self }
     }
 
     /// Frames are lost in bursts, by this seed.
@@ -191,9 +206,10 @@ impl Trial for SimulatedTrial<'_> {
             &conditions,
             &mut Chance::of_trial(conditions.seed, number),
         );
+        let delivered = passage.delivered;
         let lost_in_card = sent - taken.iter().map(|stretch| stretch.frames).sum::<u64>();
         let latency = self.latency.map(|recording| Latency {
-            total: held.and_then(|held| Delays::of(&held.delays(passage.delivered, pps))),
+            total: held.and_then(|held| Delays::of(&held.delays(delivered, pps))),
             ..Latency::unknown(recording, "a simulated path stamps no frames")
         });
         let measured =
@@ -243,8 +259,12 @@ impl SimulatedTrial<'_> {
         sending: Duration,
     ) -> Measured {
         let reached = sent - lost_in_card - passage.lost_in_backlog;
-        let Passage { delivered, lost_in_ring, lost_in_backlog, waiting } = passage;
+        let Passage { delivered, lost_in_ring, lost_in_backlog, waiting, mut moments } = passage;
         let emptied_s = waiting as f64 / ability.capacity;
+        if lost_in_card > 0 {
+            moments.between(0.0, sending.as_secs_f64());
+        }
+        let shows_moments = self.laboratory.shows_moments && delivered < sent;
         let quiet = if delivered < sent { self.quiet } else { Duration::ZERO };
         Measured {
             intended,
@@ -272,6 +292,7 @@ impl SimulatedTrial<'_> {
                 ..Evidence::default()
             },
             arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
+            loss_shape: shows_moments.then(|| moments.shape(sent, sent - delivered, sending)),
             sending,
             drain: Duration::from_secs_f64(emptied_s) + quiet,
             emptying: Some(Emptying { after_s: emptied_s, holds_s: 0.0 }),

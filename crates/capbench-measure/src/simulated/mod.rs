@@ -7,11 +7,12 @@
 //! | [`method`] | a method with its capacity, its cost regimes and its room |
 //! | [`interrupts`] | interrupts of a card, and their moderation |
 //! | [`noise`] | what is random about a trial |
-//! | `passage` | what becomes of the frames of one trial |
+//! | `passage`, `moments` | what becomes of the frames of one trial, and when they are lost |
 
 pub mod interrupts;
 pub mod laboratory;
 pub mod method;
+mod moments;
 pub mod noise;
 mod passage;
 #[cfg(test)]

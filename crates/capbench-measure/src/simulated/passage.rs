@@ -3,16 +3,19 @@
 
 use super::laboratory::Conditions;
 use super::method::{Ability, SimulatedMethod};
+use super::moments::Moments;
 use super::noise::Chance;
 
 /// Where the frames of a trial went. Counts are whole; they add up to what was sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Passage {
     pub(super) delivered: u64,
     pub(super) lost_in_ring: u64,
     pub(super) lost_in_backlog: u64,
     /// Frames that still waited when the last one was sent.
     pub(super) waiting: u64,
+    /// When frames were lost.
+    pub(super) moments: Moments,
 }
 
 /// Frames that were offered, and for how long.
@@ -37,7 +40,7 @@ pub(super) fn through(
     let longest_slice = if is_steady { f64::INFINITY } else { 1.0 };
     let of_trial = chance.factor(conditions.noise.per_trial);
     let mut passage = Passage::default();
-    let mut waiting = 0.0_f64;
+    let (mut waiting, mut begun) = (0.0_f64, 0.0_f64);
     for offered in stretches {
         let arriving = offered.pps.min(conditions.backlog_pps);
         let lost_in_backlog = if arriving < offered.pps {
@@ -46,12 +49,17 @@ pub(super) fn through(
             0
         };
         let reached = offered.frames - lost_in_backlog;
+        let end = begun + offered.seconds;
+        if lost_in_backlog > 0 {
+            passage.moments.between(begun, end);
+        }
         let stolen_ns = if ability.shares_cpu { ability.kernel_ns } else { 0.0 };
         let left_to_application = (1.0 - arriving * stolen_ns * 1e-9).max(0.0);
         let (mut overflow, mut in_bursts) = (0.0, 0);
         let mut left = offered.seconds;
         while left > 0.0 {
             let slice = left.min(longest_slice);
+            let from = end - left;
             left -= slice;
             let capacity = ability.capacity
                 * left_to_application
@@ -59,20 +67,33 @@ pub(super) fn through(
                 * chance.factor(conditions.noise.per_second);
             let excess = (arriving - capacity).max(0.0);
             let taken = (capacity - method.livelock * excess).max(0.0);
+            let filled = waiting;
             waiting = (waiting + (arriving - taken) * slice).max(0.0);
-            overflow += (waiting - room as f64).max(0.0);
+            let above = (waiting - room as f64).max(0.0);
+            // A fluid's rounding is no frame.
+            if above > 0.5 {
+                let until_full = (room as f64 - filled) / (arriving - taken);
+                passage.moments.between(from + until_full, from + slice);
+            }
+            overflow += above;
             waiting = waiting.min(room as f64);
-            if let Some(bursts) = conditions.bursts {
-                in_bursts += if chance.happens(bursts.per_second * slice) { bursts.frames } else { 0 };
+            if let Some(bursts) = conditions.bursts
+                && chance.happens(bursts.per_second * slice)
+            {
+                in_bursts += bursts.frames;
+                // Somewhere in the slice; where it is makes no difference.
+                passage.moments.at(from + slice / 2.0);
             }
         }
         if offered.pps > method.bursts_above {
             in_bursts += offered.frames / 1000;
+            passage.moments.between(begun, end);
         }
         let lost_in_ring = (overflow.round() as u64 + in_bursts).min(reached);
         passage.delivered += reached - lost_in_ring;
         passage.lost_in_ring += lost_in_ring;
         passage.lost_in_backlog += lost_in_backlog;
+        begun = end;
     }
     // What is left waiting is taken after the last frame was sent.
     Passage { waiting: waiting.round() as u64, ..passage }

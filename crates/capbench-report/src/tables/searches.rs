@@ -333,7 +333,8 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
             let maximum = search.maximum.as_ref();
             let test = maximum.and_then(|maximum| maximum.self_test.as_ref());
             let source = maximum.map(|maximum| match maximum.source {
-                MaximumSource::Generator => "what the generator reaches",
+                MaximumSource::Generator => "what the generator reaches with this method capturing",
+                MaximumSource::GeneratorAndReceiver => "what generator and receiver reach together",
                 MaximumSource::LineRate => "the line rate",
                 MaximumSource::Given => "as asked for",
             });

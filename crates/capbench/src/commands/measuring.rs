@@ -15,6 +15,7 @@ use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::programs::Programs;
 use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
+use capbench_measure::rfc2544;
 use capbench_measure::search::End;
 use capbench_measure::trial::Verdict;
 use capbench_report::save;
@@ -184,7 +185,9 @@ impl Run {
             return Err(failure.clone().into());
         }
         // What was ended by its time, or by a trial that could not be run, can be gone on with.
-        results.complete = !stopped && results.searches.iter().all(|search| search.ended == End::Complete);
+        let searched = results.searches.iter().all(|search| search.ended == End::Complete);
+        let tested = results.rfc2544.iter().all(|tested| *tested.found.ended() == rfc2544::Ended::Complete);
+        results.complete = !stopped && searched && tested;
         for statement in self.laboratory.statements() {
             if !results.statements.contains(&statement) {
                 results.statements.push(statement);

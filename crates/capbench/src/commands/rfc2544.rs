@@ -9,18 +9,23 @@ use capbench_measure::cost::Spread;
 use capbench_measure::findings;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::placement::PlacementChoice;
+use capbench_measure::results::Results;
 use capbench_measure::rfc2544::back_to_back::FIRST;
 use capbench_measure::rfc2544::{self, Extent, Suite, Throughput};
-use capbench_measure::search::{self, Goal, SearchOutcome, SearchPlan};
+use capbench_measure::search::{self, Goal, SearchPlan};
+use capbench_measure::trial::SizeLabel;
 
 use super::measuring::{Ended, Ready};
 use super::scene::{Defaults, Scene, once};
-use super::search::check_link;
+use super::search::{check_link, says_something};
 use crate::cli::rfc2544::{Rfc2544Flags, Test};
 use crate::exit::{Exit, Usage, print};
 use crate::{searches, standard_tests, summary};
 
 const ALL: [Test; 5] = [Test::Throughput, Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery];
+
+/// Frame sizes that section 9.1 asks for at least, in each test.
+const SIZES: usize = 5;
 
 /// Runs the command.
 pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
@@ -73,7 +78,8 @@ pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
     let setups: Vec<_> = scene.setups().filter(is_had).collect();
     let trials: capbench_measure::Result<Vec<_>> =
         setups.iter().map(|setup| Ok(suite.estimate(setup)?.all.median.trials as usize)).collect();
-    let statements = statements(suite.extent, scene.quiet());
+    let sizes: Vec<_> = scene.sizes.iter().map(|size| &size.label).collect();
+    let statements = statements(suite.extent, scene.quiet(), &sizes);
     let mut run = ready.begin("rfc2544", run_flags, statements, trials?.iter().sum())?;
     let mut stopped = false;
     for setup in &setups {
@@ -83,11 +89,23 @@ pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
         }
     }
     let ended = run.end(stopped, |results| {
-        let of_searches = results.searches.iter().flat_map(SearchOutcome::findings);
-        results.findings = of_searches.chain(findings::find(&results.trials)).collect();
+        results.findings = search::findings::find(&results.searches);
+        results.findings.extend(findings::find(&results.trials));
     })?;
     print(&report(&ended))?;
-    Ok(ended.exit(&scene))
+    Ok(match ended.exit(&scene) {
+        Exit::Done if !is_conclusive(&ended.results) => Exit::Inconclusive,
+        exit => exit,
+    })
+}
+
+/// Whether anything was found that is the method's and not the generator's: a throughput; or where that was given, a test
+/// that went to its end. What is told in terms of a throughput that is held at least is told of the load, not of the method.
+fn is_conclusive(results: &Results) -> bool {
+    match results.searches.as_slice() {
+        [] => results.rfc2544.iter().any(|tested| *tested.found.ended() == rfc2544::Ended::Complete),
+        searches => searches.iter().any(says_something),
+    }
 }
 
 /// What a known maximum rate leaves nothing of.
@@ -180,15 +198,26 @@ fn describe(scene: &Scene, tests: &[Test], suite: &Suite) -> Result<String> {
     Ok(text)
 }
 
-fn statements(extent: Extent, quiet: Duration) -> Vec<String> {
-    vec![format!(
+/// What deviates from the document.
+fn statements(extent: Extent, quiet: Duration, sizes: &[&SizeLabel]) -> Vec<String> {
+    let trials = format!(
         "trials send for {:?} and wait {quiet:?} for missing frames, with no time to settle, where RFC 2544 asks for 60 s, 2 s and 5 s; \
          latency is that of {} trials of {:?} where it asks for 20 of 120 s; bursts are of {} searches where it asks for 50",
         extent.trial,
         extent.latency,
         2 * extent.trial,
         extent.bursts
-    )]
+    );
+    let mut statements = vec![trials];
+    if sizes.len() < SIZES {
+        let list: Vec<_> = sizes.iter().map(ToString::to_string).collect();
+        statements.push(format!(
+            "frame sizes are {}, {} in all, where RFC 2544 section 9.1 asks for at least {SIZES}",
+            list.join(", "),
+            sizes.len()
+        ));
+    }
+    statements
 }
 
 fn report(ended: &Ended) -> String {
@@ -197,6 +226,7 @@ fn report(ended: &Ended) -> String {
     for search in &results.searches {
         text.push_str(&searches::search(search));
     }
+    text.push_str(&searches::together(&results.searches));
     for tested in &results.rfc2544 {
         text.push_str(&standard_tests::tested(tested));
     }
@@ -206,4 +236,25 @@ fn report(ended: &Ended) -> String {
     text.push_str(&summary::findings(&findings::find(&results.trials)));
     text.push_str(&ended.footer());
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_measure::rfc2544::Extent;
+    use capbench_measure::trial::SizeLabel;
+
+    use super::statements;
+
+    #[test]
+    fn fewer_frame_sizes_than_the_document_asks_for_are_stated() {
+        let stated = |octets: &[u16]| {
+            let sizes: Vec<_> = octets.iter().map(|octets| SizeLabel::Octets(*octets)).collect();
+            statements(Extent::standard(), Duration::from_secs(2), &sizes.iter().collect::<Vec<_>>())
+        };
+        let expected = "frame sizes are 64, 1 in all, where RFC 2544 section 9.1 asks for at least 5";
+        assert_eq!(stated(&[64])[1..], [expected]);
+        assert_eq!(stated(&[64, 128, 512, 1024, 1518]).len(), 1);
+    }
 }

@@ -150,7 +150,7 @@ fn searched(
 }
 
 /// Whether a search has a result that is one of the method, and not of its generator or its time.
-fn says_something(search: &SearchOutcome) -> bool {
+pub(super) fn says_something(search: &SearchOutcome) -> bool {
     search.goals.iter().any(|goal| goal.status == Status::Regular)
 }
 

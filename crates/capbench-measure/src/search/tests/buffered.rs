@@ -6,10 +6,12 @@ use capbench_capture::ByteCount;
 
 use super::paths::{Record, bounds, plan};
 use crate::laboratory::{Laboratory, Setup};
-use crate::search::{Finished, SearchPlan, Status, Stored};
-use crate::simulated::tampered::guarded;
-use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
-use crate::trial::{Load, TrialResult};
+use crate::ledger::Place;
+use crate::limit::Limit;
+use crate::search::{Bound, Finished, GoalResult, SearchPlan, Status, Stored};
+use crate::simulated::tampered::{Tampered, guarded};
+use crate::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
+use crate::trial::{Load, Phase, TrialResult};
 
 const CAPACITY: f64 = 200_000.0;
 
@@ -102,4 +104,75 @@ fn a_path_without_room_says_nothing_of_it() {
     let finished = search("ndr", &mut SimulatedLaboratory::new(1e6, vec![method]));
     assert_eq!(finished.outcome.buffered, None);
     assert!(finished.outcome.warnings.iter().all(|text| !text.contains("buffers")));
+}
+
+/// A host that loses some hundred frames in a moment, now and then, at any load.
+fn noisy() -> SimulatedLaboratory {
+    deep().showing_moments().bursts(3, LossBursts { per_second: 0.1, frames: 300 })
+}
+
+fn goal<'f>(finished: &'f Finished, name: &str) -> &'f GoalResult {
+    finished.outcome.goals.iter().find(|goal| goal.goal.name == name).unwrap()
+}
+
+fn upper(goal: &GoalResult) -> &Bound {
+    goal.upper.as_ref().unwrap()
+}
+
+#[test]
+fn the_application_limits_where_nothing_is_lost_because_the_ring_has_room() {
+    let finished = search("ndr,pdr,rfc2544", &mut deep().showing_moments());
+    for name in ["ndr", "pdr", "rfc2544"] {
+        let goal = goal(&finished, name);
+        assert_eq!((&upper(goal).losses, goal.limit), (&None, Some(Limit::Application)), "{name}");
+        let untaken = upper(goal).untaken.unwrap();
+        assert!(untaken.frames > 0 && untaken.frames == untaken.of, "{untaken:?}");
+        let said = goal.loss().unwrap();
+        assert!(
+            said.contains("still lay in buffers") && said.contains("what limits is the application"),
+            "{said}"
+        );
+        assert_eq!(goal.lower.as_ref().unwrap().untaken, None);
+    }
+}
+
+#[test]
+fn a_few_stalls_are_neither_what_limits_nor_a_sign_that_the_load_is_not_too_high() {
+    // Wherever such a host loses them.
+    let in_backlog = |_, result: &mut TrialResult| {
+        for entry in result.ledger.iter_mut().filter(|entry| entry.place == Place::Ring) {
+            entry.place = Place::Backlog;
+        }
+    };
+    let finished = [search("ndr", &mut noisy()), search("ndr", &mut Tampered::new(noisy(), in_backlog))];
+    for (finished, place) in finished.iter().zip([Place::Ring, Place::Backlog]) {
+        let goal = goal(finished, "ndr");
+        let losses = upper(goal).losses.as_ref().unwrap();
+        assert_eq!(losses.lost[0].place, place);
+        let moments = losses.moments.unwrap();
+        assert!(moments.lossy_windows > 0 && moments.lossy_windows * 4 < moments.windows, "{moments:?}");
+        assert_eq!((goal.limit, goal.stalls()), (Some(Limit::Application), None));
+        assert!(goal.loss().unwrap().contains("what limits is the application"), "{:?}", goal.loss());
+    }
+    // Without the room the same host does stall, and says so.
+    let method = SimulatedMethod::new("packet-v3", CAPACITY);
+    let bursts = LossBursts { per_second: 0.9, frames: 300 };
+    let mut path = SimulatedLaboratory::new(1e6, vec![method]).showing_moments().bursts(3, bursts);
+    assert!(goal(&search("ndr", &mut path), "ndr").stalls().is_some());
+}
+
+#[test]
+fn loads_that_only_find_room_are_overloads_though_nothing_is_lost_at_first() {
+    let finished = search("ndr", &mut deep().showing_moments());
+    // The ring is full after 0.65 s of a second.
+    let loses_late = |trial: &&TrialResult| {
+        let shape = trial.loss_shape.as_ref().filter(|_| trial.phase == Phase::Search);
+        shape.is_some_and(|shape| shape.windows == 10 && shape.lossy_windows == 4)
+    };
+    assert!(finished.trials.iter().any(|trial| loses_late(&trial)));
+    let events = finished.outcome.numbers.loss_events.as_ref().unwrap();
+    assert!(events.up_to_pps < CAPACITY * 1.0125 && events.events == 0, "{events:?}");
+    // Stalls below that load are told as before.
+    let noisy = search("ndr", &mut noisy()).outcome.numbers.loss_events.unwrap();
+    assert!(noisy.up_to_pps < CAPACITY * 1.0125 && noisy.events > 0, "{noisy:?}");
 }

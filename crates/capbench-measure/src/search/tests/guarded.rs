@@ -111,6 +111,28 @@ fn trials_that_the_host_disturbs_are_repeated_and_the_same_is_found() {
 }
 
 #[test]
+fn what_disturbed_attempts_lost_counts_among_loss_events() {
+    let exact = search(&mut guarded(path().showing_moments(), |_, _| {})).0.outcome.numbers;
+    let (disturbed, guarding) = search(&mut guarded(path().showing_moments(), disturbs_every(6)));
+    let numbers = &disturbed.outcome.numbers;
+    assert_eq!((&numbers.ndr.pps, &numbers.pdr.pps), (&exact.ndr.pps, &exact.pdr.pps), "they decide nothing");
+    let (before, after) = (exact.loss_events.unwrap(), numbers.loss_events.as_ref().unwrap());
+    assert_eq!((before.set_aside, before.events), (0, 0));
+    assert!(after.set_aside > 0 && after.set_aside as usize <= guarding.set_aside, "{after:?}");
+    // Of each a frame was lost.
+    assert_eq!((after.set_aside_lossy, after.events), (after.set_aside, u64::from(after.set_aside)));
+    assert_eq!(after.trials, before.trials + after.set_aside);
+    assert!(after.seconds > before.seconds && after.up_to_pps == before.up_to_pps, "{before:?} {after:?}");
+    let said = disturbed.outcome.findings();
+    assert!(
+        said.iter().any(|finding| finding.text.contains("that the host disturbed and that were repeated"))
+    );
+    // An attempt whose account contradicts itself says nothing of loss.
+    let invalid = search(&mut guarded(path(), contradicts_itself(|trial| trial % 10 == 4))).0;
+    assert_eq!(invalid.outcome.numbers.loss_events.unwrap().set_aside, 0);
+}
+
+#[test]
 fn on_a_host_that_is_always_disturbed_trials_are_marked_and_a_quarter_is_repeated() {
     let mut path = guarded(path(), |trial, result: &mut TrialResult| result.disturbance = disturbance(trial));
     let (finished, guarding) = search(&mut path);

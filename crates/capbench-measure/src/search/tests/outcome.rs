@@ -228,22 +228,3 @@ fn searches_of_a_set_up_are_said_together_with_their_spread() {
         findings::together(&outcomes).iter().any(|finding| finding.text.contains("goal ndr, lower bounds:"))
     );
 }
-
-#[test]
-fn methods_are_ranked_where_their_searches_tell_them_apart() {
-    let of = |method: &str, capacity: f64| {
-        let mut outcome = run(&plan("ndr"), &Path::new(capacity)).outcome;
-        outcome.method = Some(method.into());
-        outcome
-    };
-    let outcomes = [of("recv", 2e5), of("packet-v3", 1e6), of("packet-v2", 1e6), of("af-xdp", 3e6)];
-    let ranking = findings::together(&outcomes);
-    let [ranking] = ranking.as_slice() else { panic!("{ranking:?}") };
-    let text = &ranking.text;
-    assert!(
-        text.starts_with("ndr by method, packets/s: af-xdp at least 1,488,095, then packet-v3 "),
-        "{text}"
-    );
-    assert!(text.contains(", not told from packet-v2 ") && text.contains(", then recv "), "{text}");
-    assert!(findings::together(&outcomes[..1]).is_empty());
-}

@@ -1,8 +1,11 @@
 //! Searches that go on from the trials of an earlier run.
 
 use super::paths::{Path, Record, plan, run};
+use crate::error::{MeasureError, Result};
 use crate::guards::{Guarding, SetAside};
-use crate::search::{End, Finished, SearchPlan, Stored};
+use crate::laboratory::Setup;
+use crate::search::{End, Finished, SearchOutcome, SearchPlan, Stored};
+use crate::session::Observer;
 use crate::trial::{Load, Profile, TrialResult};
 
 /// The trials as a results file gives them back.
@@ -146,4 +149,47 @@ fn trials_that_are_of_no_search_are_left_out() {
     let stored = Stored::new(&trials, |_| true).unwrap();
     assert_eq!(stored.left(), 4);
     assert!(Load::Maximum.pps().is_none());
+}
+
+/// Keeps what the search has shown before each trial.
+#[derive(Default)]
+struct Following {
+    record: Record,
+    so_far: Vec<SearchOutcome>,
+}
+
+impl Observer for Following {
+    fn starts(&mut self, what: &str) {
+        self.record.starts(what);
+    }
+    fn ends(&mut self, result: &TrialResult) -> Result<()> {
+        self.record.ends(result)
+    }
+    fn skips(&mut self, _: &Setup, _: Load, _: &MeasureError) {}
+    fn stopping(&self) -> bool {
+        false
+    }
+    fn keeps_searches(&self) -> bool {
+        true
+    }
+    fn searching(&mut self, so_far: SearchOutcome) {
+        self.so_far.push(so_far);
+    }
+}
+
+#[test]
+fn who_is_killed_has_what_a_stop_would_have_left() {
+    let (plan, path) = (plan("ndr,pdr"), Path::new(1e6));
+    let mut following = Following::default();
+    let whole = plan.run("a path", &mut path.clone(), Stored::default(), &mut following).unwrap();
+    assert_eq!(
+        (following.so_far.len(), following.record.saved.len()),
+        (whole.trials.len(), whole.trials.len())
+    );
+    for trials in [0, 1, 7, whole.trials.len() - 1] {
+        let mut record = Record { stop_after: Some(trials), ..Record::default() };
+        let stopped = plan.run("a path", &mut path.clone(), Stored::default(), &mut record).unwrap().outcome;
+        assert_eq!((stopped.trials.len(), &stopped.ended), (trials, &End::Stopped));
+        assert_eq!(following.so_far[trials], stopped);
+    }
 }

@@ -1,0 +1,183 @@
+//! Which method holds more than another, and which only came out so: methods in the order of their lower bounds.
+//!
+//! A search of a method is one draw. Two searches of the same method come out some tenths of a per cent apart, often with
+//! bounds that do not overlap, so that one search of each says nothing of an order. Several do: by their ranks, corrected for
+//! all comparisons of the run.
+
+use super::findings::{evidence, sorted};
+use super::outcome::{SearchOutcome, Status};
+use super::repeats;
+use crate::figures::grouped;
+use crate::findings::Finding;
+use crate::statistics::interval::Estimate;
+use crate::statistics::ranks::{self, Stratum};
+use crate::statistics::{FALSE_ALARMS, holm};
+
+/// With fewer searches of each no order has a probability that could be told from chance, whatever the number of methods.
+const FEWEST: usize = 4;
+
+/// The methods of one scene by one goal.
+#[derive(Clone, Debug)]
+pub(super) struct Ranking {
+    goal: String,
+    scene: Option<String>,
+    /// Highest median first.
+    methods: Vec<Ranked>,
+    /// For each method but the last, the probability that chance alone puts it so far above the next, corrected for every
+    /// comparison of the run.
+    by_chance: Vec<f64>,
+    /// Searches of each method that it takes to tell so many methods and goals apart.
+    needed: usize,
+}
+
+/// What the searches of a method leave open for a goal.
+#[derive(Clone, Debug, Default)]
+struct Ranked {
+    method: String,
+    /// The lower bound of each search.
+    lower: Vec<f64>,
+    /// The upper bound of each: infinite where no load showed the method's limit.
+    upper: Vec<f64>,
+    trials: Vec<u32>,
+}
+
+impl Ranked {
+    fn median(&self) -> f64 {
+        Estimate::of(self.lower.iter().copied()).map_or(0.0, |estimate| estimate.median)
+    }
+
+    /// The probability that chance alone puts it so far above another: what it holds at least is set against what the other
+    /// does not hold. Which of the two came out higher was not known before, so either side is counted.
+    fn above_by_chance(&self, other: &Self) -> f64 {
+        let strata = [Stratum { low: other.upper.len(), high: self.lower.len() }];
+        (2.0 * ranks::by_chance(ranks::against(&other.upper, &self.lower), &strata)).min(1.0)
+    }
+
+    fn words(&self) -> String {
+        let least = self.lower.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = self.upper.iter().copied().fold(0.0, f64::max);
+        match most.is_finite() {
+            true => format!("{} {} to {}", self.method, grouped(least.floor()), grouped(most.floor())),
+            false => format!("{} at least {}", self.method, grouped(least.floor())),
+        }
+    }
+}
+
+/// For each goal of several methods in one scene, the methods in their order.
+pub(super) fn of(searches: &[SearchOutcome]) -> Vec<Ranking> {
+    let mut scenes: Vec<(Vec<Option<String>>, Vec<&SearchOutcome>)> = Vec::new();
+    for search in searches.iter().filter(|search| search.method.is_some()) {
+        let scene = repeats::scene(search)[1..].to_vec();
+        match scenes.iter_mut().find(|(known, _)| *known == scene) {
+            Some((_, group)) => group.push(search),
+            None => scenes.push((scene, vec![search])),
+        }
+    }
+    let mut rankings: Vec<Ranking> = scenes.iter().flat_map(|(_, group)| of_scene(group)).collect();
+    correct(&mut rankings);
+    rankings
+}
+
+fn of_scene(group: &[&SearchOutcome]) -> Vec<Ranking> {
+    let Some(first) = group.first() else { return Vec::new() };
+    let scene = first.frame_size.as_ref().zip(first.placement.as_ref());
+    let scene = scene.map(|(size, placement)| format!("{size}-byte frames, placement {placement}"));
+    let goals = first.goals.iter().map(|result| &result.goal.name);
+    let rankings = goals.map(|goal| Ranking {
+        goal: goal.clone(),
+        scene: scene.clone(),
+        methods: methods(group, goal),
+        by_chance: Vec::new(),
+        needed: 0,
+    });
+    rankings.filter(|ranking| ranking.methods.len() > 1).collect()
+}
+
+fn methods(group: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
+    let mut methods: Vec<Ranked> = Vec::new();
+    for search in group {
+        let Some(method) = search.method.as_deref() else { continue };
+        let Some(result) = search.goals.iter().find(|result| result.goal.name == goal) else { continue };
+        let Some((lower, _)) = repeats::lower(result) else { continue };
+        // What is held at least has no upper end that is the method's.
+        let upper = match result.status {
+            Status::AtLeast => f64::INFINITY,
+            _ => result.said_bounds().map_or(f64::INFINITY, |(_, upper)| upper.intended_pps),
+        };
+        let place = methods.iter().position(|known| known.method == method).unwrap_or_else(|| {
+            methods.push(Ranked { method: method.into(), ..Ranked::default() });
+            methods.len() - 1
+        });
+        let ranked = &mut methods[place];
+        ranked.lower.push(lower);
+        ranked.upper.push(upper);
+        ranked.trials.extend(evidence(result));
+    }
+    methods.sort_by(|a, b| b.median().total_cmp(&a.median()));
+    methods
+}
+
+/// Compares the methods of every ranking, each with each: which are neighbours is known only from what is compared.
+fn correct(rankings: &mut [Ranking]) {
+    let all: Vec<(usize, usize, f64)> = rankings
+        .iter()
+        .enumerate()
+        .flat_map(|(nth, ranking)| {
+            let methods = &ranking.methods;
+            let pairs = (0..methods.len())
+                .flat_map(move |high| (high + 1..methods.len()).map(move |low| (high, low)));
+            pairs.map(move |(high, low)| {
+                let neighbours = if low == high + 1 { high } else { usize::MAX };
+                (nth, neighbours, methods[high].above_by_chance(&methods[low]))
+            })
+        })
+        .collect();
+    let corrected = holm::corrected(&all.iter().map(|(_, _, by_chance)| *by_chance).collect::<Vec<_>>());
+    let needed = needed(all.len());
+    for ((nth, place, _), by_chance) in all.into_iter().zip(corrected) {
+        let ranking = &mut rankings[nth];
+        ranking.needed = needed;
+        // Pairs of a ranking come from its first method on, so neighbours come in their order.
+        if place != usize::MAX {
+            ranking.by_chance.push(by_chance);
+        }
+    }
+}
+
+/// Searches of each method with which the clearest order is told among so many comparisons.
+fn needed(comparisons: usize) -> usize {
+    let least = |searches| 2.0 * ranks::by_chance(0, &[Stratum { low: searches, high: searches }]);
+    (FEWEST..).find(|&searches| least(searches) * comparisons as f64 <= FALSE_ALARMS).unwrap_or(FEWEST)
+}
+
+impl Ranking {
+    pub(super) fn finding(&self) -> Finding {
+        let fewest = self.methods.iter().map(|ranked| ranked.lower.len()).min().unwrap_or(0);
+        let is_enough = fewest >= self.needed;
+        let mut text =
+            format!("{} by method, highest first, packets/s: {}", self.goal, self.methods[0].words());
+        for (next, by_chance) in self.methods[1..].iter().zip(&self.by_chance) {
+            text.push_str(match is_enough {
+                false => ", ",
+                true if *by_chance <= FALSE_ALARMS => ", then ",
+                true => ", not told from ",
+            });
+            text.push_str(&next.words());
+        }
+        if !is_enough {
+            let searches = match fewest {
+                1 => "one search each".into(),
+                few => format!("{few} searches each"),
+            };
+            text.push_str(&format!(
+                "; {searches}: the order may be chance, the more so the nearer they are; {} of each can tell it",
+                self.needed
+            ));
+        }
+        Finding {
+            scene: self.scene.clone(),
+            text: format!("{text}."),
+            trials: sorted(self.methods.iter().flat_map(|ranked| ranked.trials.iter().copied()).collect()),
+        }
+    }
+}
