@@ -107,11 +107,12 @@ impl Judgement {
             self.chance = None;
             return;
         }
-        let Some(visits) = self.visits else { return };
-        let each = if visits == 1 { "1 visit" } else { &*format!("{visits} visits each") };
+        let Some(visits) = self.visits.filter(|visits| *visits > 1) else { return };
         self.text.push_str(&match self.chance {
-            Some(chance) => format!(" {each}: chance alone does this in 1 of {:.0}.", 1.0 / chance),
-            None => format!(" {each}."),
+            Some(chance) => {
+                format!(" {visits} visits each: chance alone does this in 1 of {:.0}.", 1.0 / chance)
+            }
+            None => format!(" {visits} visits each."),
         });
     }
 }

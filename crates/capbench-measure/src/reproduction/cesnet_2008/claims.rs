@@ -271,8 +271,8 @@ fn throughput(material: &Material<'_>) -> Judgement {
     }
     let answer = throughput_answer(below, told, searched.len());
     let text = format!(
-        "Here with recv at {below} of {told} sizes that tell, of {} of those sizes at which it was searched for, by one search \
-         each: how often chance does that is not known.",
+        "Here with recv at {below} of the {told} of those sizes that tell ({} were searched at), by one search each: how often chance \
+         does that is not known.",
         searched.len()
     );
     let mut judgement = at_what_was_sent(claim, (answer, text), &efforts, Rule::Own);
