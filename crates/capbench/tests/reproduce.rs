@@ -35,8 +35,8 @@ fn root_a_publication_is_run_again_beside_its_table() {
     assert!(results.complete && results.trials.iter().all(|trial| trial.unexplained == 0));
     let [reproduction] = &results.reproductions[..] else { panic!("{:?}", results.reproductions) };
     assert_eq!((reproduction.key.as_str(), reproduction.complete), ("loke-2011", true));
-    // Three methods, two visits.
-    assert_eq!(reproduction.trials.len(), 6);
+    // Three methods, four visits.
+    assert_eq!(reproduction.trials.len(), 12);
     assert!(results.findings.iter().any(|finding| finding.scene.as_deref() == Some("loke-2011")));
 }
 

@@ -46,15 +46,25 @@ impl Scale {
     /// The length of a trial that had this one: never below a least one, unless the scale is so small that nothing but a
     /// look at the machinery can be wanted.
     pub fn of(self, published: Duration) -> Duration {
-        let least = if self.0 < Self::DEFAULT.0 / 2.0 { Self::LEAST_TRIAL / 6 } else { Self::LEAST_TRIAL };
+        self.of_at_least(published, Self::LEAST_TRIAL)
+    }
+
+    /// The same where shorter trials than this say nothing.
+    pub fn of_at_least(self, published: Duration, least: Duration) -> Duration {
+        let least = if self.0 < Self::DEFAULT.0 / 2.0 { Self::LEAST_TRIAL / 6 } else { least };
         // Durations of whole milliseconds are what people read.
         let scaled = Duration::from_millis((published.as_secs_f64() * self.0 * 1e3).round() as u64);
         scaled.max(least.min(published))
     }
 
+    /// Whether nothing is made coarser or left out to save time.
+    pub fn is_full(self) -> bool {
+        self.0 >= Self::FULL
+    }
+
     /// How near the bounds of a search are brought, as a share of the upper one.
     pub fn width(self) -> f64 {
-        if self.0 >= Self::FULL { 0.005 } else { 0.05 }
+        if self.is_full() { 0.005 } else { 0.05 }
     }
 }
 
@@ -106,6 +116,9 @@ mod tests {
         assert_eq!(Scale::DEFAULT.of(2 * minute), Duration::from_millis(600));
         assert_eq!(Scale::DEFAULT.of(Duration::from_secs(3)), Duration::from_millis(300));
         assert_eq!(Scale::new(1e-6).unwrap().of(minute), Duration::from_millis(50));
+        let second = Duration::from_secs(1);
+        assert_eq!(Scale::DEFAULT.of_at_least(minute, second), second);
+        assert_eq!(Scale::new(1e-6).unwrap().of_at_least(minute, second), Duration::from_millis(50));
         assert_eq!(Scale::new(10.0).unwrap().of(minute), 10 * minute);
     }
 }

@@ -9,7 +9,8 @@ use capbench_traffic::rates::Pps;
 use capbench_traffic::sizes::Sizes;
 
 use super::conditions::Conditions;
-use super::material::{Material, Seen, captured};
+use super::judging::{Rule, judgement};
+use super::material::{Kept, Material, Order, Seen, captured, held, taken_pps};
 use super::outcome::{Answer, Cell, Comparison, Judgement, Quantity, Side};
 use super::publication::{Compared, Publication};
 use super::published::{self, Data};
@@ -31,17 +32,17 @@ pub(super) static PUBLICATION: Publication = Publication {
            counts, runs a wait loop, and takes the next packet. Pentium III, Linux 2.4.22, ns83820; libpcap, and libpcap on a ring \
            of 256 slots.",
     here: "The same packets at the same rates, the application and the kernel's receive work on one CPU as on his. Each point \
-           twice: with his number of loops, and with loops for as long as his took (2.96 ns each, by the slope of his own table \
-           from 7000 loops on). Normal libpcap is recv today; the ring of 256 slots is packet-v2; libpcap of today is on a \
-           ring of its own. Ring and socket buffer: 512 KiB.",
-    beyond: &[
-        ("Bigger rings did not help.", "No figures were published; `capbench sweep ring` measures it."),
-        (
-            "The causes that his one drop counter could not tell apart in 2004.",
-            "Linux 2.4.22, its ns83820 driver and a Pentium III are not here; the ledger of each trial tells them apart on this \
-             system.",
-        ),
-    ],
+           in two ways: with loops for as long as his took (2.96 ns each, by the slope of his own table from 7000 loops on), and, \
+           visited a quarter as often, with his number of loops. Normal libpcap is recv today, beside libpcap of today, visited as \
+           often as that, on a ring of its \
+           own at 45,000 packets/s; the ring of 256 slots is packet-v2, beside rings of 1024 and 4096 at two of his points. Ring and \
+           socket buffer elsewhere: 512 KiB.",
+    visits: 4,
+    beyond: &[(
+        "The causes that his one drop counter could not tell apart in 2004.",
+        "Linux 2.4.22, its ns83820 driver and a Pentium III are not here; the ledger of each trial tells them apart on this \
+         system.",
+    )],
     plan,
     compare,
 };
@@ -62,7 +63,13 @@ const EXCLUDED: f64 = 0.1;
 
 const SOCKET: &str = "recv";
 const RING: &str = "packet-v2";
-const METHODS: [&str; 3] = [SOCKET, RING, "libpcap"];
+
+/// Slots of the rings that are compared, his first.
+const RINGS: [u32; 3] = [SLOTS, 1024, 4096];
+/// The loops at which they are: of his points those with the most work, and what they are called in plans.
+const RINGS_AT: [(u32, &str); 2] = [(1500, "rings-1500-loops"), (1700, "rings-1700-loops")];
+/// Rates that differ by less, as a part of the larger one, are alike.
+const PART: f64 = 0.05;
 
 /// One of his two experiments.
 struct Experiment {
@@ -70,6 +77,10 @@ struct Experiment {
     pps: f64,
     title: &'static str,
     columns: &'static [(&'static str, &'static str)],
+    /// What is measured with work as long as his.
+    methods: &'static [&'static str],
+    /// What of today is measured beside it, and what that step is called.
+    today: Option<(&'static str, &'static str)>,
     loops: &'static str,
     time: &'static str,
 }
@@ -80,6 +91,8 @@ const EXPERIMENTS: [Experiment; 2] = [
         pps: 45_000.0,
         title: "45,000 packets/s",
         columns: &[("normal libpcap", "fraction_captured")],
+        methods: &[SOCKET],
+        today: Some(("libpcap", "45kpps-today")),
         loops: "45kpps-loops",
         time: "45kpps-time",
     },
@@ -91,6 +104,8 @@ const EXPERIMENTS: [Experiment; 2] = [
             ("normal libpcap", "fraction_captured_libpcap"),
             ("mmap libpcap", "fraction_captured_mmap_libpcap"),
         ],
+        methods: &[SOCKET, RING],
+        today: None,
         loops: "167kpps-loops",
         time: "167kpps-time",
     },
@@ -106,11 +121,30 @@ impl Experiment {
             .collect()
     }
 
-    fn sweep(
+    /// Methods that are measured with his number of loops: what takes the place of his.
+    fn looped(&self) -> &'static [&'static str] {
+        &[SOCKET, RING][..self.columns.len()]
+    }
+
+    /// His points at this rate, with such work.
+    fn works(
         &self,
         conditions: &Conditions,
         of: fn(u32) -> WorkModel,
         methods: &[&str],
+        visits: u32,
+    ) -> Result<SweepPlan> {
+        let points = self.iterations().into_iter().map(|count| Point::Work(of(count))).collect();
+        self.sweep(conditions, Axis::new(points)?, WorkModel::None, methods, visits)
+    }
+
+    fn sweep(
+        &self,
+        conditions: &Conditions,
+        axis: Axis,
+        work: WorkModel,
+        methods: &[&str],
+        visits: u32,
     ) -> Result<SweepPlan> {
         let layout = FrameLayout::dain_2004();
         let size = layout.minimum_size();
@@ -120,18 +154,19 @@ impl Experiment {
             sizes: Sizes::Fixed(size),
             layout,
             placement: PlacementChoice::Same,
+            work: work.into(),
             ..conditions.base.clone()
         };
         (base.capture.ring, base.capture.block, base.capture.frame) = (ring.ring, ring.block, Some(SLOT));
         Ok(SweepPlan {
-            axis: Axis::new(self.iterations().into_iter().map(|count| Point::Work(of(count))).collect())?,
+            axis,
             methods: methods.iter().map(|name| MethodSpec::plain(name)).collect(),
             base,
             placements: vec![PlacementChoice::Same],
             loads: vec![Load::Rate(Pps::new(self.pps)?)],
             probe: Probe::Trial,
             duration: conditions.scale.of(Duration::from_secs_f64(PACKETS / self.pps)),
-            repeats: conditions.visits,
+            repeats: visits,
             refinement: 0,
             seed: conditions.seed,
             left_out: Vec::new(),
@@ -146,23 +181,39 @@ fn as_long(iterations: u32) -> WorkModel {
 
 fn plan(conditions: &Conditions) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
+    let boxed = |plan: SweepPlan| Doing::Sweep(Box::new(plan));
+    let visits = conditions.visits;
+    // His loops take a CPU of today a fraction of the time, and libpcap of today is in no claim: one look does.
+    let few = visits.div_ceil(4);
     for experiment in &EXPERIMENTS {
-        let sweep = |of: fn(u32) -> WorkModel, methods: &[&str]| -> Result<Doing> {
-            Ok(Doing::Sweep(Box::new(experiment.sweep(conditions, of, methods)?)))
-        };
+        let points = experiment.iterations().len();
         steps.push(Step {
             name: experiment.time,
-            summary: format!(
-                "{}, work as long as his, {} points",
-                experiment.title,
-                experiment.iterations().len()
-            ),
-            doing: sweep(as_long, &METHODS[..])?,
+            summary: format!("{}, work as long as his, {points} points", experiment.title),
+            doing: boxed(experiment.works(conditions, as_long, experiment.methods, visits)?),
         });
         steps.push(Step {
             name: experiment.loops,
             summary: format!("{}, as many loops as his", experiment.title),
-            doing: sweep(WorkModel::Loop, &[SOCKET, RING][..experiment.columns.len()])?,
+            doing: boxed(experiment.works(conditions, WorkModel::Loop, experiment.looped(), few)?),
+        });
+        if let Some((method, name)) = experiment.today {
+            steps.push(Step {
+                name,
+                summary: format!("{}, work as long as his, {method} of today", experiment.title),
+                doing: boxed(experiment.works(conditions, as_long, &[method], few)?),
+            });
+        }
+    }
+    let [_, second] = &EXPERIMENTS;
+    for (loops, name) in RINGS_AT {
+        let rings: Result<Vec<Point>> =
+            RINGS.into_iter().map(|slots| RingSize::of_frames(slots, SLOT).map(Point::Ring)).collect();
+        let plan = second.sweep(conditions, Axis::new(rings?)?, as_long(loops), &[RING], visits)?;
+        steps.push(Step {
+            name,
+            summary: format!("{}, rings, work as long as {loops} of his loops", second.title),
+            doing: boxed(plan),
         });
     }
     Ok(steps)
@@ -174,49 +225,131 @@ fn compare(material: &Material<'_>) -> Compared {
         compared.tables.push(table(experiment, material));
         compared.findings.push(onset(experiment, material));
     }
+    compared.tables.push(rings(material));
     let [first, second] = &EXPERIMENTS;
-    let of = |step: &str| -> Vec<Effect> {
-        let sweep = material.step(step).and_then(|done| Some((done.sweep.as_ref()?, &done.trials)));
-        sweep.map_or_else(Vec::new, |(outcome, trials)| effects(outcome, trials))
-    };
-    for (steps, kind, claim, methods) in [
+    for (experiment, kind, claim, methods) in [
         (
-            [first.time, first.loops],
+            first,
             EffectKind::MoreWorkMorePackets,
             "At 45,000 packets/s more work per packet leads to more packets: 81 % are captured with 3000 loops and 98 % with 6000.",
-            &METHODS[..],
+            first.methods,
         ),
         (
-            [second.time, second.loops],
+            second,
             EffectKind::RingBehindSocket,
             "At 167,000 packets/s the ring captures less than normal libpcap once packets are dropped, from 900 loops on.",
-            &METHODS[1..],
+            &second.methods[1..],
         ),
     ] {
-        let mut found: Vec<Judgement> = Vec::new();
-        for (step, work) in steps.into_iter().zip(["work as long as his", "as many loops as his"]) {
-            let wanted = |effect: &Effect| effect.kind == kind && methods.contains(&&*effect.method);
-            let claim = format!("{claim} Run again with {work}.");
-            for effect in of(step).into_iter().filter(wanted) {
-                let (answer, said) =
-                    (answer(effect.appearance), format!("{}: {}", effect.method, effect.text));
-                match found.iter_mut().find(|known| known.answer == answer && known.claim == claim) {
-                    Some(known) => {
-                        known.text.push_str(&format!(" {said}"));
-                        known.trials.extend(effect.trials);
-                    }
-                    None => found.push(Judgement {
-                        claim: claim.clone(),
-                        answer,
-                        text: said,
-                        trials: effect.trials,
-                    }),
-                }
-            }
+        for (step, work) in [
+            (experiment.time, "Run again with work as long as his."),
+            (experiment.loops, "Run again with as many loops as his."),
+        ] {
+            let claim = format!("{claim} {work}");
+            compared.findings.extend(effects_of(material, step, &claim, (kind, methods)));
         }
-        compared.findings.extend(found);
     }
+    compared.findings.push(bigger(material));
     compared
+}
+
+/// What a step shows of an effect: an answer for each method, those with the same answer together.
+fn effects_of(
+    material: &Material<'_>,
+    step: &'static str,
+    claim: &str,
+    (kind, methods): (EffectKind, &[&str]),
+) -> Vec<Judgement> {
+    let Some((outcome, done)) = material.step(step).and_then(|done| Some((done.sweep.as_ref()?, done)))
+    else {
+        return Vec::new();
+    };
+    let mut found: Vec<Judgement> = Vec::new();
+    let wanted = |effect: &Effect| effect.kind == kind && methods.contains(&&*effect.method);
+    for effect in effects(outcome, &done.trials).into_iter().filter(wanted) {
+        let seen = Seen::of(done.trials.iter().filter(|trial| effect.trials.contains(&trial.number)));
+        let said = (answer(effect.appearance), format!("{}: {}", effect.method, effect.text));
+        let mut judged = judgement(claim, said, [&seen], Rule::Own);
+        judged.visits = Some(outcome.repeats);
+        match found.iter_mut().find(|known| known.answer == judged.answer) {
+            Some(known) => {
+                known.text.push_str(&format!(" {}", judged.text));
+                known.trials.extend(judged.trials);
+            }
+            None => found.push(judged),
+        }
+    }
+    found
+}
+
+/// What a ring of so many slots took with so many of his loops, at the rate of his second table.
+fn ringed<'m>(material: &Material<'m>, name: &str) -> Vec<(u32, Seen<'m>)> {
+    RINGS.into_iter().enumerate().map(|(at, slots)| (slots, material.swept(name, RING, at))).collect()
+}
+
+fn rings(material: &Material<'_>) -> Comparison {
+    let mut sheet = Sheet::new(
+        "dain-2004-rings",
+        "Share captured, and packets taken per second, against the ring, 167,000 packets/s, work as long as his loops",
+        ("slots", Quantity::Slots),
+        RINGS.into_iter().map(|slots| (slots.to_string(), Some(f64::from(slots)))),
+    );
+    for (loops, name) in RINGS_AT {
+        let seen = ringed(material, name);
+        let what = format!("{loops} loops");
+        let shares: Vec<Cell> = seen.iter().map(|(_, seen)| seen.captured_cell(captured)).collect();
+        sheet.column(Side::Here, (RING, &what), Quantity::Captured, shares);
+        let rates: Vec<Cell> = seen.iter().map(|(_, seen)| seen.cell(taken_pps)).collect();
+        sheet.column(Side::Here, (RING, &what), Quantity::PacketsPerSecond, rates);
+    }
+    sheet.note(
+        "No figures were published. Packets/s are those that the application took while there were any.",
+    );
+    sheet.finish()
+}
+
+/// Whether bigger rings help, by what is taken: that they hold more at the end of sending is no help.
+fn bigger(material: &Material<'_>) -> Judgement {
+    let claim = "Bigger rings did not help.";
+    let points: Vec<_> = RINGS_AT.into_iter().map(|(loops, name)| (loops, ringed(material, name))).collect();
+    let mut orders = Vec::new();
+    let mut words = Vec::new();
+    for (loops, rings) in &points {
+        let Some(((_, his), others)) = rings.split_first() else { continue };
+        // Where nothing is lost there is nothing to help with.
+        if his.kept(1.0 - ONSET) != Kept::No {
+            continue;
+        }
+        let rate = |seen: &Seen<'_>| {
+            seen.median(taken_pps).map_or("-".into(), |pps| Quantity::PacketsPerSecond.text(pps))
+        };
+        orders.extend(others.iter().map(|(_, seen)| {
+            let larger = [seen, his].map(|seen| seen.median(taken_pps).unwrap_or_default());
+            seen.against(his, taken_pps, PART * larger[0].max(larger[1]))
+        }));
+        let rates: Vec<String> =
+            rings.iter().map(|(slots, seen)| format!("{} with {slots} slots", rate(seen))).collect();
+        words.push(format!("with work as long as {loops} of his loops {}", rates.join(", ")));
+    }
+    let (answer, text) = if words.is_empty() {
+        let text = format!(
+            "No visits with {SLOTS} slots agree on a loss of more than 1 % with work as long as {} of his loops, so that there is \
+             nothing that a bigger ring could help with.",
+            RINGS_AT.map(|(loops, _)| loops.to_string()).join(" or ")
+        );
+        (Answer::CannotBeTold, text)
+    } else {
+        let answer = if orders.contains(&Order::Above) {
+            Answer::Changed
+        } else if orders.contains(&Order::Untold) {
+            Answer::CannotBeTold
+        } else {
+            Answer::Holds
+        };
+        (answer, format!("Here {RING} takes, in packets/s of 167,000: {}.", words.join("; ")))
+    };
+    let rule = if answer == Answer::Changed { Rule::Apart } else { Rule::Own };
+    judgement(claim, (answer, text), points.iter().flat_map(|(_, rings)| rings).map(|(_, seen)| seen), rule)
 }
 
 fn answer(appearance: Appearance) -> Answer {
@@ -244,13 +377,18 @@ fn table(experiment: &Experiment, material: &Material<'_>) -> Comparison {
         sheet.published((name, ""), Quantity::Captured, experiment.data.numbers(column));
     }
     for (step, what, methods) in [
-        (experiment.time, "as long", &METHODS[..]),
-        (experiment.loops, "as many loops", &[SOCKET, RING][..experiment.columns.len()]),
+        (experiment.time, "as long", experiment.methods),
+        (experiment.loops, "as many loops", experiment.looped()),
     ] {
         for method in material.had(methods) {
-            let cells = (0..iterations.len()).map(|at| material.swept(step, method, at).cell(captured));
+            let cells =
+                (0..iterations.len()).map(|at| material.swept(step, method, at).captured_cell(captured));
             sheet.column(Side::Here, (method, what), Quantity::Captured, cells);
         }
+    }
+    if let Some((method, step)) = experiment.today.filter(|(method, _)| !material.had(&[method]).is_empty()) {
+        let cells = (0..iterations.len()).map(|at| material.swept(step, method, at).captured_cell(captured));
+        sheet.column(Side::Here, (method, "as long"), Quantity::Captured, cells);
     }
     sheet.curves(Quantity::Captured);
     sheet.finish()
@@ -266,6 +404,7 @@ fn onset(experiment: &Experiment, material: &Material<'_>) -> Judgement {
         let loops = iterations.get(row).copied().unwrap_or_default();
         format!("{loops} loops on ({:.2} us on his CPU)", f64::from(loops) * LOOP_NS / 1e3)
     };
+    let at_loops = |row: usize| format!("{} of his loops", iterations.get(row).copied().unwrap_or_default());
     let claim = format!(
         "At {} with normal libpcap more than 1 % are lost from {}.",
         experiment.title,
@@ -273,14 +412,20 @@ fn onset(experiment: &Experiment, material: &Material<'_>) -> Judgement {
     );
     let seen: Vec<Seen<'_>> =
         (0..iterations.len()).map(|row| material.swept(experiment.time, SOCKET, row)).collect();
-    let trials: Vec<u32> = seen.iter().flat_map(Seen::numbers).collect();
-    let here = seen.iter().position(|row| row.every(captured, |share| lost(&share)));
-    let is_clean = seen.iter().all(|row| row.every(captured, |share| !lost(&share)));
+    let kept: Vec<Kept> = seen.iter().map(|seen| seen.kept(1.0 - ONSET)).collect();
+    // Rows before this one lose none, and rows from the next one on do; in between nothing is told.
+    let clean = kept.iter().take_while(|kept| **kept == Kept::Yes).count();
+    let here = kept.iter().position(|kept| *kept == Kept::No);
+    let between = kept.get(clean).is_some_and(|kept| *kept == Kept::Untold);
     let (answer, text) = match (here, then) {
-        (Some(here), Some(then)) if here == then => {
+        _ if clean == kept.len() => (
+            Answer::Changed,
+            format!("With {SOCKET} and work as long as his no visit of any point loses more."),
+        ),
+        (Some(here), Some(then)) if here == then && clean == here => {
             (Answer::Holds, format!("With {SOCKET} that is so here, too."))
         }
-        (Some(here), _) => {
+        (Some(here), Some(then)) if here < then || clean > then || !between => {
             let row = &seen[here];
             let share = row.median(captured).unwrap_or_default();
             let text = format!(
@@ -290,16 +435,11 @@ fn onset(experiment: &Experiment, material: &Material<'_>) -> Judgement {
             );
             (Answer::Changed, text)
         }
-        (None, _) if is_clean => (
-            Answer::Changed,
-            format!("With {SOCKET} and work as long as his no visit of any point loses more."),
-        ),
-        (None, _) => (
-            Answer::CannotBeTold,
-            format!(
-                "With {SOCKET} there is no point at which every one of at least two visits loses more, nor does none lose any."
-            ),
-        ),
+        _ => {
+            let why = seen.get(clean).map_or("it was not measured", Seen::why_untold);
+            (Answer::CannotBeTold, format!("With {SOCKET} and work as long as {} {why}.", at_loops(clean)))
+        }
     };
-    Judgement { claim, answer, text, trials }
+    let rows = here.map_or(seen.len(), |here| here + 1);
+    judgement(claim, (answer, format!("{text}{}", held(&seen[..rows]))), &seen[..rows], Rule::Limit)
 }

@@ -5,7 +5,10 @@ use std::time::Duration;
 use capbench_traffic::rates::Pps;
 
 use super::conditions::Conditions;
-use super::material::{Figure, Material, Order, Seen, captured, captured_pps, offered_pps, whole_load};
+use super::judging::{Rule, judgement};
+use super::material::{
+    Figure, Material, Order, Seen, captured, captured_pps, held, offered_pps, taken, whole_load,
+};
 use super::outcome::{Answer, Cell, Judgement, Quantity, Side};
 use super::publication::{Compared, Publication};
 use super::published::DERI;
@@ -26,6 +29,7 @@ pub(super) static PUBLICATION: Publication = Publication {
            overloaded by the former. Application and the kernel's receive work share a CPU, as livelock needs. Normal libpcap is \
            recv today, the ring packet-v2, a module in the kernel an XDP program that counts in the stack, device polling NAPI \
            by timer with interrupts held off (+napi-defer).",
+    visits: 6,
     beyond: &[
         ("Windows 2000 captured 68 %, FreeBSD 34 %, polled 99.9 %.", "They are other systems than this one."),
         (
@@ -44,7 +48,8 @@ const LENGTH: Duration = Duration::from_secs(60);
 const STEP: &str = "systems";
 /// Rates that differ by less, as a part of the larger one, are alike.
 const PART: f64 = 0.05;
-/// Next to nothing is captured, and next to everything.
+/// Next to nothing is captured, little, and next to everything.
+const NOTHING: f64 = 0.01;
 const LITTLE: f64 = 0.1;
 const MOST: f64 = 0.9;
 
@@ -116,17 +121,19 @@ fn compare(material: &Material<'_>) -> Compared {
         .iter()
         .map(|(system, _)| DERI.row(system).and_then(|row| DERI.number(row, "fraction_captured")));
     sheet.published(("80 kpps", ""), Quantity::Captured, published);
-    let here = |is_it: fn(&TrialResult) -> bool, of: Figure| -> Vec<Cell> {
+    let of_each = |is_it: fn(&TrialResult) -> bool, cell: &dyn Fn(&Seen<'_>) -> Cell| -> Vec<Cell> {
         let cell = |method: &Option<&str>| {
-            method.map_or_else(Cell::default, |method| material.seen(STEP, method, is_it).cell(of))
+            method.map_or_else(Cell::default, |method| cell(&material.seen(STEP, method, is_it)))
         };
         SYSTEMS.iter().map(|(_, method)| cell(method)).collect()
     };
+    let here = |is_it, of: Figure| of_each(is_it, &|seen| seen.cell(of));
+    let got = |is_it, of: Figure| of_each(is_it, &|seen| seen.captured_cell(of));
     sheet
-        .column(Side::Here, ("80 kpps", ""), Quantity::Captured, here(at_load, captured))
+        .column(Side::Here, ("80 kpps", ""), Quantity::Captured, got(at_load, captured))
         .column(Side::Here, ("80 kpps", "CPU"), Quantity::Load, here(at_load, whole_load))
-        .column(Side::Here, ("maximum", ""), Quantity::Captured, here(at_maximum, captured))
-        .column(Side::Here, ("maximum", ""), Quantity::PacketsPerSecond, here(at_maximum, captured_pps))
+        .column(Side::Here, ("maximum", ""), Quantity::Captured, got(at_maximum, captured))
+        .column(Side::Here, ("maximum", ""), Quantity::PacketsPerSecond, got(at_maximum, captured_pps))
         .column(Side::Here, ("offered", ""), Quantity::PacketsPerSecond, here(at_maximum, offered_pps));
     let pairs: Vec<_> = SYSTEMS
         .iter()
@@ -142,19 +149,19 @@ fn compare(material: &Material<'_>) -> Compared {
         little(
             "Interrupt-driven, libpcap captures next to nothing (0.2 %) of about 80,000 packets/s.",
             SOCKET,
-            "at 80,000 packets/s",
+            ("at 80,000 packets/s", NOTHING),
             &socket(at_load),
         ),
         little(
             "A load that overwhelms the host leaves next to nothing (0.2 %) to libpcap: receive livelock.",
             SOCKET,
-            "at the rate that the generator reaches",
+            ("at the rate that the generator reaches", NOTHING),
             &socket(at_maximum),
         ),
         little(
             "In the kernel, but interrupt-driven, 4 % are captured.",
             IN_KERNEL,
-            "at the rate that the generator reaches",
+            ("at the rate that the generator reaches", LITTLE),
             &material.seen(STEP, IN_KERNEL, at_maximum),
         ),
     ]);
@@ -163,14 +170,19 @@ fn compare(material: &Material<'_>) -> Compared {
             "The ring of libpcap is hardly better than normal libpcap (1 % against 0.2 %).",
             RING,
             SOCKET,
-            Order::Alike,
+            &[Order::Alike, Order::Below][..],
         ),
-        ("Device polling raises what libpcap captures (5.6 % against 0.2 %).", POLLED, SOCKET, Order::Above),
+        (
+            "Device polling raises what libpcap captures (5.6 % against 0.2 %).",
+            POLLED,
+            SOCKET,
+            &[Order::Above],
+        ),
         (
             "Device polling cures capture in the kernel of its losses (99.5 % against 4 %).",
             IN_KERNEL_POLLED,
             IN_KERNEL,
-            Order::Above,
+            &[Order::Above],
         ),
     ] {
         compared.findings.push(against(claim, one, other, holds, material));
@@ -178,36 +190,36 @@ fn compare(material: &Material<'_>) -> Compared {
     compared
 }
 
-/// The answer to a claim that next to nothing is captured.
-fn little(claim: &str, method: &str, when: &str, seen: &Seen<'_>) -> Judgement {
-    let answer = if seen.every(captured, |share| share <= LITTLE) {
+/// The answer to a claim that so little is captured. More than little it is only where that was taken while packets came.
+fn little(claim: &str, method: &str, (when, limit): (&str, f64), seen: &Seen<'_>) -> Judgement {
+    let answer = if seen.every(captured, |share| share <= limit) {
         Answer::Holds
-    } else if seen.every(captured, |share| share > LITTLE) {
+    } else if seen.every(taken, |share| share > LITTLE) {
         Answer::Changed
     } else {
         Answer::CannotBeTold
     };
     let text = match (seen.median(captured), seen.median(offered_pps)) {
         (Some(share), Some(offered)) => format!(
-            "{method} captures {} % {when} ({} packets/s offered{}).",
+            "{method} captures {} % {when} ({} packets/s offered{}).{}",
             Quantity::Captured.text(share),
             Quantity::PacketsPerSecond.text(offered),
-            if share < MOST { "" } else { ", no livelock" }
+            if seen.every(taken, |share| share >= MOST) { ", no livelock" } else { "" },
+            held([seen])
         ),
         _ => format!("{method} was not measured {when}."),
     };
-    Judgement { claim: claim.into(), answer, text, trials: seen.numbers() }
+    judgement(claim, (answer, text), [seen], Rule::Limit)
 }
 
-/// Two methods at the rate that the generator reaches; the claim holds where they compare so.
-fn against(claim: &str, one: &str, other: &str, holds: Order, material: &Material<'_>) -> Judgement {
+/// Two methods at the rate that the generator reaches; the claim holds where they compare in one of these ways.
+fn against(claim: &str, one: &str, other: &str, holds: &[Order], material: &Material<'_>) -> Judgement {
     let (first, second) = (material.seen(STEP, one, at_maximum), material.seen(STEP, other, at_maximum));
     // By rates and not by shares: what is offered differs where a receiver slows the generator.
-    let rates = [&first, &second].map(|seen| seen.median(captured_pps).unwrap_or_default());
-    let order = first.against(&second, captured_pps, PART * rates[0].max(rates[1]));
+    let order = first.rates_against(&second, PART);
     let answer = match order {
-        order if order == holds => Answer::Holds,
         Order::Untold => Answer::CannotBeTold,
+        order if holds.contains(&order) => Answer::Holds,
         _ => Answer::Changed,
     };
     let words = |seen: &Seen<'_>| {
@@ -216,15 +228,16 @@ fn against(claim: &str, one: &str, other: &str, holds: Order, material: &Materia
     };
     let text = match (words(&first), words(&second)) {
         (Some(a), Some(b)) => format!(
-            "At the rate that the generator reaches {one} captures {a} packets/s and {other} {b}{}.",
+            "At the rate that the generator reaches {one} captures {a} packets/s and {other} {b}{}.{}",
             match order {
                 Order::Untold => ", and their visits do not tell them apart",
                 Order::Alike => ", which is alike",
                 Order::Above | Order::Below => "",
-            }
+            },
+            held([&first, &second])
         ),
         (a, _) => format!("{} was not measured.", if a.is_none() { one } else { other }),
     };
-    let trials = [first.numbers(), second.numbers()].concat();
-    Judgement { claim: claim.into(), answer, text, trials }
+    let rule = if order == Order::Alike { Rule::Own } else { Rule::Apart };
+    judgement(claim, (answer, text), [&first, &second], rule)
 }

@@ -3,7 +3,7 @@
 use capbench_capture::MethodSpec;
 
 use super::conditions::Conditions;
-use super::outcome::Cell;
+use super::outcome::{Cell, Quantity};
 use crate::placement::PlacementChoice;
 use crate::search::SearchOutcome;
 use crate::sweep::SweepOutcome;
@@ -67,8 +67,21 @@ pub enum Order {
     Untold,
 }
 
+/// Whether a share was kept that a claim is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// By each visit, and not only because there was room until sending had ended.
+    Yes,
+    /// By none.
+    No,
+    /// Visits do not agree, are too few, or buffers held what a longer trial may lose.
+    Untold,
+}
+
 /// A generator that sends less than this part of what was intended did not reach the load.
 const REACHED: f64 = 0.99;
+/// Frames that lay in buffers when sending ended make a difference from this share of those sent on.
+const HELD: f64 = 0.001;
 
 impl<'m> Material<'m> {
     /// A step; `None` where it was not begun.
@@ -129,9 +142,9 @@ impl<'t> Seen<'t> {
         self.trials.iter().map(|trial| trial.number).collect()
     }
 
-    /// Something of each.
+    /// Something of each; nothing where one of them does not know it, since what is left would be a choice.
     pub fn values(&self, of: Figure) -> Vec<f64> {
-        self.trials.iter().filter_map(|trial| of(trial)).collect()
+        self.trials.iter().map(|trial| of(trial)).collect::<Option<_>>().unwrap_or_default()
     }
 
     /// The median of something; `None` where a trial does not know it.
@@ -157,6 +170,17 @@ impl<'t> Seen<'t> {
         }
     }
 
+    /// The same of something that counts what was captured: marked where that has room in buffers to thank.
+    pub fn captured_cell(&self, of: Figure) -> Cell {
+        let cell = self.cell(of);
+        let mark = match (self.fell_short(), self.held() > HELD) {
+            (true, true) => Some(BOTH),
+            (false, true) => Some(BUFFERS),
+            (_, false) => cell.mark,
+        };
+        if cell.value.is_some() { Cell { mark, ..cell } } else { cell }
+    }
+
     /// The application's load: at least so much where the kernel only samples how a shared CPU divides.
     pub fn application_cell(&self) -> Cell {
         let cell = self.cell(application_load);
@@ -166,9 +190,13 @@ impl<'t> Seen<'t> {
 
     /// Whether the generator did not reach the load.
     pub fn fell_short(&self) -> bool {
-        self.trials
-            .iter()
-            .any(|trial| trial.intended > 0 && (trial.sent as f64) < REACHED * trial.intended as f64)
+        self.trials.iter().any(|trial| is_short(trial))
+    }
+
+    /// The largest share of what was sent that still lay in buffers when sending ended; 0 where that is unknown.
+    pub fn held(&self) -> f64 {
+        let share = |trial: &&TrialResult| untaken(trial).unwrap_or_default() / trial.sent.max(1) as f64;
+        self.trials.iter().map(share).fold(0.0, f64::max)
     }
 
     /// Whether it is so of each, of at least two visits: one may be a disturbance.
@@ -177,10 +205,54 @@ impl<'t> Seen<'t> {
         values.len() > 1 && values.into_iter().all(is)
     }
 
+    /// Whether this share of what was sent was captured.
+    pub fn kept(&self, limit: f64) -> Kept {
+        self.kept_of([captured, taken], limit)
+    }
+
+    /// The same of another share: as it was captured, and without what only found room.
+    pub fn kept_of(&self, [captured, taken]: [Figure; 2], limit: f64) -> Kept {
+        if self.every(taken, |share| share >= limit) {
+            Kept::Yes
+        } else if self.every(captured, |share| share < limit) {
+            Kept::No
+        } else {
+            Kept::Untold
+        }
+    }
+
+    /// Why [`Self::kept`] does not tell.
+    pub fn why_untold(&self) -> &'static str {
+        match self.trials.len() {
+            0 => "it was not measured",
+            1 => "one visit does not tell",
+            _ if self.held() > HELD => {
+                "buffers held what came until sending had ended, so a longer trial (--scale) has to tell"
+            }
+            _ => "its visits do not agree",
+        }
+    }
+
     /// How something of them compares with the same of others, where smaller differences count as none.
     pub fn against(&self, other: &Seen<'_>, of: Figure, margin: f64) -> Order {
         order(&self.values(of), &other.values(of), margin)
     }
+
+    /// How rates compare, where differences below this part of the larger one count as none: as they were captured and as
+    /// they were taken. Where only one of them differs, room in buffers makes the difference, and that tells nothing.
+    pub fn rates_against(&self, other: &Seen<'_>, part: f64) -> Order {
+        let by = |of: Figure| {
+            let larger = self.median(of).unwrap_or_default().max(other.median(of).unwrap_or_default());
+            self.against(other, of, part * larger)
+        };
+        let captured = by(captured_pps);
+        if captured == by(taken_pps) { captured } else { Order::Untold }
+    }
+}
+
+/// Whether the generator did not reach the load of a trial.
+pub(super) fn is_short(trial: &TrialResult) -> bool {
+    trial.intended > 0 && (trial.sent as f64) < REACHED * trial.intended as f64
 }
 
 /// Marks a number whose load the generator did not reach.
@@ -189,6 +261,53 @@ pub const GENERATOR: char = 'g';
 /// What the mark means.
 pub const GENERATOR_NOTE: &str = "g: the generator sent less than the load of the publication; captured is the share of what it \
                                   did send.";
+
+/// Marks a number that has room in buffers to thank.
+const BUFFERS: char = 'b';
+/// Marks both.
+const BOTH: char = 'x';
+
+/// What the marks of buffers mean.
+pub(super) const BUFFER_NOTES: [(char, &str); 2] = [
+    (
+        BUFFERS,
+        "b: more than 0.1 % of what was sent still lay in buffers when sending ended and counts as captured; a longer trial \
+         may lose as much in the same time.",
+    ),
+    (
+        BOTH,
+        "x: both of it: the generator sent less than the load, and buffers held more than 0.1 % of what it sent.",
+    ),
+];
+
+/// Said where buffers held more than a little of what was sent until sending had ended; empty elsewhere.
+pub fn held<'s, 't: 's>(seen: impl IntoIterator<Item = &'s Seen<'t>>) -> String {
+    let most = seen.into_iter().map(Seen::held).fold(0.0, f64::max);
+    if most > HELD {
+        format!(
+            " Up to {} % of what was sent lay in buffers when sending ended.",
+            Quantity::Captured.text(most)
+        )
+    } else {
+        String::new()
+    }
+}
+
+/// Frames that were delivered only because there was room for them until sending had ended; loads here are evenly spaced.
+pub fn untaken(trial: &TrialResult) -> Option<f64> {
+    trial.untaken(1).map(|frames| frames as f64)
+}
+
+/// The share of the sent frames that the application took while they came.
+pub fn taken(trial: &TrialResult) -> Option<f64> {
+    let untaken = untaken(trial)?;
+    (trial.sent > 0).then(|| (trial.delivered as f64 - untaken) / trial.sent as f64)
+}
+
+/// Frames per second that the application took, for as long as there were any.
+pub fn taken_pps(trial: &TrialResult) -> Option<f64> {
+    trial.emptying.map(|_| trial.taken_pps())
+}
 
 /// The share of the sent frames that was captured.
 pub fn captured(trial: &TrialResult) -> Option<f64> {

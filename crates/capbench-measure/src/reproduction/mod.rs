@@ -10,6 +10,7 @@
 //! | [`published`] | their tables as data, each number with its place in its file |
 //! | [`conditions`], [`step`] | how much of the published length; trials, sweeps and searches, and what they take |
 //! | `run`, [`material`] | doing it; what was measured, ready for comparison |
+//! | `judging` | answers: the trials that they rest on, what withdraws them, and how often chance gives them |
 //! | [`outcome`], `tables` | what is saved: cells published and measured, claims and answers; how tables are made |
 //! | `dain_2004`, `deri_2004`, `cesnet_2008`, `loke_2011`, `libtrace_2012` | the publications |
 
@@ -17,6 +18,7 @@ mod cesnet_2008;
 pub mod conditions;
 mod dain_2004;
 mod deri_2004;
+mod judging;
 mod libtrace_2012;
 mod loke_2011;
 pub mod material;

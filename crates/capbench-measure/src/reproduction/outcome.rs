@@ -175,7 +175,7 @@ impl fmt::Display for Answer {
 }
 
 /// A claim of the publication, and what has become of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// The claim.
     pub claim: String,
@@ -185,6 +185,13 @@ pub struct Judgement {
     pub text: String,
     /// Trials that it rests on.
     pub trials: Vec<u32>,
+    /// Visits of each point that it rests on, where these differ the fewest; absent where nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visits: Option<u32>,
+    /// How likely chance alone puts so many visits all on one side, of things that do not differ; absent where there is no
+    /// answer, and where the answer does not follow from that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<f64>,
 }
 
 impl Cell {

@@ -24,6 +24,8 @@ pub struct Publication {
     pub then: &'static str,
     /// What takes its place here.
     pub here: &'static str,
+    /// How often each point is visited where nothing else is asked for: as often as the time for all publications allows.
+    pub visits: u32,
     /// What of it cannot be tested on a host like this one, and why.
     pub beyond: &'static [(&'static str, &'static str)],
     /// The experiment.
@@ -94,6 +96,8 @@ impl Publication {
             answer: Answer::NotTestable,
             text: (*why).into(),
             trials: Vec::new(),
+            visits: None,
+            chance: None,
         })
     }
 }

@@ -4,7 +4,7 @@ use capbench_capture::MethodSpec;
 
 use super::conditions::Conditions;
 use super::material::{Done, LeftOut, Material};
-use super::outcome::{Answer, Judgement, Reproduction};
+use super::outcome::Reproduction;
 use super::publication::{Compared, Publication};
 use super::step::{Case, Doing, Step};
 use crate::error::{MeasureError, Result};
@@ -79,7 +79,10 @@ impl Publication {
     ) -> Reproduction {
         let Compared { tables, mut findings } =
             (self.compare)(&Material { conditions, steps: done, left_out });
-        findings.iter_mut().for_each(|judgement| judgement.heed_disturbance(done));
+        for judgement in &mut findings {
+            judgement.heed_disturbance(done);
+            judgement.tell_chance();
+        }
         findings.extend(self.not_testable());
         Reproduction {
             key: self.key.into(),
@@ -95,24 +98,6 @@ impl Publication {
     }
 }
 
-impl Judgement {
-    /// What the host disturbed in more than half of the trials is no answer; of less it is said.
-    fn heed_disturbance(&mut self, done: &[Done]) {
-        let trials =
-            done.iter().flat_map(|done| &done.trials).filter(|trial| self.trials.contains(&trial.number));
-        let disturbed = trials.filter(|trial| !trial.disturbance.reasons().is_empty()).count();
-        if disturbed == 0 {
-            return;
-        }
-        self.text.push_str(&format!(" The host disturbed {disturbed} of the {} trials", self.trials.len()));
-        if disturbed * 2 > self.trials.len() && matches!(self.answer, Answer::Holds | Answer::Changed) {
-            self.answer = Answer::CannotBeTold;
-            self.text.push_str(", so this is no answer");
-        }
-        self.text.push('.');
-    }
-}
-
 /// How long trials were, against those of the publication.
 fn lengths(conditions: &Conditions, done: &[Done]) -> String {
     let trials = || done.iter().flat_map(|done| &done.trials).map(|trial| trial.duration_s);
@@ -125,7 +110,7 @@ fn lengths(conditions: &Conditions, done: &[Done]) -> String {
         format!("{least:.2} to {most:.2} s")
     };
     format!(
-        "Scale {}: trials of {times}, {} visit{} of each point, searches to {} %; {:?} of waiting for missing frames.",
+        "Scale {}: trials of {times}, {} visit{} of each point where nothing else is said, searches to {} %; {:?} of waiting for missing frames.",
         conditions.scale,
         conditions.visits,
         if conditions.visits == 1 { "" } else { "s" },
@@ -243,55 +228,4 @@ fn search(
         }
     }
     Ok(Ended { done, stopped: false })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::super::material::Done;
-    use super::super::outcome::{Answer, Judgement};
-    use crate::guards::{CpuDisturbance, Disturbance};
-    use crate::trial::tests::{measured, profile};
-    use crate::trial::{Load, Phase, TrialResult};
-
-    fn trial(number: u32, is_disturbed: bool) -> TrialResult {
-        let second = Duration::from_secs(1);
-        let result = measured(1000, 1000, 900, 100).result(
-            number,
-            Phase::BestEffort,
-            &profile("recv"),
-            Load::Maximum,
-            second,
-        );
-        let foreign_ns = if is_disturbed { 900_000_000 } else { 0 };
-        let cpus = vec![CpuDisturbance { foreign_ns, ..CpuDisturbance::default() }];
-        let disturbance =
-            Disturbance { cpus, tick_ns: 10_000_000, sending_ns: 1_000_000_000, ..Disturbance::default() };
-        TrialResult { disturbance, ..result }
-    }
-
-    /// The answer and the words of a judgement over so many trials, of which so many were disturbed.
-    fn judged(answer: Answer, trials: u32, disturbed: u32) -> (Answer, String) {
-        let of_step = (1..=trials).map(|number| trial(number, number <= disturbed)).collect();
-        let mut judgement = Judgement {
-            claim: "It is so.".into(),
-            answer,
-            text: "Here.".into(),
-            trials: (1..=trials).collect(),
-        };
-        judgement.heed_disturbance(&[Done { trials: of_step, ..Done::default() }]);
-        (judgement.answer, judgement.text)
-    }
-
-    #[test]
-    fn what_the_host_disturbed_in_more_than_half_of_the_trials_is_no_answer() {
-        assert_eq!(judged(Answer::Holds, 4, 0), (Answer::Holds, "Here.".into()));
-        let some = "Here. The host disturbed 2 of the 4 trials.";
-        assert_eq!(judged(Answer::Changed, 4, 2), (Answer::Changed, some.into()));
-        let most = "Here. The host disturbed 3 of the 4 trials, so this is no answer.";
-        assert_eq!(judged(Answer::Holds, 4, 3), (Answer::CannotBeTold, most.into()));
-        let untold = "Here. The host disturbed 4 of the 4 trials.";
-        assert_eq!(judged(Answer::CannotBeTold, 4, 4), (Answer::CannotBeTold, untold.into()));
-    }
 }

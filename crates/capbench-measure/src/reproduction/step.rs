@@ -56,8 +56,8 @@ pub struct Step {
     pub doing: Doing,
 }
 
-/// What a path takes, as shares of the highest load of each trial's kind: it loses most, some, nothing.
-const SHARES: [f64; 3] = [0.1, 0.6, 2.0];
+/// What hosts take, packets/s: a slow one, one as many are, and one that loses nothing.
+const TAKEN: [f64; 3] = [1e5, 6e5, 1e7];
 /// What stands for the rate that a generator reaches.
 const SUPPOSED_MAXIMUM: f64 = 1e6;
 
@@ -125,7 +125,7 @@ impl Step {
             Doing::Trials { cases, visits, .. } => {
                 let quiet = cases.first().map_or(Duration::ZERO, |case| case.setup.quiet);
                 let costs: Result<Vec<Cost>> =
-                    SHARES.into_iter().map(|share| rehearsed(cases, share)).collect();
+                    TAKEN.into_iter().map(|taken| rehearsed(cases, taken)).collect();
                 Ok(Spread::of(costs?.into_iter().map(|cost| cost.times(*visits)).collect(), quiet))
             }
             Doing::Searches(searches) => searches.iter().try_fold(Spread::default(), |sum, (_, plan)| {
@@ -141,21 +141,20 @@ impl Step {
     }
 }
 
-/// What the trials cost where each is of a method that takes this share of what is sent.
-fn rehearsed(cases: &[Case], share: f64) -> Result<Cost> {
+/// What the trials cost where each is of a method that takes so many packets a second.
+fn rehearsed(cases: &[Case], taken: f64) -> Result<Cost> {
     let mut cost = Cost::default();
     for case in cases {
         let pps = case.load.pps().unwrap_or(SUPPOSED_MAXIMUM);
-        let method = SimulatedMethod::new(&case.setup.method.to_string(), pps * share);
+        let method = SimulatedMethod::new(&case.setup.method.to_string(), taken);
         let mut path = Rehearsal::on(SimulatedLaboratory::new(pps, vec![method]));
         let mut unwatched = Unwatched;
         let mut session = Session::new(&mut path, &mut unwatched);
         session.trial(&case.setup, case.load, case.duration, Phase::FixedLoad)?;
-        cost = cost.and(path.cost());
+        // Each is tried on a path of its own, so the probe after an overload is not in it.
+        cost = cost.and(Cost { probes: u32::from(taken < pps), ..path.cost() });
     }
-    // Each was tried on a path of its own, so the probes after overloads are not in it.
-    let probes = if share < 1.0 { cost.trials } else { 0 };
-    Ok(Cost { probes, ..cost })
+    Ok(cost)
 }
 
 /// The rate that fills a link of 1 Gbit/s with frames of this mean size.

@@ -72,6 +72,12 @@ impl Sheet {
         if has(super::material::GENERATOR) {
             self.note(super::material::GENERATOR_NOTE);
         }
+        for (mark, note) in super::material::BUFFER_NOTES {
+            let is_used = self.0.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.mark == Some(mark));
+            if is_used {
+                self.note(note);
+            }
+        }
         self.0
     }
 }

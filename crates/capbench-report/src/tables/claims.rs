@@ -11,6 +11,8 @@ pub(super) fn table(results: &Results) -> Option<Table> {
         Column::words("claim", "claim"),
         Column::words("answer", "answer"),
         Column::new("trials", "trials", Unit::Count),
+        Column::new("visits", "visits each", Unit::Count),
+        Column::new("chance", "chance alone does it in", Unit::Ratio),
     ];
     let mut rows = Vec::new();
     for reproduction in &results.reproductions {
@@ -20,6 +22,8 @@ pub(super) fn table(results: &Results) -> Option<Table> {
                 Cell::text(finding.claim.as_str()),
                 Cell::text(finding.answer.to_string()),
                 Cell::Count(finding.trials.len() as u64),
+                finding.visits.map_or(Cell::Empty, |visits| Cell::Count(visits.into())),
+                finding.chance.map_or(Cell::Empty, Cell::Number),
             ];
             rows.push(Row::new(cells, finding.trials.clone()));
         }

@@ -183,6 +183,8 @@ pub fn reproduction() -> Results {
         answer,
         text: "So it was measured.".into(),
         trials: trials.to_vec(),
+        visits: None,
+        chance: None,
     };
     let numbers: Vec<u32> = run.trials.iter().map(|trial| trial.number).collect();
     run.reproductions = vec![Reproduction {

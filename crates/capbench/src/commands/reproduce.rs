@@ -32,22 +32,29 @@ const MTU: Mtu = Mtu(1500);
 /// Runs the command.
 pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
     let publications = publications(&flags.key)?;
-    let conditions = conditions(flags)?;
+    let base = conditions(flags);
+    let publications: Vec<(&Publication, Conditions)> = publications
+        .into_iter()
+        .map(|publication| {
+            let visits = flags.visits.unwrap_or(publication.visits);
+            (publication, Conditions { visits, ..base.clone() })
+        })
+        .collect();
     let estimates: Vec<Spread> = publications
         .iter()
-        .map(|publication| publication.estimate(&conditions))
+        .map(|(publication, conditions)| publication.estimate(conditions))
         .collect::<capbench_measure::Result<_>>()?;
     if flags.run.dry_run {
-        print(&describe(&publications, &conditions, &estimates)?)?;
+        print(&describe(&publications, &base, &estimates)?)?;
         return Ok(Exit::Done);
     }
     let ready = Ready::open(&path(flags), &Programs::default(), &flags.run)?;
     let trials = estimates.iter().map(|spread| spread.median.trials as usize).sum();
-    let mut run = ready.begin("reproduce", &flags.run, vec![statement(&conditions)], trials)?;
+    let mut run = ready.begin("reproduce", &flags.run, vec![statement(&base)], trials)?;
     let mut stopped = false;
     let mut refused = Vec::new();
-    for publication in &publications {
-        match publication.run(&conditions, &mut run.laboratory, &mut run.recorder) {
+    for (publication, conditions) in &publications {
+        match publication.run(conditions, &mut run.laboratory, &mut run.recorder) {
             Ok(is_stopped) => stopped = is_stopped,
             // Nothing of this one can be had here; another may have a placement or a method that can.
             Err(error @ MeasureError::Unsupported { .. }) => {
@@ -78,7 +85,8 @@ fn publications(key: &str) -> Result<Vec<&'static Publication>, Usage> {
     })
 }
 
-fn conditions(flags: &ReproduceFlags) -> Result<Conditions> {
+/// What holds for every publication; each has visits of its own where none are asked for.
+fn conditions(flags: &ReproduceFlags) -> Conditions {
     let size = FrameSize::LEAST;
     let base = Setup {
         method: MethodSpec::plain(""),
@@ -96,7 +104,8 @@ fn conditions(flags: &ReproduceFlags) -> Result<Conditions> {
     };
     // Another order each time; it is saved with sweeps, so that it can be had again.
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    Ok(Conditions { base, scale: flags.scale, visits: flags.visits, seed: flags.seed.unwrap_or(seed) })
+    let visits = flags.visits.unwrap_or(1);
+    Conditions { base, scale: flags.scale, visits, seed: flags.seed.unwrap_or(seed) }
 }
 
 fn path(flags: &ReproduceFlags) -> Path {
@@ -112,8 +121,8 @@ fn path(flags: &ReproduceFlags) -> Path {
 
 fn statement(conditions: &Conditions) -> String {
     format!(
-        "trials last {} of the published lengths, and 300 ms at least (50 ms below a scale of 0.0025); they wait {:?} for missing \
-         frames, with no time to settle, where RFC 2544 asks for 2 s and 5 s; searches end at {} %; order by seed {}",
+        "trials last {} of the published lengths, and 300 ms at least, of loke-2011 5 s (50 ms below a scale of \
+         0.0025); they wait {:?} for missing frames, with no time to settle, where RFC 2544 asks for 2 s and 5 s; searches end at {} %; order by seed {}",
         conditions.scale,
         conditions.base.quiet,
         conditions.scale.width() * 100.0,
@@ -121,11 +130,15 @@ fn statement(conditions: &Conditions) -> String {
     )
 }
 
-fn describe(publications: &[&Publication], conditions: &Conditions, estimates: &[Spread]) -> Result<String> {
-    let quiet = conditions.base.quiet;
+fn describe(
+    publications: &[(&Publication, Conditions)],
+    base: &Conditions,
+    estimates: &[Spread],
+) -> Result<String> {
+    let quiet = base.base.quiet;
     let mut text = String::new();
     let mut whole = Spread::default();
-    for (publication, spread) in publications.iter().zip(estimates) {
+    for ((publication, conditions), spread) in publications.iter().zip(estimates) {
         summary::wrapped(
             &mut text,
             "",
@@ -138,6 +151,7 @@ fn describe(publications: &[&Publication], conditions: &Conditions, estimates: &
             let words = format!("{}: about {} trials", step.summary, step.trials()?);
             summary::wrapped(&mut text, "  step        ", "              ", &words);
         }
+        let _ = writeln!(text, "  visits      {}", conditions.visits);
         summary::wrapped(&mut text, "  time        ", "              ", &summary::time_of(*spread, quiet, 1));
         whole = Spread {
             least: whole.least.and(spread.least),
@@ -145,7 +159,7 @@ fn describe(publications: &[&Publication], conditions: &Conditions, estimates: &
             most: whole.most.and(spread.most),
         };
     }
-    let _ = writeln!(text, "scale         {}, {} visits", conditions.scale, conditions.visits);
+    let _ = writeln!(text, "scale         {}", base.scale);
     summary::wrapped(&mut text, "time          ", "              ", &summary::time_of(whole, quiet, 1));
     summary::wrapped(
         &mut text,

@@ -5,7 +5,9 @@ use super::super::outcome::{Cell, Comparison, Quantity, Side};
 use super::super::published::{CESNET_1, CESNET_2, CESNET_3, CESNET_4, CESNET_5, CESNET_6, CESNET_7, Data};
 use super::super::step::gigabit;
 use super::super::tables::Sheet;
-use super::{MIX, PF_RING, PLACEMENTS, RING, STACK, SZEDATA2, best_effort, found, mixed, sizes};
+use super::{
+    MIX, PF_RING, PLACEMENTS, RING, STACK, SZEDATA2, best_effort, found, mixed, searched_sizes, sizes,
+};
 use crate::placement::PlacementChoice;
 
 const LIBPCAP: &str = "libpcap";
@@ -138,7 +140,8 @@ fn rates(material: &Material<'_>, about: &About, methods: &[&'static str]) -> Co
     sheet.published((published, ""), Quantity::BitsPerSecond, gbps);
     for method in material.had(methods) {
         let cells = |of: Figure| {
-            sizes().into_iter().map(move |octets| best_effort(material, method, placement, octets).cell(of))
+            let seen = move |octets| best_effort(material, method, placement, octets);
+            sizes().into_iter().map(move |octets| seen(octets).captured_cell(of))
         };
         sheet.column(Side::Here, (method, ""), Quantity::PacketsPerSecond, cells(captured_pps));
         sheet.column(Side::Here, (method, ""), Quantity::BitsPerSecond, cells(captured_bps));
@@ -165,7 +168,8 @@ fn loads(material: &Material<'_>, about: &About, methods: &[&'static str]) -> Co
         let application = sizes().into_iter().map(|octets| seen(octets).application_cell());
         sheet.column(Side::Here, (method, "app"), Quantity::Load, application);
         sheet.column(Side::Here, (method, "kernel"), Quantity::Load, cells(kernel_load));
-        sheet.column(Side::Here, (method, ""), Quantity::Captured, cells(captured));
+        let got = sizes().into_iter().map(|octets| seen(octets).captured_cell(captured));
+        sheet.column(Side::Here, (method, ""), Quantity::Captured, got);
     }
     stands_for(&mut sheet, about, methods);
     reasons(&mut sheet, material, methods);
@@ -208,6 +212,9 @@ fn throughput(material: &Material<'_>, about: &About, method: &'static str) -> C
             ">=: held, and the search was ended by the generator or the wire's rate before it met a load that is not.",
         );
     }
+    if material.why_left_out(method).is_none() && searched_sizes(material.conditions) != sizes() {
+        sheet.note("Here: one search for each size that RFC 2544 lists; --scale 0.1 or more searches at the others, too.");
+    }
     reasons(&mut sheet, material, &[method]);
     sheet.curves(Quantity::PacketsPerSecond);
     sheet.finish()
@@ -239,8 +246,11 @@ fn mix(material: &Material<'_>, placement: PlacementChoice, prefix: &str) -> Com
     let application = methods.iter().map(|(_, method)| mixed(material, method, placement).application_cell());
     sheet.column(Side::Here, ("", "app"), Quantity::Load, application);
     sheet.column(Side::Here, ("", "kernel"), Quantity::Load, cells(kernel_load));
-    sheet.column(Side::Here, ("", ""), Quantity::PacketsPerSecond, cells(captured_pps));
-    sheet.column(Side::Here, ("", ""), Quantity::Captured, cells(captured));
+    let got = |of: Figure| {
+        methods.iter().map(move |(_, method)| mixed(material, method, placement).captured_cell(of))
+    };
+    sheet.column(Side::Here, ("", ""), Quantity::PacketsPerSecond, got(captured_pps));
+    sheet.column(Side::Here, ("", ""), Quantity::Captured, got(captured));
     reasons(&mut sheet, material, &[PF_RING, SZEDATA2]);
     sheet.finish()
 }

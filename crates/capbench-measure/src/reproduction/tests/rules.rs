@@ -152,3 +152,114 @@ fn rings_that_are_large_enough_are_told_from_those_that_are_not() {
     assert_eq!(answers(&lossy, "more than 8 ring frames"), [CHANGED]);
     assert_eq!(answers(&lossy, "does not depend on the ring size"), [UNTOLD]);
 }
+
+#[test]
+fn a_ring_that_holds_the_whole_trial_tells_nothing_about_loss() {
+    let deep = |name, capacity| SimulatedMethod::new(name, capacity).room(Room::Frames(100_000_000));
+    let mut rings = path_with(vec![deep("packet-v3", 1e6)], &["packet-v3"]);
+    let (held, _) = run("loke-2011", 2, &mut rings);
+    let judged = judgements(&held, "TPACKET_V1 drops");
+    assert_eq!(judged[0].answer, UNTOLD, "{judged:?}");
+    assert!(judged[0].text.contains("buffers held what came"), "{judged:?}");
+    let marked = |reproduction: &Reproduction| {
+        let tables = reproduction.tables.iter();
+        let cells = tables.flat_map(|table| &table.rows).flat_map(|row| &row.cells);
+        cells.filter(|cell| cell.mark == Some('b')).count()
+    };
+    assert!(marked(&held) > 0);
+    assert!(held.tables[0].notes.iter().any(|note| note.starts_with("b: ")), "{:?}", held.tables[0].notes);
+    let (shallow, _) = run("loke-2011", 2, &mut path(methods()));
+    assert_eq!(marked(&shallow), 0);
+    // The same of the standard stack, which takes a quarter of what the smallest frames are.
+    let (stack, _) = run("cesnet-2008", 2, &mut path_with(vec![deep("recv", 100_000.0)], &["recv"]));
+    assert_eq!(answers(&stack, "captures 1 Gbit/s from 313"), [UNTOLD, UNTOLD]);
+    assert_eq!(answers(&stack, "IMIX at 1 Gbit/s is captured whole"), [UNTOLD]);
+    assert_eq!(answers(&stack, "more packets lead to fewer"), [UNTOLD], "{:#?}", stack.findings);
+    // Where a deep buffer makes no difference, it is no objection.
+    let (enough, _) = run("loke-2011", 2, &mut path_with(vec![deep("packet-v3", 2e6)], &["packet-v3"]));
+    assert_eq!(answers(&enough, "TPACKET_V1 drops"), [HOLDS]);
+}
+
+#[test]
+fn versions_of_the_ring_have_to_be_as_good_and_as_bad_as_the_claim_says() {
+    let of = |v1: f64, v3: f64| {
+        let both = vec![SimulatedMethod::new("packet-v1", v1), SimulatedMethod::new("packet-v3", v3)];
+        let (reproduction, _) = run("loke-2011", 2, &mut path_with(both, &["packet-v1", "packet-v3"]));
+        answers(&reproduction, "TPACKET_V1 drops")
+    };
+    // 1,500,000 packets/s come.
+    assert_eq!(of(600_000.0, 675_000.0), [CHANGED], "V1 loses 60 % and V3 55 %");
+    assert_eq!(of(800_000.0, 1_499_000.0), [HOLDS]);
+    assert_eq!(of(800_000.0, 1_498_000.0), [CHANGED]);
+    assert_eq!(of(1_484_000.0, 1_600_000.0), [HOLDS]);
+    assert_eq!(of(1_486_000.0, 1_600_000.0), [CHANGED]);
+}
+
+#[test]
+fn almost_every_size_is_all_but_one_and_sizes_without_their_load_do_not_count() {
+    let cheaper = |generator: f64| {
+        let (reproduction, _) = run("libtrace-2012", 2, &mut SimulatedLaboratory::new(generator, methods()));
+        answers(&reproduction, "lowers the CPU load at almost every")
+    };
+    assert_eq!(cheaper(1.5e6), [HOLDS]);
+    assert_eq!(cheaper(1.3e6), [HOLDS], "64 bytes are not reached");
+    assert_eq!(cheaper(1.2e6), [UNTOLD], "nor are 80");
+    let alike = vec![SimulatedMethod::new("recv", 9e5), SimulatedMethod::new("packet-v2", 9e5)];
+    let (same, _) = run("libtrace-2012", 2, &mut path_with(alike, &["recv", "packet-v2"]));
+    assert_eq!(answers(&same, "lowers the CPU load at almost every"), [CHANGED]);
+}
+
+#[test]
+fn a_ring_that_is_worse_than_the_socket_is_hardly_better() {
+    // recv takes 400,000, less what its livelock costs.
+    let of = |livelock: f64| {
+        let socket = SimulatedMethod::new("recv", 400_000.0).livelock(livelock);
+        let ring = SimulatedMethod::new("packet-v2", 200_000.0);
+        run("deri-2004", 2, &mut path_with(vec![socket, ring], &["recv", "packet-v2"])).0
+    };
+    assert_eq!(answers(&of(0.0), "hardly better"), [HOLDS]);
+    assert_eq!(answers(&of(0.3), "hardly better"), [CHANGED]);
+}
+
+#[test]
+fn loads_that_were_not_reached_leave_open_what_becomes_of_them() {
+    let weak = || SimulatedLaboratory::new(50_000.0, methods());
+    let (livelock, _) = run("deri-2004", 2, &mut weak());
+    let judged = judgements(&livelock, "captures next to nothing");
+    assert_eq!(judged[0].answer, UNTOLD);
+    assert!(judged[0].text.contains("did not reach the load in 2 of the 2 trials, so this is no answer"));
+    let (small, _) = run("libtrace-2012", 2, &mut weak());
+    assert_eq!(answers(&small, "without reporting"), [UNTOLD], "nothing was lost of what was not offered");
+    assert_eq!(answers(&small, "more than 8 ring frames"), [UNTOLD]);
+    let (work, _) = run("dain-2004", 4, &mut weak());
+    assert_eq!(answers(&work, "At 167,000 packets/s with normal libpcap"), [UNTOLD]);
+    let (cesnet, _) = run("cesnet-2008", 2, &mut weak());
+    for words in ["captures less with the application", "more packets lead to fewer", "IMIX at 1 Gbit/s"] {
+        assert_eq!(answers(&cesnet, words), [UNTOLD], "{words}");
+    }
+}
+
+#[test]
+fn every_method_has_to_capture_the_mix() {
+    let (all, _) = run("cesnet-2008", 2, &mut path(methods()));
+    assert_eq!(answers(&all, "IMIX at 1 Gbit/s is captured whole"), [HOLDS]);
+    let slow = vec![SimulatedMethod::new("libpcap", 100_000.0)];
+    let (one, _) = run("cesnet-2008", 2, &mut path_with(slow, &["libpcap"]));
+    assert_eq!(answers(&one, "IMIX at 1 Gbit/s is captured whole"), [CHANGED]);
+}
+
+#[test]
+fn bigger_rings_are_judged_by_what_is_taken_where_something_is_lost() {
+    let of = |capacity: f64| {
+        let ring = SimulatedMethod::new("packet-v2", capacity).room(Room::Slots(ByteCount(2048)));
+        let (reproduction, _) = run("dain-2004", 4, &mut path_with(vec![ring], &["packet-v2"]));
+        let judged = judgements(&reproduction, "Bigger rings did not help")[0];
+        (judged.answer, judged.text.clone())
+    };
+    // Beside 4.44 us of work it has 2 us of its own, of the 6 us between packets.
+    let (answer, text) = of(500_000.0);
+    assert_eq!(answer, HOLDS, "4096 slots capture more of a trial and take no more: {text}");
+    assert!(text.contains("256 slots") && text.contains("1700 of his loops"), "{text}");
+    let (answer, text) = of(5e6);
+    assert_eq!(answer, UNTOLD, "{text}");
+}

@@ -83,8 +83,8 @@ fn what_cannot_run_here_is_named_with_its_reason_and_the_rest_goes_on() {
     let left: Vec<_> =
         record.left_out.iter().map(|left| format!("{} {}", left.method, left.placement)).collect();
     assert_eq!(left, ["pf-ring same", "szedata2 same", "pf-ring other", "szedata2 other"]);
-    // One method is searched for in two placements at 13 sizes.
-    assert_eq!(record.searches, 26);
+    // One method is searched for in two placements at the 7 sizes of RFC 2544.
+    assert_eq!(record.searches, 14);
     let not_testable = judgements(&reproduction, "PF_RING holds");
     assert_eq!(not_testable[0].answer, Answer::NotTestable);
     assert!(not_testable[0].text.contains("not on the simulated path"), "{not_testable:?}");
@@ -128,4 +128,26 @@ fn published_rates_above_the_wire_are_marked_and_no_others() {
     let fourth =
         reproduction.tables.iter().find(|table| table.id == "cesnet-2008-table4-throughput-other").unwrap();
     assert!(fourth.notes.iter().any(|note| note.contains("value for value")), "{:?}", fourth.notes);
+}
+
+#[test]
+fn claims_about_cards_are_judged_where_the_cards_are() {
+    let cards = ["pf-ring", "szedata2"].map(|name| SimulatedMethod::new(name, 2e6));
+    let (reproduction, _) = run("cesnet-2008", 2, &mut path(methods().into_iter().chain(cards).collect()));
+    for words in ["szedata2 captures every frame", "PF_RING holds 1 Gbit/s"] {
+        assert_eq!(answers(&reproduction, words), [Answer::Holds], "{:#?}", reproduction.findings);
+    }
+}
+
+#[test]
+fn answers_say_on_how_many_visits_they_rest_and_how_often_chance_gives_them() {
+    for reproduction in all(&mut path(methods())) {
+        for finding in &reproduction.findings {
+            let told = matches!(finding.answer, Answer::Holds | Answer::Changed);
+            assert!(!told || finding.visits.is_some(), "{finding:?}");
+            assert!(told || finding.chance.is_none(), "{finding:?}");
+            let said = finding.text.contains("2 visits each: chance alone does this in 1 of ");
+            assert_eq!(finding.chance.is_some(), said, "{finding:?}");
+        }
+    }
 }

@@ -1,0 +1,213 @@
+//! How an answer becomes what is saved: which trials it rests on, what withdraws it, and how often chance alone gives it.
+
+use super::material::{Done, Seen};
+use super::outcome::{Answer, Judgement};
+
+/// How an answer follows from visits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// All visits of one thing lie on one side of all visits of another.
+    Apart,
+    /// All visits lie on one side of a limit.
+    Limit,
+    /// In another way, or visits lie within a margin: how often chance does that is not known here.
+    Own,
+}
+
+impl Rule {
+    /// How often chance does it with so many visits of each thing, whichever side it is: of things that do not differ, or
+    /// that lie as often on one side of the limit as on the other.
+    fn chance(self, visits: u32) -> Option<f64> {
+        match self {
+            // One in half as many as there are ways to choose as many of twice as many.
+            Self::Apart => {
+                let ways =
+                    (1..=visits).fold(1.0, |ways, nth| ways * f64::from(visits + nth) / f64::from(nth));
+                Some(2.0 / ways)
+            }
+            Self::Limit => Some(2.0 / 2_f64.powf(visits.into())),
+            Self::Own => None,
+        }
+        .filter(|_| visits > 1)
+    }
+}
+
+/// What is said of a claim from these trials. A load that the generator did not reach is no load of the publication, and so
+/// there is no answer.
+pub(super) fn judgement<'s, 't: 's>(
+    claim: impl Into<String>,
+    said: (Answer, String),
+    seen: impl IntoIterator<Item = &'s Seen<'t>>,
+    rule: Rule,
+) -> Judgement {
+    let seen: Vec<&Seen<'_>> = seen.into_iter().collect();
+    let mut judgement = at_what_was_sent(claim, said, seen.iter().copied(), rule);
+    let short = seen.iter().filter(|seen| seen.fell_short()).flat_map(|seen| seen.trials());
+    let mut short: Vec<u32> =
+        short.filter(|trial| super::material::is_short(trial)).map(|trial| trial.number).collect();
+    short.sort_unstable();
+    short.dedup();
+    if !short.is_empty() {
+        let all = judgement.trials.len();
+        judgement.withdraw(&format!(
+            "The generator did not reach the load in {} of the {all} trials",
+            short.len()
+        ));
+    }
+    judgement
+}
+
+/// The same where the answer is one at whatever the generator sent: that less than the load is lost already, or that what it
+/// sent is part of the answer.
+pub(super) fn at_what_was_sent<'s, 't: 's>(
+    claim: impl Into<String>,
+    (answer, text): (Answer, String),
+    seen: impl IntoIterator<Item = &'s Seen<'t>>,
+    rule: Rule,
+) -> Judgement {
+    let seen: Vec<&Seen<'_>> = seen.into_iter().collect();
+    let visits = seen.iter().map(|seen| seen.trials().len() as u32).filter(|visits| *visits > 0).min();
+    let mut trials: Vec<u32> = seen.iter().flat_map(|seen| seen.numbers()).collect();
+    let mut known = std::collections::BTreeSet::new();
+    trials.retain(|number| known.insert(*number));
+    let chance = visits.and_then(|visits| rule.chance(visits));
+    Judgement { claim: claim.into(), answer, text, trials, visits, chance }
+}
+
+impl Judgement {
+    /// Says what is wrong with the trials, and that there is no answer.
+    fn withdraw(&mut self, why: &str) {
+        self.text.push_str(&format!(" {why}"));
+        if matches!(self.answer, Answer::Holds | Answer::Changed) {
+            self.answer = Answer::CannotBeTold;
+            self.text.push_str(", so this is no answer");
+        }
+        self.text.push('.');
+    }
+
+    /// What the host disturbed in more than half of the trials is no answer; of less it is said.
+    pub(super) fn heed_disturbance(&mut self, done: &[Done]) {
+        let trials =
+            done.iter().flat_map(|done| &done.trials).filter(|trial| self.trials.contains(&trial.number));
+        let disturbed = trials.filter(|trial| !trial.disturbance.reasons().is_empty()).count();
+        if disturbed == 0 {
+            return;
+        }
+        let why = format!("The host disturbed {disturbed} of the {} trials", self.trials.len());
+        if disturbed * 2 > self.trials.len() {
+            self.withdraw(&why);
+        } else {
+            self.text.push_str(&format!(" {why}."));
+        }
+    }
+
+    /// Says how many visits an answer rests on, and how often chance gives it; what is no answer has no chance.
+    pub(super) fn tell_chance(&mut self) {
+        if !matches!(self.answer, Answer::Holds | Answer::Changed) {
+            self.chance = None;
+            return;
+        }
+        let Some(visits) = self.visits.filter(|visits| *visits > 1) else { return };
+        self.text.push_str(&match self.chance {
+            Some(chance) => {
+                format!(" {visits} visits each: chance alone does this in 1 of {:.0}.", 1.0 / chance)
+            }
+            None => format!(" {visits} visits each."),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::material::{Done, Seen};
+    use super::super::outcome::{Answer, Judgement};
+    use super::{Rule, at_what_was_sent, judgement};
+    use crate::guards::{CpuDisturbance, Disturbance};
+    use crate::trial::tests::{measured, profile};
+    use crate::trial::{Load, Phase, TrialResult};
+
+    fn trial(number: u32, is_disturbed: bool) -> TrialResult {
+        let second = Duration::from_secs(1);
+        let result = measured(1000, 1000, 900, 100).result(
+            number,
+            Phase::BestEffort,
+            &profile("recv"),
+            Load::Maximum,
+            second,
+        );
+        let foreign_ns = if is_disturbed { 900_000_000 } else { 0 };
+        let cpus = vec![CpuDisturbance { foreign_ns, ..CpuDisturbance::default() }];
+        let disturbance =
+            Disturbance { cpus, tick_ns: 10_000_000, sending_ns: 1_000_000_000, ..Disturbance::default() };
+        TrialResult { disturbance, ..result }
+    }
+
+    /// The answer and the words of a judgement over so many trials, of which so many were disturbed.
+    fn judged(answer: Answer, trials: u32, disturbed: u32) -> (Answer, String) {
+        let of_step = (1..=trials).map(|number| trial(number, number <= disturbed)).collect();
+        let mut judgement = Judgement {
+            claim: "It is so.".into(),
+            answer,
+            text: "Here.".into(),
+            trials: (1..=trials).collect(),
+            visits: Some(2),
+            chance: None,
+        };
+        judgement.heed_disturbance(&[Done { trials: of_step, ..Done::default() }]);
+        (judgement.answer, judgement.text)
+    }
+
+    #[test]
+    fn what_the_host_disturbed_in_more_than_half_of_the_trials_is_no_answer() {
+        assert_eq!(judged(Answer::Holds, 4, 0), (Answer::Holds, "Here.".into()));
+        let some = "Here. The host disturbed 2 of the 4 trials.";
+        assert_eq!(judged(Answer::Changed, 4, 2), (Answer::Changed, some.into()));
+        let most = "Here. The host disturbed 3 of the 4 trials, so this is no answer.";
+        assert_eq!(judged(Answer::Holds, 4, 3), (Answer::CannotBeTold, most.into()));
+        let untold = "Here. The host disturbed 4 of the 4 trials.";
+        assert_eq!(judged(Answer::CannotBeTold, 4, 4), (Answer::CannotBeTold, untold.into()));
+    }
+
+    #[test]
+    fn chance_is_that_of_all_orders_being_as_likely() {
+        let of = |rule: Rule, visits| rule.chance(visits).map(|chance| (1.0 / chance).round() as u32);
+        assert_eq!(
+            [1, 2, 3, 4, 6].map(|visits| of(Rule::Apart, visits)),
+            [None, Some(3), Some(10), Some(35), Some(462)]
+        );
+        assert_eq!([1, 2, 4, 6].map(|visits| of(Rule::Limit, visits)), [None, Some(2), Some(8), Some(32)]);
+        assert_eq!(of(Rule::Own, 6), None);
+    }
+
+    #[test]
+    fn answers_tell_their_visits_and_chance_and_what_is_no_answer_does_not() {
+        let trials = [trial(1, false), trial(2, false)];
+        let seen = Seen::of(&trials);
+        let said = |answer, rule| {
+            let mut judgement = judgement("So.", (answer, "Here.".into()), [&seen, &seen], rule);
+            judgement.tell_chance();
+            assert_eq!((judgement.trials.as_slice(), judgement.visits), (&[1, 2][..], Some(2)));
+            (judgement.text, judgement.chance)
+        };
+        let apart = "Here. 2 visits each: chance alone does this in 1 of 3.";
+        assert_eq!(said(Answer::Holds, Rule::Apart), (apart.into(), Some(1.0 / 3.0)));
+        assert_eq!(said(Answer::Changed, Rule::Own), ("Here. 2 visits each.".into(), None));
+        assert_eq!(said(Answer::CannotBeTold, Rule::Apart), ("Here.".into(), None));
+    }
+
+    #[test]
+    fn a_load_that_was_not_reached_is_no_answer_unless_what_was_sent_is_enough() {
+        // 989 of 1000 are below what counts as reached, 990 are not.
+        for (sent, answer) in [(989, Answer::CannotBeTold), (990, Answer::Holds)] {
+            let short = TrialResult { intended: 1000, sent, ..trial(1, false) };
+            let seen = Seen::of([&short]);
+            let said = || (Answer::Holds, "Here.".into());
+            let judged = judgement("So.", said(), [&seen], Rule::Limit);
+            assert_eq!(judged.answer, answer, "{judged:?}");
+            assert_eq!(judged.text.contains("did not reach the load in 1 of the 1 trials, so"), sent < 990);
+            assert_eq!(at_what_was_sent("So.", said(), [&seen], Rule::Limit).answer, Answer::Holds);
+        }
+    }
+}
