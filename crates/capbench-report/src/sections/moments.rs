@@ -5,8 +5,8 @@ use capbench_measure::results::Results;
 use capbench_measure::trial::{Phase, TrialResult};
 
 use super::parts::{chart, grouped, keep_few, linear, logarithmic, names, point, section, sentence, series};
-use super::scene::{Scene, is_sound, load};
 use crate::model::{Cell, Chart, Column, Kind, Mark, Place, Role, Row, Section, Series, Table, Unit};
+use crate::naming::{self, Scene, is_sound, load};
 
 /// Parts of a trial.
 type Part = (&'static str, fn(&LossShape) -> u64);
@@ -36,7 +36,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         .flat_map(|bound| bound.trials.iter().copied())
         .collect();
     let is_shown = |trial: &&TrialResult| shown(trial.phase) || upper.contains(&trial.number);
-    let mut trials: Vec<&TrialResult> = results.trials.iter().filter(is_shown).collect();
+    let mut trials: Vec<&TrialResult> = naming::compared(results).iter().filter(is_shown).collect();
     // Of a soak, the first segment and the one that lost most are kept.
     trials.extend(results.soak.iter().flat_map(|soak| &soak.kept));
     let lossy: Vec<Lossy<'_>> = trials

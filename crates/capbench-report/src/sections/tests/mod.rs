@@ -8,10 +8,15 @@ use std::fmt::Write;
 use capbench_measure::results::Results;
 use capbench_measure::trial::TrialResult;
 
-use super::sections;
 use crate::figures;
 use crate::formats::svg::svg;
 use crate::model::{Chart, Kind, Place, Point, Role, Scale, Section, Series};
+
+fn sections(results: &Results) -> Vec<Section> {
+    let mut sections = super::sections(results);
+    crate::links::name_all(&mut sections);
+    sections
+}
 
 fn charts(results: &Results) -> Vec<Chart> {
     sections(results).into_iter().flat_map(|section| section.charts).collect()
@@ -75,8 +80,8 @@ fn sums(chart: &Chart) -> Vec<(f64, Vec<u32>)> {
         .points
         .iter()
         .map(|point| {
-            let own =
-                chart.series.iter().flat_map(|series| &series.points).filter(|other| other.x == point.x);
+            let layers = chart.series.iter().filter(|series| series.role != Role::Total);
+            let own = layers.flat_map(|series| &series.points).filter(|other| other.x == point.x);
             (own.filter_map(|other| other.y).sum(), point.trials.clone())
         })
         .collect()
@@ -110,7 +115,8 @@ fn charts_of_every_run_have_units_trials_and_names_of_their_own_and_can_be_drawn
         assert!(!all.is_empty(), "{name}");
         let mut ids = BTreeSet::new();
         for section in &all {
-            assert!(ids.insert(section.id.clone()) && !section.text.is_empty(), "{name}: {}", section.id);
+            let link = format!("section-{}", section.id);
+            assert!(ids.insert(link) && !section.text.is_empty(), "{name}: {}", section.id);
             for table in &section.tables {
                 assert!(
                     table.rows.iter().all(|row| row.cells.len() == table.columns.len()),
