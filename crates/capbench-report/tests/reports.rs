@@ -88,8 +88,9 @@ fn a_report_of_publications_has_their_tables_as_charts_and_mixes_no_trials() {
             section.charts.iter().map(|chart| format!("{}: {}", section.heading, chart.title))
         })
         .collect();
-    assert_eq!(titles.iter().collect::<BTreeSet<_>>().len(), titles.len(), "{titles:#?}");
     insta::assert_snapshot!("charts_of_publications", titles.join("\n"));
+    let own: Vec<&String> = titles.iter().filter(|title| title.contains("published and here")).collect();
+    assert_eq!(own.iter().collect::<BTreeSet<_>>().len(), own.len(), "{own:#?}");
 }
 
 #[test]
