@@ -99,11 +99,14 @@ fn plain(results: &Results) -> Vec<Group<'_>> {
                 | Phase::SetAside
         )
     };
-    let mut groups: Vec<(Phase, Group<'_>)> = Vec::new();
+    // Publications differ in rings and traffic where their trials look the same otherwise.
+    type Purpose<'r> = (Phase, Option<&'r str>);
+    let mut groups: Vec<(Purpose<'_>, Group<'_>)> = Vec::new();
     for trial in results.trials.iter().filter(is_plain) {
-        let same = |(phase, group): &&mut (Phase, Group<'_>)| {
+        let purpose = (trial.phase, naming::publication(results, trial.number));
+        let same = |(own, group): &&mut (Purpose<'_>, Group<'_>)| {
             let first = group.trials[0];
-            *phase == trial.phase
+            *own == purpose
                 && first.profile.method == trial.profile.method
                 && first.intended_pps == trial.intended_pps
                 && first.load == trial.load
@@ -112,8 +115,12 @@ fn plain(results: &Results) -> Vec<Group<'_>> {
         match groups.iter_mut().find(same) {
             Some((_, group)) => group.trials.push(trial),
             None => {
-                let group = Group::of(naming::phase(trial.phase).into(), vec![trial]);
-                groups.extend(group.map(|group| (trial.phase, group)));
+                let (phase, publication) = purpose;
+                let what = match publication {
+                    Some(key) => format!("{key}, {}", naming::phase(phase)),
+                    None => naming::phase(phase).into(),
+                };
+                groups.extend(Group::of(what, vec![trial]).map(|group| (purpose, group)));
             }
         }
     }

@@ -12,7 +12,7 @@
 //! | [`tidy`] | the rows of files for notebooks |
 //! | [`formats`] | writers |
 //! | [`save`] | files of a report |
-//! | [`naming`], `groups` | how set-ups are called, and trials that belong together |
+//! | [`naming`], `groups`, `links` | how set-ups are called, trials that belong together, names of parts |
 
 #![forbid(unsafe_code)]
 
@@ -20,6 +20,7 @@ mod error;
 pub mod figures;
 pub mod formats;
 mod groups;
+mod links;
 pub mod model;
 pub mod naming;
 pub mod palette;

@@ -243,6 +243,8 @@ pub enum Role {
     Fit,
     /// A part of another account than the ledger: CPU time of application and kernel.
     Account,
+    /// The sum of the layers that it stands on, with the interval of its repeats: a point, and no layer.
+    Total,
 }
 
 /// A point.

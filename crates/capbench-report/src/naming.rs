@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use capbench_measure::ledger::Place;
 use capbench_measure::results::Results;
-use capbench_measure::trial::{LoadShape, Phase, SizeLabel, TrialResult};
+use capbench_measure::search::SearchOutcome;
+use capbench_measure::trial::{LoadShape, Phase, SizeLabel, TrialResult, Verdict};
 
 use crate::figures::{count, number};
 use crate::model::{Trials, Unit};
@@ -154,9 +155,19 @@ impl Scene {
 
     /// In words; no work is not worth one.
     pub fn words(&self) -> String {
-        let work = if self.work == "none" { String::new() } else { format!(", work {}", self.work) };
-        format!("{}, placement {}{work}", frames(&self.frame_size), self.placement)
+        format!("{}, {}", frames(&self.frame_size), self.place())
     }
+
+    /// The same without the frames.
+    pub fn place(&self) -> String {
+        place(&self.placement, &self.work)
+    }
+}
+
+/// Placement and work in words; no work is not worth one.
+pub fn place(placement: &str, work: &str) -> String {
+    let work = if work == "none" { String::new() } else { format!(", work {work}") };
+    format!("placement {placement}{work}")
 }
 
 /// The intended load of a trial.
@@ -202,6 +213,33 @@ pub fn phase(phase: Phase) -> &'static str {
     }
 }
 
+/// Trials that methods are compared by. Of a run of publications there are none: from one publication to the next, and within
+/// one, its trials differ in load, ring and traffic, and what they are for are its own tables.
+pub fn compared(results: &Results) -> &[TrialResult] {
+    if Kind::of(results) == Kind::Reproduce { &[] } else { &results.trials }
+}
+
+/// Searches that methods are compared by; see [`compared`].
+pub fn compared_searches(results: &Results) -> &[SearchOutcome] {
+    if Kind::of(results) == Kind::Reproduce { &[] } else { &results.searches }
+}
+
+/// The publication that a trial was run for.
+pub fn publication(results: &Results, number: u32) -> Option<&str> {
+    let own = results.reproductions.iter().find(|one| one.trials.contains(&number));
+    own.map(|one| one.key.as_str())
+}
+
+/// Whether a trial shows anything.
+pub fn is_sound(trial: &TrialResult) -> bool {
+    trial.verdict != Verdict::Invalid
+}
+
+/// Where a trial lies on an axis of loads: at maximum load what was offered is what was asked for.
+pub fn intended_or_offered(trial: &TrialResult) -> f64 {
+    trial.intended_pps.unwrap_or(trial.offered_pps)
+}
+
 /// Numbers of trials.
 pub fn numbers<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Trials {
     trials.into_iter().map(|trial| trial.number).collect()
@@ -210,6 +248,22 @@ pub fn numbers<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Trials 
 /// Trials by their numbers.
 pub fn by_number(results: &Results) -> BTreeMap<u32, &TrialResult> {
     results.trials.iter().map(|trial| (trial.number, trial)).collect()
+}
+
+/// Trials by their numbers, for the lists that sweeps and searches have of theirs.
+pub struct Numbered<'r>(BTreeMap<u32, &'r TrialResult>);
+
+impl<'r> Numbered<'r> {
+    /// Of a run.
+    pub fn of(results: &'r Results) -> Self {
+        Self(by_number(results))
+    }
+
+    /// Those of these numbers that show something.
+    pub fn sound(&self, numbers: &[u32]) -> Vec<&'r TrialResult> {
+        let known = numbers.iter().filter_map(|number| self.0.get(number).copied());
+        known.filter(|trial| is_sound(trial)).collect()
+    }
 }
 
 /// Where frames were lost, most first, with how many: `ring 1,234, backlog 5`. What nothing explains stands beside it.

@@ -125,7 +125,7 @@ pub fn colour(role: Role, name: &str, nth: usize) -> Colour {
         table.iter().find(|(known, _)| *known == key).map(|(_, colour)| *colour)
     };
     match role {
-        Role::Fit => FIT,
+        Role::Fit | Role::Total => FIT,
         Role::Method | Role::Published => SLOTS[fixed_slot(method(name)).unwrap_or(nth) % SLOTS.len()],
         Role::Delivered => DELIVERED,
         Role::Unexplained => UNEXPLAINED,
@@ -218,7 +218,7 @@ impl Palette {
             Role::Method => DASHES[scene % DASHES.len()],
             Role::Published => &[3, 4],
             Role::Fit => &[6, 3],
-            Role::Delivered | Role::Place | Role::Unexplained => &[],
+            Role::Delivered | Role::Place | Role::Unexplained | Role::Total => &[],
             Role::Account => DASHES[other % DASHES.len()],
         };
         Look {
@@ -226,7 +226,7 @@ impl Palette {
             dash,
             marker: MARKERS[(nth + nth / SLOTS.len() + scene) % MARKERS.len()],
             is_marked: !matches!(role, Role::Fit),
-            is_hollow: matches!(role, Role::Published),
+            is_hollow: matches!(role, Role::Published | Role::Total),
             is_hatched: matches!(role, Role::Unexplained),
         }
     }

@@ -1,6 +1,5 @@
 //! Results become a report: a pure function of what was saved.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, UNIX_EPOCH};
 
 use capbench_measure::findings::{self, Finding};
@@ -8,10 +7,10 @@ use capbench_measure::results::Results;
 use capbench_measure::{search, soak, sweep};
 
 use crate::error::Result;
-use crate::model::{Report, Section, Sentence, Table};
+use crate::model::{Report, Section, Sentence};
 use crate::naming::{self, Kind};
 use crate::read::Run;
-use crate::{sections, tables, verdict, warnings};
+use crate::{links, sections, tables, verdict, warnings};
 
 /// The report on a run.
 ///
@@ -33,7 +32,7 @@ pub fn report(run: &Run) -> Result<Report> {
         statements: results.statements.clone(),
         trials: tables::trials::table(results)?,
     };
-    name_once(&mut report);
+    links::name_once(&mut report);
     Ok(report)
 }
 
@@ -145,45 +144,6 @@ fn together(charts: Vec<Section>, tables: Vec<Section>) -> Vec<Section> {
         ORDER.iter().position(|begin| section.id.starts_with(begin)).unwrap_or(ORDER.len())
     });
     sections
-}
-
-/// Names of sections, tables and charts become names of links and files: letters, digits and `-`, and each once.
-fn name_once(report: &mut Report) {
-    let mut taken = BTreeSet::new();
-    let mut name = |id: &mut String| {
-        let plain: String = id
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
-            .collect();
-        let plain = if plain.is_empty() { "part".to_string() } else { plain };
-        let mut own = plain.clone();
-        let mut nth = 2;
-        while !taken.insert(own.clone()) {
-            own = format!("{plain}-{nth}");
-            nth += 1;
-        }
-        *id = own;
-    };
-    name(&mut report.trials.id);
-    let tables = |tables: &mut Vec<Table>, name: &mut dyn FnMut(&mut String)| {
-        tables.iter_mut().for_each(|table| name(&mut table.id));
-    };
-    report.summary.iter_mut().for_each(|table| name(&mut table.id));
-    for section in &mut report.sections {
-        section.charts.iter_mut().for_each(|chart| name(&mut chart.id));
-        tables(&mut section.tables, &mut name);
-    }
-    tables(&mut report.environment, &mut name);
-    // A section may be called as the chart that it is for: their links are told apart by where they stand.
-    let mut sections = BTreeSet::new();
-    for section in &mut report.sections {
-        let plain = section.id.clone();
-        let mut nth = 2;
-        while !sections.insert(section.id.clone()) {
-            section.id = format!("{plain}-{nth}");
-            nth += 1;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -6,15 +6,112 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use capbench_measure::ledger::Place;
+use capbench_measure::reproduction::outcome::Side;
 use capbench_measure::results::Results;
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
-use capbench_report::formats::{self, csv, json, markdown, text};
-use capbench_report::model::{Cell, Report, Table};
+use capbench_report::formats::{self, csv, html, json, markdown, text};
+use capbench_report::model::{Cell, Chart, Report, Role, Section, Table};
 use capbench_report::read::Run;
 use capbench_report::{report, save, tidy};
 
 fn run(results: Results) -> Run {
     Run { name: "a-run".into(), ..Run::new(results, Path::new("/nowhere")) }
+}
+
+/// Of a chart: its title, and the trials that it rests on.
+fn rests_on(chart: &Chart) -> BTreeSet<u32> {
+    let points = chart.series.iter().flat_map(|series| &series.points);
+    points.flat_map(|point| point.trials.iter().copied()).collect()
+}
+
+#[test]
+fn a_report_of_publications_has_their_tables_as_charts_and_mixes_no_trials() {
+    let results = runs::reproduced::all();
+    let numbers: BTreeSet<u32> = results.trials.iter().map(|trial| trial.number).collect();
+    assert_eq!(numbers.len(), results.trials.len(), "each trial has a number of its own");
+    let report = report::report(&run(results.clone())).unwrap();
+    for own in &results.reproductions {
+        let id = format!("reproduction-{}", own.key);
+        let section = report.sections.iter().find(|section| section.id == id).unwrap();
+        assert_eq!(section.tables.len(), own.tables.len(), "{id}");
+        for table in &own.tables {
+            let charts: Vec<&Chart> =
+                section.charts.iter().filter(|chart| chart.title.starts_with(&table.caption)).collect();
+            assert!((1..=3).contains(&charts.len()), "{}: {}", table.id, charts.len());
+            let is_known = |side: Side| {
+                let columns = table.columns.iter().enumerate().filter(|(_, column)| column.side == side);
+                let mut fields = columns.flat_map(|(at, _)| table.rows.iter().map(move |row| &row.cells[at]));
+                fields.any(|field| field.value.is_some())
+            };
+            // Of a card of 2008 nothing is measured here; of one publication only the rates and the words survive.
+            let (is_published, is_measured) = (is_known(Side::Published), is_known(Side::Here));
+            for chart in charts {
+                let has = |role| chart.series.iter().any(|series| series.role == role);
+                assert_eq!(
+                    (has(Role::Published), has(Role::Method)),
+                    (is_published, is_measured),
+                    "{}",
+                    chart.title
+                );
+                let trials = rests_on(chart);
+                assert!(trials.iter().all(|number| own.trials.contains(number)), "{}", chart.title);
+                assert_eq!(trials.is_empty(), !is_measured, "{}", chart.title);
+            }
+        }
+    }
+    let others = report.sections.iter().filter(|section| !section.id.starts_with("reproduction-"));
+    let others: Vec<&Section> = others.filter(|section| !section.charts.is_empty()).collect();
+    for section in &others {
+        assert!(
+            section.id.starts_with("sweep-")
+                || ["cost-regimes", "cpu", "buffers"].contains(&section.id.as_str()),
+            "{}: what publications are compared by are their tables",
+            section.id
+        );
+        let said = section.text.iter().any(|sentence| sentence.text.contains("left out"));
+        assert!(!said && section.charts.len() <= 16, "{}: {}", section.id, section.charts.len());
+        for chart in &section.charts {
+            let trials = rests_on(chart);
+            let own: Vec<&str> = results
+                .reproductions
+                .iter()
+                .filter(|one| one.trials.iter().any(|number| trials.contains(number)))
+                .map(|one| one.key.as_str())
+                .collect();
+            assert_eq!(own.len(), 1, "{}: {own:?}", chart.title);
+        }
+    }
+    let titles: Vec<String> = report
+        .sections
+        .iter()
+        .flat_map(|section| {
+            section.charts.iter().map(|chart| format!("{}: {}", section.heading, chart.title))
+        })
+        .collect();
+    insta::assert_snapshot!("charts_of_publications", titles.join("\n"));
+    let own: Vec<&String> = titles.iter().filter(|title| title.contains("published and here")).collect();
+    assert_eq!(own.iter().collect::<BTreeSet<_>>().len(), own.len(), "{own:#?}");
+}
+
+#[test]
+fn the_page_begins_with_the_verdict_then_warnings_then_the_table_then_charts() {
+    for (name, results) in runs::all() {
+        let mut report = report::report(&run(results)).unwrap();
+        report.warnings.push("Take care.".into());
+        let page = html::html(&report);
+        let places = ["verdict", "warnings", "summary", "section-", "environment", "trials"]
+            .map(|id| page.find(&format!("<section id=\"{id}")));
+        let known: Vec<usize> = places.into_iter().flatten().collect();
+        assert!(places[0].is_some() && known.len() >= 4 && known.is_sorted(), "{name}: {places:?}");
+    }
+}
+
+#[test]
+fn a_page_of_a_thousand_measured_trials_is_small() {
+    let results = runs::thousand();
+    assert!(results.trials.len() >= 1000, "{}", results.trials.len());
+    let page = html::html(&report::report(&run(results)).unwrap());
+    assert!(page.len() < 5_000_000, "{}", page.len());
 }
 
 /// The report as it is on every host, and without charts, which have tests of their own.

@@ -139,6 +139,7 @@ mod tests {
             }),
             windows: 20,
             lossy_windows: 2,
+            in_time: None,
             flows: None,
             queues: None,
             marks: None,

@@ -8,6 +8,7 @@
 //! | file | what |
 //! |---|---|
 //! | `recorder` | bursts of lost frames, and the time of each frame |
+//! | `in_time` | lost frames over the time of a trial |
 //! | `windows` | the worst 100 ms; start, middle and end of a trial |
 //! | `flows` | loss by flow and by receive queue |
 //! | `watch` | marks of loss that the method gives, against the numbers |
@@ -16,6 +17,7 @@
 
 pub(crate) mod findings;
 mod flows;
+mod in_time;
 pub(crate) mod recorder;
 mod spread;
 #[cfg(test)]
@@ -26,6 +28,7 @@ mod windows;
 use serde::{Deserialize, Serialize};
 
 pub use flows::{FlowLoss, LossByFlow, LossByQueue, QueueLoss};
+pub use in_time::LossInTime;
 pub use spread::{Bucket, Spread};
 pub(crate) use watch::Watch;
 pub use windows::Window;
@@ -72,6 +75,9 @@ pub struct LossShape {
     pub windows: u64,
     /// Those of them that lost something.
     pub lossy_windows: u64,
+    /// How many were lost when; absent where none was, and in results of versions before this was stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_time: Option<LossInTime>,
     /// By flow; absent where there was but one.
     pub flows: Option<LossByFlow>,
     /// By receive queue; absent where the method does not know the queue of a frame.
@@ -215,6 +221,7 @@ fn shape<const N: usize>(tracker: SequenceTracker<N>, watch: &Watch, end: &End) 
         worst_window: time.worst,
         windows: time.windows,
         lossy_windows: time.lossy_windows,
+        in_time: Some(time.stretches).filter(|_| lost > 0),
         flows: recorded.flows.by_flow(end.sent),
         queues: recorded.flows.by_queue(&watch.queues),
         marks: has_marks.then(|| marked(&recorded, watch, end)),

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::in_time::{LossInTime, Stretches};
+
 /// A window begins at a multiple of this, in nanoseconds.
 const STEP_NS: u64 = 10_000_000;
 /// Steps of a window.
@@ -28,7 +30,7 @@ impl Window {
 }
 
 /// Frames in time. They come in order, and only the last 100 ms are remembered.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Windows {
     /// The step that frames are counted in now.
     step: u64,
@@ -37,16 +39,31 @@ pub(super) struct Windows {
     lost_at_start: u64,
     /// The last window beginning at a multiple of 100 ms that lost something, and how many did.
     lossy: (Option<u64>, u64),
+    stretches: Stretches,
 }
 
 /// What [`Windows`] tell in the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InTime {
     pub(super) worst: Option<Window>,
     pub(super) windows: u64,
     pub(super) lossy_windows: u64,
     pub(super) lost_at_start: u64,
     pub(super) lost_at_end: u64,
+    pub(super) stretches: LossInTime,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self {
+            step: 0,
+            steps: [Window::default(); STEPS as usize],
+            worst: Window::default(),
+            lost_at_start: 0,
+            lossy: (None, 0),
+            stretches: Stretches::new(STEPS),
+        }
+    }
 }
 
 impl Windows {
@@ -83,6 +100,7 @@ impl Windows {
         if lost == 0 {
             return;
         }
+        self.stretches.add(self.step, lost);
         if self.step < STEPS {
             self.lost_at_start += lost;
         }
@@ -102,6 +120,7 @@ impl Windows {
             lossy_windows: self.lossy.1,
             lost_at_start: self.lost_at_start,
             lost_at_end: late.map(|slot| self.steps[slot as usize].lost).sum(),
+            stretches: self.stretches.finish(self.step, STEP_NS),
         }
     }
 
@@ -134,7 +153,7 @@ impl Windows {
 
 #[cfg(test)]
 mod tests {
-    use super::{InTime, Window, Windows};
+    use super::{InTime, LossInTime, Window, Windows};
 
     #[test]
     fn the_worst_window_is_found_wherever_it_begins() {
@@ -164,8 +183,14 @@ mod tests {
         windows.add(0, 5, false);
         windows.add(3, 5, true);
         let worst = Window { from_ns: 0, length_ns: 40_000_000, sent: 10, lost: 5 };
-        let expected =
-            InTime { worst: Some(worst), windows: 1, lossy_windows: 1, lost_at_start: 5, lost_at_end: 0 };
+        let expected = InTime {
+            worst: Some(worst),
+            windows: 1,
+            lossy_windows: 1,
+            lost_at_start: 5,
+            lost_at_end: 0,
+            stretches: LossInTime { length_ns: 100_000_000, lost: vec![5] },
+        };
         assert_eq!(windows.finish(), expected);
     }
 

@@ -4,15 +4,20 @@ use capbench_measure::results::Results;
 use capbench_measure::sweep::{AxisKind, Reading, SweepOutcome};
 use capbench_measure::trial::{CpuAccount, Phase, TrialResult};
 
-use super::parts::{chart, grouped, is_known, keep_few, linear, names, point, section, sentence, series};
-use super::scene::{Numbered, Scene, is_sound, load, numbers};
+use super::parts::{
+    Estimate, chart, estimated, grouped, is_known, keep_few, linear, names, of_repeats, point, section,
+    sentence, series,
+};
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Role, Section, Series, Unit};
+use crate::naming::{self, Numbered, Scene, is_sound, load, numbers};
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let mut charts = bench(results);
     let trials = Numbered::of(results);
-    charts.extend(results.sweeps.iter().flat_map(|sweep| swept(sweep, &trials)));
+    // Sweeps of publications have the sum of both among their charts, of all methods together.
+    let sweeps = if results.reproductions.is_empty() { results.sweeps.as_slice() } else { &[] };
+    charts.extend(sweeps.iter().flat_map(|sweep| swept(sweep, &trials)));
     charts.retain(is_known);
     if charts.is_empty() {
         return Vec::new();
@@ -74,6 +79,12 @@ impl Parts {
         }
     }
 
+    /// What is certain of all together; `None` where nothing is known.
+    fn sum(&self) -> Option<f64> {
+        let parts = PARTS.map(|(_, of)| of(self));
+        parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().sum())
+    }
+
     /// The mean of each over trials; absent where one of them does not know it.
     fn mean(trials: &[&TrialResult]) -> Self {
         let mean = |of: fn(&Self) -> Option<f64>| {
@@ -100,10 +111,10 @@ const PARTS: [Part; 4] = [
     ("application and kernel", |parts| parts.both),
 ];
 
-/// Layers of these, where some trial knows them.
+/// Layers of these, where some trial knows them, and where there were several visits how far apart their sums lie.
 fn layers(stands: &[(f64, Vec<&TrialResult>)]) -> Vec<Series> {
     let parts: Vec<Parts> = stands.iter().map(|(_, trials)| Parts::mean(trials)).collect();
-    PARTS
+    let mut layers: Vec<Series> = PARTS
         .iter()
         .filter(|(_, of)| parts.iter().any(|parts| of(parts).is_some()))
         .map(|(name, of)| {
@@ -114,25 +125,43 @@ fn layers(stands: &[(f64, Vec<&TrialResult>)]) -> Vec<Series> {
                 .collect();
             series(*name, Role::Account, points)
         })
-        .collect()
+        .collect();
+    if layers.is_empty() || stands.iter().all(|(_, trials)| trials.len() < 2) {
+        return layers;
+    }
+    let sum = |(x, trials): &(f64, Vec<&TrialResult>)| {
+        let sums: Option<Vec<f64>> = trials.iter().map(|trial| Parts::of(&trial.cpu).sum()).collect();
+        estimated(*x, sums.and_then(Estimate::of).as_ref(), numbers(trials.iter().copied()))
+    };
+    layers.push(series(SUM, Role::Total, stands.iter().map(sum).collect()));
+    layers
 }
 
-/// At the common load of each scene, which is the least that was tried; at a load that was given; else at maximum load.
+/// Name of the points that stand on top of the layers.
+const SUM: &str = "sum, median of repeats";
+
+/// At the common load of each scene, which is the least that was tried; else a chart for each load.
 fn bench(results: &Results) -> Vec<Chart> {
     let is_bench = |trial: &&TrialResult| {
         is_sound(trial) && matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad)
     };
-    let by_scene = grouped(results.trials.iter().filter(is_bench), |trial| Scene::of(trial));
-    by_scene.into_iter().map(|(scene, group)| of_scene(scene, &group)).collect()
+    let by_scene = grouped(naming::compared(results).iter().filter(is_bench), |trial| Scene::of(trial));
+    by_scene.into_iter().flat_map(|(scene, group)| of_scene(&scene, &group)).collect()
 }
 
-fn of_scene(scene: Scene<'_>, group: &[&TrialResult]) -> Chart {
+fn of_scene(scene: &Scene, group: &[&TrialResult]) -> Vec<Chart> {
     let common = group.iter().filter(|trial| trial.phase == Phase::CommonLoad);
     let least = common.filter_map(|trial| trial.intended_pps).min_by(f64::total_cmp);
-    let compared: Vec<&TrialResult> = match least {
-        Some(least) => group.iter().filter(|trial| trial.intended_pps == Some(least)).copied().collect(),
-        None => group.to_vec(),
-    };
+    if let Some(least) = least {
+        let compared = group.iter().filter(|trial| trial.intended_pps == Some(least)).copied().collect();
+        return vec![at_load(scene, group, compared)];
+    }
+    let by_load = grouped(group.iter().copied(), |trial| (trial.intended_pps.map(f64::to_bits), trial.load));
+    by_load.into_iter().map(|(_, compared)| at_load(scene, group, compared)).collect()
+}
+
+/// Methods of a scene at one load.
+fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -> Chart {
     let held: Vec<&TrialResult> = compared.iter().copied().filter(|trial| trial.held_load()).collect();
     let (shown, is_held) = if held.is_empty() { (compared, false) } else { (held, true) };
     let title = match shown.first() {
@@ -166,6 +195,7 @@ fn of_scene(scene: Scene<'_>, group: &[&TrialResult]) -> Chart {
     } else if !missing.is_empty() {
         chart.notes.push(format!("Did not hold this load, or had no trial at it: {}.", missing.join(", ")));
     }
+    chart.notes.extend(of_repeats(&chart));
     chart
 }
 

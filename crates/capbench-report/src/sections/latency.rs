@@ -9,9 +9,9 @@ use super::cpu::axis_words;
 use super::parts::{
     Estimate, chart, estimated, grouped, is_known, keep_few, logarithmic, point, section, sentence, series,
 };
-use super::scene::{Numbered, Scene, is_sound, load, numbers};
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
+use crate::naming::{Numbered, Scene, is_sound, load, numbers};
 
 /// A leg of the way: its name, and what of it a trial has.
 type Leg = (&'static str, &'static str, fn(&Latency) -> Option<&Delays>);

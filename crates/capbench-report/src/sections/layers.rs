@@ -4,9 +4,9 @@
 use capbench_measure::places;
 use capbench_measure::trial::TrialResult;
 
-use super::parts::{point, series};
-use super::scene::numbers;
+use super::parts::{Estimate, point, series};
 use crate::model::{Point, Role, Series};
+use crate::naming::numbers;
 
 /// Name of the layer that is the promise of the whole.
 pub(super) const UNEXPLAINED: &str = "unexplained";
@@ -31,6 +31,13 @@ impl Stand<'_> {
         frames.filter(|_| seconds > 0.0).map(|frames| frames / seconds)
     }
 
+    /// How far apart its trials lie in what they delivered; `None` where there is but one.
+    fn spread(&self) -> Option<[f64; 2]> {
+        let own = self.trials.iter().filter(|trial| trial.sending_s > 0.0);
+        let found = Estimate::of(own.map(|trial| trial.delivered as f64 / trial.sending_s))?;
+        Some([found.low?, found.high?])
+    }
+
     fn point(&self, frames: Option<f64>) -> Point {
         point(self.x, self.rate(frames), numbers(self.trials.iter().copied()))
     }
@@ -42,7 +49,11 @@ pub(super) fn stacked(stands: &[Stand<'_>]) -> Layers {
     let of = |frames: &dyn Fn(&TrialResult) -> Option<f64>| -> Vec<Point> {
         stands.iter().map(|stand| stand.point(stand.trials.iter().map(|trial| frames(trial)).sum())).collect()
     };
-    let mut layers = vec![series(DELIVERED, Role::Delivered, of(&|trial| Some(trial.delivered as f64)))];
+    let mut delivered = of(&|trial| Some(trial.delivered as f64));
+    for (point, stand) in delivered.iter_mut().zip(stands) {
+        point.interval = stand.spread();
+    }
+    let mut layers = vec![series(DELIVERED, Role::Delivered, delivered)];
     let mut unknown = Vec::new();
     for place in places::ALL {
         let count = |trial: &TrialResult| {

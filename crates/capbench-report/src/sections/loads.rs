@@ -3,12 +3,12 @@
 use capbench_measure::results::Results;
 use capbench_measure::rfc2544::Found;
 use capbench_measure::sweep::AxisKind;
-use capbench_measure::trial::{Phase, TrialResult};
+use capbench_measure::trial::{LoadShape, Phase, TrialResult};
 
 use super::layers::{Stand, stacked};
-use super::parts::{chart, grouped, keep_few, linear, names, section, sentence};
-use super::scene::{Numbered, Scene, frames, intended_or_offered, is_sound, load, work};
+use super::parts::{chart, grouped, keep_few, linear, names, of_repeats, section, sentence};
 use crate::model::{Axis, Chart, Kind, Mark, Place, Section, Unit};
+use crate::naming::{self, Numbered, Scene, intended_or_offered, is_sound, load};
 
 /// With more frame sizes than this they are the horizontal axis, and each method has a chart of its own.
 const SIZES_APART: usize = 3;
@@ -52,7 +52,7 @@ fn bench(results: &Results) -> Vec<Chart> {
     let is_bench = |trial: &&TrialResult| {
         is_sound(trial) && matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad)
     };
-    let trials: Vec<&TrialResult> = results.trials.iter().filter(is_bench).collect();
+    let trials: Vec<&TrialResult> = naming::compared(results).iter().filter(is_bench).collect();
     let mut sizes: Vec<_> = trials.iter().map(|trial| &trial.profile.frame_size).collect();
     sizes.sort();
     sizes.dedup();
@@ -60,9 +60,7 @@ fn bench(results: &Results) -> Vec<Chart> {
 }
 
 fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
-    let groups = grouped(trials.iter().copied(), |trial| {
-        (Scene::of(trial), trial.phase, trial.intended_pps.map(f64::to_bits))
-    });
+    let groups = grouped(trials.iter().copied(), |trial| (Scene::of(trial), trial.phase, asked_for(trial)));
     let mut charts = Vec::new();
     for ((scene, phase, _), group) in groups {
         // A common load is one that all hold: there is something to see where one did not.
@@ -76,23 +74,36 @@ fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
     charts
 }
 
+/// What was to be sent: a rate, or a shape of the load.
+fn asked_for(trial: &TrialResult) -> (Option<u64>, Option<LoadShape>) {
+    (trial.intended_pps.map(f64::to_bits), trial.load)
+}
+
 fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
     let in_all = trials.iter().copied().filter(|trial| trial.phase != Phase::CommonLoad);
-    grouped(in_all, |trial| {
-        let Scene { placement, work, .. } = Scene::of(trial);
-        (trial.profile.method.as_str(), placement, work, trial.intended_pps.map(f64::to_bits))
-    })
-    .into_iter()
-    .map(|((method, placement, given, _), group)| {
-        let title = format!(
-            "Delivered and lost at {}: {method}, placement {placement}, {}",
-            load(group[0]),
-            work(given)
-        );
-        let by_name = grouped(group, |trial| trial.profile.frame_size.to_string());
-        bars(&format!("delivered-{method}"), title, "Frame size (bytes)", by_name)
-    })
-    .collect()
+    let by_set_up = grouped(in_all, |trial| {
+        (trial.profile.method.as_str(), Scene::of(trial).place(), trial.intended_pps.is_none())
+    });
+    let mut charts = Vec::new();
+    for ((method, place, _), group) in by_set_up {
+        let by_load = grouped(group.iter().copied(), |trial| asked_for(trial));
+        let by_size = grouped(group.iter().copied(), |trial| &trial.profile.frame_size);
+        let has_one = |own: &[&TrialResult]| own.iter().all(|trial| asked_for(trial) == asked_for(own[0]));
+        let id = format!("delivered-{method}");
+        // The load of a link's rate differs from size to size: that is one chart, and not one for each size.
+        if by_load.len() > 1 && by_size.iter().all(|(_, own)| has_one(own)) {
+            let title = format!("Delivered and lost at the load of each frame size: {method}, {place}");
+            let by_name = grouped(group, |trial| format!("{}, {}", trial.profile.frame_size, load(trial)));
+            charts.push(bars(&id, title, "Frame size (bytes), load", by_name));
+            continue;
+        }
+        for (_, own) in by_load {
+            let title = format!("Delivered and lost at {}: {method}, {place}", load(own[0]));
+            let by_name = grouped(own, |trial| trial.profile.frame_size.to_string());
+            charts.push(bars(&id, title, "Frame size (bytes)", by_name));
+        }
+    }
+    charts
 }
 
 fn bars<N: ToString>(id: &str, title: String, axis: &str, by_name: Vec<(N, Vec<&TrialResult>)>) -> Chart {
@@ -102,6 +113,7 @@ fn bars<N: ToString>(id: &str, title: String, axis: &str, by_name: Vec<(N, Vec<&
     let layers = stacked(&stands);
     let mut chart = chart(id, title, Kind::StackedBars, names(axis, labels), rates(), layers.series);
     chart.notes = layers.notes;
+    chart.notes.extend(of_repeats(&chart));
     chart
 }
 
@@ -109,7 +121,7 @@ fn bars<N: ToString>(id: &str, title: String, axis: &str, by_name: Vec<(N, Vec<&
 fn curves(results: &Results) -> Vec<Chart> {
     let trials = Numbered::of(results);
     let mut charts = Vec::new();
-    for (_, group) in grouped(&results.searches, |search| {
+    for (_, group) in grouped(naming::compared_searches(results), |search| {
         (search.method.clone(), search.placement.clone(), search.frame_size.clone(), search.work.clone())
     }) {
         let all: Vec<u32> = group.iter().flat_map(|search| search.trials.iter().copied()).collect();
@@ -137,7 +149,6 @@ fn curves(results: &Results) -> Vec<Chart> {
 /// One set-up over its loads; `None` where it ran at one only.
 fn curve(id: &str, trials: Vec<&TrialResult>) -> Option<Chart> {
     let first = *trials.first()?;
-    let Scene { frame_size, placement, work: given } = Scene::of(first);
     let method = &first.profile.method;
     // Loads that differ by less than a frame are one.
     let stands: Vec<Stand<'_>> = {
@@ -150,14 +161,11 @@ fn curve(id: &str, trials: Vec<&TrialResult>) -> Option<Chart> {
         return None;
     }
     let layers = stacked(&stands);
-    let title = format!(
-        "Delivered and lost against the load: {method}, {}, placement {placement}, {}",
-        frames(frame_size),
-        work(given)
-    );
+    let title = format!("Delivered and lost against the load: {method}, {}", Scene::of(first).words());
     let x = linear("Intended load", Unit::PacketsPerSecond);
     let mut chart = chart(&format!("{id}-loss-{method}"), title, Kind::Stacked, x, rates(), layers.series);
     chart.notes = layers.notes;
+    chart.notes.extend(of_repeats(&chart));
     if let Some(line_rate) = first.line_rate_pps {
         chart.marks.push(Mark { label: "line rate".into(), at: Place::X(line_rate) });
     }

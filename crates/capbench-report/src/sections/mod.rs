@@ -15,7 +15,7 @@
 //! | `moments` | when in a trial frames were lost |
 //! | `soak` | a soak over its time |
 //!
-//! What they share: `parts` makes axes and points, `scene` tells set-ups apart, `layers` stacks the ledger, `varied` has the axis of
+//! What they share: `parts` makes axes and points, `layers` stacks the ledger, `varied` has the axis of
 //! a sweep.
 
 mod cpu;
@@ -27,7 +27,6 @@ mod parts;
 mod regimes;
 mod reproductions;
 mod rings;
-mod scene;
 mod searches;
 mod sizes;
 mod soak;
@@ -35,8 +34,6 @@ mod sweeps;
 #[cfg(test)]
 mod tests;
 mod varied;
-
-use std::collections::BTreeSet;
 
 use capbench_measure::results::Results;
 
@@ -64,24 +61,5 @@ const SECTIONS: [Make; 11] = [
 pub fn sections(results: &Results) -> Vec<Section> {
     let mut sections: Vec<Section> = SECTIONS.iter().flat_map(|make| make(results)).collect();
     sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
-    name_apart(&mut sections);
     sections
-}
-
-/// Names are links and names of files, so each is there once.
-fn name_apart(sections: &mut [Section]) {
-    let mut taken = BTreeSet::new();
-    let mut apart = |id: &mut String| {
-        let first = id.clone();
-        let mut nth = 2;
-        while !taken.insert(id.clone()) {
-            *id = format!("{first}-{nth}");
-            nth += 1;
-        }
-    };
-    for section in sections {
-        apart(&mut section.id);
-        section.charts.iter_mut().for_each(|chart| apart(&mut chart.id));
-        section.tables.iter_mut().for_each(|table| apart(&mut table.id));
-    }
 }

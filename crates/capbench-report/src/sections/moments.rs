@@ -5,8 +5,8 @@ use capbench_measure::results::Results;
 use capbench_measure::trial::{Phase, TrialResult};
 
 use super::parts::{chart, grouped, keep_few, linear, logarithmic, names, point, section, sentence, series};
-use super::scene::{Scene, is_sound, load};
 use crate::model::{Cell, Chart, Column, Kind, Mark, Place, Role, Row, Section, Series, Table, Unit};
+use crate::naming::{self, Scene, is_sound, load};
 
 /// Parts of a trial.
 type Part = (&'static str, fn(&LossShape) -> u64);
@@ -36,7 +36,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         .flat_map(|bound| bound.trials.iter().copied())
         .collect();
     let is_shown = |trial: &&TrialResult| shown(trial.phase) || upper.contains(&trial.number);
-    let mut trials: Vec<&TrialResult> = results.trials.iter().filter(is_shown).collect();
+    let mut trials: Vec<&TrialResult> = naming::compared(results).iter().filter(is_shown).collect();
     // Of a soak, the first segment and the one that lost most are kept.
     trials.extend(results.soak.iter().flat_map(|soak| &soak.kept));
     let lossy: Vec<Lossy<'_>> = trials
@@ -53,6 +53,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         (Scene::of(trial), trial.phase, trial.intended_pps.map(|pps| pps.round() as u64))
     }) {
         let at = format!("{}: {}", load(group[0].0), scene.words());
+        charts.extend(in_time(&at, &group));
         charts.push(parts(&at, &group));
         charts.push(bursts(&at, &group));
         tables.push(windows(&at, &group));
@@ -62,8 +63,8 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     let mut section = section("loss-in-time", "When frames were lost", charts);
     section.tables = tables;
     section.text.push(sentence(
-        "A steady loss means that something is too slow; a few long bursts mean that something stood still. Of each trial the eight \
-         longest bursts are stored, and the 100 ms that lost most; what lies between them is counted and not drawn.",
+        "A steady loss means that something is too slow; a few long bursts mean that something stood still. Curves over time have every \
+         frame that was lost. Of bursts the eight longest of each trial are stored; shorter ones are counted and not drawn.",
         Vec::new(),
     ));
     section.text.extend(more);
@@ -94,6 +95,59 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
+/// What was lost when, of each method; `None` where results do not have it.
+fn in_time(at: &str, group: &[Lossy<'_>]) -> Option<Chart> {
+    let known = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.in_time.as_ref()?)));
+    let by_method = grouped(known, |(trial, _)| trial.profile.method.as_str());
+    let (mut lines, mut lengths) = (Vec::new(), Vec::new());
+    let mut most = 1;
+    for (method, own) in by_method {
+        // Trials of one method at one load are equally long, and so are their stretches.
+        let length_ns = own[0].1.length_ns;
+        let own: Vec<_> = own.into_iter().filter(|(_, loss)| loss.length_ns == length_ns).collect();
+        let count = own.iter().map(|(_, loss)| loss.lost.len()).max().unwrap_or(0);
+        let trials: Vec<u32> = own.iter().map(|(trial, _)| trial.number).collect();
+        let lost = |nth: usize| own.iter().filter_map(|(_, loss)| loss.lost.get(nth)).sum::<u64>();
+        let points = (0..count).map(|nth| {
+            let mean = lost(nth) as f64 / own.len() as f64;
+            point(seconds(length_ns.saturating_mul(nth as u64)), mean / seconds(length_ns), trials.clone())
+        });
+        lines.push(series(method, Role::Method, points.collect()));
+        lengths.push(length_ns);
+        most = most.max(own.len());
+    }
+    let shortest = lengths.iter().copied().min()?;
+    let title = format!("Lost frames in time, at {at}");
+    let x = linear("Time in the trial", Unit::Seconds);
+    let mut chart =
+        chart("loss-in-time", title, Kind::Lines, x, linear("Lost", Unit::PacketsPerSecond), lines);
+    let length = naming::time(seconds(shortest));
+    chart.notes.push(format!(
+        "Frames lost in each {length}, as a rate; a point stands where its stretch begins. The last stretch may be shorter than the \
+         others, and its rate too low."
+    ));
+    if lengths.iter().any(|length| *length != shortest) {
+        chart.notes.push("Trials that went on for longer have longer stretches.".into());
+    }
+    if most > 1 {
+        chart.notes.push("Of a method with several trials here, their mean.".into());
+    }
+    chart.marks = worst_window(group);
+    Some(chart)
+}
+
+/// Beginning and end of the 100 ms that lost most of all.
+fn worst_window(group: &[Lossy<'_>]) -> Vec<Mark> {
+    let worst = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.worst_window?)));
+    let Some((trial, window)) = worst.max_by_key(|(_, window)| window.lost) else { return Vec::new() };
+    let label = format!("worst 100 ms: {}", trial.profile.method);
+    let end_ns = window.from_ns + window.length_ns;
+    vec![
+        Mark { label, at: Place::X(seconds(window.from_ns)) },
+        Mark { label: "its end".into(), at: Place::X(seconds(end_ns)) },
+    ]
+}
+
 fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
     let burst = |trial: &TrialResult, burst: &Burst| {
         point(seconds(burst.from_ns), burst.frames as f64, vec![trial.number])
@@ -118,15 +172,10 @@ fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
         Mark { label: "start".into(), at: Place::X(0.0) },
         Mark { label: "end of sending".into(), at: Place::X(end) },
     ];
-    let worst = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.worst_window?)));
-    if let Some((trial, window)) = worst.max_by_key(|(_, window)| window.lost) {
-        let method = &trial.profile.method;
-        let end_ns = window.from_ns + window.length_ns;
-        chart.marks.extend([
-            Mark { label: format!("worst 100 ms: {method}"), at: Place::X(seconds(window.from_ns)) },
-            Mark { label: "its end".into(), at: Place::X(seconds(end_ns)) },
-        ]);
-    }
+    chart.marks.extend(worst_window(group));
+    chart
+        .notes
+        .push("The eight longest bursts of each trial; shorter ones are counted and not drawn.".into());
     chart
 }
 

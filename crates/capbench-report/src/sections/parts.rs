@@ -1,6 +1,7 @@
 //! Axes, points, series and sentences in few words.
 
 pub(super) use capbench_measure::statistics::interval::Estimate;
+use capbench_measure::statistics::interval::METHOD;
 
 use crate::model::{Axis, Chart, Kind, Point, Role, Scale, Section, Sentence, Series, Trials, Unit};
 
@@ -27,6 +28,21 @@ pub(super) fn point(x: f64, y: impl Into<Option<f64>>, trials: Trials) -> Point 
 pub(super) fn estimated(x: f64, estimate: Option<&Estimate>, trials: Trials) -> Point {
     let interval = estimate.and_then(|estimate| Some([estimate.low?, estimate.high?]));
     Point { interval, ..point(x, estimate.map(|estimate| estimate.median), trials) }
+}
+
+/// What is to be said of intervals, where a chart has some.
+pub(super) fn of_repeats(chart: &Chart) -> Option<String> {
+    let has_intervals =
+        chart.series.iter().flat_map(|series| &series.points).any(|point| point.interval.is_some());
+    let words = match chart.kind {
+        Kind::StackedBars | Kind::Stacked => {
+            "Layers are of all repeats together; whiskers are intervals of the repeats"
+        }
+        Kind::Lines | Kind::Points | Kind::Bars => {
+            "Points are medians of the repeats, whiskers their intervals"
+        }
+    };
+    has_intervals.then(|| format!("{words} ({METHOD})."))
 }
 
 pub(super) fn series(name: impl Into<String>, role: Role, mut points: Vec<Point>) -> Series {

@@ -4,7 +4,7 @@ use capbench_measure::results::Results;
 use capbench_measure::sweep::findings::{CostRegimes, cost_regimes};
 use capbench_measure::sweep::{AxisKind, Series as SweptSeries, SweepOutcome};
 
-use super::parts::{chart, keep_few, linear, point, section, sentence, series};
+use super::parts::{chart, grouped, keep_few, linear, point, section, sentence, series};
 use super::varied::Varied;
 use crate::figures;
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
@@ -14,7 +14,10 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         .sweeps
         .iter()
         .filter(|sweep| sweep.axis == AxisKind::Work)
-        .flat_map(|sweep| sweep.series.iter().filter_map(|line| of_line(results, sweep, line)))
+        .flat_map(|sweep| {
+            grouped(&sweep.series, |line| line.scene()).into_iter().map(move |lines| (sweep, lines))
+        })
+        .filter_map(|(sweep, (scene, lines))| of_scene(results, sweep, scene.as_deref(), &lines))
         .collect();
     if charts.is_empty() {
         return Vec::new();
@@ -31,9 +34,35 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     vec![section]
 }
 
-fn of_line(results: &Results, sweep: &SweepOutcome, line: &SweptSeries) -> Option<Chart> {
+/// Methods in one set-up, each with its regimes.
+fn of_scene(
+    results: &Results,
+    sweep: &SweepOutcome,
+    scene: Option<&str>,
+    lines: &[&SweptSeries],
+) -> Option<Chart> {
     let varied = Varied::of(sweep);
-    let CostRegimes { readings, found } = cost_regimes(sweep, &results.trials, line)?;
+    let found: Vec<(&SweptSeries, CostRegimes<'_>)> =
+        lines.iter().filter_map(|line| Some((*line, cost_regimes(sweep, &results.trials, line)?))).collect();
+    let [(first, _), others @ ..] = found.as_slice() else { return None };
+    let of = if others.is_empty() { first.name() } else { scene.unwrap_or("all methods").to_string() };
+    let title = format!("Cost of a packet beside its work: {of}");
+    let y = linear("Cost beside the work", Unit::NanosecondsPerPacket);
+    let all = found.iter().flat_map(|(line, regimes)| series_of(&varied, line, regimes)).collect();
+    let mut chart = chart(&format!("cost-{}", first.method), title, Kind::Lines, varied.axis.clone(), y, all);
+    for (line, regimes) in &found {
+        let method = if others.is_empty() { String::new() } else { format!("{}: ", line.method) };
+        chart.notes.extend(notes(sweep, regimes).into_iter().map(|note| format!("{method}{note}")));
+    }
+    Some(chart)
+}
+
+/// The costs of a method, and the levels among them.
+fn series_of(
+    varied: &Varied,
+    line: &SweptSeries,
+    CostRegimes { readings, found }: &CostRegimes<'_>,
+) -> Vec<Series> {
     let costs: Vec<Point> = readings
         .iter()
         .zip(&found.costs_ns)
@@ -68,10 +97,10 @@ fn of_line(results: &Results, sweep: &SweepOutcome, line: &SweptSeries) -> Optio
         );
         lines.push(Series { name, role: Role::Fit, points });
     }
-    let title = format!("Cost of a packet beside its work: {}", line.name());
-    let y = linear("Cost beside the work", Unit::NanosecondsPerPacket);
-    let mut chart =
-        chart(&format!("cost-{}", line.method), title, Kind::Lines, varied.axis.clone(), y, lines);
+    lines
+}
+
+fn notes(sweep: &SweepOutcome, CostRegimes { found, .. }: &CostRegimes<'_>) -> Vec<String> {
     let unit = figures::number(found.unit.ns, Unit::Nanoseconds);
     let of_work = if sweep.unit.as_deref() == Some("ns") { "A nanosecond asked for" } else { "An iteration" };
     let source = if found.unit.is_fitted {
@@ -79,9 +108,9 @@ fn of_line(results: &Results, sweep: &SweepOutcome, line: &SweptSeries) -> Optio
     } else {
         "as measured alone on that CPU"
     };
-    chart.notes.push(format!("{of_work} is taken as {unit} ns of work, {source}."));
+    let mut notes = vec![format!("{of_work} is taken as {unit} ns of work, {source}.")];
     if found.plateaus.is_empty() {
-        chart.notes.push("No piece is level enough, and long enough, to be called a regime.".into());
+        notes.push("No piece is level enough, and long enough, to be called a regime.".into());
     }
-    Some(chart)
+    notes
 }

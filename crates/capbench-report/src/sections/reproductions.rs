@@ -8,7 +8,8 @@ use capbench_measure::reproduction::outcome::{
 use capbench_measure::results::Results;
 
 use crate::model::{
-    Axis, Cell, Chart, Column, Kind, Point, Role, Row, Scale, Section, Sentence, Series, Table, Trials, Unit,
+    Axis, Cell, Chart, Column, Kind, Mark, Place, Point, Role, Row, Scale, Section, Sentence, Series, Table,
+    Trials, Unit,
 };
 
 /// The axis of frame sizes and loops is divided by powers where its ends are further apart than this.
@@ -37,7 +38,7 @@ fn section(reproduction: &Reproduction) -> Section {
         id: format!("reproduction-{key}"),
         heading: format!("{key}: published and here"),
         text,
-        charts: reproduction.tables.iter().filter_map(chart).collect(),
+        charts: reproduction.tables.iter().flat_map(charts).collect(),
         tables: reproduction.tables.iter().map(table).collect(),
     }
 }
@@ -79,9 +80,9 @@ fn heading(column: &Compared) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// A name of small letters, digits and `_`, its unit at the end.
-fn key(column: &Compared) -> String {
-    let suffix = match column.quantity {
+/// What keys of a quantity end with.
+const fn suffix(quantity: Quantity) -> &'static str {
+    match quantity {
         Quantity::Name => "name",
         Quantity::Captured => "captured_ratio",
         Quantity::PacketsPerSecond => "pps",
@@ -93,7 +94,12 @@ fn key(column: &Compared) -> String {
         Quantity::Iterations => "iterations",
         Quantity::Nanoseconds => "ns",
         Quantity::Slots => "slots",
-    };
+    }
+}
+
+/// A name of small letters, digits and `_`, its unit at the end.
+fn key(column: &Compared) -> String {
+    let suffix = suffix(column.quantity);
     let side = match column.side {
         Side::Published => "published",
         Side::Here => "here",
@@ -167,12 +173,51 @@ fn marks(comparison: &Comparison) -> Vec<String> {
         .collect()
 }
 
-fn chart(comparison: &Comparison) -> Option<Chart> {
-    let of = comparison.curves?;
-    let places: Option<Vec<f64>> = comparison.rows.iter().map(|row| row.at).collect();
-    let places = places.filter(|places| places.len() > 1)?;
-    let least = places.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+/// Charts of a table: its curves where the publication has some; else one for each quantity that was both published and
+/// measured, of the fields as they stand in the table.
+fn charts(comparison: &Comparison) -> Vec<Chart> {
+    if let Some(of) = comparison.curves {
+        return chart(comparison, of, "curves").into_iter().collect();
+    }
+    let has = |of: Quantity, side: Side| {
+        let own = comparison
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| column.quantity == of && column.side == side);
+        own.flat_map(|(at, _)| comparison.rows.iter().filter_map(move |row| row.cells.get(at)))
+            .any(|cell| cell.value.is_some())
+    };
+    let mut found: Vec<Quantity> = Vec::new();
+    for of in comparison.columns.iter().map(|column| column.quantity) {
+        let is_both = of != Quantity::Name && has(of, Side::Published) && has(of, Side::Here);
+        if is_both && !found.contains(&of) {
+            found.push(of);
+        }
+    }
+    let mut charts: Vec<Chart> =
+        found.into_iter().filter_map(|of| chart(comparison, of, suffix(of))).collect();
+    if charts.len() > 1 {
+        for chart in &mut charts {
+            chart.title = format!("{}: {}", chart.title, chart.y.label);
+        }
+    }
+    charts
+}
+
+/// A quantity over the rows of a table: lines where rows lie on an axis, bars where they are names.
+fn chart(comparison: &Comparison, of: Quantity, id: &str) -> Option<Chart> {
+    let along: Option<Vec<f64>> = comparison.rows.iter().map(|row| row.at).collect();
+    let along = along.filter(|places| places.len() > 1);
+    let (kind, x) = match &along {
+        Some(places) => (Kind::Lines, axis(comparison, places)),
+        None => {
+            let names = comparison.rows.iter().map(|row| row.label.clone()).collect();
+            let label = comparison.rows_are.heading.clone();
+            (Kind::Bars, Axis { label, unit: Unit::None, scale: Scale::Names(names) })
+        }
+    };
+    let places = along.unwrap_or_else(|| (0..comparison.rows.len()).map(|nth| nth as f64).collect());
     let series: Vec<Series> = comparison
         .columns
         .iter()
@@ -181,21 +226,44 @@ fn chart(comparison: &Comparison) -> Option<Chart> {
         .map(|(at, column)| curve(comparison, &places, at, column))
         .filter(|series| series.points.iter().any(|point| point.y.is_some()))
         .collect();
-    let scale = if least > 0.0 && most / least > WIDE { Scale::Logarithmic } else { Scale::Linear };
+    let label = match words(of) {
+        "" => "count",
+        words => words,
+    };
     (!series.is_empty()).then(|| Chart {
-        id: format!("{}-curves", comparison.id),
+        id: format!("{}-{}", comparison.id, id.replace('_', "-")),
         title: comparison.caption.clone(),
-        kind: Kind::Lines,
-        x: Axis {
-            label: comparison.rows_are.heading.clone(),
-            unit: unit(comparison.rows_are.quantity),
-            scale,
-        },
-        y: Axis { label: words(of).into(), unit: unit(of), scale: Scale::Linear },
+        kind,
+        x,
+        y: Axis { label: label.into(), unit: unit(of), scale: Scale::Linear },
         series,
-        marks: Vec::new(),
+        marks: if kind == Kind::Lines { given(comparison, of, &places) } else { Vec::new() },
         notes: comparison.notes.clone(),
     })
+}
+
+/// What the plan gave of this quantity: the rate of the wire.
+fn given(comparison: &Comparison, of: Quantity, places: &[f64]) -> Vec<Mark> {
+    let columns = comparison.columns.iter().enumerate();
+    let own = columns.filter(|(_, column)| column.quantity == of && column.side == Side::Given);
+    own.map(|(at, column)| {
+        let rows = comparison.rows.iter().zip(places);
+        let mut curve: Vec<[f64; 2]> =
+            rows.filter_map(|(row, &x)| Some([x, row.cells.get(at)?.value?])).collect();
+        curve.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        let words = [column.method.as_str(), column.what.as_str()];
+        let label = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        Mark { label, at: Place::Curve(curve) }
+    })
+    .collect()
+}
+
+/// The axis of rows that lie here.
+fn axis(comparison: &Comparison, places: &[f64]) -> Axis {
+    let least = places.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let scale = if least > 0.0 && most / least > WIDE { Scale::Logarithmic } else { Scale::Linear };
+    Axis { label: comparison.rows_are.heading.clone(), unit: unit(comparison.rows_are.quantity), scale }
 }
 
 fn curve(comparison: &Comparison, places: &[f64], at: usize, column: &Compared) -> Series {
@@ -295,12 +363,32 @@ mod tests {
 
     #[test]
     fn curves_are_of_one_quantity_by_rising_place_and_published_ones_look_so() {
-        let chart = chart(&comparison()).unwrap();
+        let all = charts(&comparison());
+        let [chart] = all.as_slice() else { panic!("{all:?}") };
         let names: Vec<_> = chart.series.iter().map(|series| (series.name.as_str(), series.role)).collect();
         assert_eq!(names, [("published libpcap", Role::Published), ("recv", Role::Method)]);
         let of_recv: Vec<_> = chart.series[1].points.iter().map(|point| (point.x, point.y)).collect();
         assert_eq!(of_recv, [(64.0, Some(1e6)), (1518.0, Some(75_000.0))]);
         assert_eq!(chart.series[0].points[0].y, None, "what was not published breaks the line");
-        assert!(super::chart(&Comparison { curves: None, ..comparison() }).is_none());
+        let wire = Place::Curve(vec![[64.0, 1_488_095.0], [1518.0, 81_274.0]]);
+        assert_eq!(chart.marks, [Mark { label: "the wire".into(), at: wire }]);
+    }
+
+    #[test]
+    fn tables_without_curves_have_bars_of_what_was_published_and_measured() {
+        let mut table = Comparison { curves: None, ..comparison() };
+        for (row, label) in table.rows.iter_mut().zip(["large", "small"]) {
+            (row.at, row.label) = (None, label.into());
+        }
+        let all = charts(&table);
+        let [chart] = all.as_slice() else { panic!("the load was not published: {all:?}") };
+        assert_eq!((chart.id.as_str(), chart.kind), ("a-table-pps", Kind::Bars));
+        assert_eq!(chart.x.scale, Scale::Names(vec!["large".into(), "small".into()]));
+        let [published, here] = chart.series.as_slice() else { panic!("{chart:?}") };
+        assert_eq!((published.role, published.points[0].y), (Role::Published, Some(81_279.0)));
+        assert_eq!(
+            (here.points[0].interval, here.points[0].trials.as_slice()),
+            (Some([70_000.0, 80_000.0]), &[3, 9][..])
+        );
     }
 }

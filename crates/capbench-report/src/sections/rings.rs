@@ -6,9 +6,9 @@ use capbench_measure::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOut
 
 use super::cpu::axis_words;
 use super::parts::{chart, logarithmic, point, section, sentence, series};
-use super::scene::Numbered;
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Trials, Unit};
+use crate::naming::Numbered;
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let trials = Numbered::of(results);

@@ -5,9 +5,9 @@ use capbench_measure::search::{SearchOutcome, Status};
 use capbench_measure::trial::TrialResult;
 
 use super::parts::{chart, grouped, is_known, keep_few, linear, names, point, section, sentence, series};
-use super::scene::{Numbered, frames, intended_or_offered, work};
 use crate::figures;
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
+use crate::naming::{self, Numbered, frames, intended_or_offered};
 
 /// Trials that lost nothing because what was not taken found room.
 const BUFFERED: &str = "nothing lost, only because there was room";
@@ -20,7 +20,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     let set_up = |search: &&SearchOutcome| {
         (search.method.clone(), search.placement.clone(), search.frame_size.clone(), search.work.clone())
     };
-    let mut of_trials: Vec<Chart> = grouped(&results.searches, set_up)
+    let mut of_trials: Vec<Chart> = grouped(naming::compared_searches(results), set_up)
         .into_iter()
         .filter_map(|(_, searches)| trials_of(&searches, &trials))
         .collect();
@@ -37,8 +37,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
          result can be repeated on this host.",
         Vec::new(),
     ));
-    let buffered: Vec<u32> = results
-        .searches
+    let buffered: Vec<u32> = naming::compared_searches(results)
         .iter()
         .filter_map(|search| search.buffered.as_ref())
         .flat_map(|found| found.trials.iter().copied())
@@ -57,7 +56,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
 /// Bounds of every search, a chart for each goal: by set-up, a point for each search.
 fn bounds(results: &Results) -> Vec<Chart> {
     let mut goals: Vec<&str> = Vec::new();
-    for goal in results.searches.iter().flat_map(|search| &search.goals) {
+    for goal in naming::compared_searches(results).iter().flat_map(|search| &search.goals) {
         if !goals.contains(&goal.goal.name.as_str()) {
             goals.push(&goal.goal.name);
         }
@@ -69,11 +68,11 @@ fn bounds(results: &Results) -> Vec<Chart> {
 fn scene(search: &SearchOutcome) -> String {
     let size = search.frame_size.as_ref().map_or_else(|| "unknown frames".into(), frames);
     let placement = search.placement.as_deref().unwrap_or("unknown");
-    format!("{size}, placement {placement}, {}", work(search.work.as_deref().unwrap_or("unknown")))
+    format!("{size}, {}", naming::place(placement, search.work.as_deref().unwrap_or("unknown")))
 }
 
 fn of_goal(results: &Results, goal: &str) -> Chart {
-    let known = results.searches.iter().filter(|search| search.method.is_some());
+    let known = naming::compared_searches(results).iter().filter(|search| search.method.is_some());
     let scenes: Vec<String> =
         grouped(known.clone(), |search| scene(search)).into_iter().map(|(scene, _)| scene).collect();
     let mut at_least = Vec::new();

@@ -4,9 +4,9 @@ use capbench_measure::results::Results;
 use capbench_measure::search::{SearchOutcome, Status};
 use capbench_measure::trial::{Phase, SizeLabel, TrialResult};
 
-use super::parts::{Estimate, chart, grouped, linear, names, point, section, sentence, series};
-use super::scene::{Scene, is_sound, numbers, work};
+use super::parts::{Estimate, chart, estimated, grouped, linear, names, point, section, sentence, series};
 use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
+use crate::naming::{self, Scene, is_sound, numbers};
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let mut charts = searched(results);
@@ -95,12 +95,13 @@ fn named(lines: Vec<Line>) -> (Vec<Series>, String) {
 
 /// What searches found for each goal.
 fn searched(results: &Results) -> Vec<Chart> {
-    let Some(sizes) = Sizes::of(results.searches.iter().filter_map(|search| search.frame_size.as_ref()))
+    let Some(sizes) =
+        Sizes::of(naming::compared_searches(results).iter().filter_map(|search| search.frame_size.as_ref()))
     else {
         return Vec::new();
     };
     let mut goals: Vec<&str> = Vec::new();
-    for goal in results.searches.iter().flat_map(|search| &search.goals) {
+    for goal in naming::compared_searches(results).iter().flat_map(|search| &search.goals) {
         if !goals.contains(&goal.goal.name.as_str()) {
             goals.push(&goal.goal.name);
         }
@@ -114,7 +115,7 @@ fn of_goal(results: &Results, goal: &str, sizes: &Sizes<'_>, mark: Option<Mark>)
         let part = |part: &Option<String>| part.clone().unwrap_or_default();
         (part(&search.method), part(&search.placement), part(&search.work))
     };
-    let searches = results.searches.iter().filter(|search| search.frame_size.is_some());
+    let searches = naming::compared_searches(results).iter().filter(|search| search.frame_size.is_some());
     let mut at_least = 0;
     let lines: Vec<Line> = grouped(searches, set_up)
         .into_iter()
@@ -127,7 +128,7 @@ fn of_goal(results: &Results, goal: &str, sizes: &Sizes<'_>, mark: Option<Mark>)
                     Some(bounds(sizes.at(&size?), goal, &group))
                 })
                 .collect();
-            (method, format!("placement {placement}, {}", work(&given)), points)
+            (method, naming::place(&placement, &given), points)
         })
         .collect();
     let (lines, common) = named(lines);
@@ -165,24 +166,22 @@ pub(super) fn bounds(x: f64, goal: &str, searches: &[&SearchOutcome]) -> Point {
 /// What was delivered as fast as the generator sends.
 fn best_effort(results: &Results) -> Option<Chart> {
     let is_it = |trial: &&TrialResult| trial.phase == Phase::BestEffort && is_sound(trial);
-    let trials: Vec<&TrialResult> = results.trials.iter().filter(is_it).collect();
+    let trials: Vec<&TrialResult> = naming::compared(results).iter().filter(is_it).collect();
     let sizes = Sizes::of(trials.iter().map(|trial| &trial.profile.frame_size))?;
-    let by_set_up = grouped(trials.iter().copied(), |trial| {
-        let Scene { placement, work, .. } = Scene::of(trial);
-        (trial.profile.method.as_str(), placement, work)
-    });
+    let by_set_up =
+        grouped(trials.iter().copied(), |trial| (trial.profile.method.as_str(), Scene::of(trial).place()));
     let lines = by_set_up
         .into_iter()
-        .map(|((method, placement, given), group)| {
+        .map(|((method, place), group)| {
             let by_size = grouped(group, |trial| &trial.profile.frame_size);
             let points = by_size
                 .into_iter()
                 .map(|(size, group)| {
                     let rate = Estimate::of(group.iter().map(|trial| trial.delivered_pps));
-                    point(sizes.at(size), rate.map(|rate| rate.median), numbers(group))
+                    estimated(sizes.at(size), rate.as_ref(), numbers(group))
                 })
                 .collect();
-            (method.to_string(), format!("placement {placement}, {}", work(given)), points)
+            (method.to_string(), place, points)
         })
         .collect();
     let (lines, common) = named(lines);
@@ -193,5 +192,6 @@ fn best_effort(results: &Results) -> Option<Chart> {
     chart
         .notes
         .push("At maximum load: what is delivered there may be less than what a method can hold.".into());
+    chart.notes.extend(super::parts::of_repeats(&chart));
     Some(chart)
 }

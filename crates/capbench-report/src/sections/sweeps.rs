@@ -7,12 +7,12 @@ use capbench_measure::trial::TrialResult;
 use super::cpu::axis_words;
 use super::layers::{Stand, stacked};
 use super::parts::{
-    Estimate, chart, estimated, grouped, is_known, keep_few, linear, section, sentence, series,
+    Estimate, chart, estimated, grouped, is_known, keep_few, linear, of_repeats, section, sentence, series,
 };
-use super::scene::Numbered;
 use super::sizes::line_rate;
 use super::varied::Varied;
 use crate::model::{Chart, Kind, Mark, Place, Role, Section, Trials, Unit};
+use crate::naming::{self, Numbered};
 
 /// More lines than this in a chart are drawn in a chart for each placement and load.
 const MOST_LINES: usize = 8;
@@ -23,10 +23,19 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     let has_rates = |sweep: &&SweepOutcome| {
         sweep.series.iter().flat_map(|line| &line.readings).any(|reading| reading.back_to_back.is_none())
     };
-    results.sweeps.iter().filter(has_rates).map(|sweep| of_sweep(sweep, &trials)).collect()
+    let own = |sweep: &SweepOutcome| of_sweep(results, sweep, &trials);
+    results.sweeps.iter().filter(has_rates).map(own).collect()
 }
 
-fn of_sweep(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Section {
+/// The publication that it is of.
+fn publication<'r>(results: &'r Results, sweep: &SweepOutcome) -> Option<&'r str> {
+    let mut readings = sweep.series.iter().flat_map(|line| &line.readings);
+    let first = readings.find_map(|reading| reading.trials.first())?;
+    naming::publication(results, *first)
+}
+
+fn of_sweep(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> Section {
+    let publication = publication(results, sweep);
     let varied = Varied::of(sweep);
     let mut charts = Vec::new();
     for (scene, lines) in lines_together(sweep) {
@@ -50,10 +59,15 @@ fn of_sweep(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Section {
     charts.retain(is_known);
     let mut layered: Vec<Chart> =
         sweep.series.iter().filter_map(|line| layers(sweep, &varied, line, trials)).collect();
+    if publication.is_some() {
+        // What is compared there are methods, and each would have a chart of its own.
+        layered.clear();
+    }
     let more = keep_few(&mut layered);
     charts.extend(layered);
-    let mut section =
-        section(&format!("sweep-{}", sweep.axis), &format!("Sweep over {}", axis_words(sweep.axis)), charts);
+    let of = publication.map_or_else(String::new, |key| format!("{key}: "));
+    let heading = format!("{of}Sweep over {}", axis_words(sweep.axis));
+    let mut section = section(&format!("sweep-{}", sweep.axis), &heading, charts);
     section.text.push(sentence(
         format!(
             "Points are medians of up to {} repeats, bars their intervals ({}). A point without a bar has one repeat; a place \
@@ -189,5 +203,6 @@ fn layers(sweep: &SweepOutcome, varied: &Varied, line: &SweptSeries, trials: &Nu
     let id = format!("{}-layers-{}", sweep.axis, line.method);
     let mut chart = chart(&id, title, kind, varied.axis.clone(), y, found.series);
     chart.notes = found.notes;
+    chart.notes.extend(of_repeats(&chart));
     Some(chart)
 }

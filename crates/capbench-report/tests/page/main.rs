@@ -3,6 +3,8 @@
 
 mod chromium;
 mod demo;
+#[path = "../runs/mod.rs"]
+mod runs;
 
 use std::fs;
 use std::path::Path;
@@ -372,6 +374,78 @@ fn paper_has_every_chart_in_light_colours_and_whole_tables() {
     }
     assert!(tab.holds("getComputedStyle(document.getElementById('theme')).display === 'none'"));
     assert!(tab.holds("getComputedStyle(document.querySelector('#trials .box')).overflow === 'visible'"));
+}
+
+/// The page of a run, as the command writes it.
+fn page_of(results: capbench_measure::results::Results) -> Report {
+    let run = capbench_report::read::Run {
+        name: "a-run".into(),
+        ..capbench_report::read::Run::new(results, Path::new("/nowhere"))
+    };
+    capbench_report::report::report(&run).unwrap()
+}
+
+#[test]
+fn pages_of_runs_begin_with_the_verdict_and_each_of_their_charts_can_be_read_zoomed_and_switched() {
+    let runs = [
+        ("visited", runs::visited_bench()),
+        ("sweep", runs::sweep()),
+        ("search", runs::search()),
+        ("reproduced", runs::reproduced::all()),
+    ];
+    for (name, results) in runs {
+        let report = page_of(results);
+        let Some(mut tab) = open(&format!("run-{name}"), &report) else { return };
+        assert_eq!(tab.text("document.querySelector('main h2').textContent"), "Verdict", "{name}");
+        let charts: Vec<&Chart> = report.sections.iter().flat_map(|section| &section.charts).collect();
+        assert!(!charts.is_empty(), "{name}");
+        for chart in charts {
+            let id = format!("#chart-{}", chart.id);
+            let at = format!("{name}: {}", chart.title);
+            drawn(&mut tab, &id);
+            let before = picture(&mut tab, &id);
+            let canvas = format!("document.querySelector('{id} .canvas')");
+            tab.value(&format!("{canvas}.focus({{ preventScroll: true }})"));
+            tab.key("Home");
+            let (place, entries) = reading(&mut tab, &id);
+            assert!(!place.is_empty() && entries.len() == chart.series.len(), "{at}: {entries:?}");
+            assert!(entries.iter().any(|[_, value, _]| !value.is_empty()), "{at}: {entries:?}");
+            let known: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
+            assert_eq!(entries.iter().map(|[name, ..]| name.as_str()).collect::<Vec<_>>(), known, "{at}");
+            tab.key("+");
+            tab.key("Escape");
+            assert!(!is_zoomed(&mut tab, &id), "{at}");
+            let switch =
+                |nth: usize| format!("document.querySelectorAll('{id} .legend button')[{nth}].click()");
+            let all = (0..chart.series.len()).map(switch).collect::<Vec<_>>().join(";");
+            tab.value(&format!("{all}; null"));
+            tab.frame();
+            assert_ne!(picture(&mut tab, &id), before, "{at}: switched off");
+            tab.value(&format!("{all}; null"));
+            tab.frame();
+            assert_eq!(picture(&mut tab, &id), before, "{at}: switched on again");
+        }
+        assert_eq!(tab.errors(), [""; 0], "{name}");
+        assert_eq!(tab.requests(), [tab.address.clone()], "{name}");
+    }
+}
+
+#[test]
+fn the_interval_of_a_sum_is_read_at_its_mark() {
+    let report = page_of(runs::visited_bench());
+    let charts = || report.sections.iter().flat_map(|section| &section.charts);
+    let chart = charts().find(|chart| chart.series.iter().any(|series| series.role == Role::Total)).unwrap();
+    let Some(mut tab) = open("sum", &report) else { return };
+    let id = format!("#chart-{}", chart.id);
+    drawn(&mut tab, &id);
+    tab.value(&format!("document.querySelector('{id} .canvas').focus({{ preventScroll: true }})"));
+    tab.key("Home");
+    let (_, entries) = reading(&mut tab, &id);
+    let total = chart.series.iter().position(|series| series.role == Role::Total).unwrap();
+    let point = &chart.series[total].points[0];
+    let expected = figures::number(point.y.unwrap(), chart.y.unit);
+    assert!(entries[total][1].starts_with(&expected), "{entries:?}");
+    assert!(entries[total][2].contains(" to ") && entries[total][2].contains("trials"), "{entries:?}");
 }
 
 /// What a run may well give, and what a writer must not stumble over.

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod reproduced;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -205,6 +207,11 @@ pub fn reproduction() -> Results {
         trials: numbers,
     }];
     run
+}
+
+/// Three methods, four sizes and two placements, measured until there are 1,000 trials and a few.
+pub fn thousand() -> Results {
+    bench_of(&["recv", "packet-v2", "packet-v3"], &[64, 512, 1024, 1518], &["same", "other"], 21)
 }
 
 /// One method, few trials.

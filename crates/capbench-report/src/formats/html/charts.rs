@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Report, Scale, Series, Unit};
+use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Report, Role, Scale, Series, Unit};
 use crate::palette::{Look, Marker, Palette};
 
 /// All charts of a report in their order, as JSON that may stand in a `script` element.
@@ -46,6 +46,9 @@ struct DrawnSeries<'r> {
     marked: bool,
     hollow: bool,
     hatched: bool,
+    /// Whether it is a sum on top of the layers.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    total: bool,
     x: Vec<f64>,
     y: Vec<Option<f64>>,
     /// Of those points that have an interval; empty where none has.
@@ -118,6 +121,7 @@ impl<'r> DrawnSeries<'r> {
             marked: look.is_marked,
             hollow: look.is_hollow,
             hatched: look.is_hatched,
+            total: series.role == Role::Total,
             x: points.iter().map(|point| point.x).collect(),
             y: points.iter().map(|point| point.y.filter(|y| y.is_finite())).collect(),
             intervals: if has_intervals {

@@ -2,7 +2,7 @@
 
 use super::axis::{Ruler, drawable};
 use super::pen::{Pen, pixels};
-use crate::model::{Chart, Kind, Point, Series};
+use crate::model::{Chart, Kind, Point, Role, Series};
 use crate::palette::{Look, Marker};
 
 /// Lines with more points than this have markers only where a point stands alone.
@@ -29,7 +29,7 @@ pub(super) struct Layer {
 }
 
 /// The layers of every series on top of each other: upwards from 0, and what is below 0 downwards. A layer that is unknown has no
-/// height, and is not there.
+/// height, and is not there; a sum is none.
 pub(super) fn layers(chart: &Chart) -> Vec<Vec<Option<Layer>>> {
     let places = places(chart);
     let mut up = vec![0.0; places.len()];
@@ -43,7 +43,7 @@ pub(super) fn layers(chart: &Chart) -> Vec<Vec<Option<Layer>>> {
                 .iter()
                 .enumerate()
                 .map(|(nth, &x)| {
-                    let point = at_place(&points, x)?;
+                    let point = at_place(&points, x).filter(|_| series.role != Role::Total)?;
                     let height = drawable(point.y?)?;
                     let from = if height < 0.0 { &mut down[nth] } else { &mut up[nth] };
                     let to = drawable(*from + height)?;
@@ -106,9 +106,15 @@ impl Plot<'_> {
                 }
             }
             Kind::Points => self.each(|plot, series, look| plot.scattered(pen, series, look)),
-            Kind::Stacked => self.areas(pen),
+            Kind::Stacked => {
+                self.areas(pen);
+                self.spreads(pen);
+            }
             Kind::Bars => self.bars(pen),
-            Kind::StackedBars => self.stacked_bars(pen),
+            Kind::StackedBars => {
+                self.stacked_bars(pen);
+                self.spreads(pen);
+            }
         }
     }
 
@@ -251,6 +257,33 @@ impl Plot<'_> {
                 let height = self.y.at(layer.low) - top;
                 if height > 0.0 {
                     pen.rectangle([x - half, top], [2.0 * half, height], &attributes, &told);
+                }
+            }
+        }
+    }
+
+    /// Intervals of layers, and sums with theirs, in front of everything.
+    fn spreads(&self, pen: &mut Pen) {
+        for ((series, look), layers) in self.chart.series.iter().zip(&self.looks).zip(layers(self.chart)) {
+            let dark = Look { colour: DARK, ..*look };
+            if series.role == Role::Total {
+                self.intervals(pen, &series.points, &dark, 0.0);
+                for point in &series.points {
+                    if let Some(at) = self.at(point) {
+                        self.marker(pen, at, look, 1.0, &self.told(series, point));
+                    }
+                }
+                continue;
+            }
+            let points = by_place(series);
+            for layer in layers.into_iter().flatten() {
+                if let Some((point, ends)) =
+                    at_place(&points, layer.x).and_then(|point| Some((point, point.interval?)))
+                {
+                    // Where it is drawn it is not of the axis's ground but of the layer's own.
+                    let interval = Some(ends.map(|end| layer.low + end));
+                    let own = Point { y: Some(layer.high), interval, ..point.clone() };
+                    self.intervals(pen, &[own], &dark, 0.0);
                 }
             }
         }

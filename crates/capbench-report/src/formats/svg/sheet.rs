@@ -5,7 +5,7 @@ use super::marks::{MARK, MARK_WIDTH, is_near, take_in};
 use super::pen::{Anchor, Pen, Style, pixels};
 use super::shapes::{self, Plot, dash, draw_marker, filling, hatch, layers, points};
 use super::text::{width, wrapped};
-use crate::model::{Chart, Kind, Mark, Place, Scale};
+use crate::model::{Chart, Kind, Mark, Place, Role, Scale};
 use crate::palette::Palette;
 
 pub(super) const WIDTH: f64 = 780.0;
@@ -317,6 +317,7 @@ impl<'a> Sheet<'a> {
             for &which in row {
                 let (series, look) = (&chart.series[which], &looks[which]);
                 match chart.kind {
+                    _ if series.role == Role::Total => draw_marker(pen, [x + 16.0, y - 4.0], look, "", ""),
                     Kind::Lines => {
                         let line =
                             format!("stroke=\"{}\" stroke-width=\"2\"{}", look.colour.light, dash(look));
@@ -348,7 +349,10 @@ fn values(chart: &Chart) -> (Vec<f64>, Vec<f64>) {
     let across: Vec<f64> = shapes::places(chart);
     let mut up: Vec<f64> = match chart.kind {
         Kind::Stacked | Kind::StackedBars => {
-            layers(chart).iter().flatten().flatten().flat_map(|layer| [layer.low, layer.high]).collect()
+            let own = layers(chart);
+            let ends =
+                points(chart).filter_map(|point| point.interval.filter(|_| point.y.is_some())).flatten();
+            own.iter().flatten().flatten().flat_map(|layer| [layer.low, layer.high]).chain(ends).collect()
         }
         Kind::Lines | Kind::Points | Kind::Bars => {
             let ends =

@@ -6,12 +6,17 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use capbench_measure::results::Results;
-use capbench_measure::trial::TrialResult;
+use capbench_measure::trial::{Phase, TrialResult};
 
-use super::sections;
 use crate::figures;
 use crate::formats::svg::svg;
 use crate::model::{Chart, Kind, Place, Point, Role, Scale, Section, Series};
+
+fn sections(results: &Results) -> Vec<Section> {
+    let mut sections = super::sections(results);
+    crate::links::name_all(&mut sections);
+    sections
+}
 
 fn charts(results: &Results) -> Vec<Chart> {
     sections(results).into_iter().flat_map(|section| section.charts).collect()
@@ -75,8 +80,8 @@ fn sums(chart: &Chart) -> Vec<(f64, Vec<u32>)> {
         .points
         .iter()
         .map(|point| {
-            let own =
-                chart.series.iter().flat_map(|series| &series.points).filter(|other| other.x == point.x);
+            let layers = chart.series.iter().filter(|series| series.role != Role::Total);
+            let own = layers.flat_map(|series| &series.points).filter(|other| other.x == point.x);
             (own.filter_map(|other| other.y).sum(), point.trials.clone())
         })
         .collect()
@@ -110,7 +115,8 @@ fn charts_of_every_run_have_units_trials_and_names_of_their_own_and_can_be_drawn
         assert!(!all.is_empty(), "{name}");
         let mut ids = BTreeSet::new();
         for section in &all {
-            assert!(ids.insert(section.id.clone()) && !section.text.is_empty(), "{name}: {}", section.id);
+            let link = format!("section-{}", section.id);
+            assert!(ids.insert(link) && !section.text.is_empty(), "{name}: {}", section.id);
             for table in &section.tables {
                 assert!(
                     table.rows.iter().all(|row| row.cells.len() == table.columns.len()),
@@ -190,6 +196,85 @@ fn a_bench_of_many_sizes_has_a_chart_for_each_method_and_the_line_rate() {
 #[test]
 fn costs_of_methods_are_those_at_the_common_load() {
     insta::assert_snapshot!(sketch(&of_section(&runs::bench(&[64]), "cpu").charts[0]));
+}
+
+#[test]
+fn repeated_visits_have_intervals_and_the_sums_of_their_bars_too() {
+    let mut results = runs::visited(&[64, 128, 512, 1024], 4);
+    for (nth, trial) in results.trials.iter_mut().enumerate() {
+        // What chance would do.
+        trial.delivered -= nth as u64;
+        trial.unexplained += nth as i64;
+        trial.delivered_pps -= nth as f64;
+        trial.cpu.kernel_ns_per_packet = trial.cpu.kernel_ns_per_packet.map(|ns| ns + nth as f64);
+        trial.cpu.total_ns_per_packet = trial.cpu.total_ns_per_packet.map(|ns| ns + nth as f64);
+    }
+    let spread = |series: &Series| {
+        series.points.iter().all(|point| {
+            let [low, high] = point.interval.unwrap();
+            low < high && point.trials.len() == 4 && point.y.is_some_and(|y| (low..=high).contains(&y))
+        })
+    };
+    for chart in of_section(&results, "frame-sizes").charts {
+        assert!(chart.series.iter().all(spread), "{}", sketch(&chart));
+    }
+    for chart in of_section(&results, "delivered-and-lost").charts {
+        assert!(spread(line(&chart, "delivered")), "{}", sketch(&chart));
+        assert!(chart.notes.iter().any(|note| note.contains("whiskers")), "{:?}", chart.notes);
+        check_layers(&results, &chart);
+    }
+    for chart in of_section(&results, "cpu").charts {
+        let total = chart.series.iter().find(|series| series.role == Role::Total).unwrap();
+        assert!(spread(total), "{}", sketch(&chart));
+        for (point, (sum, _)) in total.points.iter().zip(sums(&chart)) {
+            assert!((point.y.unwrap() / sum - 1.0).abs() < 0.05, "{}", sketch(&chart));
+        }
+        assert!(svg(&chart).contains("sum, median of repeats"));
+    }
+    let once = of_section(&runs::bench(&[64]), "cpu");
+    assert!(once.charts[0].series.iter().all(|series| series.role != Role::Total), "one visit has no spread");
+}
+
+#[test]
+fn sizes_with_a_load_each_share_a_chart_and_loads_of_one_size_do_not() {
+    let mut results = runs::bench(&[64, 128, 512, 1024, 1518]);
+    results.trials.retain(|trial| trial.phase == Phase::BestEffort);
+    for trial in &mut results.trials {
+        trial.phase = Phase::FixedLoad;
+        trial.intended_pps = Some(1e8 / trial.profile.mean_frame_size);
+    }
+    let section = of_section(&results, "delivered-and-lost");
+    assert_eq!(section.charts.len(), 3, "a chart for each method");
+    for chart in &section.charts {
+        assert!(
+            chart.title.starts_with("Delivered and lost at the load of each frame size: "),
+            "{}",
+            chart.title
+        );
+        assert!(
+            matches!(&chart.x.scale, Scale::Names(names) if names.len() == 5 && names[0].starts_with("64, "))
+        );
+    }
+    // A second load of the same sizes is no part of these bars, nor of the costs beside them.
+    let mut others = results.trials.clone();
+    for (nth, trial) in others.iter_mut().enumerate() {
+        trial.number += 1000 + nth as u32;
+        trial.intended_pps = Some(80_000.0);
+    }
+    results.trials.extend(others);
+    for id in ["delivered-and-lost", "cpu"] {
+        for chart in of_section(&results, id).charts {
+            for point in chart.series.iter().flat_map(|series| &series.points) {
+                let own = results.trials.iter().filter(|trial| point.trials.contains(&trial.number));
+                let mut loads: Vec<u64> = own.map(|trial| trial.intended_pps.unwrap().to_bits()).collect();
+                loads.dedup();
+                assert!(loads.len() <= 1, "{}", chart.title);
+            }
+        }
+    }
+    let titles: Vec<String> =
+        of_section(&results, "cpu").charts.into_iter().map(|chart| chart.title).collect();
+    assert_eq!(titles.iter().filter(|title| title.contains("at 80,000 packets/s")).count(), 5, "{titles:?}");
 }
 
 #[test]
@@ -342,11 +427,19 @@ fn latency_follows_what_a_sweep_varied() {
 fn losses_in_time_sum_up_to_what_was_lost() {
     let results = runs::moments();
     let section = of_section(&results, "loss-in-time");
-    for (lost, numbers) in sums(&section.charts[0]) {
+    let (in_time, parts, bursts) = (&section.charts[0], &section.charts[1], &section.charts[2]);
+    for own in &in_time.series {
+        let number = own.points[0].trials[0];
+        let trial = results.trials.iter().find(|trial| trial.number == number).unwrap();
+        let lost: f64 = own.points.iter().filter_map(|point| point.y).map(|rate| rate * 0.1).sum();
+        assert_eq!((lost.round() as u64, own.points.len()), (trial.lost(), 10), "{}", own.name);
+    }
+    assert_eq!(in_time.marks.len(), 2, "the worst window");
+    for (lost, numbers) in sums(parts) {
         let trial = results.trials.iter().find(|trial| trial.number == numbers[0]).unwrap();
         assert_eq!(lost as u64, trial.lost());
     }
-    let marks: Vec<&str> = section.charts[1].marks.iter().map(|mark| mark.label.as_str()).collect();
+    let marks: Vec<&str> = bursts.marks.iter().map(|mark| mark.label.as_str()).collect();
     assert_eq!(marks, ["start", "end of sending", "worst 100 ms: recv", "its end"]);
     assert_eq!(section.tables.len(), 1);
 }

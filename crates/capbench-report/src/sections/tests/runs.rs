@@ -10,7 +10,7 @@ use capbench_measure::environment::Environment;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::latency::Recording;
 use capbench_measure::links::coalescing::Moderation;
-use capbench_measure::loss_shape::{Burst, Clock, LossShape, Position, Spread, Window};
+use capbench_measure::loss_shape::{Burst, Clock, LossInTime, LossShape, Position, Spread, Window};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::{Results, SCHEMA_VERSION};
 use capbench_measure::rfc2544::{FrameLossTest, MaximumRate, Percent};
@@ -103,13 +103,18 @@ fn specs(methods: &[&str]) -> Vec<MethodSpec> {
 
 /// A bench of three methods with frames of these sizes, on a link with a line rate.
 pub(super) fn bench(sizes: &[u16]) -> Results {
+    visited(sizes, 1)
+}
+
+/// The same with so many visits of each method and load.
+pub(super) fn visited(sizes: &[u16], visits: u32) -> Results {
     let plan = BenchPlan {
         methods: specs(&["recv", "packet-v2", "packet-v3"]),
         sizes: sizes.iter().map(|octets| setup(*octets)).collect(),
         placements: vec![PlacementChoice::Same],
         duration: Duration::from_secs(1),
         rate: None,
-        visits: 1,
+        visits,
         seed: 1,
         against: None,
         left_out: Vec::new(),
@@ -303,6 +308,10 @@ fn shape(sent: u64, lost: u64) -> LossShape {
         }),
         windows: 10,
         lossy_windows: 2,
+        in_time: Some(LossInTime {
+            length_ns: 100_000_000,
+            lost: vec![100, 0, 0, 0, lost - 100, 0, 0, 0, 0, 0],
+        }),
         flows: None,
         queues: None,
         marks: None,

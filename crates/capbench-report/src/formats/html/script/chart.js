@@ -259,6 +259,7 @@ class Chart {
     if (point.to === null) return Infinity;
     const { left: across, top: at } = this.pixel(point);
     if (!isStacked(spec)) return Math.hypot(left - across, top - at);
+    if (this.layout.series[nth].total) return Math.max(0, Math.abs(top - at) - 6) || -1;
     const from = spec.y.logarithmic && point.from <= 0 ? this.plot.over.clientHeight : this.plot.valToPos(point.from, "y");
     const isInside = top >= Math.min(at, from) && top <= Math.max(at, from);
     return isInside ? 0 : Math.min(Math.abs(top - at), Math.abs(top - from));

@@ -83,11 +83,12 @@ class Painter {
     context.lineJoin = "round";
     const shown = layout.series.map((series, nth) => ({ series, nth })).filter(({ nth }) => !this.hidden.has(nth));
     if (isBars(layout.spec)) this.bars(shown);
-    else if (layout.spec.kind === "stacked") shown.forEach(({ series }) => this.area(series));
+    else if (layout.spec.kind === "stacked") this.areas(shown);
     else shown.forEach(({ series }) => this.line(series));
     layout.spec.marks.forEach((mark) => this.mark(mark));
     context.restore();
     if (layout.spec.kind === "lines" || layout.spec.kind === "points") shown.forEach(({ series }) => this.markers(series));
+    else shown.filter(({ series }) => series.total).forEach(({ series }) => this.markers(series));
   }
 
   // Neighbours that are both known, as one piece each.
@@ -154,7 +155,7 @@ class Painter {
     const cap = 4 * ratio;
     context.setLineDash([]);
     context.lineWidth = 1.25 * ratio;
-    context.strokeStyle = isBars(this.layout.spec) ? this.theme.text : this.colour(series);
+    context.strokeStyle = isBars(this.layout.spec) || isStacked(this.layout.spec) ? this.theme.text : this.colour(series);
     context.beginPath();
     context.moveTo(x, low);
     context.lineTo(x, high);
@@ -169,6 +170,11 @@ class Painter {
     const { context } = this;
     context.fillStyle = series.hatched ? hatch(context, this.colour(series), this.ratio) : this.colour(series);
     context.fill();
+  }
+
+  areas(shown) {
+    shown.forEach(({ series }) => this.area(series));
+    shown.forEach(({ series }) => series.points.forEach((point) => this.whisker(series, point, this.x(point.place))));
   }
 
   area(series) {
@@ -200,14 +206,15 @@ class Painter {
   bars(shown) {
     const areStacked = isStacked(this.layout.spec);
     const width = barWidth(this.x(1) - this.x(0), shown.length, areStacked, this.ratio);
-    shown.forEach(({ series }, nth) => {
+    const each = (draw) => shown.forEach(({ series }, nth) => {
       const shift = areStacked ? 0 : barShift(nth, shown.length, width);
-      for (const point of series.points) {
-        if (point.to === null) continue;
-        this.bar(series, point, this.x(point.place) + shift, areStacked ? width : width * 0.9);
-        this.whisker(series, point, this.x(point.place) + shift);
-      }
+      series.points.filter((point) => point.to !== null).forEach((point) => draw(series, point, this.x(point.place) + shift));
     });
+    each((series, point, middle) => {
+      if (!series.total) this.bar(series, point, middle, areStacked ? width : width * 0.9);
+    });
+    // In front of all bars, so that no layer hides the interval of the one below.
+    each((series, point, middle) => this.whisker(series, point, middle));
   }
 
   bar(series, point, middle, width) {

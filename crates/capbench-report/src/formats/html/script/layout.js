@@ -60,7 +60,8 @@ function stack(layout, hidden) {
   const above = new Map();
   const below = new Map();
   layout.series.forEach((series, nth) => {
-    if (hidden.has(nth)) return;
+    // A sum lies on the layers and is none.
+    if (hidden.has(nth) || series.total) return;
     for (const point of series.points) {
       const ends = point.y !== null && point.y < 0 ? below : above;
       point.from = ends.get(point.place) || 0;

@@ -85,7 +85,7 @@ class Readout {
       const context = swatch.getContext("2d");
       const colour = theme.isDark ? series.dark : series.light;
       context.strokeStyle = colour;
-      if (isBars(this.chart.spec) || isStacked(this.chart.spec)) {
+      if ((isBars(this.chart.spec) || isStacked(this.chart.spec)) && !series.total) {
         context.lineWidth = 2 * ratio;
         context.fillStyle = series.hatched ? hatch(context, colour, ratio) : colour;
         if (!series.hollow) context.fillRect(4 * ratio, ratio, 18 * ratio, 12 * ratio);
