@@ -1,4 +1,5 @@
-//! `docs/results.schema.json`: made from the types that are saved, and held against what is saved.
+//! `docs/results.schema.json` and `docs/report.schema.json`: made from the types that are saved and written, and held against
+//! what is saved. Tests of reports hold them against the latter.
 //!
 //! | file | what |
 //! |---|---|
@@ -24,8 +25,14 @@ use serde_json::{Map, Value};
 
 const WRITE: &str = "CAPBENCH_WRITE_SCHEMA";
 
-fn file() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/results.schema.json")
+/// The files, and what is in each.
+const FILES: [(&str, fn(&source::Source) -> Value); 2] = [
+    ("docs/results.schema.json", shapes::schema_of_results),
+    ("docs/report.schema.json", shapes::schema_of_reports),
+];
+
+fn place(file: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)
 }
 
 /// With the members of every object in the order of their names, whatever order the map of this build keeps.
@@ -45,19 +52,21 @@ fn sorted(value: Value) -> Value {
 
 #[test]
 fn the_schema_is_that_of_the_types() {
-    let made = sorted(shapes::schema_of_results(&source::Source::read()));
-    let mut text = serde_json::to_string_pretty(&made).unwrap();
-    text.push('\n');
-    if std::env::var_os(WRITE).is_some() {
-        std::fs::write(file(), &text).unwrap();
+    let source = source::Source::read();
+    for (file, schema_of) in FILES {
+        let mut text = serde_json::to_string_pretty(&sorted(schema_of(&source))).unwrap();
+        text.push('\n');
+        if std::env::var_os(WRITE).is_some() {
+            std::fs::write(place(file), &text).unwrap();
+        }
+        let saved = std::fs::read_to_string(place(file)).unwrap_or_default();
+        let difference = text.lines().zip(saved.lines()).find(|(made, saved)| made != saved);
+        assert!(
+            text == saved,
+            "{file} is not that of the types that are written; write it anew with {WRITE}=1. First line that differs: \
+             {difference:?}"
+        );
     }
-    let saved = std::fs::read_to_string(file()).unwrap_or_default();
-    let difference = text.lines().zip(saved.lines()).find(|(made, saved)| made != saved);
-    assert!(
-        text == saved,
-        "docs/results.schema.json is not that of the types that are saved; write it anew with {WRITE}=1. First line that \
-         differs: {difference:?}"
-    );
 }
 
 #[test]
@@ -82,7 +91,7 @@ fn every_object_is_closed_and_every_member_described() {
             _ => {}
         }
     }
-    let mut faults = Vec::new();
-    look("", &shapes::schema_of_results(&source::Source::read()), &mut faults);
+    let (source, mut faults) = (source::Source::read(), Vec::new());
+    FILES.iter().for_each(|(file, schema_of)| look(file, &schema_of(&source), &mut faults));
     assert!(faults.is_empty(), "{faults:#?}");
 }

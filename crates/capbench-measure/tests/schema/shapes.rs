@@ -16,18 +16,38 @@ const WITH: [(&str, &str); 3] =
 
 /// The schema of a results file.
 pub fn schema_of_results(source: &Source) -> Value {
-    let mut shapes = Shapes { source, names: BTreeMap::new(), definitions: BTreeMap::new() };
-    let module = ["capbench_measure".to_owned(), "results".to_owned()];
-    let results = source.find(&module, &["Results".to_owned()]).expect("the results are saved");
-    let mut schema = shapes.definition(results);
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    let mut schema = schema_of(source, &["capbench_measure", "results"], "Results");
     schema["title"] = "results.json of capbench".into();
-    schema["description"] = "What a run saves. Null, or absent where that is allowed, is what nothing here can tell; it is \
-                             not 0. Units stand in the names of members, or in their descriptions. `schema_version` is \
-                             raised when a reader of older files would misunderstand newer ones; a later version of \
-                             capbench can add members without that, and brings a schema of its own."
-        .into();
+    schema["description"] = format!("What a run saves. {ABSENT} {LATER}").into();
     schema["properties"]["schema_version"]["const"] = SCHEMA_VERSION.into();
+    schema
+}
+
+/// The schema of a report as data.
+pub fn schema_of_reports(source: &Source) -> Value {
+    let module = ["capbench_report", "formats", "json"];
+    let mut schema = schema_of(source, &module, "Document");
+    schema["title"] = "report.json of capbench".into();
+    schema["description"] = format!(
+        "What a report says, before it has a format: sentences, tables and charts, made of the results of a run. Trials are \
+         named by the `number` that they have in results.json. Numbers of a column are in its `unit`, shares as parts of 1. {LATER}"
+    )
+    .into();
+    schema["properties"]["schema_version"]["const"] = source.schema_version(&module).into();
+    schema
+}
+
+const ABSENT: &str = "Null, or absent where that is allowed, is what nothing here can tell; it is not 0. Units stand in the \
+                      names of members, or in their descriptions.";
+const LATER: &str = "`schema_version` is raised when a reader of older files would misunderstand newer ones; a later version \
+                     of capbench can add members without that, and brings a schema of its own.";
+
+fn schema_of(source: &Source, module: &[&str], name: &str) -> Value {
+    let mut shapes = Shapes { source, names: BTreeMap::new(), definitions: BTreeMap::new() };
+    let module: Vec<String> = module.iter().map(|part| (*part).to_owned()).collect();
+    let found = source.find(&module, &[name.to_owned()]).expect("it is written");
+    let mut schema = shapes.definition(found);
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["$defs"] = shapes.definitions.into_iter().collect::<Map<_, _>>().into();
     schema
 }
@@ -285,6 +305,9 @@ impl Shapes<'_> {
                 schema
             }
             _ => {
+                if let Some(alias) = self.source.alias(module, &path) {
+                    return self.of_type(alias, module);
+                }
                 let index = self.source.find(module, &path);
                 let index = index.unwrap_or_else(|| {
                     panic!("what is {} in {}? The schema has to know", path.join("::"), module.join("::"))
@@ -306,6 +329,8 @@ fn path_of(kind: &syn::Type) -> Option<Vec<String>> {
         syn::Type::Path(path) => {
             Some(path.path.segments.iter().map(|segment| segment.ident.to_string()).collect())
         }
+        // Written as what it leads to.
+        syn::Type::Reference(reference) => path_of(&reference.elem),
         _ => None,
     }
 }
