@@ -1,6 +1,6 @@
 //! Tidy rows as notebooks read them: pandas and DuckDB reach the totals of the results, from CSV and from Parquet.
 //!
-//! `tools/compare/notebooks` makes the virtual environment; without it this is skipped.
+//! `tools/compare/notebooks` makes the virtual environment and names it; else this is skipped.
 
 mod runs;
 
@@ -16,14 +16,8 @@ use capbench_report::save;
 /// Frames that are known and trials that cannot tell, by method and place.
 type Totals = BTreeMap<(String, String), (i128, u64)>;
 
-/// Where the virtual environment is, by the variable that the tool sets or as it makes it beside our own output.
-fn python() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR");
-    let target =
-        || target.map_or(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
-    let made = || target().join("notebooks/bin/python");
-    std::env::var_os("CAPBENCH_NOTEBOOKS_PYTHON").map_or_else(made, PathBuf::from)
-}
+/// The interpreter that has both; `tools/compare/notebooks` and `./check peers` name it.
+const PYTHON: &str = "CAPBENCH_NOTEBOOKS_PYTHON";
 
 fn totals(results: &Results) -> Totals {
     let mut totals = Totals::new();
@@ -47,11 +41,10 @@ fn totals(results: &Results) -> Totals {
 
 #[test]
 fn pandas_and_duckdb_reach_the_totals_of_the_results() {
-    let python = python();
-    if !python.exists() {
-        eprintln!("skipped: {} is not there; tools/compare/notebooks makes it", python.display());
+    let Some(python) = std::env::var_os(PYTHON) else {
+        eprintln!("skipped: {PYTHON} names no interpreter; ./check peers does");
         return;
-    }
+    };
     let folder = std::env::temp_dir().join(format!("capbench-notebooks-{}", std::process::id()));
     let formats: Vec<&Format> = ["csv", "parquet"]
         .iter()
@@ -68,7 +61,7 @@ fn pandas_and_duckdb_reach_the_totals_of_the_results() {
         let printed = String::from_utf8(output.stdout).unwrap();
         let mut found: BTreeMap<&str, Totals> = BTreeMap::new();
         let mut lines = printed.lines();
-        println!("{name}: {}", lines.next().unwrap());
+        let versions = lines.next().unwrap();
         for line in lines {
             match line.split(' ').collect::<Vec<_>>()[..] {
                 ["type", column, kind] => assert_kind(column, kind),
@@ -80,9 +73,12 @@ fn pandas_and_duckdb_reach_the_totals_of_the_results() {
             }
         }
         assert_eq!(found.len(), formats.len() * 2, "{printed}");
-        for (reader, totals) in found {
-            assert_eq!(totals, expected, "{name}, {reader}");
+        for (reader, totals) in &found {
+            assert_eq!(*totals, expected, "{name}, {reader}");
         }
+        let frames: i128 = expected.values().map(|(frames, _)| frames).sum();
+        let readers: Vec<_> = found.into_keys().collect();
+        println!("{name}: {frames} frames by {} ({versions})", readers.join(", "));
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

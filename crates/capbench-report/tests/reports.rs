@@ -1,5 +1,7 @@
 //! Reports on runs of the simulated path, whose losses are known.
 
+#[path = "../../capbench/tests/support/results_file.rs"]
+mod results_file;
 mod runs;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -268,7 +270,47 @@ fn a_report_as_data() {
     report.sections.truncate(1);
     report.trials.rows.clear();
     report.trials.columns.truncate(3);
+    as_data(&report);
     insta::assert_snapshot!("json_bench", json::json(&report).unwrap());
+}
+
+/// The report of this, read as a reader of the schema would.
+fn as_data(report: &Report) -> serde_json::Value {
+    let data = serde_json::from_str(&json::json(report).unwrap()).unwrap();
+    results_file::assert_valid_report(&data);
+    data
+}
+
+#[test]
+fn the_schema_of_reports_knows_every_field_and_refuses_others() {
+    let mut report = same_everywhere(runs::small_bench());
+    let cells = [
+        Cell::Unknown,
+        Cell::Empty,
+        Cell::Text("words".into()),
+        Cell::Count(u64::MAX),
+        Cell::Signed(-1),
+        Cell::Number(0.123),
+        Cell::AtLeast(1e6),
+        Cell::AtMost(0.5),
+        Cell::Interval { middle: 2.0, low: 1.0, high: 3.0 },
+    ];
+    report.trials.rows[0].cells = cells.to_vec();
+    let data = as_data(&report);
+    assert_eq!(data["schema_version"], json::SCHEMA_VERSION);
+    let written = data["trials"]["rows"][0]["cells"].as_array().unwrap();
+    assert_eq!((&written[0], &written[8]["interval"]["low"]), (&"unknown".into(), &1.0.into()));
+    let wrong: [fn(&mut serde_json::Value); 4] = [
+        |data| data["schema_version"] = 0.into(),
+        |data| data["later"] = 1.into(),
+        |data| data["trials"]["rows"][0]["cells"][3]["count"] = (-1).into(),
+        |data| drop(data.as_object_mut().unwrap().remove("verdict")),
+    ];
+    for change in wrong {
+        let mut changed = data.clone();
+        change(&mut changed);
+        assert!(std::panic::catch_unwind(|| results_file::assert_valid_report(&changed)).is_err());
+    }
 }
 
 #[test]
@@ -401,5 +443,7 @@ fn every_format_of_every_run_can_be_made() {
             assert!(paths.contains(&Path::new(file).to_path_buf()), "{name}: {file} of {paths:?}");
         }
         assert!(files.iter().all(|file| !file.content.is_empty()), "{name}");
+        let json = files.iter().find(|file| file.path == Path::new("report.json")).unwrap();
+        results_file::assert_valid_report(&serde_json::from_slice(&json.content).unwrap());
     }
 }

@@ -2,9 +2,14 @@
 
 use capbench_measure::environment::program::Program;
 
+/// What this program can be built with, and whether it was.
+const fn features() -> [(&'static str, bool); 3] {
+    [("bpf", cfg!(feature = "bpf")), ("dpdk", cfg!(feature = "dpdk")), ("parquet", cfg!(feature = "parquet"))]
+}
+
 /// The build, for the results.
 pub fn program() -> Program {
-    let features = [("bpf", cfg!(feature = "bpf")), ("dpdk", cfg!(feature = "dpdk"))];
+    let features = features();
     let on = features.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned());
     let text = |value: Option<&str>| value.map(str::to_owned);
     Program {
@@ -28,5 +33,14 @@ mod tests {
         assert!(program.git_commit.is_none_or(|commit| commit.trim_end_matches("-dirty").len() >= 40));
         let is_hash = |hash: String| hash.len() == 16 && u64::from_str_radix(&hash, 16).is_ok();
         assert!(program.source_hash.is_none_or(is_hash));
+    }
+
+    #[test]
+    fn every_feature_of_this_program_is_known() {
+        let manifest = include_str!("../Cargo.toml");
+        let section = manifest.split("[features]").nth(1).unwrap().split("\n[").next().unwrap();
+        let named = section.lines().filter_map(|line| line.split_once(" = ")).map(|(name, _)| name);
+        let named: Vec<&str> = named.filter(|name| *name != "default").collect();
+        assert_eq!(named, super::features().map(|(name, _)| name));
     }
 }

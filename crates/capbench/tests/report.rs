@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use support::results_file::assert_valid_report;
 use support::{Ended, Running, Scratch, capbench, eventually, in_turn, privileged, run};
 
 const FAILED: i32 = 1;
@@ -20,8 +21,22 @@ fn saved(directory: &Path, results: &capbench_measure::results::Results) {
     directory.save(results).unwrap();
 }
 
+/// Runs it; every report as data that is below the folder then is held against its schema.
 fn report(folder: &Scratch, arguments: &[&str]) -> Ended {
-    run(None, capbench().arg("report").args(arguments).current_dir(folder.path()))
+    let ended = run(None, capbench().arg("report").args(arguments).current_dir(folder.path()));
+    hold_reports(folder.path());
+    ended
+}
+
+fn hold_reports(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            hold_reports(&path);
+        } else if path.to_string_lossy().ends_with("report.json") {
+            assert_valid_report(&serde_json::from_slice(&fs::read(&path).unwrap()).unwrap());
+        }
+    }
 }
 
 /// One line of errors that has these parts, and the code.
@@ -125,6 +140,7 @@ fn what_is_left_of_a_file_that_was_cut_is_reported_with_a_warning() {
         "{printed}"
     );
     let quiet = report(&folder, &["run", "--format", "json", "--stdout"]);
+    assert_valid_report(&quiet.json());
     assert!(quiet.errors.contains("ends in the middle of itself"), "{quiet:#?}");
 }
 

@@ -19,7 +19,7 @@ pub struct Program {
     /// How it was built: `release` or `debug`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// Its features: `bpf`, `dpdk`.
+    /// Its features: `bpf`, `dpdk`, `parquet`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<Vec<String>>,
     /// The compiler: `rustc 1.88.0 (6b00bc388 2025-06-23)`.

@@ -60,9 +60,20 @@ impl Data {
         self.text(row, column)?.parse().ok()
     }
 
+    /// A number times a power of ten; `None` where the table has none. The power is read with the digits, since a product is
+    /// another number: 12.3 * 0.01, and 12.3 / 100 too, is 0.12300000000000001.
+    pub fn scaled(self, row: usize, column: &str, power: i32) -> Option<f64> {
+        format!("{}e{power}", self.text(row, column)?).parse().ok()
+    }
+
     /// A column of numbers, a value a row.
     pub fn numbers(self, column: &str) -> Vec<Option<f64>> {
-        (0..self.rows().len()).map(|row| self.number(row, column)).collect()
+        self.all_scaled(column, 0)
+    }
+
+    /// A column of numbers times a power of ten, a value a row.
+    pub fn all_scaled(self, column: &str, power: i32) -> Vec<Option<f64>> {
+        (0..self.rows().len()).map(|row| self.scaled(row, column, power)).collect()
     }
 
     /// The row whose first field is this.
@@ -97,5 +108,8 @@ mod tests {
         );
         assert_eq!(CESNET_7.number(0, "no such column"), None);
         assert_eq!(CESNET_1.numbers("frame_bytes").len(), 13);
+        assert_eq!(CESNET_1.scaled(1, "app_load_pct", -2), Some(0.123));
+        assert_eq!(CESNET_2.scaled(8, "other_cpu_gbps", 9), Some(757e6));
+        assert_eq!(LOKE.scaled(0, "queue_blocked_count", 0), None);
     }
 }

@@ -1,5 +1,5 @@
-//! `docs/results.schema.json` and `docs/compare.schema.json`: made from the types that are saved and printed, and held against
-//! what is saved.
+//! `docs/results.schema.json`, `docs/compare.schema.json` and `docs/report.schema.json`: made from the types that are saved,
+//! printed and written, and held against what is saved. Tests of comparisons and reports hold those against theirs.
 //!
 //! | file | what |
 //! |---|---|
@@ -26,9 +26,10 @@ use serde_json::{Map, Value};
 const WRITE: &str = "CAPBENCH_WRITE_SCHEMA";
 
 /// The files, and what is in each.
-const FILES: [(&str, fn(&source::Source) -> Value); 2] = [
+const FILES: [(&str, fn(&source::Source) -> Value); 3] = [
     ("docs/results.schema.json", shapes::schema_of_results),
     ("docs/compare.schema.json", shapes::schema_of_comparisons),
+    ("docs/report.schema.json", shapes::schema_of_reports),
 ];
 
 fn place(file: &str) -> PathBuf {

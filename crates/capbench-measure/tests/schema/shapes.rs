@@ -33,6 +33,20 @@ pub fn schema_of_comparisons(source: &Source) -> Value {
     schema
 }
 
+/// The schema of a report as data.
+pub fn schema_of_reports(source: &Source) -> Value {
+    let module = ["capbench_report", "formats", "json"];
+    let mut schema = schema_of(source, &module, "Document");
+    schema["title"] = "report.json of capbench".into();
+    schema["description"] = format!(
+        "What a report says, before it has a format: sentences, tables and charts, made of the results of a run. Trials are \
+         named by the `number` that they have in results.json. Numbers of a column are in its `unit`, shares as parts of 1. {LATER}"
+    )
+    .into();
+    schema["properties"]["schema_version"]["const"] = source.schema_version(&module).into();
+    schema
+}
+
 const ABSENT: &str = "Null, or absent where that is allowed, is what nothing here can tell; it is not 0. Units stand in the \
                       names of members, or in their descriptions.";
 const LATER: &str = "`schema_version` is raised when a reader of older files would misunderstand newer ones; a later version \
@@ -301,6 +315,9 @@ impl Shapes<'_> {
                 schema
             }
             _ => {
+                if let Some(alias) = self.source.alias(module, &path) {
+                    return self.of_type(alias, module);
+                }
                 let index = self.source.find(module, &path);
                 let index = index.unwrap_or_else(|| {
                     panic!("what is {} in {}? The schema has to know", path.join("::"), module.join("::"))
@@ -322,6 +339,8 @@ fn path_of(kind: &syn::Type) -> Option<Vec<String>> {
         syn::Type::Path(path) => {
             Some(path.path.segments.iter().map(|segment| segment.ident.to_string()).collect())
         }
+        // Written as what it leads to.
+        syn::Type::Reference(reference) => path_of(&reference.elem),
         _ => None,
     }
 }

@@ -8,7 +8,9 @@ use syn::{Item, UseTree};
 use super::attributes::is_written;
 
 /// Crates whose types are saved, by their folders.
-const CRATES: [&str; 3] = ["capbench-measure", "capbench-traffic", "capbench-capture"];
+const CRATES: [&str; 4] = ["capbench-measure", "capbench-traffic", "capbench-capture", "capbench-report"];
+/// The constant of a module that says which version of a file it writes.
+const VERSION: &str = "SCHEMA_VERSION";
 
 /// A type that is written.
 pub struct Type {
@@ -34,6 +36,10 @@ pub struct Source {
     types: Vec<Type>,
     /// By module: the path behind each name.
     uses: BTreeMap<Vec<String>, BTreeMap<String, Vec<String>>>,
+    /// Other names of types, by module and name.
+    aliases: BTreeMap<(Vec<String>, String), syn::Type>,
+    /// Versions of files, by the module that writes them.
+    versions: BTreeMap<Vec<String>, u32>,
 }
 
 impl Source {
@@ -78,6 +84,16 @@ impl Source {
                 }
                 Item::Struct(item) if is_written(&item.attrs) => {
                     (item.ident.to_string(), Definition::Struct(item))
+                }
+                Item::Type(item) => {
+                    self.aliases.insert((module.to_vec(), item.ident.to_string()), *item.ty);
+                    continue;
+                }
+                Item::Const(item) if item.ident == VERSION => {
+                    let version =
+                        number(&item.expr).unwrap_or_else(|| panic!("{VERSION} of {}", path.display()));
+                    self.versions.insert(module.to_vec(), version);
+                    continue;
                 }
                 Item::Enum(item) if is_written(&item.attrs) => {
                     (item.ident.to_string(), Definition::Enum(item))
@@ -151,10 +167,30 @@ impl Source {
         found.first().copied()
     }
 
+    /// What a name of a module stands for; `None` where it is no other name of a type.
+    pub fn alias(&self, module: &[String], path: &[String]) -> Option<&syn::Type> {
+        let [name] = path else { return None };
+        self.aliases.get(&(module.to_vec(), name.clone()))
+    }
+
+    /// Which version of its file a module writes.
+    ///
+    /// # Panics
+    /// Where it does not say.
+    pub fn schema_version(&self, module: &[&str]) -> u32 {
+        let module: Vec<String> = module.iter().map(|part| (*part).to_owned()).collect();
+        self.versions[&module]
+    }
+
     /// A type by its number.
     pub fn get(&self, index: usize) -> &Type {
         &self.types[index]
     }
+}
+
+fn number(expression: &syn::Expr) -> Option<u32> {
+    let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(number), .. }) = expression else { return None };
+    number.base10_parse().ok()
 }
 
 /// Names that a `use` brings, with the path that each stands for.

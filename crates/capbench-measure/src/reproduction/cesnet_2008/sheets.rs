@@ -14,6 +14,10 @@ const LIBPCAP: &str = "libpcap";
 /// What columns of the placements begin with.
 const PREFIXES: [&str; 2] = ["same_cpu_", "other_cpu_"];
 
+/// Powers of ten of what the tables are in.
+const GIGA: i32 = 9;
+const PERCENT: i32 = -2;
+
 /// Marks a published rate above the line rate.
 const ABOVE_WIRE: char = '!';
 const ABOVE_WIRE_NOTE: &str =
@@ -94,10 +98,6 @@ fn published_rates(data: Data, column: &str) -> Vec<Cell> {
     sizes().into_iter().zip(data.numbers(column)).map(cell).collect()
 }
 
-fn scaled(numbers: Vec<Option<f64>>, by: f64) -> Vec<Option<f64>> {
-    numbers.into_iter().map(|number| number.map(|number| number * by)).collect()
-}
-
 /// Adds a published column of rates and its flaws.
 fn add_published_rates(sheet: &mut Sheet, data: Data, names: (&str, &str), column: &str) {
     let cells = published_rates(data, column);
@@ -136,7 +136,7 @@ fn rates(material: &Material<'_>, about: &About, methods: &[&'static str]) -> Co
         sizes().into_iter().map(|octets| Cell::published(gigabit(octets.into()).ok().map(|pps| pps.get())));
     sheet.column(Side::Given, ("the wire", ""), Quantity::PacketsPerSecond, wire);
     add_published_rates(&mut sheet, data, (published, ""), &format!("{prefix}pps"));
-    let gbps = scaled(data.numbers(&format!("{prefix}gbps")), 1e9);
+    let gbps = data.all_scaled(&format!("{prefix}gbps"), GIGA);
     sheet.published((published, ""), Quantity::BitsPerSecond, gbps);
     for method in material.had(methods) {
         let cells = |of: Figure| {
@@ -159,7 +159,7 @@ fn loads(material: &Material<'_>, about: &About, methods: &[&'static str]) -> Co
         format!("{title}: load in percent of a CPU{}", cpus(prefix)),
     );
     for (what, column) in [("app", "app_load_pct"), ("kernel", "kernel_load_pct")] {
-        let numbers = scaled(data.numbers(&format!("{prefix}{column}")), 0.01);
+        let numbers = data.all_scaled(&format!("{prefix}{column}"), PERCENT);
         sheet.published((published, what), Quantity::Load, numbers);
     }
     for method in material.had(methods) {
@@ -183,7 +183,7 @@ fn throughput(material: &Material<'_>, about: &About, method: &'static str) -> C
         format!("{title}: RFC 2544 throughput{}", cpus(prefix)),
     );
     add_published_rates(&mut sheet, data, (published, ""), &format!("{prefix}pps"));
-    let gbps = scaled(data.numbers(&format!("{prefix}gbps")), 1e9);
+    let gbps = data.all_scaled(&format!("{prefix}gbps"), GIGA);
     sheet.published((published, ""), Quantity::BitsPerSecond, gbps);
     let cells = |bits: bool| {
         sizes().into_iter().map(move |octets| {
@@ -237,7 +237,7 @@ fn mix(material: &Material<'_>, placement: PlacementChoice, prefix: &str) -> Com
     for (what, column) in [("app", "app_load_pct"), ("kernel", "kernel_load_pct")] {
         let of = |(published, _): &(&str, &str)| {
             let row = CESNET_7.row(published)?;
-            CESNET_7.number(row, &format!("{prefix}{column}")).map(|load| load / 100.0)
+            CESNET_7.scaled(row, &format!("{prefix}{column}"), PERCENT)
         };
         sheet.published(("", what), Quantity::Load, methods.iter().map(of).collect::<Vec<_>>());
     }

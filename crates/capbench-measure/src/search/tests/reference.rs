@@ -3,6 +3,7 @@
 //!
 //! `tools/compare/search` makes the virtual environment and prints the table.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -18,14 +19,8 @@ const GOALS: [&str; 2] = ["ndr", "pdr"];
 /// The goals' width.
 const WIDTH: f64 = 0.005;
 
-/// Where the virtual environment is, by the variable that the tool sets or as it makes it beside our own output.
-fn python() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR");
-    let target =
-        || target.map_or(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
-    let made = || target().join("mlrsearch/bin/python");
-    std::env::var_os("CAPBENCH_MLRSEARCH_PYTHON").map_or_else(made, PathBuf::from)
-}
+/// The interpreter that has the library; `tools/compare/search` and `./check peers` name it.
+const PYTHON: &str = "CAPBENCH_MLRSEARCH_PYTHON";
 
 /// The library at work.
 struct Reference {
@@ -41,26 +36,17 @@ struct Found {
 }
 
 impl Reference {
-    /// The library, or why it cannot be had.
-    fn start() -> Result<Self, String> {
-        let python = python();
+    /// # Panics
+    /// When it is not what that interpreter has.
+    fn start(python: OsString) -> Self {
         let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tools/compare/mlrsearch.py");
-        if !python.exists() {
-            return Err(format!("{} is not there; tools/compare/search makes it", python.display()));
-        }
-        let mut child = Command::new(&python)
-            .arg(script)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("{}: {error}", python.display()))?;
+        let mut command = Command::new(python);
+        command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let (answers, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let mut requests = BufReader::new(output).lines();
-        match requests.next() {
-            Some(Ok(line)) if line == "MLRsearch 1.2.1" => Ok(Self { child, requests, answers }),
-            Some(Ok(line)) => Err(line),
-            _ => Err("it ended at once".into()),
-        }
+        assert_eq!(requests.next().and_then(Result::ok).as_deref(), Some("MLRsearch 1.2.1"));
+        Self { child, requests, answers }
     }
 
     /// A search on a path.
@@ -171,9 +157,13 @@ fn sums(trials: &[(usize, usize)]) -> (usize, usize) {
     trials.iter().fold((0, 0), |(ours, theirs), trials| (ours + trials.0, theirs + trials.1))
 }
 
-/// The library, unless it cannot be had, which is said.
+/// The library, unless nothing names it, which is said.
 fn reference() -> Option<Reference> {
-    Reference::start().map_err(|reason| println!("skipped: MLRsearch 1.2.1 cannot be had: {reason}")).ok()
+    let python = std::env::var_os(PYTHON);
+    if python.is_none() {
+        println!("skipped: {PYTHON} names no interpreter; ./check peers does");
+    }
+    python.map(Reference::start)
 }
 
 #[test]
