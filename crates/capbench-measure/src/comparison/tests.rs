@@ -306,7 +306,8 @@ fn trials_on_slow_cpus_are_left_out_also_where_only_the_other_run_knows_it() {
         fastest_ns: 0.3,
     });
     paced(&mut now, |_| Pace { before_ns: 0.6, after_ns: 0.6, fastest_ns: 0.6 });
-    let slow = |of: &'static str| move |out: &&LeftOut| out.of == of && out.because.contains("slower than it can");
+    let slow =
+        |of: &'static str| move |out: &&LeftOut| out.of == of && out.because.contains("slower than it can");
     let (halved, third) = (then.trials.len() as u32 / 2, bench(6, 2000, 3));
     let comparison = compared(&then, &third);
     assert_eq!(
