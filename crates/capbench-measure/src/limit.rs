@@ -155,6 +155,7 @@ pub(crate) mod tests {
             worst_window: Some(Window { from_ns, length_ns: 100_000_000, sent: sent / 10, lost }),
             windows: 10,
             lossy_windows: 1,
+            in_time: None,
             flows: None,
             queues: None,
             marks: None,

@@ -57,6 +57,7 @@ impl Moments {
             worst_window: None,
             windows,
             lossy_windows: self.lossy_windows(windows).max(1),
+            in_time: None,
             flows: None,
             queues: None,
             marks: None,
