@@ -7,9 +7,9 @@ pub(super) struct Seen {
     pub(super) point: usize,
     /// Where it lies.
     pub(super) at: f64,
-    /// What is drawn over it: the delivered rate, or the length of a burst.
+    /// What is drawn over it: the rate that could be kept up, or the length of a burst.
     pub(super) value: f64,
-    /// Whether frames were lost.
+    /// Whether frames were lost, or a longer trial would have lost some.
     pub(super) lost: bool,
 }
 

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::axis::{AxisKind, Point};
 use super::back_to_back::{BackToBack, Burst, BurstEnd};
-use super::outcome::{PointRecord, Reading, Series, SweepOutcome};
+use super::outcome::{PointRecord, Reading, Series, SweepOutcome, sustained_pps};
 use super::plan::{Probe, SweepPlan};
 use super::refine::{Seen, gaps};
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 use crate::order::{Shuffle, turns};
 use crate::placement::PlacementChoice;
+use crate::search::buffered;
 use crate::session::{self, Session, describe};
 use crate::statistics::interval::{self, Estimate};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
@@ -199,7 +200,10 @@ impl Course<'_, '_> {
                 // Bursts grow with the ring, so both are taken by their ratios.
                 (Some(burst), _) => ((burst.frames.unwrap_or(0) as f64 + 1.0).log2(), false),
                 (None, Probe::BackToBack(_)) => continue,
-                (None, Probe::Trial) => (visit.trial.delivered_pps, visit.trial.lost() > 0),
+                (None, Probe::Trial) => {
+                    let trial = &visit.trial;
+                    (sustained_pps(trial), trial.lost() > 0 || buffered::frames(trial, 1) > 0)
+                }
             };
             let at = if self.plan.axis.kind() == AxisKind::Ring { at.log2() } else { at };
             curves.entry((scene, method)).or_default().push(Seen { point, at, value, lost });

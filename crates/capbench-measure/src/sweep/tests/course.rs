@@ -1,8 +1,8 @@
 //! Order, repeats, refinement, stops.
 
 use super::*;
-use crate::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
-use crate::sweep::SweepOutcome;
+use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};
+use crate::sweep::{Reading, SweepOutcome};
 
 fn path() -> SimulatedLaboratory {
     SimulatedLaboratory::new(
@@ -54,6 +54,18 @@ fn repeats_become_a_median_with_its_interval() {
     assert_eq!((estimate.repeats, estimate.level), (5, Some(0.9375)));
     assert!(estimate.low.unwrap() < estimate.median && estimate.median < estimate.high.unwrap());
     assert!((estimate.median / 40_000.0 - 1.0).abs() < 0.02, "{estimate:?}");
+}
+
+#[test]
+fn refinement_finds_where_only_buffers_hold_what_comes() {
+    let loads = (1..=6).map(|nth| Point::Load(at(f64::from(nth) * 50_000.0))).collect();
+    let plan = SweepPlan { refinement: 4, ..plan(Axis::new(loads).unwrap(), &["recv"]) };
+    let recv = SimulatedMethod::new("recv", 160_000.0).room(Room::Frames(1_000_000));
+    let run = run(&plan, &mut SimulatedLaboratory::new(1e6, vec![recv]));
+    let readings = &run.outcome.series[0].readings;
+    assert!(readings.iter().all(Reading::is_clean), "no trial is long enough to lose anything");
+    let added = run.outcome.points.iter().filter(|point| point.refined).map(|point| point.at.unwrap());
+    assert!(added.clone().count() == 4 && added.clone().all(|pps| (150_000.0..=200_000.0).contains(&pps)));
 }
 
 #[test]
