@@ -7,7 +7,7 @@ use super::paths::{Record, bounds, plan};
 use crate::findings;
 use crate::guards::{Guarded, livelock};
 use crate::laboratory::Laboratory;
-use crate::search::{End, Finished, SearchPlan, Status, Stored};
+use crate::search::{End, Finished, MaximumSource, SearchPlan, Status, Stored};
 use crate::simulated::tampered::{
     Guarding, Tampered, accounted, contradicts_itself, disturbance, disturbs_every, exceeds_the_line,
     guarded, recovers_after,
@@ -203,4 +203,18 @@ fn livelock_is_marked_above_the_bounds_and_moves_none_of_them() {
     assert!(finished.trials.iter().any(|trial| trial.livelock.is_some()));
     let found = findings::find(&finished.trials);
     assert!(found.iter().any(|finding| finding.text.starts_with("Livelock: packet-v3")), "{found:?}");
+}
+
+#[test]
+fn where_the_load_depends_on_the_receiver_the_maximum_is_that_of_both() {
+    let depends =
+        |_, result: &mut TrialResult| result.profile.load_depends_because = Some("they share a CPU".into());
+    let fast = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("packet-v3", 2e6)]);
+    let (finished, _) = search(&mut guarded(fast, depends));
+    assert_eq!(finished.outcome.maximum.unwrap().source, MaximumSource::GeneratorAndReceiver);
+    for goal in &finished.outcome.goals {
+        let said = goal.to_string();
+        assert_eq!(goal.status, Status::AtLeast);
+        assert!(said.ends_with("limited by generator and receiver together"), "{said}");
+    }
 }
