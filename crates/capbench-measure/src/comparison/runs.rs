@@ -76,7 +76,8 @@ pub fn of_runs(
         };
         return refuse(format!(
             "{why}: method, placement, frame size, traffic, transmit method, work and load have to be the same, and ring and \
-             buffers where a run has several; --across names what may differ"
+             buffers where a run has several; --across names what may differ{}",
+            listed(&left_out)
         ));
     }
     left_out.extend(contrast::without_those_of_generator(&mut matched, "A and B"));
@@ -98,6 +99,12 @@ pub fn of_runs(
         only_now: only_in(&now_samples, &then_samples),
         left_out,
     })
+}
+
+/// What was left out, for the end of a sentence.
+fn listed(left_out: &[LeftOut]) -> String {
+    let one = |out: &LeftOut| format!("; of {} {} left out: {}", out.of, out.trials, out.because);
+    left_out.iter().map(one).collect()
 }
 
 /// Figures of the same set-ups, in the order of the first run.

@@ -232,6 +232,10 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     );
     let nothing = Results { trials: Vec::new(), ..one.clone() };
     assert!(refused(&one, &nothing, &[]).contains("no set-up was measured in both"));
+    let mut weak = bench(1, 2000, 2);
+    weak.trials.iter_mut().for_each(|trial| trial.verdict = Verdict::Invalid);
+    let text = refused(&one, &weak, &[]);
+    assert!(text.ends_with("; of B 4 left out: they show nothing"), "{text}");
 }
 
 #[test]

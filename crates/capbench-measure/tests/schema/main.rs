@@ -25,8 +25,11 @@ use serde_json::{Map, Value};
 
 const WRITE: &str = "CAPBENCH_WRITE_SCHEMA";
 
+/// Makes the schema of a file.
+type Maker = fn(&source::Source) -> Value;
+
 /// The files, and what is in each.
-const FILES: [(&str, fn(&source::Source) -> Value); 3] = [
+const FILES: [(&str, Maker); 3] = [
     ("docs/results.schema.json", shapes::schema_of_results),
     ("docs/compare.schema.json", shapes::schema_of_comparisons),
     ("docs/report.schema.json", shapes::schema_of_reports),
