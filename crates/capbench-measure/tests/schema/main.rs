@@ -25,8 +25,11 @@ use serde_json::{Map, Value};
 
 const WRITE: &str = "CAPBENCH_WRITE_SCHEMA";
 
+/// Makes a schema.
+type Make = fn(&source::Source) -> Value;
+
 /// The files, and what is in each.
-const FILES: [(&str, fn(&source::Source) -> Value); 2] = [
+const FILES: [(&str, Make); 2] = [
     ("docs/results.schema.json", shapes::schema_of_results),
     ("docs/report.schema.json", shapes::schema_of_reports),
 ];
