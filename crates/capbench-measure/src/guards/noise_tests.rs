@@ -76,6 +76,7 @@ fn lost_at(bursts: &[(u64, u64)]) -> LossShape {
         worst_window: None,
         windows: 10,
         lossy_windows: 2,
+        in_time: None,
         flows: None,
         queues: None,
         marks: None,

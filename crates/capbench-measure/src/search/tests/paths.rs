@@ -126,6 +126,7 @@ fn shape(sent: u64, lost: u64, events: u64) -> LossShape {
         worst_window: None,
         windows: 10,
         lossy_windows: 1,
+        in_time: None,
         flows: None,
         queues: None,
         marks: None,
