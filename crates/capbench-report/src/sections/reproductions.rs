@@ -278,11 +278,14 @@ fn curve(comparison: &Comparison, places: &[f64], at: usize, column: &Compared) 
         })
         .collect();
     points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    let parts = match column.side {
-        Side::Published => ["published", column.method.as_str(), column.what.as_str()],
-        Side::Here | Side::Given => ["", column.method.as_str(), column.what.as_str()],
+    let Compared { method, what, .. } = column;
+    let name = match column.side {
+        Side::Published => ["published", method, what].map(str::to_string).to_vec(),
+        // Behind the comma stands what a method's lines differ in: its colour is its own.
+        Side::Here | Side::Given if !what.is_empty() => vec![format!("{method}, {what}")],
+        Side::Here | Side::Given => vec![method.clone()],
     };
-    let name: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let name: Vec<String> = name.into_iter().filter(|part| !part.is_empty()).collect();
     let role = if column.side == Side::Published { Role::Published } else { Role::Method };
     Series { name: name.join(" "), role, points }
 }

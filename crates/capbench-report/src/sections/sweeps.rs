@@ -27,6 +27,13 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     results.sweeps.iter().filter(has_rates).map(own).collect()
 }
 
+/// What tells sweeps of a publication apart: the unit of the axis, and where and how it ran.
+fn set_up(sweep: &SweepOutcome) -> String {
+    let scene = sweep.series.first().and_then(SweptSeries::scene);
+    let parts: Vec<String> = sweep.unit.clone().into_iter().chain(scene).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
 /// The publication that it is of.
 fn publication<'r>(results: &'r Results, sweep: &SweepOutcome) -> Option<&'r str> {
     let mut readings = sweep.series.iter().flat_map(|line| &line.readings);
@@ -65,8 +72,10 @@ fn of_sweep(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> S
     }
     let more = keep_few(&mut layered);
     charts.extend(layered);
-    let of = publication.map_or_else(String::new, |key| format!("{key}: "));
-    let heading = format!("{of}Sweep over {}", axis_words(sweep.axis));
+    let heading = match publication {
+        Some(key) => format!("{key}: sweep over {}{}", axis_words(sweep.axis), set_up(sweep)),
+        None => format!("Sweep over {}", axis_words(sweep.axis)),
+    };
     let mut section = section(&format!("sweep-{}", sweep.axis), &heading, charts);
     section.text.push(sentence(
         format!(

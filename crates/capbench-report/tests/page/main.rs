@@ -585,6 +585,25 @@ fn pictures_are_taken_where_they_are_asked_for() {
             fs::write(folder.join(format!("{width}-{scheme}.png")), picture).unwrap();
         }
     }
+    for (name, results) in [("visited", runs::visited_bench()), ("reproduced", runs::reproduced::all())] {
+        let report = page_of(results);
+        let Some(mut tab) = open(&format!("pictures-{name}"), &report) else { return };
+        for (width, scheme) in [(1280, "light"), (390, "dark")] {
+            tab.size(width, 900);
+            tab.media("screen", scheme);
+            tab.load();
+            for chart in report.sections.iter().flat_map(|section| &section.charts) {
+                drawn(&mut tab, &format!("#chart-{}", chart.id));
+            }
+            let clip = whole(&mut tab, width);
+            let picture = tab.call(
+                "Page.captureScreenshot",
+                json!({ "format": "png", "captureBeyondViewport": true, "clip": clip }),
+            );
+            let picture = STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
+            fs::write(folder.join(format!("{name}-{width}-{scheme}.png")), picture).unwrap();
+        }
+    }
     tab.media("", "light");
     let sheet = tab.call("Page.printToPDF", json!({ "preferCSSPageSize": true }));
     fs::write(folder.join("print.pdf"), STANDARD.decode(sheet["data"].as_str().unwrap()).unwrap()).unwrap();
