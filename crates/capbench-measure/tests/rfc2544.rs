@@ -89,7 +89,7 @@ fn root_loss_goes_down_with_the_load_until_there_is_none() {
     let test = FrameLossTest {
         maximum: given(40_000.0),
         step: Percent::new(10.0).unwrap(),
-        duration: Duration::from_millis(300),
+        duration: Duration::from_millis(500),
     };
     let finished = test.run(&slow(256 << 10), &mut laboratory(), &mut Accounting).unwrap();
     let outcome = finished.outcome;
@@ -115,7 +115,7 @@ fn root_a_larger_ring_holds_a_longer_burst() {
         let test = BackToBackTest {
             first: NonZeroU64::new(4).unwrap(),
             resolution: Percent::new(5.0).unwrap(),
-            repetitions: NonZeroU32::new(2).unwrap(),
+            repetitions: NonZeroU32::new(3).unwrap(),
             depletion: Duration::from_millis(20),
             limit: Duration::from_secs(1),
             ..BackToBackTest::standard(given(100_000.0), Pps::new(20_000.0).unwrap())
@@ -127,7 +127,7 @@ fn root_a_larger_ring_holds_a_longer_burst() {
         }
         let benchmark = finished.outcome.benchmark.unwrap();
         println!("ring of {ring} octets: {benchmark:?}");
-        assert_eq!((finished.outcome.ended, finished.outcome.searches.len()), (Ended::Complete, 2));
+        assert_eq!((finished.outcome.ended, finished.outcome.searches.len()), (Ended::Complete, 3));
         benchmark.average_frames
     };
     // 32 and 256 slots: both less than what the backlog in front of the ring holds.
@@ -144,16 +144,16 @@ fn root_an_overload_is_followed_by_half_of_it() {
     let test = RecoveryTest {
         overload: Percent::new(300.0).unwrap(),
         after: Percent::new(10.0).unwrap(),
-        overloaded: Duration::from_millis(200),
-        observed: Duration::from_millis(500),
+        overloaded: Duration::from_millis(500),
+        observed: Duration::from_millis(1000),
         repetitions: 3,
         ..RecoveryTest::standard(Pps::new(15_000.0).unwrap(), given(100_000.0))
     };
     let finished = test.run(&slow(256 << 10), &mut laboratory(), &mut Accounting).unwrap();
     println!("{:#?}", finished.outcome);
     for (repetition, trial) in finished.outcome.repetitions.iter().zip(&finished.trials) {
-        assert_eq!(trial.load, Some(LoadShape::Step { before_pps: 45_000.0, at_s: 0.2, after_pps: 4_500.0 }));
-        assert_eq!(trial.intended, 9_000 + 2_250);
+        assert_eq!(trial.load, Some(LoadShape::Step { before_pps: 45_000.0, at_s: 0.5, after_pps: 4_500.0 }));
+        assert_eq!(trial.intended, 22_500 + 4_500);
         // On a host that is busy with other things the generator may be late, and then nothing is claimed.
         assert!(repetition.generator_late_ns.is_some());
         assert_ne!(repetition.recovery, Recovery::NothingLost, "{:?}", trial.ledger);
