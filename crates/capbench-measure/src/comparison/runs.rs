@@ -7,7 +7,7 @@ use super::circumstances;
 use super::contrast::{self, Matched};
 use super::measure::Measure;
 use super::pace::Fastest;
-use super::samples::{LeftOut, Sample, Samples};
+use super::samples::{IS_SLOW, LeftOut, Sample, Samples};
 use super::setup::{COMMON_LOAD, Field, Setup};
 use super::{Comparison, Thresholds};
 use crate::error::{MeasureError, Result};
@@ -62,8 +62,8 @@ pub fn of_runs(
     }
     let [then_samples, now_samples] = samples.map(|samples| samples.all);
     let mut matched = matched(&then_samples, &now_samples);
-    // A host that spoiled every trial of a run is no mistake of whoever compares it: then nothing is told.
-    let is_spoiled = |side: &str| left_out.iter().any(|out| out.of == side);
+    // Where slow CPUs spoiled what is compared, nothing is told, and that is no mistake of whoever compares.
+    let is_spoiled = |side: &str| left_out.iter().any(|out| out.of == side && out.because == IS_SLOW);
     let spoiled = [(SIDES[0], then_samples.is_empty()), (SIDES[1], now_samples.is_empty())];
     if matched.is_empty() && !spoiled.into_iter().any(|(side, is_empty)| is_empty && is_spoiled(side)) {
         let commands = runs.map(|run| run.command.get(1).cloned().unwrap_or_default());

@@ -52,7 +52,7 @@ const IS_STEP: &str = "steps of searches and probes: what they found is compared
 pub(super) const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
 const IS_SHORT: &str = "the generator did not reach their load";
 /// By half and more, for seconds at a time: which run meets more of that is chance that no test within the runs knows of.
-const IS_SLOW: &str = "one of their CPUs ran slower than it can (pace)";
+pub(super) const IS_SLOW: &str = "one of their CPUs ran slower than it can (pace)";
 /// Whoever changed that could have changed every other figure as well.
 const IS_CHANGED: &str = "their ledger does not sum up: the file was changed after it was written";
 const IS_CHANGED_SEARCH: &str = "searches with a trial whose ledger does not sum up";
