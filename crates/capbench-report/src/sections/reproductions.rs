@@ -174,7 +174,7 @@ fn marks(comparison: &Comparison) -> Vec<String> {
 }
 
 /// Charts of a table: its curves where the publication has some; else one for each quantity that was both published and
-/// measured, of the fields as they stand in the table.
+/// measured, or only measured where no figure was published, of the fields as they stand in the table.
 fn charts(comparison: &Comparison) -> Vec<Chart> {
     if let Some(of) = comparison.curves {
         return chart(comparison, of, "curves").into_iter().collect();
@@ -189,9 +189,10 @@ fn charts(comparison: &Comparison) -> Vec<Chart> {
             .any(|cell| cell.value.is_some())
     };
     let mut found: Vec<Quantity> = Vec::new();
+    let is_unpublished = comparison.columns.iter().all(|column| column.side != Side::Published);
     for of in comparison.columns.iter().map(|column| column.quantity) {
-        let is_both = of != Quantity::Name && has(of, Side::Published) && has(of, Side::Here);
-        if is_both && !found.contains(&of) {
+        let is_told = has(of, Side::Here) && (is_unpublished || has(of, Side::Published));
+        if of != Quantity::Name && is_told && !found.contains(&of) {
             found.push(of);
         }
     }
