@@ -112,9 +112,9 @@ impl Trial for Held<'_, '_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
         let Self { trial, probe, .. } = self;
         let schedule = trial.schedule(load);
-        trial.measure_tracer(load, &schedule)?;
         // Between the segments of a soak the application waits on its CPU, and is not to be kept from it.
         let pace = if self.keeps { None } else { Some(trial.paces.before(trial.cpus().to_vec())?) };
+        trial.measure_tracer(load, &schedule)?;
         let is_first = trial.numbering.advance();
         let tracer = trial.tracing.tracer().map(AsRef::as_ref);
         let mut before = Snapshot::take(&trial.bed, tracer)?;
