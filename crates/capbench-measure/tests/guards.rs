@@ -102,19 +102,21 @@ fn root_nothing_counts_after_an_overload_while_frames_still_flood_the_path() {
     // An application of at most 5000 frames/s, which any generator outruns.
     let slow = Setup { work: WorkModel::Nanoseconds(200_000).into(), ..setup("recv") };
     let policy = Policy { repeats: 0, ..Policy::default() };
+    let rate = Load::Rate(Pps::new(500.0).unwrap());
+    // What a laboratory measures before its first trial is behind it, so that the flood has no pause once it has begun.
+    let mut other = place.inside(|| laboratory(path()));
+    place.inside(|| run(&mut other, &setup("recv"), rate, Duration::from_millis(20)));
+    // Both are of this process, and take their frames for their own by the numbers of trials.
+    other.number_after(100);
     let (overload, next) = thread::scope(|scope| {
         let mut guarded = Guarded::new(place.inside(|| laboratory(path())), policy, Arc::default());
         let overload = place.inside(|| run(&mut guarded, &slow, Load::Maximum, Duration::from_millis(200)));
         let sent = place.sent();
         // The overload goes on after its trial.
         let flood = scope.spawn(|| {
-            place.inside(|| {
-                let mut other = laboratory(path());
-                run(&mut other, &setup("recv"), Load::Maximum, Duration::from_millis(1500))
-            })
+            place.inside(|| run(&mut other, &setup("recv"), Load::Maximum, Duration::from_millis(1500)))
         });
         eventually("the flood has begun", || place.sent() > sent + 1000);
-        let rate = Load::Rate(Pps::new(500.0).unwrap());
         let next = place.inside(|| run(&mut guarded, &slow, rate, Duration::from_millis(200)));
         flood.join().unwrap();
         (overload, next)
