@@ -120,8 +120,8 @@ pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
     notes
 }
 
-/// Whether other work of the host, or of others on its hardware, disturbed most trials of those that are compared: slow CPUs
-/// do not count, as their trials are left out.
+/// Whether other work of the host, or of others on its hardware, disturbed most trials. Slow CPUs do not count:
+/// trials are compared with those whose CPUs were as slow.
 pub(super) fn is_disturbed(run: &Results) -> bool {
     let disturbed =
         run.trials.iter().filter(|trial| !trial.disturbance.beside_pace().reasons().is_empty()).count();

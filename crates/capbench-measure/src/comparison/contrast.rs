@@ -81,7 +81,7 @@ pub struct Contrast {
 }
 
 /// Figures of one set-up with their trials, of both sides. Where trials ran in pairs, those of a pair are a stratum of their
-/// own.
+/// own; else those whose CPUs ran at one pace.
 #[derive(Clone, Debug)]
 pub(super) struct Matched {
     pub(super) setup: Setup,

@@ -1,4 +1,4 @@
-//! Trials whose CPUs ran slower than they can, by what all trials of the same CPUs know together.
+//! How fast the CPUs of trials ran, by what all trials of the same CPUs know together.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,37 @@ impl Fastest {
         Self(all)
     }
 
-    /// Whether a CPU of the trial ran slower than it can.
-    pub(super) fn shows_slow(&self, trial: &TrialResult) -> bool {
+    /// The pace of a trial.
+    pub(super) fn pace(&self, trial: &TrialResult) -> Pace {
         let busy = busy(trial);
-        trial.disturbance.is_slow(|cpu| self.0.get(&(cpu, busy.clone())).copied())
+        let cpus = trial.profile.cpus;
+        let captures =
+            |cpu: u32| cpus.generator != cpu || cpus.application == cpu || cpus.kernel == Some(cpu);
+        let own = trial.disturbance.cpus.iter().filter(|cpu| captures(cpu.cpu));
+        let slowdowns = own.filter_map(|cpu| {
+            let pace = cpu.pace?;
+            let fastest_ns = self.0.get(&(cpu.cpu, busy.clone())).copied()?.max(f64::MIN_POSITIVE);
+            Some(f64::midpoint(pace.before_ns, pace.after_ns) / fastest_ns)
+        });
+        let slowest = slowdowns.fold(1.0, f64::max);
+        Pace(BOUNDS.iter().filter(|bound| slowest > **bound).count())
+    }
+}
+
+/// How slow the CPUs of the kernel's work and of the application ran beside a trial, roughly: trials of one pace can be compared, and
+/// what differs between paces is no difference between the runs. Where nobody measured, they count as undisturbed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Pace(usize);
+
+/// Times the loop took, as multiples of the least. A core that is shared halves the speed; of a trial it may be shared half the time.
+const BOUNDS: [f64; 3] = [1.1, 1.35, 1.65];
+/// Paces that there are.
+pub(super) const PACES: usize = BOUNDS.len() + 1;
+
+impl Pace {
+    /// Its number, below [`PACES`], the fastest first.
+    pub(super) fn number(self) -> usize {
+        self.0
     }
 }
 

@@ -45,11 +45,13 @@ fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: T
     let fastest = Fastest::of(pairs.iter().flatten().copied());
     let mut unusable = 0;
     for pair in pairs {
-        if pair.iter().any(|trial| samples::unusable(trial, &fastest).is_some()) {
+        let paces = pair.map(|trial| fastest.pace(trial));
+        if pair.iter().any(|trial| samples::unusable(trial).is_some()) || paces[0] != paces[1] {
             unusable += 2;
             continue;
         }
-        let [before, after] = pair.map(|trial| samples::of_trial(trial, None).collect::<Vec<Sample>>());
+        let [before, after] =
+            pair.map(|trial| samples::of_trial(trial, None, paces[0]).collect::<Vec<Sample>>());
         for sample in &after {
             let Some(other) = before.iter().find(|other| other.measure == sample.measure) else { continue };
             let rest = |sample: &Sample| sample.setup.across(&[Field::Method]).without_capture();
@@ -81,7 +83,7 @@ fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: T
         contrast::without_those_of_generator(&mut matched, &both).into_iter().collect();
     left_out.extend((unusable > 0).then(|| LeftOut {
         of: both,
-        because: "one of the pair shows nothing, its generator did not reach its load, or its CPUs ran slower than they can".into(),
+        because: "one of the pair shows nothing, its generator did not reach its load, or its CPUs ran slower than those of the other".into(),
         trials: unusable,
     }));
     let (contrasts, tested) = contrast::judged(contrast::all(&matched), thresholds);

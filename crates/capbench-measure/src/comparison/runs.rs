@@ -1,12 +1,12 @@
 //! Two runs, set-up by set-up.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::captures;
 use super::circumstances;
 use super::contrast::{self, Matched};
 use super::measure::Measure;
-use super::pace::Fastest;
+use super::pace::{Fastest, PACES};
 use super::samples::{IS_SLOW, LeftOut, Sample, Samples};
 use super::setup::{COMMON_LOAD, Field, Setup};
 use super::{Comparison, Thresholds};
@@ -62,10 +62,7 @@ pub fn of_runs(
     }
     let [then_samples, now_samples] = samples.map(|samples| samples.all);
     let mut matched = matched(&then_samples, &now_samples);
-    // Where slow CPUs spoiled what is compared, nothing is told, and that is no mistake of whoever compares.
-    let is_spoiled = |side: &str| left_out.iter().any(|out| out.of == side && out.because == IS_SLOW);
-    let spoiled = [(SIDES[0], then_samples.is_empty()), (SIDES[1], now_samples.is_empty())];
-    if matched.is_empty() && !spoiled.into_iter().any(|(side, is_empty)| is_empty && is_spoiled(side)) {
+    if matched.is_empty() {
         let commands = runs.map(|run| run.command.get(1).cloned().unwrap_or_default());
         let why = match commands[0] == commands[1] {
             true => "no set-up was measured in both".into(),
@@ -80,6 +77,7 @@ pub fn of_runs(
             listed(&left_out)
         ));
     }
+    left_out.extend(without_lone_paces(&mut matched));
     left_out.extend(contrast::without_those_of_generator(&mut matched, "A and B"));
     let (contrasts, tested) = contrast::judged(contrast::all(&matched), thresholds);
     Ok(Comparison {
@@ -107,7 +105,7 @@ fn listed(left_out: &[LeftOut]) -> String {
     left_out.iter().map(one).collect()
 }
 
-/// Figures of the same set-ups, in the order of the first run.
+/// Figures of the same set-ups, in the order of the first run; those of one pace are a stratum.
 fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
     let mut all: Vec<Matched> = Vec::new();
     let mut places: HashMap<(&Setup, Measure), usize> = HashMap::new();
@@ -116,7 +114,7 @@ fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
             all.push(Matched {
                 setup: sample.setup.clone(),
                 measure: sample.measure,
-                strata: vec![[Vec::new(), Vec::new()]],
+                strata: vec![[Vec::new(), Vec::new()]; PACES],
                 at_least: [0; 2],
             });
             all.len() - 1
@@ -125,12 +123,33 @@ fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
     for (nth, samples) in [then, now].into_iter().enumerate() {
         for sample in samples {
             let Some(&place) = places.get(&(&sample.setup, sample.measure)) else { continue };
-            all[place].strata[0][nth].push((sample.value, sample.trial));
+            all[place].strata[sample.pace.number()][nth].push((sample.value, sample.trial));
             all[place].at_least[nth] += usize::from(sample.is_at_least);
         }
     }
-    all.retain(|matched| !matched.strata[0][1].is_empty());
+    all.retain(|matched| matched.strata.iter().any(|hands| !hands[1].is_empty()));
     all
+}
+
+/// Takes out the trials at whose pace the other run has none of the same set-up.
+fn without_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
+    let mut lone: [BTreeSet<u32>; 2] = Default::default();
+    for one in &mut *matched {
+        let (both, single): (Vec<_>, Vec<_>) =
+            one.strata.drain(..).partition(|hands| hands.iter().all(|hand| !hand.is_empty()));
+        one.strata = both;
+        for (nth, hand) in single.iter().flat_map(|hands| hands.iter().enumerate()) {
+            lone[nth].extend(hand.iter().map(|(_, trial)| *trial));
+        }
+    }
+    matched.retain(|one| !one.strata.is_empty());
+    let of = SIDES.iter().zip(lone).filter(|(_, trials)| !trials.is_empty());
+    of.map(|(side, trials)| LeftOut {
+        of: (*side).into(),
+        because: IS_SLOW.into(),
+        trials: trials.len() as u32,
+    })
+    .collect()
 }
 
 /// Every set-up once, in order.

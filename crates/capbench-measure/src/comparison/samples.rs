@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::measure::Measure;
-use super::pace::Fastest;
+use super::pace::{Fastest, Pace};
 use super::setup::Setup;
 use crate::results::Results;
 use crate::search::{SearchOutcome, Status};
@@ -33,6 +33,8 @@ pub(super) struct Sample {
     pub(super) trial: u32,
     /// Whether the method could hold more: it lost nothing of what the generator could send.
     pub(super) is_at_least: bool,
+    /// How fast its CPUs ran.
+    pub(super) pace: Pace,
 }
 
 /// What a run has to compare.
@@ -51,8 +53,9 @@ const IS_STEP: &str = "steps of searches and probes: what they found is compared
 /// What a method delivers then is what the generator sent.
 pub(super) const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
 const IS_SHORT: &str = "the generator did not reach their load";
-/// By half and more, for seconds at a time: which run meets more of that is chance that no test within the runs knows of.
-pub(super) const IS_SLOW: &str = "one of their CPUs ran slower than it can (pace)";
+/// CPUs are slowed by half and more, for seconds at a time: which run meets more of that is chance that no test within runs knows of.
+pub(super) const IS_SLOW: &str =
+    "their CPUs ran at a pace (`pace`) at which the other run has no trial of the set-up";
 /// Whoever changed that could have changed every other figure as well.
 const IS_CHANGED: &str = "their ledger does not sum up: the file was changed after it was written";
 const IS_CHANGED_SEARCH: &str = "searches with a trial whose ledger does not sum up";
@@ -60,7 +63,7 @@ const IS_CHANGED_SEARCH: &str = "searches with a trial whose ledger does not sum
 const IS_NO_THROUGHPUT: &str = "searches whose result is no throughput: at least, or irregular";
 
 /// Why a trial is not compared.
-pub(super) fn unusable(trial: &TrialResult, fastest: &Fastest) -> Option<&'static str> {
+pub(super) fn unusable(trial: &TrialResult) -> Option<&'static str> {
     let unsent = trial.intended.saturating_sub(trial.sent);
     match trial.phase {
         _ if trial.verdict == Verdict::Invalid => Some(SHOWS_NOTHING),
@@ -71,14 +74,13 @@ pub(super) fn unusable(trial: &TrialResult, fastest: &Fastest) -> Option<&'stati
         | Phase::SetAside
         | Phase::BackToBack
         | Phase::Recovery => Some(IS_STEP),
-        _ if fastest.shows_slow(trial) => Some(IS_SLOW),
         _ if trial.intended_pps.is_some() && unsent * 20 > trial.intended => Some(IS_SHORT),
         _ => None,
     }
 }
 
 /// The figures of a trial.
-pub(super) fn of_trial(trial: &TrialResult, point: Option<&str>) -> impl Iterator<Item = Sample> {
+pub(super) fn of_trial(trial: &TrialResult, point: Option<&str>, pace: Pace) -> impl Iterator<Item = Sample> {
     let setup = Setup::of(trial, point);
     let number = trial.number;
     // Where the receiver slows the generator, what the generator sends is the method's own.
@@ -93,6 +95,7 @@ pub(super) fn of_trial(trial: &TrialResult, point: Option<&str>) -> impl Iterato
         value,
         trial: number,
         is_at_least: is_at_least && measure == Measure::DeliveredRate,
+        pace,
     })
 }
 
@@ -104,11 +107,11 @@ impl Samples {
         for trial in &run.trials {
             let is_lowered = trial.phase == Phase::CommonLoad && !samples.is_at_common_load(trial);
             let is_changed = (!trial.ledger_sums_up()).then_some(IS_CHANGED);
-            match is_changed.or(unusable(trial, fastest)).or(is_lowered.then_some(IS_LOWERED)) {
+            match is_changed.or(unusable(trial)).or(is_lowered.then_some(IS_LOWERED)) {
                 Some(because) => *samples.left_out.entry(because).or_default() += 1,
                 None => {
                     let point = points.get(&trial.number).map(String::as_str);
-                    samples.all.extend(of_trial(trial, point));
+                    samples.all.extend(of_trial(trial, point, fastest.pace(trial)));
                 }
             }
         }
@@ -144,6 +147,7 @@ impl Samples {
                         value: lower.achieved_pps,
                         trial: lower.trials.first().copied().unwrap_or(first.number),
                         is_at_least: false,
+                        pace: Pace::default(),
                     });
                 }
                 None => *self.left_out.entry(IS_NO_THROUGHPUT).or_default() += 1,

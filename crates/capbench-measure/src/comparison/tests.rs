@@ -292,43 +292,57 @@ fn what_a_busy_host_shows_is_inconclusive() {
     assert!(count(&comparison, Judgement::Regression) > 0, "what was found is there all the same");
 }
 
-#[test]
-fn trials_on_slow_cpus_are_left_out_also_where_only_the_other_run_knows_it() {
+/// Gives each trial CPUs that ran as slow as its number says.
+fn paced(run: &mut Results, slowdown: fn(u32) -> f64) {
     use crate::guards::{CpuDisturbance, Disturbance, Pace};
-    // Every other trial of the first run is slow, and the second run is throughout, by its own figures not at all.
-    let paced = |run: &mut Results, pace: fn(u32) -> Pace| {
-        for trial in &mut run.trials {
-            let pace = Some(pace(trial.number));
-            let cpus = vec![CpuDisturbance { cpu: 1, pace, ..CpuDisturbance::default() }];
-            trial.disturbance = Disturbance { cpus, ..Disturbance::default() };
-        }
-    };
+    for trial in &mut run.trials {
+        let slow_ns = 0.3 * slowdown(trial.number);
+        let pace = Some(Pace { before_ns: slow_ns, after_ns: slow_ns, fastest_ns: 0.3 });
+        let cpu = trial.profile.cpus.application;
+        let cpus = vec![CpuDisturbance { cpu, pace, ..CpuDisturbance::default() }];
+        trial.disturbance = Disturbance { cpus, ..Disturbance::default() };
+        // What takes CPU time takes so much longer.
+        trial.delivered_pps /= slowdown(trial.number);
+    }
+}
+
+#[test]
+fn trials_are_compared_with_those_whose_cpus_ran_as_fast() {
+    // Of the first run one trial in four is slow, of the second three.
+    let (mut then, mut now) = (bench(16, 2000, 1), bench(16, 2000, 2));
+    paced(&mut then, |number| if number % 4 == 0 { 2.0 } else { 1.0 });
+    paced(&mut now, |number| if number % 4 == 0 { 1.0 } else { 2.0 });
+    let comparison = compared(&then, &now);
+    assert_eq!(count(&comparison, Judgement::Regression), 0, "{comparison:#?}");
+    assert_eq!(comparison.left_out, [], "every pace is in both");
+    let mut worse = bench(16, 2400, 2);
+    paced(&mut worse, |number| if number % 4 == 0 { 1.0 } else { 2.0 });
+    let comparison = compared(&then, &worse);
+    let rates = comparison.judged(Judgement::Regression).filter(|one| one.measure == Measure::DeliveredRate);
+    for rate in
+        rates.inspect(|one| assert!((one.change.middle - (2100.0 / 2500.0 - 1.0)).abs() < 0.05, "{one:#?}"))
+    {
+        assert!(rate.corrected.is_some_and(|p| p <= 0.05));
+    }
+    assert!(count(&comparison, Judgement::Regression) >= METHODS.len(), "{comparison:#?}");
+}
+
+#[test]
+fn a_run_that_was_slow_throughout_is_not_compared_with_one_that_was_not() {
     let (mut then, mut now) = (bench(6, 2000, 1), bench(6, 2000, 2));
-    paced(&mut then, |number| Pace {
-        before_ns: if number % 2 == 0 { 0.3 } else { 0.6 },
-        after_ns: 0.3,
-        fastest_ns: 0.3,
-    });
-    paced(&mut now, |_| Pace { before_ns: 0.6, after_ns: 0.6, fastest_ns: 0.6 });
-    let slow =
-        |of: &'static str| move |out: &&LeftOut| out.of == of && out.because.contains("slower than it can");
-    let (halved, third) = (then.trials.len() as u32 / 2, bench(6, 2000, 3));
-    let comparison = compared(&then, &third);
-    assert_eq!(
-        comparison.left_out.iter().find(slow("A")).unwrap().trials,
-        halved,
-        "{:?}",
-        comparison.left_out
-    );
-    assert!(
-        !comparison.disturbed
-            && comparison.contrasts.iter().all(|one| one.then.trials.iter().all(|n| n % 2 == 0))
-    );
+    paced(&mut then, |number| if number == 1 { 1.5 } else { 1.0 });
+    paced(&mut now, |_| 2.0);
+    // It does not know itself that it was slow: its fastest was what it always took.
+    for cpu in now.trials.iter_mut().flat_map(|trial| &mut trial.disturbance.cpus) {
+        let pace = cpu.pace.as_mut().unwrap();
+        pace.fastest_ns = pace.before_ns;
+    }
     let comparison = compared(&then, &now);
     assert!(comparison.contrasts.is_empty() && comparison.is_inconclusive() && !comparison.disturbed);
-    assert_eq!(comparison.left_out.iter().find(slow("B")).unwrap().trials, now.trials.len() as u32);
+    let lone: Vec<_> = comparison.left_out.iter().map(|out| (out.of.as_str(), out.trials)).collect();
+    assert_eq!(lone, [("A", then.trials.len() as u32), ("B", now.trials.len() as u32)]);
     now.environment.cpu_model = Some("another CPU".into());
-    assert!(of_runs(&then, &now, &[], Thresholds::default()).is_ok(), "of another host nothing is known");
+    assert!(!compared(&then, &now).contrasts.is_empty(), "of another host nothing is known");
 }
 
 #[test]

@@ -212,9 +212,11 @@ impl Memory {
     }
 }
 
-/// Why an attempt does not stand if there can be another.
+/// Why an attempt does not stand if there can be another. Slow CPUs are no such reason: where they are, they are for many
+/// trials in a row, so that the next attempt would be no better, and what was slow is marked.
 fn disturbances(trial: &TrialResult) -> Vec<String> {
-    let mut because: Vec<_> = trial.disturbance.reasons().into_iter().map(String::from).collect();
+    let disturbed = trial.disturbance.beside_pace();
+    let mut because: Vec<_> = disturbed.reasons().into_iter().map(String::from).collect();
     because.extend(trial.invalid_because.clone());
     because
 }

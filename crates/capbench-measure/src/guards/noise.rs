@@ -78,10 +78,9 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// How many times as long it took as it can, before or after, whichever is more. `fastest_ns` is what it can take where
-    /// more than this run is known of.
-    fn slowdown(&self, fastest_ns: f64) -> f64 {
-        self.before_ns.max(self.after_ns) / fastest_ns.min(self.fastest_ns).max(f64::MIN_POSITIVE)
+    /// How many times as long it took as it can, before or after, whichever is more.
+    fn slowdown(&self) -> f64 {
+        self.before_ns.max(self.after_ns) / self.fastest_ns.max(f64::MIN_POSITIVE)
     }
 }
 
@@ -133,19 +132,16 @@ impl Disturbance {
             ),
             (suspended_ns > STEP_NS, "the host was suspended while it ran"),
             (
-                self.is_slow(|_| None),
+                self.is_slow(),
                 "one of its CPUs ran slower than it can: it shares its core, or its clock was lowered",
             ),
         ];
         all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, reason)| reason).collect()
     }
 
-    /// Whether one of its CPUs ran slower than it can, of which `fastest_ns` may know more than the run itself did.
-    pub fn is_slow(&self, fastest_ns: impl Fn(u32) -> Option<f64>) -> bool {
-        let slowdown = |cpu: &CpuDisturbance| {
-            cpu.pace.map(|pace| pace.slowdown(fastest_ns(cpu.cpu).unwrap_or(f64::INFINITY)))
-        };
-        self.cpus.iter().filter_map(slowdown).any(|slowdown| slowdown > SLOW)
+    /// Whether one of its CPUs ran slower than it can.
+    fn is_slow(&self) -> bool {
+        self.cpus.iter().filter_map(|cpu| cpu.pace).any(|pace| pace.slowdown() > SLOW)
     }
 
     /// The same without what CPUs show of their pace, for whom that is no matter.
