@@ -140,7 +140,7 @@ impl Disturbance {
     }
 
     /// Whether one of its CPUs ran slower than it can.
-    fn is_slow(&self) -> bool {
+    pub fn is_slow(&self) -> bool {
         self.cpus.iter().filter_map(|cpu| cpu.pace).any(|pace| pace.slowdown() > SLOW)
     }
 
