@@ -87,10 +87,10 @@ impl Judgement {
 
     /// What the host disturbed in more than half of the trials is no answer; of less it is said.
     pub(super) fn heed_disturbance(&mut self, done: &[Done]) {
-        let trials = || {
-            done.iter().flat_map(|done| &done.trials).filter(|trial| self.trials.contains(&trial.number))
-        };
-        let disturbed = trials().filter(|trial| !trial.disturbance.beside_pace().reasons().is_empty()).count();
+        let trials =
+            || done.iter().flat_map(|done| &done.trials).filter(|trial| self.trials.contains(&trial.number));
+        let disturbed =
+            trials().filter(|trial| !trial.disturbance.beside_pace().reasons().is_empty()).count();
         // Where a hypervisor slows its guests every other trial is slow, and no answer would be left: it is said instead.
         let slow = trials().filter(|trial| trial.disturbance.is_slow()).count();
         if slow > 0 {
