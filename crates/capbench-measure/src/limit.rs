@@ -127,7 +127,7 @@ pub(crate) mod tests {
 
     use super::Limit;
     use crate::ledger::{LostAt, Place};
-    use crate::loss_shape::{Clock, LossShape, Spread, Window};
+    use crate::loss_shape::{LossShape, Spread, Window};
     use crate::search::buffered;
     use crate::trial::tests::{measured, profile};
     use crate::trial::{Emptying, Load, Phase, TrialResult};
@@ -138,27 +138,11 @@ pub(crate) mod tests {
     pub(crate) fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossShape {
         let from_ns = if is_at_end { 900_000_000 } else { 400_000_000 };
         LossShape {
-            clock: Clock::PlannedSendTime,
-            sent,
-            lost,
-            damaged: 0,
-            before_first: 0,
-            after_last: 0,
-            last_lost: None,
-            lost_at_start: 0,
             lost_steadily: if is_at_end { 0 } else { lost },
             lost_at_end: if is_at_end { lost } else { 0 },
             bursts: Spread { count: 1, total: lost, max: Some(lost), ..Spread::default() },
-            gaps: Spread::default(),
-            gaps_ns: Spread::default(),
-            longest: Vec::new(),
             worst_window: Some(Window { from_ns, length_ns: 100_000_000, sent: sent / 10, lost }),
-            windows: 10,
-            lossy_windows: 1,
-            in_time: None,
-            flows: None,
-            queues: None,
-            marks: None,
+            ..LossShape::in_windows(sent, lost, 10, 1)
         }
     }
 

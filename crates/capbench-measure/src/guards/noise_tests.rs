@@ -4,7 +4,7 @@ use super::tests::{MS, at, guarded, run, stolen, texts};
 use super::{CpuDisturbance, Disturbance, Pace, Standstill};
 use crate::accounts::clocks::ClockDrift;
 use crate::ledger::{Entry, Place};
-use crate::loss_shape::{Burst, Clock, LossShape, Position, Spread};
+use crate::loss_shape::{Burst, LossShape, Position};
 
 #[test]
 fn what_spoils_a_trial_and_what_does_not() {
@@ -73,28 +73,11 @@ fn lost_at(bursts: &[(u64, u64)]) -> LossShape {
         position: Position::Steady,
         marked: None,
     };
+    let lost = bursts.iter().map(|(_, frames)| frames).sum();
     LossShape {
-        clock: Clock::PlannedSendTime,
-        sent: 100_000,
-        lost: bursts.iter().map(|(_, frames)| frames).sum(),
-        damaged: 0,
-        before_first: 0,
-        after_last: 0,
-        last_lost: None,
-        lost_at_start: 0,
         lost_steadily: 0,
-        lost_at_end: 0,
-        bursts: Spread::default(),
-        gaps: Spread::default(),
-        gaps_ns: Spread::default(),
         longest: bursts.iter().map(burst).collect(),
-        worst_window: None,
-        windows: 10,
-        lossy_windows: 2,
-        in_time: None,
-        flows: None,
-        queues: None,
-        marks: None,
+        ..LossShape::in_windows(100_000, lost, 10, 2)
     }
 }
 

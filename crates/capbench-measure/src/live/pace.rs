@@ -49,6 +49,13 @@ impl Paces {
         Ok(Before { paces: self, cpus, times })
     }
 
+    /// What an iteration took at least on a CPU, whatever else was busy meanwhile; `None` where it was not measured.
+    pub(super) fn fastest_ns(&self, cpu: CpuId) -> Option<f64> {
+        let all = self.locked();
+        let of_sets = all.iter().flat_map(|(cpus, fastest)| cpus.iter().zip(fastest));
+        of_sets.filter(|(of, _)| **of == cpu).map(|(_, ns)| *ns).reduce(f64::min)
+    }
+
     /// Keeps the fastest, and gives them.
     fn keep(&self, cpus: &[CpuId], times: &[LoopTimes]) -> Vec<f64> {
         let mut all = self.locked();
@@ -125,6 +132,8 @@ mod tests {
         assert_eq!(paces.keep(&both, &times(&[0.5, 0.3])), [0.5, 0.3]);
         assert_eq!(paces.keep(&both[..1], &times(&[0.2])), [0.2], "alone on its core");
         assert_eq!(paces.keep(&both, &times(&[0.4, 0.6])), [0.4, 0.3]);
+        let known = [0, 1, 2].map(|cpu| paces.fastest_ns(CpuId::new(cpu)));
+        assert_eq!(known, [Some(0.2), Some(0.3), None], "in any set");
     }
 
     #[test]

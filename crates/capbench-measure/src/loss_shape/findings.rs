@@ -110,39 +110,22 @@ fn agreement(trials: &[TrialResult], findings: &mut Vec<Finding>) {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{Clock, FlowLoss, LossByFlow, LossShape, MarkedLoss, Spread, Window};
+    use super::super::{FlowLoss, LossByFlow, LossShape, MarkedLoss, Spread, Window};
     use super::find;
     use crate::trial::tests::{measured, profile};
     use crate::trial::{Load, Measured, Phase};
 
     fn shape() -> LossShape {
         LossShape {
-            clock: Clock::PlannedSendTime,
-            sent: 1_000_000,
-            lost: 20_000,
-            damaged: 0,
-            before_first: 0,
-            after_last: 0,
             last_lost: Some(900_000),
-            lost_at_start: 0,
-            lost_steadily: 20_000,
-            lost_at_end: 0,
             bursts: Spread { count: 12, total: 20_000, max: Some(9_000), ..Spread::default() },
-            gaps: Spread::default(),
-            gaps_ns: Spread::default(),
-            longest: Vec::new(),
             worst_window: Some(Window {
                 from_ns: 420_000_000,
                 length_ns: 100_000_000,
                 sent: 50_000,
                 lost: 20_000,
             }),
-            windows: 20,
-            lossy_windows: 2,
-            in_time: None,
-            flows: None,
-            queues: None,
-            marks: None,
+            ..LossShape::in_windows(1_000_000, 20_000, 20, 2)
         }
     }
 

@@ -261,6 +261,33 @@ fn marked(recorded: &recorder::Recorded, watch: &Watch, end: &End) -> MarkedLoss
 }
 
 impl LossShape {
+    /// Loss of which only the times of 100 ms are known, as where no single frame is seen: all of it lies in the middle of the trial.
+    pub(crate) fn in_windows(sent: u64, lost: u64, windows: u64, lossy_windows: u64) -> Self {
+        Self {
+            clock: Clock::PlannedSendTime,
+            sent,
+            lost,
+            damaged: 0,
+            before_first: 0,
+            after_last: 0,
+            last_lost: None,
+            lost_at_start: 0,
+            lost_steadily: lost,
+            lost_at_end: 0,
+            bursts: Spread::default(),
+            gaps: Spread::default(),
+            gaps_ns: Spread::default(),
+            longest: Vec::new(),
+            worst_window: None,
+            windows,
+            lossy_windows,
+            in_time: None,
+            flows: None,
+            queues: None,
+            marks: None,
+        }
+    }
+
     /// Share of the sent frames that was lost.
     pub fn loss_ratio(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { self.lost as f64 / self.sent as f64 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::loss_shape::{Clock, LossShape, Spread};
+use crate::loss_shape::LossShape;
 
 /// Times of 100 ms in a second.
 const PER_SECOND: f64 = 10.0;
@@ -39,29 +39,7 @@ impl Moments {
     /// What results say of it, of a trial that lost frames.
     pub(super) fn shape(self, sent: u64, lost: u64, sending: Duration) -> LossShape {
         let windows = ((sending.as_secs_f64() * PER_SECOND).ceil() as u64).max(1);
-        LossShape {
-            clock: Clock::PlannedSendTime,
-            sent,
-            lost,
-            damaged: 0,
-            before_first: 0,
-            after_last: 0,
-            last_lost: None,
-            lost_at_start: 0,
-            lost_steadily: lost,
-            lost_at_end: 0,
-            bursts: Spread::default(),
-            gaps: Spread::default(),
-            gaps_ns: Spread::default(),
-            longest: Vec::new(),
-            worst_window: None,
-            windows,
-            lossy_windows: self.lossy_windows(windows).max(1),
-            in_time: None,
-            flows: None,
-            queues: None,
-            marks: None,
-        }
+        LossShape::in_windows(sent, lost, windows, self.lossy_windows(windows).max(1))
     }
 }
 

@@ -8,7 +8,7 @@ use capbench_traffic::rates::Pps;
 
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
-use crate::loss_shape::{Clock, LossShape, Spread};
+use crate::loss_shape::{LossShape, Spread};
 use crate::search::{Finished, SearchPlan, Stored, parse};
 use crate::session::Observer;
 use crate::trial::tests::{measured, profile};
@@ -108,29 +108,8 @@ impl Trial for Path {
 }
 
 fn shape(sent: u64, lost: u64, events: u64) -> LossShape {
-    LossShape {
-        clock: Clock::PlannedSendTime,
-        sent,
-        lost,
-        damaged: 0,
-        before_first: 0,
-        after_last: 0,
-        last_lost: None,
-        lost_at_start: 0,
-        lost_steadily: lost,
-        lost_at_end: 0,
-        bursts: Spread { count: events, total: lost, ..Spread::default() },
-        gaps: Spread::default(),
-        gaps_ns: Spread::default(),
-        longest: Vec::new(),
-        worst_window: None,
-        windows: 10,
-        lossy_windows: 1,
-        in_time: None,
-        flows: None,
-        queues: None,
-        marks: None,
-    }
+    let bursts = Spread { count: events, total: lost, ..Spread::default() };
+    LossShape { bursts, ..LossShape::in_windows(sent, lost, 10, 1) }
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
