@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 pub enum WorkModel {
     /// Nothing beyond the verification of every frame.
     None,
-    /// A loop of so many iterations, as Dain's receiver had it in 2004.
+    /// A loop of so many iterations, as Dain's receiver had it in 2004; an iteration is a multiplication that needs the result
+    /// of the one before.
     Loop(u32),
     /// A loop calibrated to last so many nanoseconds.
     Nanoseconds(u32),
@@ -183,15 +184,23 @@ impl Work {
     }
 }
 
-/// Counts to `iterations` in a way that no compiler shortens.
+/// Multiplies `iterations` times, each time what came of the time before, so that an iteration takes what a processor needs for
+/// a rotation and a multiplication in a row (4 cycles on most), and leaves most of its units idle. That is what makes it last as
+/// long whatever stands around it in the program and whatever shares the core. A loop that does nothing but count lasts one
+/// cycle an iteration or two, by how fast the core fetches it.
 #[inline]
 fn wait_loop(iterations: u64) {
-    for iteration in 0..iterations {
-        black_box(iteration);
+    /// Odd, so that what is not 0 never becomes 0. Its bits are those of the golden ratio.
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut state = black_box(1_u64);
+    for _ in 0..iterations {
+        // The rotation keeps a compiler from taking several multiplications together.
+        state = state.rotate_left(5).wrapping_mul(FACTOR);
     }
+    black_box(state);
 }
 
-/// What an iteration of the wait loop took on a CPU, nanoseconds.
+/// What an iteration of a loop took on a CPU, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LoopTimes {
     /// In all runs together.
@@ -200,15 +209,14 @@ pub(crate) struct LoopTimes {
     pub(crate) fastest_ns: f64,
 }
 
-/// Runs the wait loop over and over for so long on the calling thread's CPU, once at least.
-pub(crate) fn time_loop(length: Duration) -> LoopTimes {
-    /// About 10 microseconds: less than mostly lies between two disturbances, and far more than a look at the clock takes.
-    const ITERATIONS: u64 = 40_000;
-    let each = |run: Duration, runs: u64| run.as_nanos().max(1) as f64 / (runs * ITERATIONS) as f64;
+/// Runs a loop of so many iterations over and over for so long on the calling thread's CPU, once at least. Best is a run of about
+/// 10 microseconds: less than mostly lies between two disturbances, and far more than a look at the clock takes.
+pub(crate) fn time_loop(length: Duration, iterations: u64, run: impl Fn(u64)) -> LoopTimes {
+    let each = |time: Duration, runs: u64| time.as_nanos().max(1) as f64 / (runs * iterations) as f64;
     let begin = Instant::now();
     let (mut from, mut fastest) = (begin, Duration::MAX);
     for runs in 1.. {
-        wait_loop(ITERATIONS);
+        run(iterations);
         let now = Instant::now();
         fastest = fastest.min(now - from);
         if now - begin >= length {
@@ -245,11 +253,11 @@ pub struct LoopSpeed {
 
 impl LoopSpeed {
     /// Measures the loop on the calling thread's CPU. The fastest of many short runs counts: everything that disturbs one makes
-    /// it slower. A CPU whose core is shared with others, another thread's or another guest's, is slow for as long as those
-    /// are busy, which is many milliseconds at a time, so the runs go on for long enough to meet a moment without them.
+    /// it slower.
     pub fn measure() -> Self {
-        const LENGTH: Duration = Duration::from_millis(150);
-        Self { iterations_per_ns: 1.0 / time_loop(LENGTH).fastest_ns }
+        const LENGTH: Duration = Duration::from_millis(20);
+        const ITERATIONS: u64 = 10_000;
+        Self { iterations_per_ns: 1.0 / time_loop(LENGTH, ITERATIONS, wait_loop).fastest_ns }
     }
 
     fn iterations(self, nanoseconds: u32) -> u64 {
@@ -261,7 +269,7 @@ impl LoopSpeed {
 mod tests {
     use std::time::Duration;
 
-    use super::{LoopSpeed, Work, WorkModel, WorkPlan, ports, time_loop};
+    use super::{LoopSpeed, Work, WorkModel, WorkPlan, ports, time_loop, wait_loop};
 
     #[test]
     fn models_are_read_and_written_alike() {
@@ -295,7 +303,7 @@ mod tests {
     fn nanoseconds_become_iterations_at_the_measured_speed() {
         let speed = LoopSpeed { iterations_per_ns: 2.5 };
         assert_eq!(speed.iterations(1000), 2500);
-        let once = time_loop(Duration::ZERO);
+        let once = time_loop(Duration::ZERO, 1000, wait_loop);
         assert!(once.fastest_ns > 0.0 && once.mean_ns >= once.fastest_ns);
         let iteration_ns = |model: &str| Work::new(model.parse().unwrap(), speed).iteration_ns();
         assert_eq!(

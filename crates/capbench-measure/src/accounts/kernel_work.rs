@@ -244,9 +244,37 @@ pub fn application_time(
     Some(ApplicationTime { charged_ns, interrupted_ns, own_ns: charged_ns - interrupted_ns, exact })
 }
 
+/// CPU time of threads that are not `own_ns`, on a CPU that was looked at for `window_ns`; `kernel` is its receive work, where
+/// it does any.
+///
+/// What the tick samples as time of threads is not enough: packets that come in step with the tick, as 100,000 a second do, turn
+/// all of it into soft interrupts. But a CPU without a tick while it is idle knows exactly for how long it was. So where receive
+/// work was traced, what is left of its busy time counts, less as much again as the receive work, for interrupts around it.
+pub fn foreign_ns(times: &CpuTimes, window_ns: u64, own_ns: u64, kernel: Option<&KernelReceive>) -> u64 {
+    let sampled_ns = (times.user_ns + times.nice_ns + times.system_ns).saturating_sub(own_ns);
+    let busy_ns = window_ns.saturating_sub(times.idle_ns + times.iowait_ns + times.steal_ns);
+    let traced = kernel.filter(|kernel| kernel.traced.is_some());
+    let left_ns = traced.map_or(0, |kernel| busy_ns.saturating_sub(own_ns + 2 * kernel.total_ns()));
+    sampled_ns.max(left_ns)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_of_others_is_found_in_busy_time_though_the_tick_samples_soft_interrupts_only() {
+        let times = CpuTimes { softirq_ns: 200, idle_ns: 0, ..CpuTimes::default() };
+        let traced = NetRxTime { total_ns: 20, ..NetRxTime::default() };
+        let kernel = KernelReceive { traced: Some(traced), napi_threads_ns: 0, ..kernel(200, None) };
+        assert_eq!(foreign_ns(&times, 200, 50, Some(&kernel)), 110);
+        let idle = CpuTimes { idle_ns: 110, ..times };
+        assert_eq!(foreign_ns(&idle, 200, 50, Some(&kernel)), 0, "interrupts around it");
+        let untraced = KernelReceive { traced: None, ..kernel };
+        assert_eq!(foreign_ns(&times, 200, 50, Some(&untraced)), 0, "nobody knows");
+        let threads = CpuTimes { user_ns: 90, idle_ns: 110, ..CpuTimes::default() };
+        assert_eq!(foreign_ns(&threads, 200, 50, None), 40);
+    }
 
     fn kernel(softirq_ns: u64, ksoftirqd_ns: Option<u64>) -> KernelReceive {
         let cpu = CpuId::new(1);

@@ -330,7 +330,7 @@ fn trials_are_compared_with_those_whose_cpus_ran_as_fast() {
 #[test]
 fn a_run_that_was_slow_throughout_is_not_compared_with_one_that_was_not() {
     let (mut then, mut now) = (bench(6, 2000, 1), bench(6, 2000, 2));
-    paced(&mut then, |number| if number == 1 { 1.5 } else { 1.0 });
+    paced(&mut then, |number| if number == 1 { 1.2 } else { 1.0 });
     paced(&mut now, |_| 2.0);
     // It does not know itself that it was slow: its fastest was what it always took.
     for cpu in now.trials.iter_mut().flat_map(|trial| &mut trial.disturbance.cpus) {

@@ -7,7 +7,7 @@ use crate::accounts::clocks::ClockDrift;
 /// Steal above this share of a CPU's time spoils a trial, from two ticks on: one tick is a large share of a short trial
 /// and proves nothing.
 const STEAL: f64 = 0.01;
-/// Time of other threads above this share of a CPU's time spoils a trial. The times are counted in ticks, which can be
+/// Time of other work above this share of a CPU's time spoils a trial. The times are counted in ticks, which can be
 /// off by one at each end and for each of the trial's own threads, so that they count from four ticks on.
 const FOREIGN: f64 = 0.05;
 const FOREIGN_TICKS: u64 = 4;
@@ -20,9 +20,9 @@ const SLEW_PPM: f64 = 500.0;
 /// Reading two clocks one after the other is off by so much at most: what it can make of a slew over a short trial.
 const READING_NS: f64 = 50_000.0;
 
-/// A CPU on which the wait loop took so many times as long as it can, right before or right after a trial, ran slow during
-/// it: its core was shared, or its clock was lowered. Turbo clocks differ by less with the number of busy cores.
-const SLOW: f64 = 1.25;
+/// A CPU on which a loop took so many times as long as it can, right before or right after a trial, ran slow during it: its core
+/// was shared, or its clock was lowered. Turbo clocks differ by less with the number of busy cores.
+const SLOW: f64 = 1.15;
 
 /// What happened on the host during a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub struct CpuDisturbance {
     pub unaccounted_ns: u64,
     /// Time that the hypervisor took away while frames were sent (steal), in ticks: it can be up to one more or less.
     pub steal_ns: u64,
-    /// Time that other threads than the trial's had in the window, at least: where the kernel charges interrupts to whatever
+    /// Time that other work than the trial's had in the window, at least: where the kernel charges interrupts to whatever
     /// runs, some of it counts as the trial's own.
     pub foreign_ns: u64,
     /// When it stood still while frames were sent, the last 64 times; absent where nobody watched.
@@ -66,7 +66,8 @@ pub struct CpuDisturbance {
     pub pace: Option<Pace>,
 }
 
-/// What an iteration of the wait loop took on a CPU while all CPUs of the trial were busy with it, in nanoseconds.
+/// What an iteration of a loop that keeps a core's arithmetic units busy took on a CPU while all CPUs of the trial ran it, in
+/// nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pace {
     /// Right before the trial.

@@ -55,8 +55,8 @@ fn a_cpu_that_took_longer_than_it_can_before_or_after_disturbs() {
         let cpus = vec![CpuDisturbance { cpu: 1, pace: Some(pace), ..CpuDisturbance::default() }];
         Disturbance { cpus, ..stolen(0) }
     };
-    assert!(paced(0.41, 0.5).reasons().is_empty(), "a quarter slower");
-    for slow in [paced(0.51, 0.4), paced(0.4, 0.8)] {
+    assert!(paced(0.41, 0.45).reasons().is_empty(), "an eighth slower");
+    for slow in [paced(0.47, 0.4), paced(0.4, 0.8)] {
         assert_eq!(slow.reasons_for_rates(), slow.reasons());
         assert!(slow.reasons()[0].contains("slower than it can"), "{:?}", slow.reasons());
         assert!(slow.beside_pace().reasons().is_empty());

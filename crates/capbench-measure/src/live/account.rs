@@ -11,7 +11,7 @@ use super::far_end;
 use crate::accounts::clocks::ClockSnapshot;
 use crate::accounts::cpu::CpuWindow;
 use crate::accounts::irqtime::IrqAccounting;
-use crate::accounts::kernel_work::{KernelReceive, KernelWorkSnapshot, application_time};
+use crate::accounts::kernel_work::{KernelReceive, KernelWorkSnapshot, application_time, foreign_ns};
 use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot, kernel_cpu_bounds};
 use crate::bed::{Bed, Placement, Side};
 use crate::drivers::NicSnapshot;
@@ -241,14 +241,13 @@ impl Account<'_> {
         noise
     }
 
-    /// Whether somebody else's threads kept the application's CPU busy: time of threads on it, the kernel's interrupt work
-    /// aside, beyond what the trial's own were charged.
+    /// Whether somebody else kept the application's CPU, on which the kernel receives, too, busy.
     fn is_foreign(&self, received: &Received, kernel: Option<&KernelReceive>, busy_ns: u64) -> bool {
         let times = received.kernel.cpus_since(&self.start).of(self.placement.application);
         let (Some(times), Some(kernel)) = (times, kernel) else { return false };
         let own_ns = received.cpu_ns + kernel.napi_threads_ns + 2 * kernel.resolution_ns;
-        let threads_ns = times.user_ns + times.nice_ns + times.system_ns;
-        threads_ns.saturating_sub(own_ns) as f64 > busy_ns as f64 * FOREIGN
+        let window_ns = received.kernel.monotonic_ns().saturating_sub(self.start.monotonic_ns());
+        foreign_ns(&times, window_ns, own_ns, Some(kernel)) as f64 > busy_ns as f64 * FOREIGN
     }
 
     fn cpu(&self, window: &CpuWindow, outcome: &Outcome, noise: &mut Vec<String>) -> Result<CpuAccount> {

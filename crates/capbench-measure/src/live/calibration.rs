@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use capbench_sys::host::CpuId;
 
-use super::pace::Paces;
 use crate::work::{LoopSpeed, Work, WorkModel};
 
 /// The speeds known so far.
@@ -15,14 +14,9 @@ pub(super) struct Calibration(Arc<Mutex<Vec<(CpuId, LoopSpeed)>>>);
 impl Calibration {
     /// The work, for the calling thread, which runs on `cpu` and nowhere else. A model in nanoseconds needs the speed, and of one in
     /// iterations it is recorded what they take.
-    /// What `paces` already knows of the loop on this CPU counts, too: the CPU may be slow for as long as is measured here.
-    pub(super) fn ready_work(&self, model: WorkModel, cpu: CpuId, paces: &Paces) -> Work {
-        let measure = || {
-            let known = paces.fastest_ns(cpu).map_or(0.0, |ns| 1.0 / ns);
-            LoopSpeed { iterations_per_ns: LoopSpeed::measure().iterations_per_ns.max(known) }
-        };
+    pub(super) fn ready_work(&self, model: WorkModel, cpu: CpuId) -> Work {
         let speed = match model {
-            WorkModel::Nanoseconds(_) | WorkModel::Loop(_) => self.speed(cpu, measure),
+            WorkModel::Nanoseconds(_) | WorkModel::Loop(_) => self.speed(cpu, LoopSpeed::measure),
             _ => LoopSpeed { iterations_per_ns: 1.0 },
         };
         Work::new(model, speed)

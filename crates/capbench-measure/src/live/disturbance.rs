@@ -5,6 +5,7 @@ use capbench_traffic::report::SendReport;
 
 use super::account::Account;
 use crate::accounts::cpu::{CpuTimes, CpuWindow, tick_ns};
+use crate::accounts::kernel_work::foreign_ns;
 use crate::accounts::softnet::longest_backlog;
 use crate::error::Result;
 use crate::guards::{CpuDisturbance, Disturbance, Standstill};
@@ -36,13 +37,13 @@ impl Account<'_> {
             ];
             let own_ns = own_ns.iter().filter(|(place, _)| *place == cpu).map(|(_, ns)| ns).sum::<u64>();
             let times = seen.of(cpu)?;
-            let threads_ns = times.user_ns + times.nice_ns + times.system_ns;
+            let traced = kernel.as_ref().filter(|kernel| kernel.cpu == cpu && !sends_only);
             Some(CpuDisturbance {
                 cpu: cpu.number(),
                 window_ns,
                 unaccounted_ns: unaccounted_ns(&times, window_ns),
                 steal_ns: sending.of(cpu)?.steal_ns,
-                foreign_ns: threads_ns.saturating_sub(own_ns),
+                foreign_ns: foreign_ns(&times, window_ns, own_ns, traced),
                 stalls: self.stalls(cpu),
                 pace: None,
             })

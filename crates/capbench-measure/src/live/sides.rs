@@ -50,7 +50,7 @@ impl LiveTrial<'_> {
         let mut setup = self.setup.clone();
         setup.capture.mark = Some(mark(self.id(), self.plan.layout()));
         let subject = self.subject.clone();
-        let (calibration, paces) = (self.calibration.clone(), self.paces.clone());
+        let calibration = self.calibration.clone();
         let flows = self.plan.flow_order();
         let samples = sample_frames(&self.plan, self.id());
         let of_side = side.clone();
@@ -81,7 +81,7 @@ impl LiveTrial<'_> {
             };
             let application = Application {
                 flows,
-                work: calibration.ready_work(setup.work.model, cpu, &paces),
+                work: calibration.ready_work(setup.work.model, cpu),
                 verify_ns: verification_cost(&recogniser, &samples),
                 orders,
                 is_held,
