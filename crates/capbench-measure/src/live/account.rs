@@ -7,6 +7,7 @@ use capbench_capture::{CaptureOptions, Direction};
 use capbench_sys::host::CpuId;
 use capbench_traffic::report::SendReport;
 
+use super::disturbance::wakeups;
 use super::far_end;
 use crate::accounts::clocks::ClockSnapshot;
 use crate::accounts::cpu::CpuWindow;
@@ -247,7 +248,8 @@ impl Account<'_> {
         let (Some(times), Some(kernel)) = (times, kernel) else { return false };
         let own_ns = received.cpu_ns + kernel.napi_threads_ns + 2 * kernel.resolution_ns;
         let window_ns = received.kernel.monotonic_ns().saturating_sub(self.start.monotonic_ns());
-        foreign_ns(&times, window_ns, own_ns, Some(kernel)) as f64 > busy_ns as f64 * FOREIGN
+        foreign_ns(&times, window_ns, own_ns, wakeups(received), Some(kernel)) as f64
+            > busy_ns as f64 * FOREIGN
     }
 
     fn cpu(&self, window: &CpuWindow, outcome: &Outcome, noise: &mut Vec<String>) -> Result<CpuAccount> {

@@ -43,7 +43,7 @@ impl Account<'_> {
                 window_ns,
                 unaccounted_ns: unaccounted_ns(&times, window_ns),
                 steal_ns: sending.of(cpu)?.steal_ns,
-                foreign_ns: foreign_ns(&times, window_ns, own_ns, traced),
+                foreign_ns: foreign_ns(&times, window_ns, own_ns, wakeups(received), traced),
                 stalls: self.stalls(cpu),
                 pace: None,
             })
@@ -78,6 +78,11 @@ impl Account<'_> {
         let offered = sent.sent as f64 / sent.elapsed.as_secs_f64();
         (offered > 0.0).then(|| (frames / offered * 1e9) as u64)
     }
+}
+
+/// How often the application slept and was woken.
+pub(super) fn wakeups(received: &Received) -> u64 {
+    received.switches.and_then(|times| times.voluntary_switches).unwrap_or(0)
 }
 
 /// The part of a window that a CPU's times do not tell of: they are sampled while it is busy, and come in ticks.
