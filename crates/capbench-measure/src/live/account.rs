@@ -30,7 +30,7 @@ use super::nic::{self, Circumstances, NicReport};
 /// Below this share on the chosen CPU, the kernel's receive work was not where the placement says.
 const PLACED: f64 = 0.9;
 
-/// Share of a CPU's busy time that threads other than the trial's may have without spoiling its account.
+/// Share of a CPU's busy time that other work than the trial's may have without spoiling its account.
 const FOREIGN: f64 = 0.05;
 
 /// What was read at one moment.

@@ -37,7 +37,8 @@ impl Account<'_> {
             ];
             let own_ns = own_ns.iter().filter(|(place, _)| *place == cpu).map(|(_, ns)| ns).sum::<u64>();
             let times = seen.of(cpu)?;
-            let traced = kernel.as_ref().filter(|kernel| kernel.cpu == cpu && !sends_only);
+            // Where the application runs, too, what is left of the CPU's time is known to be neither's.
+            let traced = kernel.as_ref().filter(|kernel| kernel.cpu == cpu && cpu == placement.application);
             Some(CpuDisturbance {
                 cpu: cpu.number(),
                 window_ns,
@@ -80,9 +81,9 @@ impl Account<'_> {
     }
 }
 
-/// How often the application slept and was woken.
-pub(super) fn wakeups(received: &Received) -> u64 {
-    received.switches.and_then(|times| times.voluntary_switches).unwrap_or(0)
+/// How often the application slept and was woken; `None` where nobody knows.
+pub(super) fn wakeups(received: &Received) -> Option<u64> {
+    received.switches?.voluntary_switches
 }
 
 /// The part of a window that a CPU's times do not tell of: they are sampled while it is busy, and come in ticks.

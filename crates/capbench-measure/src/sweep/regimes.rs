@@ -125,7 +125,7 @@ fn line(points: &[Saturated]) -> Option<(f64, f64)> {
 }
 
 /// The longest straight piece at the end: there the application never sleeps, if it ever does not.
-fn tail(points: &[Saturated]) -> Option<(f64, f64, &[Saturated])> {
+fn tail(points: &[Saturated]) -> Option<(f64, &[Saturated])> {
     let mut found = None;
     for first in (0..=points.len().checked_sub(LEAST_SLOPE)?).rev() {
         let piece = &points[first..];
@@ -137,26 +137,24 @@ fn tail(points: &[Saturated]) -> Option<(f64, f64, &[Saturated])> {
         if !piece.iter().all(on_line) {
             break;
         }
-        found = Some((slope, level, piece));
+        found = Some((slope, piece));
     }
     found
 }
 
 fn unit(points: &[Saturated], asked_ns: Option<f64>) -> Option<UnitTime> {
-    let mut left_ns = 0.0;
-    let fitted = tail(points).filter(|(slope, ..)| *slope > 0.0).map(|(slope, level, piece)| {
-        left_ns = level;
+    let fitted = tail(points).filter(|(slope, _)| *slope > 0.0).map(|(slope, piece)| {
+        // A packet costs something beside its work: a slope that leaves less than nothing for that is noise.
+        let most = median(piece.iter().map(|point| point.time_ns / point.work.max(1.0)).collect());
         let mean = piece.iter().map(|point| point.work).sum::<f64>() / piece.len() as f64;
         let spread: f64 = piece.iter().map(|point| (point.work - mean).powi(2)).sum();
         let noise = median(piece.iter().map(noise).collect());
-        (slope, noise / spread.sqrt())
+        (slope.min(most), noise / spread.sqrt())
     });
     let of_slope = |(ns, error): (f64, f64)| UnitTime { ns, is_fitted: true, error_ns: 3.0 * error };
     let Some(asked) = asked_ns else { return fitted.map(of_slope) };
-    // The kernel's work on the same CPU can only make work take longer than was asked for, and a packet costs something beside
-    // its work: a slope that leaves less than nothing for that is noise.
-    let is_slower =
-        |(slope, error): &(f64, f64)| left_ns > 0.0 && slope - asked > (AS_ASKED * asked).max(4.0 * error);
+    // The kernel's work on the same CPU can only make work take longer than was asked for.
+    let is_slower = |(slope, error): &(f64, f64)| slope - asked > (AS_ASKED * asked).max(4.0 * error);
     Some(match fitted {
         Some(slope) if is_slower(&slope) => of_slope(slope),
         other => {

@@ -177,6 +177,7 @@ fn a_slope_that_leaves_less_than_nothing_for_a_packet_is_noise() {
     let unit = |points: &[Saturated]| find(points, Some(1.0)).unwrap().unit;
     assert!(!unit(&points(1.13, -2700.0)).is_fitted);
     assert!(unit(&points(1.13, 2700.0)).is_fitted);
+    assert!(unit(&points(2.0, -50.0)).is_fitted, "a shared CPU, and noise");
 }
 
 #[test]
