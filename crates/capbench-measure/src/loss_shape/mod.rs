@@ -262,7 +262,7 @@ fn marked(recorded: &recorder::Recorded, watch: &Watch, end: &End) -> MarkedLoss
 
 impl LossShape {
     /// Loss of which only the times of 100 ms are known, as where no single frame is seen: all of it lies in the middle of the trial.
-    pub(crate) fn in_windows(sent: u64, lost: u64, windows: u64, lossy_windows: u64) -> Self {
+    pub fn in_windows(sent: u64, lost: u64, windows: u64, lossy_windows: u64) -> Self {
         Self {
             clock: Clock::PlannedSendTime,
             sent,

@@ -10,7 +10,7 @@ use capbench_measure::environment::Environment;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::latency::Recording;
 use capbench_measure::links::coalescing::Moderation;
-use capbench_measure::loss_shape::{Burst, Clock, LossInTime, LossShape, Position, Spread, Window};
+use capbench_measure::loss_shape::{Burst, LossInTime, LossShape, Position, Spread, Window};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::{Results, SCHEMA_VERSION};
 use capbench_measure::rfc2544::{FrameLossTest, MaximumRate, Percent};
@@ -286,19 +286,10 @@ fn shape(sent: u64, lost: u64) -> LossShape {
         marked: None,
     };
     LossShape {
-        clock: Clock::PlannedSendTime,
-        sent,
-        lost,
-        damaged: 0,
-        before_first: 0,
-        after_last: 0,
         last_lost: Some(2000),
         lost_at_start: 100,
         lost_steadily: lost - 100,
-        lost_at_end: 0,
         bursts: Spread { count: 2, total: lost, max: Some(lost - 100), ..Spread::default() },
-        gaps: Spread::default(),
-        gaps_ns: Spread::default(),
         longest: vec![burst(lost - 100, 400, Position::Steady), burst(100, 20, Position::Start)],
         worst_window: Some(Window {
             from_ns: 350_000_000,
@@ -306,15 +297,11 @@ fn shape(sent: u64, lost: u64) -> LossShape {
             sent: sent / 10,
             lost: (lost - 100).min(sent / 10),
         }),
-        windows: 10,
-        lossy_windows: 2,
         in_time: Some(LossInTime {
             length_ns: 100_000_000,
             lost: vec![100, 0, 0, 0, lost - 100, 0, 0, 0, 0, 0],
         }),
-        flows: None,
-        queues: None,
-        marks: None,
+        ..LossShape::in_windows(sent, lost, 10, 2)
     }
 }
 
