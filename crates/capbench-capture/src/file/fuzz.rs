@@ -6,7 +6,8 @@
 
 mod changes;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::catch_unwind;
 use std::path::PathBuf;
@@ -16,49 +17,56 @@ use std::{env, fs};
 use self::changes::{Dice, changed};
 use super::tests::{Kept, KeptPacket, Trickle, Whole, example, packets, pcap_example};
 use super::{
-    Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, PcapEncoder, PcapngEncoder,
-    SectionDescription,
+    Encoder, HashAlgorithm, InterfaceDescription, InterfaceFilter, InterfaceStatistics, PcapEncoder,
+    PcapngEncoder, SectionDescription,
 };
 use crate::options::SnapLength;
 
 /// Octets of a file that is worth changing.
 const LARGEST: usize = 4096;
 
-/// Which behaviour a file showed: a number that other files share when the reader does the same with them.
-fn behaviour(whole: &Whole) -> u64 {
-    let size = |octets: usize| octets.checked_ilog2();
-    let mut shapes: Vec<_> = whole
-        .records
-        .iter()
-        .map(|record| match record {
-            Kept::Section(section) => (0, u64::from(*section != SectionDescription::default())),
+/// Something that the reader does with some files: a number that each of them shares.
+type Behaviour = u64;
+
+/// All that it did with a file.
+fn behaviours(whole: &Whole) -> BTreeSet<Behaviour> {
+    let hashed = |what: &dyn Debug| {
+        let mut hasher = DefaultHasher::new();
+        format!("{what:?}").hash(&mut hasher);
+        hasher.finish()
+    };
+    let error = whole.error.as_ref().map(ToString::to_string).unwrap_or_default();
+    let error: String = error.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+    let records = whole.records.len().checked_ilog2();
+    let mut shown = BTreeSet::from([hashed(&("end", error, whole.early)), hashed(&("records", records))]);
+    for record in &whole.records {
+        match record {
+            Kept::Section(section) => {
+                shown.insert(hashed(&("section", *section == SectionDescription::default())));
+            }
             Kept::Interface(number, interface) => {
                 let InterfaceDescription { name, mac, speed, filter, comments, .. } = &interface.description;
-                let told =
-                    [name.is_some(), mac.is_some(), speed.is_some(), filter.is_some(), comments.is_empty()];
-                (1, bits(&told) << 8 | u64::from(*number).min(3))
+                let told = [name.is_some(), mac.is_some(), speed.is_some(), comments.is_empty()];
+                let program = matches!(filter, Some(InterfaceFilter::Program(_)));
+                shown.insert(hashed(&("interface", bits(&told), filter.is_some(), program)));
+                shown.insert(hashed(&("interface", number.min(&4))));
             }
             Kept::Packet(packet) => {
-                let KeptPacket { dropped, flags, queue, hash, time_ns, .. } = packet;
-                let told =
-                    [dropped.is_some(), flags.is_some(), queue.is_some(), hash.is_some(), time_ns.is_some()];
-                let edge = matches!(time_ns, Some(0 | u64::MAX));
-                let length = size(packet.data.len()).map_or(0, |size| u64::from(size) + 1);
-                (2, bits(&told) << 16 | u64::from(edge) << 8 | length)
+                let KeptPacket { dropped, flags, queue, hash, time_ns, data, .. } = packet;
+                let told = [dropped.is_some(), flags.is_some(), queue.is_some(), hash.is_some()];
+                shown.insert(hashed(&("packet", bits(&told), time_ns.is_some())));
+                shown.insert(hashed(&("time", matches!(time_ns, Some(0)), *time_ns == Some(u64::MAX))));
+                shown.insert(hashed(&("octets", data.len().checked_ilog2())));
+                shown.insert(hashed(&("short", (data.len() as u64).cmp(&packet.original_length.into()))));
             }
             Kept::Statistics(statistics) => {
                 let InterfaceStatistics { start_ns, end_ns, received, delivered, .. } = statistics;
-                (3, bits(&[start_ns.is_some(), end_ns.is_some(), received.is_some(), delivered.is_some()]))
+                let told = [start_ns.is_some(), end_ns.is_some(), received.is_some(), delivered.is_some()];
+                shown.insert(hashed(&("statistics", bits(&told))));
             }
-        })
-        .collect();
-    shapes.sort_unstable();
-    shapes.dedup();
-    let error = whole.error.as_ref().map(ToString::to_string).unwrap_or_default();
-    let error: String = error.chars().filter(|letter| !letter.is_ascii_digit()).collect();
-    let mut hasher = DefaultHasher::new();
-    (shapes, size(whole.records.len()), whole.early, error).hash(&mut hasher);
-    hasher.finish()
+        }
+    }
+    shown
 }
 
 fn bits(told: &[bool]) -> u64 {
@@ -66,7 +74,7 @@ fn bits(told: &[bool]) -> u64 {
 }
 
 /// What holds of any file. `None` for one that cannot be opened.
-fn check(octets: &[u8], dice: &mut Dice) -> Option<u64> {
+fn check(octets: &[u8], dice: &mut Dice) -> Option<BTreeSet<Behaviour>> {
     let whole = Whole::read(octets).ok()?;
     let trickled = Whole::read(Trickle(octets, dice.below(7) + 1)).expect("as it did before");
     assert_eq!(trickled.records, whole.records, "how many octets come at once does not matter");
@@ -75,20 +83,20 @@ fn check(octets: &[u8], dice: &mut Dice) -> Option<u64> {
         assert_eq!(cut.records, whole.records[..cut.records.len()], "what comes later does not matter");
     }
     written_again(&whole);
-    Some(behaviour(&whole))
+    Some(behaviours(&whole))
 }
 
 /// What was read can be written, and is then read as the same.
 fn written_again(whole: &Whole) {
-    let interfaces = vec![InterfaceDescription::default(); 300];
-    let snap = SnapLength::EVERYTHING;
+    let interfaces = vec![InterfaceDescription::default(); 4];
+    let snap = SnapLength::new(2 * LARGEST as u32);
     let encoder =
         PcapngEncoder::new(&SectionDescription::default(), &interfaces, snap, HashAlgorithm::Toeplitz);
     let encoder = encoder.expect("nothing in it is long");
     let mut file = encoder.header();
     let mut room = vec![0; encoder.largest_record()];
     let mut expected = Vec::new();
-    for packet in whole.packets().filter(|packet| packet.interface < 300) {
+    for packet in whole.packets().filter(|packet| packet.interface < 4) {
         let read = packet.as_read();
         let taken = encoder.encode(&read.frame(), &read.facts(), &mut room).expect("the largest record fits");
         file.extend(&room[..taken]);
@@ -123,25 +131,21 @@ fn corpus() -> Vec<Vec<u8>> {
     files
 }
 
-/// Files, each with a behaviour of its own: of several the shortest.
+/// Behaviours, each with the shortest file that shows it.
 #[derive(Default)]
-struct Found(HashMap<u64, Vec<u8>>);
+struct Found(BTreeMap<Behaviour, Vec<u8>>);
 
 impl Found {
-    /// Whether it is new.
-    fn add(&mut self, behaviour: u64, octets: &[u8]) -> bool {
-        match self.0.get_mut(&behaviour) {
-            None => {
-                self.0.insert(behaviour, octets.to_vec());
-                true
-            }
-            Some(known) => {
-                if octets.len() < known.len() {
-                    *known = octets.to_vec();
-                }
-                false
+    /// Whether one of them is new.
+    fn add(&mut self, shown: &BTreeSet<Behaviour>, octets: &[u8]) -> bool {
+        let before = self.0.len();
+        for &behaviour in shown {
+            let known = self.0.entry(behaviour).or_insert_with(|| octets.to_vec());
+            if octets.len() < known.len() {
+                *known = octets.to_vec();
             }
         }
+        self.0.len() > before
     }
 }
 
@@ -167,8 +171,8 @@ fn fuzz_the_reader_for_a_while() {
     let seed = number_of("CAPBENCH_FUZZ_SEED").unwrap_or_else(now);
     let (mut dice, mut found, mut pool) = (Dice::new(seed), Found::default(), corpus());
     for octets in &pool {
-        if let Some(behaviour) = check(octets, &mut dice) {
-            found.add(behaviour, octets);
+        if let Some(shown) = check(octets, &mut dice) {
+            found.add(&shown, octets);
         }
     }
     let (known, begun, mut tried) = (found.0.len(), Instant::now(), 0_u64);
@@ -183,7 +187,7 @@ fn fuzz_the_reader_for_a_while() {
                 panic!("CAPBENCH_FUZZ_SEED={seed}, file {tried}: kept as {}", path.display());
             };
             tried += 1;
-            if outcome.is_some_and(|behaviour| found.add(behaviour, &octets)) {
+            if outcome.is_some_and(|shown| found.add(&shown, &octets)) {
                 pool.push(octets);
             }
         }
@@ -195,15 +199,14 @@ fn fuzz_the_reader_for_a_while() {
     }
 }
 
-/// Writes every file whose behaviour the corpus does not show, made as short as it can be.
+/// Writes a file for every behaviour that the corpus does not show, made as short as it can be.
 fn keep(found: &Found) {
-    let mut shown = Found::default();
-    for octets in corpus() {
-        if let Some(behaviour) = check(&octets, &mut Dice::new(0)) {
-            shown.add(behaviour, &octets);
+    let read = |octets: &[u8]| Whole::read(octets).map(|whole| behaviours(&whole)).unwrap_or_default();
+    let mut shown: BTreeSet<_> = corpus().iter().flat_map(|octets| read(octets)).collect();
+    for (wanted, octets) in &found.0 {
+        if shown.contains(wanted) {
+            continue;
         }
-    }
-    for (&wanted, octets) in found.0.iter().filter(|(behaviour, _)| !shown.0.contains_key(*behaviour)) {
         let mut short = octets.clone();
         let mut chunk = short.len() / 2;
         while chunk > 0 {
@@ -211,13 +214,15 @@ fn keep(found: &Found) {
             while at + chunk <= short.len() {
                 let mut shorter = short.clone();
                 shorter.drain(at..at + chunk);
-                match Whole::read(&shorter[..]) {
-                    Ok(whole) if behaviour(&whole) == wanted => short = shorter,
-                    _ => at += chunk,
+                if read(&shorter).contains(wanted) {
+                    short = shorter;
+                } else {
+                    at += chunk;
                 }
             }
             chunk /= 2;
         }
+        shown.extend(read(&short));
         fs::write(folder().join(format!("{wanted:016x}.bin")), short).unwrap();
     }
 }

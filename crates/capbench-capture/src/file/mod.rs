@@ -85,6 +85,15 @@ pub trait Encoder {
     fn largest_record(&self) -> usize;
 }
 
+/// How far the first record of some octets goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Its octets, all of them.
+    pub length: usize,
+    /// The interface whose frame it is; `None` for any other record.
+    pub packet_of: Option<u32>,
+}
+
 /// Whether buffers of that size hold any frame of the encoder.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use capbench_sys::packet::Frame;
 use super::facts::PacketFacts;
 use super::statistics::InterfaceStatistics;
 use super::tagging::Laid;
-use super::{ETHERNET, Encoder, SnapLength};
+use super::{ETHERNET, Encoder, Extent, SnapLength};
 
 /// The magic number of files with times in nanoseconds.
 pub(super) const NANOSECONDS: u32 = 0xa1b2_3c4d;
@@ -25,6 +25,14 @@ impl PcapEncoder {
     /// For frames of at most so many octets.
     pub fn new(snap: SnapLength) -> Self {
         Self { snap }
+    }
+
+    /// How far the record goes that these octets, written by such an encoder, begin with; `None` when they do not hold its
+    /// head. The header of a file is no record.
+    pub fn extent(octets: &[u8]) -> Option<Extent> {
+        let [.., a, b, c, d, _, _, _, _] = *octets.first_chunk::<HEAD>()?;
+        let captured = u32::from_le_bytes([a, b, c, d]) as usize;
+        Some(Extent { length: HEAD + captured, packet_of: Some(0) })
     }
 
     /// Octets of the largest record at a snap length.

@@ -2,12 +2,12 @@
 
 use capbench_sys::packet::Frame;
 
-use super::blocks::{END, ENHANCED_PACKET, packet};
+use super::blocks::{END, ENHANCED_PACKET, FRAMING, packet};
 use super::description::{InterfaceDescription, SectionDescription};
 use super::facts::{HashAlgorithm, PacketFacts, flags_of};
 use super::statistics::InterfaceStatistics;
 use super::tagging::Laid;
-use super::{Encoder, SnapLength};
+use super::{Encoder, Extent, SnapLength};
 use crate::error::Result;
 
 /// Octets of an enhanced packet block in front of the frame.
@@ -52,6 +52,16 @@ impl PcapngEncoder {
         Ok(Self { header, snap, hash_code: hash.code() })
     }
 
+    /// How far the block goes that these octets, written by such an encoder, begin with; `None` when they do not hold its
+    /// first 16, or begin with none.
+    pub fn extent(octets: &[u8]) -> Option<Extent> {
+        let head: &[u8; 16] = octets.first_chunk()?;
+        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let (kind, length, interface) = (word(0), word(4) as usize, word(8));
+        let packet_of = (kind == ENHANCED_PACKET).then_some(interface);
+        (length >= FRAMING && length.is_multiple_of(4)).then_some(Extent { length, packet_of })
+    }
+
     /// Octets of the largest record at a snap length.
     pub const fn largest_record_of(snap: SnapLength) -> usize {
         HEAD + (snap.octets() as usize).next_multiple_of(4) + EVERY_OPTION + TAIL
@@ -76,21 +86,13 @@ impl Encoder for PcapngEncoder {
         let total = HEAD + padded + options + end + TAIL;
         let record = room.get_mut(..total)?;
 
-        let (head, rest) = record.split_at_mut(HEAD);
-        let (octets, rest) = rest.split_at_mut(padded);
-        let length = (total as u32).to_le_bytes();
-        let words = [
-            ENHANCED_PACKET,
-            total as u32,
-            facts.interface,
-            (frame.time_ns >> 32) as u32,
-            frame.time_ns as u32,
-            laid.captured as u32,
-            laid.original,
-        ];
-        for (place, word) in head.chunks_exact_mut(4).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
+        let (head, rest) = record.split_at_mut_checked(HEAD)?;
+        let (octets, rest) = rest.split_at_mut_checked(padded)?;
+        let mut place = Place(head);
+        place.put(pair(ENHANCED_PACKET, total as u32))?;
+        place.put(pair(facts.interface, (frame.time_ns >> 32) as u32))?;
+        place.put(pair(frame.time_ns as u32, laid.captured as u32))?;
+        place.put(laid.original.to_le_bytes())?;
         if let Some(last) = octets.last_chunk_mut::<4>() {
             *last = [0; 4];
         }
@@ -98,26 +100,24 @@ impl Encoder for PcapngEncoder {
 
         let mut place = Place(rest);
         if flags != 0 {
-            place.put(option(packet::FLAGS, 4));
-            place.put(flags.to_le_bytes());
+            place.put(pair(option(packet::FLAGS, 4), flags))?;
         }
         if let Some(hash) = frame.hash {
             let [a, b, c, d] = hash.to_be_bytes();
-            place.put(option(packet::HASH, 5));
-            place.put([self.hash_code, a, b, c, d, 0, 0, 0]);
+            place.put(option(packet::HASH, 5).to_le_bytes())?;
+            place.put([self.hash_code, a, b, c, d, 0, 0, 0])?;
         }
         if let Some(dropped) = facts.dropped {
-            place.put(option(packet::DROP_COUNT, 8));
-            place.put(dropped.to_le_bytes());
+            place.put(option(packet::DROP_COUNT, 8).to_le_bytes())?;
+            place.put(dropped.to_le_bytes())?;
         }
         if let Some(queue) = facts.queue {
-            place.put(option(packet::QUEUE, 4));
-            place.put(queue.to_le_bytes());
+            place.put(pair(option(packet::QUEUE, 4), queue))?;
         }
         if end != 0 {
-            place.put(option(END, 0));
+            place.put(option(END, 0).to_le_bytes())?;
         }
-        place.put(length);
+        place.put((total as u32).to_le_bytes())?;
         Some(total)
     }
 
@@ -130,11 +130,16 @@ impl Encoder for PcapngEncoder {
     }
 }
 
-/// The head of an option.
+/// The head of an option, as the first of its words.
 #[inline]
-const fn option(code: u16, length: u16) -> [u8; 4] {
-    let ([a, b], [c, d]) = (code.to_le_bytes(), length.to_le_bytes());
-    [a, b, c, d]
+const fn option(code: u16, length: u16) -> u32 {
+    code as u32 | (length as u32) << 16
+}
+
+/// Two words in a row.
+#[inline]
+const fn pair(first: u32, second: u32) -> [u8; 8] {
+    (first as u64 | (second as u64) << 32).to_le_bytes()
 }
 
 /// Where the next octets of a record go. There is room: the record was measured before.
@@ -142,9 +147,10 @@ struct Place<'a>(&'a mut [u8]);
 
 impl Place<'_> {
     #[inline]
-    fn put<const N: usize>(&mut self, octets: [u8; N]) {
-        let (place, rest) = std::mem::take(&mut self.0).split_at_mut(N);
-        place.copy_from_slice(&octets);
+    fn put<const N: usize>(&mut self, octets: [u8; N]) -> Option<()> {
+        let (place, rest) = std::mem::take(&mut self.0).split_first_chunk_mut()?;
+        *place = octets;
         self.0 = rest;
+        Some(())
     }
 }

@@ -7,8 +7,8 @@ use super::{Kept, Whole, packets};
 use crate::error::CaptureError;
 use crate::file::facts::PacketFacts;
 use crate::file::{
-    CaptureReader, Encoder, HashAlgorithm, InterfaceDescription, InterfaceFilter, InterfaceStatistics,
-    LEAST_BUFFER, PcapEncoder, PcapngEncoder, Record, SectionDescription, check_buffer,
+    CaptureReader, Encoder, Extent, HashAlgorithm, InterfaceDescription, InterfaceFilter,
+    InterfaceStatistics, LEAST_BUFFER, PcapEncoder, PcapngEncoder, Record, SectionDescription, check_buffer,
 };
 use crate::options::{ByteCount, SnapLength};
 
@@ -166,16 +166,23 @@ proptest! {
     #[test]
     fn a_record_needs_its_octets_and_no_more(made in made(), snap in prop::sample::select(vec![14, 96, 0])) {
         let snap = SnapLength::new(snap);
-        fn check(encoder: &impl Encoder, made: &Made) {
+        fn check(encoder: &impl Encoder, made: &Made) -> Vec<u8> {
             let encode = |room: &mut [u8]| encoder.encode(&made.frame(), &made.facts, room);
             let length = encode(&mut vec![0; encoder.largest_record()]).unwrap();
             for room in [0, length / 2, length - 1] {
                 assert_eq!(encode(&mut vec![0; room]), None);
             }
-            assert_eq!(encode(&mut vec![0; length]), Some(length));
+            let mut record = vec![0; length];
+            assert_eq!(encode(&mut record), Some(length));
+            record
         }
-        check(&pcapng(snap), &made);
-        check(&PcapEncoder::new(snap), &made);
+        let of = |length: usize, interface| Some(Extent { length, packet_of: Some(interface) });
+        let record = check(&pcapng(snap), &made);
+        prop_assert_eq!(PcapngEncoder::extent(&record), of(record.len(), made.facts.interface));
+        prop_assert_eq!(PcapngEncoder::extent(&record[..15]), None);
+        let record = check(&PcapEncoder::new(snap), &made);
+        prop_assert_eq!(PcapEncoder::extent(&record), of(record.len(), 0));
+        prop_assert_eq!(PcapEncoder::extent(&record[..15]), None);
     }
 
     #[test]
@@ -240,6 +247,20 @@ proptest! {
         let Kept::Interface(0, read) = &records[1] else { panic!("{records:?}") };
         prop_assert_eq!((read.link_type, read.snap, &read.description), (1, 96, &interface));
     }
+}
+
+#[test]
+fn descriptions_and_statistics_are_records_of_no_frame() {
+    let encoder = pcapng(SnapLength::new(0));
+    let octets = [encoder.header(), encoder.statistics(&InterfaceStatistics::default()).unwrap()].concat();
+    let mut at = 0;
+    for _ in 0..5 {
+        let Extent { length, packet_of } = PcapngEncoder::extent(&octets[at..]).unwrap();
+        assert_eq!(packet_of, None);
+        at += length;
+    }
+    assert_eq!(at, octets.len());
+    assert_eq!(PcapngEncoder::extent(&[0; 16]), None);
 }
 
 #[test]
