@@ -10,7 +10,7 @@
 //! | [`counters`] | what a method counted, by the place that lost it |
 //! | [`mark`] | the frames of a trial, for methods that count them where they are |
 //! | [`wait`] | spinning and polling |
-//! | [`file`] | frames laid into memory as capture files have them, and read back |
+//! | [`mod@file`] | frames laid into memory as capture files have them, and read back |
 //!
 //! A frame is borrowed from its batch, a batch from its capture; dropping the batch gives the memory back:
 //!
