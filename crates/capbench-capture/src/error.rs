@@ -69,6 +69,32 @@ pub enum CaptureError {
         /// What is wrong with it and what is possible.
         reason: String,
     },
+    /// Buffers between encoder and file do not hold every frame.
+    #[error(
+        "write buffers of {asked} do not hold the largest record, which takes {least}; ask for larger ones"
+    )]
+    WriteBuffer {
+        /// Octets asked for.
+        asked: super::ByteCount,
+        /// Octets of the largest record.
+        least: super::ByteCount,
+    },
+    /// What a capture file is to say of its origin is too long for the format.
+    #[error("the {what} has {octets} octets; pcapng has room for 65535, so make it shorter")]
+    FileOption {
+        /// Which text.
+        what: &'static str,
+        /// Its length.
+        octets: usize,
+    },
+    /// A capture file cannot be read.
+    #[error("{path} {source}")]
+    File {
+        /// The file.
+        path: String,
+        /// The rest of the sentence.
+        source: crate::file::FileError,
+    },
     /// A call failed.
     #[error("{method} on {interface}: {source}")]
     Call {

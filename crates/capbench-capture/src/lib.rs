@@ -10,6 +10,7 @@
 //! | [`counters`] | what a method counted, by the place that lost it |
 //! | [`mark`] | the frames of a trial, for methods that count them where they are |
 //! | [`wait`] | spinning and polling |
+//! | [`mod@file`] | frames laid into memory as capture files have them, and read back |
 //!
 //! A frame is borrowed from its batch, a batch from its capture; dropping the batch gives the memory back:
 //!
@@ -34,6 +35,7 @@ pub mod backends;
 pub mod capture;
 pub mod counters;
 pub mod error;
+pub mod file;
 mod filter;
 pub mod mark;
 pub mod methods;

@@ -74,7 +74,7 @@ impl SnapLength {
     }
 
     /// The number of octets.
-    pub fn octets(self) -> u32 {
+    pub const fn octets(self) -> u32 {
         self.0
     }
 

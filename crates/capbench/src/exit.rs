@@ -198,9 +198,11 @@ fn of_capture(error: &CaptureError) -> u8 {
         CaptureError::UnknownMethod { .. }
         | CaptureError::RingTooLarge { .. }
         | CaptureError::Spec { .. }
-        | CaptureError::Option { .. } => USAGE,
+        | CaptureError::Option { .. }
+        | CaptureError::WriteBuffer { .. }
+        | CaptureError::FileOption { .. } => USAGE,
         CaptureError::Unsupported { .. } | CaptureError::Library { .. } => UNSUPPORTED,
-        CaptureError::Call { .. } => FAILED,
+        CaptureError::Call { .. } | CaptureError::File { .. } => FAILED,
     }
 }
 

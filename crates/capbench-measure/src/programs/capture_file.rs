@@ -1,20 +1,11 @@
 //! Frames out of a capture file, one after the other: pcap and pcapng. Only what verification needs is read.
 
-mod pcap;
-mod pcapng;
-
 use std::fs::File;
-use std::io::{self, BufReader, ErrorKind, Read};
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
+use capbench_capture::file::{CaptureReader, ETHERNET, FileError, Record};
 use capbench_capture::{Frame, PacketType};
-
-/// Read at once.
-const BUFFER: usize = 1 << 20;
-/// More than any program captures of a frame (`MAXIMUM_SNAPLEN` of libpcap is 256 KiB; some loopback captures go beyond).
-const LARGEST_RECORD: u32 = 16 << 20;
-/// `LINKTYPE_ETHERNET`.
-const ETHERNET: u32 = 1;
 
 /// What a file turned out to be.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,108 +27,24 @@ pub(super) fn read(path: &Path, each: impl FnMut(&Frame<'_>)) -> Result<Summary,
         ErrorKind::NotFound => "was not written".to_string(),
         _ => format!("cannot be read: {error}"),
     })?;
-    read_from(BufReader::with_capacity(BUFFER, file), each)
+    read_from(file, each)
 }
 
-fn read_from(mut input: impl Read, each: impl FnMut(&Frame<'_>)) -> Result<Summary, String> {
-    let mut magic = [0; 4];
-    if !fill(&mut input, &mut magic)?.is_whole() {
-        return Err("is empty".into());
-    }
-    let mut visit = Visit { each, frames: 0 };
-    let (format, ends_early) = match magic {
-        pcapng::SECTION => ("pcapng", pcapng::read(input, &mut visit)?),
-        _ => match pcap::Format::of(magic) {
-            Some(format) => ("pcap", pcap::read(input, format, &mut visit)?),
-            None => {
-                let octets: Vec<_> = magic.iter().map(|octet| format!("{octet:02x}")).collect();
-                return Err(format!("is neither pcap nor pcapng: it begins with {}", octets.join(" ")));
+fn read_from(input: impl Read, mut each: impl FnMut(&Frame<'_>)) -> Result<Summary, String> {
+    let tell = |error: FileError| error.to_string();
+    let mut reader = CaptureReader::new(input).map_err(tell)?;
+    while let Some(record) = reader.next_record().map_err(tell)? {
+        match record {
+            Record::Interface(_, interface) if interface.link_type != ETHERNET => {
+                return Err(format!("has frames of link type {}, not Ethernet", interface.link_type));
             }
-        },
-    };
-    Ok(Summary { format, frames: visit.frames, ends_early })
-}
-
-/// Counts frames and hands them on.
-struct Visit<E> {
-    each: E,
-    frames: u64,
-}
-
-impl<E: FnMut(&Frame<'_>)> Visit<E> {
-    fn frame(&mut self, data: &[u8], wire_length: u32, time_ns: u64) {
-        self.frames += 1;
-        (self.each)(&Frame {
-            data,
-            wire_length,
-            time_ns,
-            vlan: None,
-            packet_type: PacketType::OtherHost,
-            hash: None,
-            status: 0,
-        });
-    }
-}
-
-/// How far a buffer could be filled.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Filled {
-    Whole,
-    /// The file had ended before.
-    Nothing,
-    /// The file ended in between.
-    Part,
-}
-
-impl Filled {
-    fn is_whole(self) -> bool {
-        self == Self::Whole
-    }
-}
-
-fn fill(input: &mut impl Read, buffer: &mut [u8]) -> Result<Filled, String> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match input.read(&mut buffer[filled..]) {
-            Ok(0) if filled == 0 => return Ok(Filled::Nothing),
-            Ok(0) => return Ok(Filled::Part),
-            Ok(octets) => filled += octets,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(format!("cannot be read: {error}")),
+            Record::Packet(packet) => {
+                each(&Frame { packet_type: PacketType::OtherHost, hash: None, status: 0, ..packet.frame() })
+            }
+            _ => {}
         }
     }
-    Ok(Filled::Whole)
-}
-
-/// The order of octets in a file's numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Order {
-    Little,
-    Big,
-}
-
-impl Order {
-    fn u16(self, octets: &[u8]) -> u16 {
-        let octets = [octets[0], octets[1]];
-        if self == Self::Little { u16::from_le_bytes(octets) } else { u16::from_be_bytes(octets) }
-    }
-
-    fn u32(self, octets: &[u8]) -> u32 {
-        let octets = [octets[0], octets[1], octets[2], octets[3]];
-        if self == Self::Little { u32::from_le_bytes(octets) } else { u32::from_be_bytes(octets) }
-    }
-}
-
-fn check_link_type(link_type: u32) -> Result<(), String> {
-    if link_type == ETHERNET {
-        Ok(())
-    } else {
-        Err(format!("has frames of link type {link_type}, not Ethernet"))
-    }
-}
-
-fn damaged(frames: u64, what: &str) -> String {
-    format!("is damaged after {frames} frames: {what}")
+    Ok(Summary { format: reader.format().name(), frames: reader.frames(), ends_early: reader.ends_early() })
 }
 
 #[cfg(test)]
