@@ -8,6 +8,7 @@
 //! | [`backends`] | one file per method |
 //! | [`options`] | what a user can set, checked before anything is opened |
 //! | [`counters`] | what a method counted, by the place that lost it |
+//! | [`merge`] | several captures as one stream in time order |
 //! | [`mark`] | the frames of a trial, for methods that count them where they are |
 //! | [`wait`] | spinning and polling |
 //!
@@ -36,6 +37,7 @@ pub mod counters;
 pub mod error;
 mod filter;
 pub mod mark;
+pub mod merge;
 pub mod methods;
 pub mod options;
 pub mod spec;
