@@ -74,150 +74,219 @@ impl Key {
 /// What is left of a stretch that is being merged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    /// Time of its next frame.
-    pub next: Key,
-    /// Which of several with equal times goes first: port, then arrival. No two runs have the same.
-    pub order: Order,
-    /// Its greatest time in ns.
-    pub last: u64,
+    /// The port that gave it.
+    pub port: u32,
+    /// The port's number of the batch in which it lies.
+    pub batch: u32,
     /// Its next frame.
     pub place: Place,
     /// Frames left.
     pub frames: u32,
-    /// The port's number of the batch in which it lies.
-    pub batch: u32,
     /// Whether any of its frames has a time.
     pub timed: bool,
+    /// Its greatest time in ns.
+    pub last: u64,
+    /// Its number among all runs.
+    pub number: u64,
 }
 
-/// A port, and the number of a run among all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Order(u64);
-
-impl Order {
-    /// Ports that can be told apart.
-    pub const PORTS: usize = 1 << 16;
-    const BITS: u32 = 48;
-
-    /// The order of the run with this number: 2^48 of them last for years at a million a second.
-    pub fn new(port: usize, number: u64) -> Self {
-        Self((port as u64) << Self::BITS | number & ((1 << Self::BITS) - 1))
-    }
-
-    pub fn port(self) -> usize {
-        (self.0 >> Self::BITS) as usize
-    }
+/// A run in the heap.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    time: u64,
+    era: u32,
+    slot: u32,
 }
 
-impl Run {
+impl Entry {
+    /// The time of the run's next frame.
     #[inline]
-    fn goes_before(&self, other: &Self) -> bool {
-        (self.next, self.order) < (other.next, other.order)
+    pub fn next(self) -> Key {
+        Key { era: self.era, time: self.time }
+    }
+
+    #[inline]
+    fn rank(self) -> u128 {
+        u128::from(self.era) << 64 | u128::from(self.time)
     }
 }
 
-/// The runs that are held, as a binary heap with the one that goes first at the top.
+/// The runs that are held: the one that goes first, and a binary heap of the others.
 ///
-/// Unlike that of the standard library it tells which would be second: up to there the first goes out in one piece.
+/// So the top of the heap is the second, and up to there the first goes out in one piece.
 #[derive(Debug, Default)]
-pub(super) struct Runs(Vec<Run>);
+pub(super) struct Runs {
+    first: Option<Entry>,
+    others: Vec<Entry>,
+    slots: Vec<Run>,
+    free: Vec<u32>,
+}
 
 impl Runs {
     #[inline]
-    pub fn first(&self) -> Option<&Run> {
-        self.0.first()
+    pub fn first(&self) -> Option<Entry> {
+        self.first
     }
 
-    /// The run that would be first without the first.
     #[inline]
-    pub fn second(&self) -> Option<&Run> {
-        match (self.0.get(1), self.0.get(2)) {
-            (Some(one), Some(other)) if other.goes_before(one) => Some(other),
-            (one, _) => one,
+    pub fn run(&mut self, entry: Entry) -> &mut Run {
+        &mut self.slots[entry.slot as usize]
+    }
+
+    /// Up to which time in ns the first run goes out before any frame of another one, `limit` at most. Of equal times that of
+    /// the lower port goes first, then that which came first.
+    #[inline]
+    pub fn first_goes_to(&self, first: Entry, limit: Key) -> u64 {
+        let limit = if limit.era > first.era { u64::MAX } else { limit.time };
+        match self.others.first() {
+            Some(&second) if second.era == first.era => {
+                limit.min(second.time.saturating_sub(u64::from(self.wins_ties(second, first))))
+            }
+            _ => limit,
         }
     }
 
-    pub fn insert(&mut self, run: Run) {
-        let mut at = self.0.len();
-        self.0.push(run);
+    #[inline]
+    fn goes_before(&self, one: Entry, other: Entry) -> bool {
+        let (left, right) = (one.rank(), other.rank());
+        left < right || (left == right && self.wins_ties(one, other))
+    }
+
+    #[inline]
+    fn wins_ties(&self, one: Entry, other: Entry) -> bool {
+        let (one, other) = (&self.slots[one.slot as usize], &self.slots[other.slot as usize]);
+        (one.port, one.number) < (other.port, other.number)
+    }
+
+    pub fn insert(&mut self, next: Key, run: Run) {
+        let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
+        match self.slots.get_mut(slot as usize) {
+            Some(free) => *free = run,
+            None => self.slots.push(run),
+        }
+        let entry = Entry { time: next.time, era: next.era, slot };
+        let entry = match self.first {
+            Some(first) if self.goes_before(entry, first) => self.first.replace(entry).unwrap_or(entry),
+            Some(_) => entry,
+            None => {
+                self.first = Some(entry);
+                return;
+            }
+        };
+        let mut at = self.others.len();
+        self.others.push(entry);
         while at > 0 {
             let parent = (at - 1) / 2;
-            if !self.0[at].goes_before(&self.0[parent]) {
+            if !self.goes_before(entry, self.others[parent]) {
                 break;
             }
-            self.0.swap(at, parent);
+            self.others[at] = self.others[parent];
             at = parent;
         }
+        self.others[at] = entry;
     }
 
-    /// Puts the first run back with less of it.
+    /// The first run's next frame has another time now.
     #[inline]
-    pub fn replace_first(&mut self, run: Run) {
+    pub fn first_goes_on(&mut self, first: Entry, time: u64) {
+        let entry = Entry { time, ..first };
+        match self.others.first() {
+            Some(&second) if self.goes_before(second, entry) => {
+                self.first = Some(second);
+                self.sink(entry);
+            }
+            _ => self.first = Some(entry),
+        }
+    }
+
+    /// The first run is done with.
+    pub fn first_ends(&mut self, first: Entry) {
+        self.free.push(first.slot);
+        self.first = self.others.first().copied();
+        if let Some(last) = self.others.pop()
+            && !self.others.is_empty()
+        {
+            self.sink(last);
+        }
+    }
+
+    /// Puts an entry where it belongs, in place of the top of the heap.
+    #[inline]
+    fn sink(&mut self, entry: Entry) {
         let mut at = 0;
+        let length = self.others.len();
         loop {
             let mut child = 2 * at + 1;
-            if child + 1 < self.0.len() && self.0[child + 1].goes_before(&self.0[child]) {
-                child += 1;
-            }
-            if child >= self.0.len() || !self.0[child].goes_before(&run) {
+            if child >= length {
                 break;
             }
-            self.0[at] = self.0[child];
+            let mut lower = self.others[child];
+            if child + 1 < length {
+                let other = self.others[child + 1];
+                if self.goes_before(other, lower) {
+                    (child, lower) = (child + 1, other);
+                }
+            }
+            if !self.goes_before(lower, entry) {
+                break;
+            }
+            self.others[at] = lower;
             at = child;
         }
-        self.0[at] = run;
-    }
-
-    pub fn remove_first(&mut self) {
-        if let Some(last) = self.0.pop()
-            && !self.0.is_empty()
-        {
-            self.replace_first(last);
-        }
+        self.others[at] = entry;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, Order, Place, Run, Runs};
+    use super::{Key, Place, Run, Runs};
     use proptest::prelude::*;
 
-    fn run(time: u64, number: u64) -> Run {
-        Run {
-            next: Key { era: (time % 3) as u32, time },
-            order: Order::new((number % 5) as usize, number),
-            last: time,
+    fn run(time: u64, number: u64) -> (Key, Run) {
+        let next = Key { era: (time % 3) as u32, time };
+        let run = Run {
+            port: (number % 5) as u32,
+            batch: 0,
             place: Place { offset: 0, left: 0 },
             frames: 1,
-            batch: 0,
             timed: true,
-        }
+            last: time,
+            number,
+        };
+        (next, run)
     }
 
     proptest! {
         #[test]
-        fn the_heap_gives_runs_in_order_and_tells_the_second(
-            mut times in prop::collection::vec(0u64..20, 1..60),
+        fn the_heap_gives_runs_in_order_and_knows_where_the_next_one_begins(
+            times in prop::collection::vec(0u64..20, 1..60),
             later in prop::collection::vec(0u64..5, 200),
         ) {
             let mut runs = Runs::default();
-            for (number, &time) in times.iter().enumerate() {
-                runs.insert(run(time, number as u64));
+            let mut model: Vec<_> = times.iter().enumerate().map(|(n, &time)| run(time, n as u64)).collect();
+            for &(next, run) in &model {
+                runs.insert(next, run);
             }
             let mut later = later.into_iter();
-            let mut model: Vec<_> = times.drain(..).enumerate().map(|(n, time)| run(time, n as u64)).collect();
-            while let Some(&first) = runs.first() {
-                model.sort_by_key(|run| (run.next, run.order));
-                prop_assert_eq!(first.order, model[0].order);
-                prop_assert_eq!(runs.second().map(|run| run.order), model.get(1).map(|run| run.order));
+            while let Some(first) = runs.first() {
+                model.sort_by_key(|(next, run)| (*next, run.port, run.number));
+                let (next, run) = model[0];
+                prop_assert_eq!((first.next(), runs.run(first).number), (next, run.number));
+                let limit = Key { era: next.era, time: next.time + 3 };
+                let to = (next.time..=limit.time).take_while(|&time| match model.get(1) {
+                    Some((second, other)) => {
+                        (Key { time, ..next }, run.port, run.number) < (*second, other.port, other.number)
+                    }
+                    None => true,
+                });
+                prop_assert_eq!(Some(runs.first_goes_to(first, limit)), to.last());
                 match later.next().filter(|&by| by > 0) {
                     Some(by) => {
-                        let next = Key { time: first.next.time + by, ..first.next };
-                        runs.replace_first(Run { next, ..first });
-                        model[0].next = next;
+                        runs.first_goes_on(first, next.time + by);
+                        model[0].0.time += by;
                     }
                     None => {
-                        runs.remove_first();
+                        runs.first_ends(first);
                         model.remove(0);
                     }
                 }

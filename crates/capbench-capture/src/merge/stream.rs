@@ -7,7 +7,7 @@ use capbench_sys::packet::Frame;
 use super::eras::{Eras, Moment};
 use super::place::Revisit;
 use super::port::{Held, Port, PortPlan};
-use super::run::{Key, Order, Run, Runs, stretches};
+use super::run::{Entry, Key, Run, Runs, stretches};
 use super::tally::MergeTally;
 
 /// Several ports as one stream in time order.
@@ -74,11 +74,7 @@ impl<B> Copy for Origin<'_, B> {}
 impl<B: Revisit> Merge<B> {
     /// A merge of these ports. A port that reports nothing for longer than `window` is not waited for, and no frame is
     /// held for longer.
-    ///
-    /// # Panics
-    /// When there are more than 65536 ports.
     pub fn new(ports: Vec<PortPlan>, window: Duration) -> Self {
-        assert!(ports.len() <= Order::PORTS, "{} ports: at most {} can be merged", ports.len(), Order::PORTS);
         Self {
             ports: ports.into_iter().map(Port::new).collect(),
             eras: Eras::new(window),
@@ -112,15 +108,18 @@ impl<B: Revisit> Merge<B> {
             } else {
                 (Key { era: port.reached.era, time: port.reached.greatest }, port.reached.greatest)
             };
-            runs.insert(Run {
+            runs.insert(
                 next,
-                order: Order::new(index, *number),
-                last: greatest,
-                place: stretch.place,
-                frames: stretch.frames,
-                batch: batch_number,
-                timed,
-            });
+                Run {
+                    port: index as u32,
+                    batch: batch_number,
+                    place: stretch.place,
+                    frames: stretch.frames,
+                    timed,
+                    last: greatest,
+                    number: *number,
+                },
+            );
             *number += 1;
             count += 1;
             last = last.max(Key { time: greatest, ..next });
@@ -232,51 +231,47 @@ impl<B: Revisit> Merge<B> {
     /// Gives out all frames up to and with `limit`; how many.
     fn release(&mut self, limit: Key, each: &mut impl FnMut(Origin<'_, B>, &Frame<'_>)) -> u64 {
         let mut released = 0;
-        while let Some(&run) = self.runs.first()
-            && run.next <= limit
+        while let Some(first) = self.runs.first()
+            && first.next() <= limit
         {
-            released += self.give(run, limit, each);
+            released += self.give(first, limit, each);
         }
         released
     }
 
     /// Gives out the first run as far as it stays first and does not pass `limit`; how many frames.
     #[inline]
-    fn give(&mut self, mut run: Run, limit: Key, each: &mut impl FnMut(Origin<'_, B>, &Frame<'_>)) -> u64 {
-        let of_era = |key: Key| if key.era > run.next.era { u64::MAX } else { key.time };
-        let mut upto = of_era(limit);
-        if let Some(second) = self.runs.second() {
-            upto = upto.min(
-                of_era(second.next)
-                    .saturating_sub(u64::from(second.next.era == run.next.era && second.order < run.order)),
-            );
-        }
-        let late = run.timed && run.next < self.passed;
-        let behind_ns = (late && run.next.era == self.passed.era).then(|| self.passed.time - run.next.time);
+    fn give(&mut self, entry: Entry, limit: Key, each: &mut impl FnMut(Origin<'_, B>, &Frame<'_>)) -> u64 {
+        let next = entry.next();
+        let mut upto = self.runs.first_goes_to(entry, limit);
+        let run = self.runs.run(entry);
+        let late = run.timed && next < self.passed;
+        let behind_ns = (late && next.era == self.passed.era).then(|| self.passed.time - next.time);
         if behind_ns.is_some() {
             upto = upto.min(self.passed.time - 1);
         }
 
-        let index = run.order.port();
+        let (number, index, timed) = (run.batch, run.port as usize, run.timed);
         let port = &mut self.ports[index];
-        let held = port.batch(run.batch);
+        let held = port.batch(number);
         let first = std::mem::replace(&mut held.untouched, false);
         let batch = held.batch.as_ref().expect("the batch of a run is held");
         let before = run.frames;
-        let passed = run.give(upto, batch, Origin { port: index, batch, first }, each);
+        let reached = run.give(next.time, upto, batch, Origin { port: index, batch, first }, each);
         let given = u64::from(before - run.frames);
         port.tally.frames += given;
         if late {
             port.tally.late += given;
             port.tally.latest_ns = port.tally.latest_ns.max(behind_ns);
-        } else if run.timed {
-            self.passed = Key { time: passed, ..run.next };
+        } else if timed {
+            self.passed = Key { time: reached.passed, ..next };
         }
-        if run.frames > 0 {
-            self.runs.replace_first(run);
-        } else {
-            self.runs.remove_first();
-            self.end_run(index, run.batch);
+        match reached.next {
+            Some(time) => self.runs.first_goes_on(entry, time),
+            None => {
+                self.runs.first_ends(entry);
+                self.end_run(index, number);
+            }
         }
         given
     }
@@ -296,40 +291,48 @@ impl<B: Revisit> Merge<B> {
     }
 }
 
+/// How far a run went out.
+struct Reached {
+    /// The time of the last frame that has one.
+    passed: u64,
+    /// The time of the next frame, if there is one.
+    next: Option<u64>,
+}
+
 impl Run {
-    /// Gives out its frames up to and with the time `upto`, at least one; the time of the last of them that has one.
+    /// Gives out its frames up to and with the time `upto`, at least one, of which the first has the time `time`.
     #[inline]
     fn give<B: Revisit>(
         &mut self,
+        time: u64,
         upto: u64,
         batch: &B,
         mut origin: Origin<'_, B>,
         each: &mut impl FnMut(Origin<'_, B>, &Frame<'_>),
-    ) -> u64 {
+    ) -> Reached {
         let mut give = |frame: &Frame<'_>| {
             each(origin, frame);
             origin.first = false;
         };
+        let mut place = self.place;
         if self.last <= upto {
             // Nothing else comes in between: no frame is compared with anything.
             while self.frames > 0 {
-                let frame = batch.frame_at(&mut self.place).expect("every reading gives the same frames");
+                let frame = batch.frame_at(&mut place).expect("every reading gives the same frames");
                 give(&frame);
                 self.frames -= 1;
             }
-            return self.last;
+            return Reached { passed: self.last, next: None };
         }
-        let mut passed = self.next.time;
+        let mut passed = time;
         loop {
-            let mut behind = self.place;
-            let frame = batch.frame_at(&mut behind).expect("every reading gives the same frames");
+            let frame = batch.frame_at(&mut place).expect("every reading gives the same frames");
             if frame.time_ns > upto {
-                self.next.time = frame.time_ns;
-                return passed;
+                return Reached { passed, next: Some(frame.time_ns) };
             }
             passed = passed.max(frame.time_ns);
             give(&frame);
-            self.place = behind;
+            self.place = place;
             self.frames -= 1;
         }
     }
