@@ -33,6 +33,13 @@ impl PortPlan {
         }
     }
 
+    /// The same for a port whose batches come from several receive queues, one batch of a queue behind one of another: a
+    /// batch can then be as much older than the one before it as frames wait for their batch to fill.
+    #[must_use]
+    pub fn of_several_queues(self) -> Self {
+        Self { disorder: self.disorder.saturating_add(self.hold), ..self }
+    }
+
     /// The window that suits ports: 50 ms more than the longest that any of them holds frames back.
     ///
     /// A capture thread that is well reports at least every 20 ms, waiting for frames no longer than that. After twice

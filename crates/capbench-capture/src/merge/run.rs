@@ -90,56 +90,75 @@ pub(super) struct Run {
     pub number: u64,
 }
 
-/// A run in the heap.
+/// A run in the heap. Two words, so that it moves in registers: a CPU waits for what is written in parts and read back whole
+/// a few instructions later.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
+    /// The time of the run's next frame.
     time: u64,
-    era: u32,
-    slot: u32,
+    /// The era of that time in the upper half, the run's slot in the lower one.
+    tag: u64,
 }
 
 impl Entry {
+    /// Stands where there is no run.
+    const NONE: Self = Self { time: u64::MAX, tag: u64::MAX };
+
     /// The time of the run's next frame.
     #[inline]
     pub fn next(self) -> Key {
-        Key { era: self.era, time: self.time }
+        Key { era: self.era(), time: self.time }
     }
 
     #[inline]
-    fn rank(self) -> u128 {
-        u128::from(self.era) << 64 | u128::from(self.time)
+    fn era(self) -> u32 {
+        (self.tag >> 32) as u32
+    }
+
+    #[inline]
+    fn slot(self) -> usize {
+        self.tag as u32 as usize
+    }
+
+    #[inline]
+    fn is_none(self) -> bool {
+        self.tag == Self::NONE.tag
     }
 }
 
 /// The runs that are held: the one that goes first, and a binary heap of the others.
 ///
 /// So the top of the heap is the second, and up to there the first goes out in one piece.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Runs {
-    first: Option<Entry>,
+    first: Entry,
     others: Vec<Entry>,
     slots: Vec<Run>,
     free: Vec<u32>,
 }
 
 impl Runs {
+    pub fn new() -> Self {
+        Self { first: Entry::NONE, others: Vec::new(), slots: Vec::new(), free: Vec::new() }
+    }
+
     #[inline]
     pub fn first(&self) -> Option<Entry> {
-        self.first
+        (!self.first.is_none()).then_some(self.first)
     }
 
     #[inline]
     pub fn run(&mut self, entry: Entry) -> &mut Run {
-        &mut self.slots[entry.slot as usize]
+        &mut self.slots[entry.slot()]
     }
 
     /// Up to which time in ns the first run goes out before any frame of another one, `limit` at most. Of equal times that of
     /// the lower port goes first, then that which came first.
     #[inline]
     pub fn first_goes_to(&self, first: Entry, limit: Key) -> u64 {
-        let limit = if limit.era > first.era { u64::MAX } else { limit.time };
+        let limit = if limit.era > first.era() { u64::MAX } else { limit.time };
         match self.others.first() {
-            Some(&second) if second.era == first.era => {
+            Some(&second) if second.era() == first.era() => {
                 limit.min(second.time.saturating_sub(u64::from(self.wins_ties(second, first))))
             }
             _ => limit,
@@ -148,13 +167,12 @@ impl Runs {
 
     #[inline]
     fn goes_before(&self, one: Entry, other: Entry) -> bool {
-        let (left, right) = (one.rank(), other.rank());
-        left < right || (left == right && self.wins_ties(one, other))
+        if one.next() == other.next() { self.wins_ties(one, other) } else { one.next() < other.next() }
     }
 
     #[inline]
     fn wins_ties(&self, one: Entry, other: Entry) -> bool {
-        let (one, other) = (&self.slots[one.slot as usize], &self.slots[other.slot as usize]);
+        let (one, other) = (&self.slots[one.slot()], &self.slots[other.slot()]);
         (one.port, one.number) < (other.port, other.number)
     }
 
@@ -164,15 +182,13 @@ impl Runs {
             Some(free) => *free = run,
             None => self.slots.push(run),
         }
-        let entry = Entry { time: next.time, era: next.era, slot };
-        let entry = match self.first {
-            Some(first) if self.goes_before(entry, first) => self.first.replace(entry).unwrap_or(entry),
-            Some(_) => entry,
-            None => {
-                self.first = Some(entry);
-                return;
-            }
-        };
+        let entry = Entry { time: next.time, tag: u64::from(next.era) << 32 | u64::from(slot) };
+        if self.first.is_none() {
+            self.first = entry;
+            return;
+        }
+        let goes_first = self.goes_before(entry, self.first);
+        let entry = if goes_first { std::mem::replace(&mut self.first, entry) } else { entry };
         let mut at = self.others.len();
         self.others.push(entry);
         while at > 0 {
@@ -192,17 +208,17 @@ impl Runs {
         let entry = Entry { time, ..first };
         match self.others.first() {
             Some(&second) if self.goes_before(second, entry) => {
-                self.first = Some(second);
+                self.first = second;
                 self.sink(entry);
             }
-            _ => self.first = Some(entry),
+            _ => self.first = entry,
         }
     }
 
     /// The first run is done with.
     pub fn first_ends(&mut self, first: Entry) {
-        self.free.push(first.slot);
-        self.first = self.others.first().copied();
+        self.free.push(first.slot() as u32);
+        self.first = self.others.first().copied().unwrap_or(Entry::NONE);
         if let Some(last) = self.others.pop()
             && !self.others.is_empty()
         {
@@ -262,7 +278,7 @@ mod tests {
             times in prop::collection::vec(0u64..20, 1..60),
             later in prop::collection::vec(0u64..5, 200),
         ) {
-            let mut runs = Runs::default();
+            let mut runs = Runs::new();
             let mut model: Vec<_> = times.iter().enumerate().map(|(n, &time)| run(time, n as u64)).collect();
             for &(next, run) in &model {
                 runs.insert(next, run);

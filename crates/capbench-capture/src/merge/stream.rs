@@ -78,7 +78,7 @@ impl<B: Revisit> Merge<B> {
         Self {
             ports: ports.into_iter().map(Port::new).collect(),
             eras: Eras::new(window),
-            runs: Runs::default(),
+            runs: Runs::new(),
             number: 0,
             passed: Key::LEAST,
             held: Holding::default(),
@@ -150,7 +150,8 @@ impl<B: Revisit> Merge<B> {
         self.most.octets = self.most.octets.max(holding.octets);
     }
 
-    /// A port's thread found no frame. `looked_ns` is CLOCK_REALTIME as it was read before looking, in ns.
+    /// A port's thread looked for frames and there were none. `looked_ns` is CLOCK_REALTIME as it was read before looking, in
+    /// ns. A thread that did not look, for want of memory for a batch for example, says nothing: frames may lie there.
     ///
     /// # Panics
     /// When there is no such port.
