@@ -334,24 +334,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_iteration_goes_on_where_another_stopped() {
-        let (mut kernel, mut ring) = ring(2);
-        kernel.fill(&[&[1; 60], &[2; 61], &[3; 62]]);
-        let block = ring.take().unwrap();
-        let mut frames = block.frames();
-        for left in (0..3).rev() {
-            let seen = frames.next().unwrap().data;
-            let (offset, count) = frames.rest();
-            assert_eq!((usize::from(seen[0]), count), (3 - left, left as u32));
-            frames = block.frames_from(offset, count);
-        }
-        assert!(frames.next().is_none());
-        for offset in [1, 4090, 4096, u32::MAX] {
-            assert!(block.frames_from(offset, 3).next().is_none(), "{offset}");
-        }
-    }
-
     proptest! {
         /// Whatever is held and dropped in whatever order, each frame is seen once, in order, unharmed.
         #[test]

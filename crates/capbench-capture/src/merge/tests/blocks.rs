@@ -5,7 +5,7 @@ use std::time::Duration;
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing};
 
-use super::super::{Merge, Moment, PortPlan};
+use super::super::{Merge, Moment, Place, PortPlan, Revisit};
 use super::{MS, START};
 use crate::capture::{Batch, LossMark};
 
@@ -96,4 +96,21 @@ fn what_a_block_says_of_losses_belongs_to_its_first_frame_that_goes_out() {
             (902, false, false)
         ]
     );
+}
+
+#[test]
+fn a_block_is_read_on_from_where_a_reading_stopped() {
+    let (mut kernel, mut ring) = ring();
+    assert!(fill(&mut kernel, &[1, 2, 3]));
+    let block = ring.take().unwrap();
+    let mut place = block.start();
+    for left in (0..3).rev() {
+        let frame = block.frame_at(&mut place).unwrap();
+        assert_eq!((u64::from(frame.data[0]), frame.time_ns), (3 - left, START + (3 - left) * MS));
+        assert_eq!(u64::from(place.left), left);
+    }
+    assert!(block.frame_at(&mut place).is_none());
+    for offset in [1, 4090, 4096, u32::MAX] {
+        assert!(block.frame_at(&mut Place { offset, left: 3 }).is_none(), "{offset}");
+    }
 }
