@@ -8,6 +8,7 @@
 //! | [`backends`] | one file per method |
 //! | [`options`] | what a user can set, checked before anything is opened |
 //! | [`counters`] | what a method counted, by the place that lost it |
+//! | [`merge`] | several captures as one stream in time order |
 //! | [`mark`] | the frames of a trial, for methods that count them where they are |
 //! | [`wait`] | spinning and polling |
 //! | [`mod@file`] | frames laid into memory as capture files have them, and read back |
@@ -38,6 +39,7 @@ pub mod error;
 pub mod file;
 mod filter;
 pub mod mark;
+pub mod merge;
 pub mod methods;
 pub mod options;
 pub mod spec;

@@ -136,7 +136,15 @@ impl Block {
     #[inline]
     pub fn frames(&self) -> BlockFrames<'_> {
         let header = self.header();
-        BlockFrames { block: self, offset: header.first as usize, left: header.frames }
+        self.frames_from(header.first, header.frames)
+    }
+
+    /// At most `left` frames from the one on whose header lies `offset` bytes behind the block's start: what
+    /// [`BlockFrames::rest`] said, to go on where another iteration of this block stopped. With any other numbers the
+    /// frames mean nothing, or there are none, and they still lie inside the block.
+    #[inline]
+    pub fn frames_from(&self, offset: u32, left: u32) -> BlockFrames<'_> {
+        BlockFrames { block: self, offset: offset as usize, left }
     }
 
     /// The block's header fields behind its status word, which is read by [`read_acquire`] only.
@@ -178,6 +186,16 @@ pub struct BlockFrames<'b> {
     block: &'b Block,
     offset: usize,
     left: u32,
+}
+
+impl BlockFrames<'_> {
+    /// Where the next frame's header lies in the block, in bytes behind its start, and how many frames the kernel said
+    /// are left: see [`Block::frames_from`].
+    #[inline]
+    pub fn rest(&self) -> (u32, u32) {
+        // Blocks are smaller than that, so it lies outside of each.
+        (u32::try_from(self.offset).unwrap_or(u32::MAX), self.left)
+    }
 }
 
 impl<'b> Iterator for BlockFrames<'b> {
