@@ -25,7 +25,9 @@ pub enum WhenFull {
 /// How batches are handed to workers.
 ///
 /// Workers hold [`Plan::most_held`] batches at most. A V3 ring of fewer blocks runs full before a queue does: then the ring
-/// loses, whatever is to happen when a queue is full.
+/// loses, whatever is to happen when a queue is full. And the kernel fills blocks in their order: one that is held until the
+/// ring has come round to it stops all of it. So the ring has to hold what arrives while a queue is worked off, or the batches
+/// have to be copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Worker threads.
