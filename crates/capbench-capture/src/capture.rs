@@ -178,10 +178,9 @@ impl TimeSpan {
     pub(crate) fn widened(span: Option<Self>, time_ns: u64) -> Self {
         match span {
             None => Self { least_ns: time_ns, greatest_ns: time_ns },
-            Some(span) => Self {
-                least_ns: span.least_ns.min(time_ns),
-                greatest_ns: span.greatest_ns.max(time_ns),
-            },
+            Some(span) => {
+                Self { least_ns: span.least_ns.min(time_ns), greatest_ns: span.greatest_ns.max(time_ns) }
+            }
         }
     }
 }

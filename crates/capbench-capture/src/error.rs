@@ -84,7 +84,9 @@ pub enum CaptureError {
         reason: String,
     },
     /// A worker of a hand-off panicked. Its batches were given back; the others go on.
-    #[error("worker {worker} of the hand-off panicked: {message}; its batches were given back, and the other workers go on")]
+    #[error(
+        "worker {worker} of the hand-off panicked: {message}; its batches were given back, and the other workers go on"
+    )]
     Worker {
         /// Which one; the first is 0.
         worker: usize,

@@ -258,7 +258,10 @@ mod tests {
         let members = |options: &CaptureOptions, members| {
             of_members(&MethodSpec::plain("recv"), &interface, options, members).map_err(|e| e.to_string())
         };
-        assert_eq!((members(&plain, 1), members(&shared, 1), members(&shared, 256)), (Ok(()), Ok(()), Ok(())));
+        assert_eq!(
+            (members(&plain, 1), members(&shared, 1), members(&shared, 256)),
+            (Ok(()), Ok(()), Ok(()))
+        );
         assert!(members(&plain, 2).unwrap_err().contains("every frame 2 times"));
         for many in [0, 257] {
             assert!(members(&shared, many).unwrap_err().contains("1 to 256 members"));

@@ -202,7 +202,8 @@ impl Libpcap {
         let counting = Counting::new(&pcap, interface, options.direction);
         let running = found::running(&pcap, &plan, options);
         let waiter = Waiter::new(options.spin);
-        let packing = Packing::new(options, usize::from(PACKED_AT_ONCE), options.snap_length.octets() as usize);
+        let packing =
+            Packing::new(options, usize::from(PACKED_AT_ONCE), options.snap_length.octets() as usize);
         Ok(Self { pcap, call: plan.call, counting, waiter, packing, context, running })
     }
 

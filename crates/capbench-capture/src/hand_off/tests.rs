@@ -21,7 +21,12 @@ fn ring(blocks: u32) -> (BlockKernel, BlockRing) {
 }
 
 /// The next block, with so many frames of this number.
-fn block_of(kernel: &mut BlockKernel, ring: &mut BlockRing, number: u32, frames: usize) -> Option<OwnedBatch> {
+fn block_of(
+    kernel: &mut BlockKernel,
+    ring: &mut BlockRing,
+    number: u32,
+    frames: usize,
+) -> Option<OwnedBatch> {
     let octets = number.to_be_bytes().repeat(16);
     kernel.fill(&vec![&octets[..]; frames])?;
     Some(OwnedBatch::Block(ring.take().expect("it was filled")))
@@ -45,12 +50,8 @@ fn receive<T>(channel: &mpsc::Receiver<T>) -> T {
 
 #[test]
 fn a_slow_worker_loses_at_its_own_queue_and_nowhere_else() {
-    let plan = Plan {
-        queue: 2,
-        distribution: Distribution::ByPort,
-        when_full: WhenFull::Drop,
-        ..Plan::new(2)
-    };
+    let plan =
+        Plan { queue: 2, distribution: Distribution::ByPort, when_full: WhenFull::Drop, ..Plan::new(2) };
     let (started, starts) = mpsc::channel();
     let (open, gate) = mpsc::channel::<()>();
     let (results, done) = mpsc::channel();

@@ -287,6 +287,8 @@ fn any_frame() -> impl Strategy<Value = Sent> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// Whatever is held for however long: frames come out as they went in, each once, in the order of their queue, with
     /// their queue, and the pool is whole again in the end.
     #[test]

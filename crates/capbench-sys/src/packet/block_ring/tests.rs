@@ -67,8 +67,7 @@ fn a_block_outlives_the_ring_and_moves_between_threads() {
     let block = ring.take().unwrap();
     drop(ring);
     drop(kernel);
-    let sum =
-        std::thread::spawn(move || block.frames().map(|f| f.data.len()).sum::<usize>()).join().unwrap();
+    let sum = std::thread::spawn(move || block.frames().map(|f| f.data.len()).sum::<usize>()).join().unwrap();
     assert_eq!(sum, 60);
 }
 
