@@ -95,6 +95,30 @@ pub enum CaptureError {
         /// The rest of the sentence.
         source: crate::file::FileError,
     },
+    /// Batches of a method cannot be kept.
+    #[error("{method}: {reason}")]
+    Batches {
+        /// The method.
+        method: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// Batches cannot be handed to workers.
+    #[error("hand-off to workers: {reason}")]
+    HandOff {
+        /// What is wrong and what is possible.
+        reason: String,
+    },
+    /// A worker of a hand-off panicked. Its batches were given back; the others go on.
+    #[error(
+        "worker {worker} of the hand-off panicked: {message}; its batches were given back, and the other workers go on"
+    )]
+    Worker {
+        /// Which one; the first is 0.
+        worker: usize,
+        /// What it said.
+        message: String,
+    },
     /// A call failed.
     #[error("{method} on {interface}: {source}")]
     Call {

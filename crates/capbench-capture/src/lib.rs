@@ -6,6 +6,9 @@
 //! | [`methods`] | the table of methods; one row each |
 //! | [`spec`] | how a user names a method and its settings |
 //! | [`backends`] | one file per method |
+//! | [`owned`] | batches that outlive the call that gave them and may go to other threads |
+//! | [`hand_off`] | those batches for worker threads, by bounded queues |
+//! | [`fanout`] | several captures that share the frames of one interface |
 //! | [`options`] | what a user can set, checked before anything is opened |
 //! | [`counters`] | what a method counted, by the place that lost it |
 //! | [`merge`] | several captures as one stream in time order |
@@ -37,21 +40,29 @@ pub mod capture;
 pub mod counters;
 pub mod error;
 pub mod file;
+pub mod fanout;
 mod filter;
+pub mod hand_off;
 pub mod mark;
 pub mod merge;
 pub mod methods;
 pub mod options;
+pub mod owned;
+mod pool;
 pub mod spec;
 pub mod wait;
 
-pub use capbench_sys::packet::{Frame, PacketType, VlanTag};
-pub use capture::{Batch, Capture, LossMark, Running, Taker, TimeSource};
+pub use capbench_sys::packet::{FanoutMode, Frame, PacketType, VlanTag};
+pub use capture::{Batch, Capture, LossMark, Running, Taker, TimeSource, TimeSpan};
 pub use counters::{Counters, Loss, LossPlace};
 pub use error::CaptureError;
+pub use fanout::Fanout;
 pub use filter::Filter;
 pub use mark::{FrameMark, MaskedOctet, Tally};
-pub use methods::{CapturePoint, Delivery, METHODS, Method, Visitor, open_with};
+pub use methods::{
+    CapturePoint, Delivery, METHODS, MembersVisitor, Method, Visitor, open_members, open_with,
+};
 pub use options::{ByteCount, CaptureOptions, Direction, Interface, SnapLength};
+pub use owned::{OwnedBatch, Packed};
 pub use spec::{MethodSpec, Setting};
 pub use wait::WaitCounts;

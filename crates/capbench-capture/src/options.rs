@@ -8,6 +8,7 @@ use capbench_sys::SysError;
 use capbench_sys::host::interface::{InterfaceIndex, index_of};
 
 use crate::error::{CaptureError, Result};
+use crate::fanout::Fanout;
 use crate::filter::Filter;
 use crate::mark::FrameMark;
 use crate::spec::MethodSpec;
@@ -154,6 +155,8 @@ pub struct CaptureOptions {
     pub eal_arguments: Vec<String>,
     /// The trial's frames, for methods that count them where they are.
     pub mark: Option<FrameMark>,
+    /// The group of captures to be a member of, for methods on packet sockets; the others refuse it.
+    pub fanout: Option<Fanout>,
 }
 
 impl Default for CaptureOptions {
@@ -170,6 +173,7 @@ impl Default for CaptureOptions {
             direction: Direction::In,
             eal_arguments: Vec::new(),
             mark: None,
+            fanout: None,
         }
     }
 }

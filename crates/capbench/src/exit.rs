@@ -202,7 +202,11 @@ fn of_capture(error: &CaptureError) -> u8 {
         | CaptureError::WriteBuffer { .. }
         | CaptureError::FileOption { .. } => USAGE,
         CaptureError::Unsupported { .. } | CaptureError::Library { .. } => UNSUPPORTED,
-        CaptureError::Call { .. } | CaptureError::File { .. } => FAILED,
+        CaptureError::Call { .. }
+        | CaptureError::File { .. }
+        | CaptureError::Batches { .. }
+        | CaptureError::HandOff { .. }
+        | CaptureError::Worker { .. } => FAILED,
     }
 }
 

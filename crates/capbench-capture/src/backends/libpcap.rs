@@ -19,6 +19,7 @@ use crate::counters::Counters;
 use crate::error::{CaptureError, Result};
 use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
 use crate::options::{ByteCount, CaptureOptions, Direction, Interface, duration_of};
+use crate::owned::{OwnedBatch, Packing};
 use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
 use counting::Counting;
@@ -43,6 +44,7 @@ pub static METHOD: Method = Method {
         setting("buffer", Some("BYTES"), "pcap_set_buffer_size [--ring]"),
         setting("timeout", Some("TIME"), "pcap_set_timeout [--retire-timeout]"),
     ],
+    fanout: false,
     variants: &["libpcap+next-ex"],
     socket_filter: false,
     in_default: true,
@@ -62,6 +64,9 @@ const SYSTEM: [&str; 2] = ["libpcap.so.0.8", "libpcap.so.1"];
 
 /// Packets that one look takes at most, so that the loop around it comes to look at its clock and at its orders.
 const AT_ONCE: u16 = 256;
+
+/// The same where they are copied: there is memory for as many of the largest ones before the look.
+const PACKED_AT_ONCE: u16 = 32;
 
 /// How packets are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +179,7 @@ pub struct Libpcap {
     call: Call,
     counting: Counting,
     waiter: Waiter,
+    packing: Packing,
     context: Context,
     running: Running,
 }
@@ -195,7 +201,10 @@ impl Libpcap {
         }
         let counting = Counting::new(&pcap, interface, options.direction);
         let running = found::running(&pcap, &plan, options);
-        Ok(Self { pcap, call: plan.call, counting, waiter: Waiter::new(options.spin), context, running })
+        let waiter = Waiter::new(options.spin);
+        let packing =
+            Packing::new(options, usize::from(PACKED_AT_ONCE), options.snap_length.octets() as usize);
+        Ok(Self { pcap, call: plan.call, counting, waiter, packing, context, running })
     }
 
     /// Looks by `take`, spins, waits and looks again; what `take` says that there was.
@@ -224,16 +233,29 @@ impl Libpcap {
         }
         outcome.map_err(|error| context.fail(error))
     }
+
+    /// Gives at most so many packets to `taker`, by the user's call or, where that is pcap_loop, by pcap_dispatch.
+    #[inline]
+    fn take_some(&mut self, timeout: Duration, most: u16, taker: &mut impl Taker) -> Result<bool> {
+        let call = self.call;
+        let mut each = |frame: &Frame<'_>| taker.take(frame);
+        self.await_some(timeout, |pcap| match call {
+            Call::Next => one_by_one(pcap, most, Pcap::read_next, &mut each),
+            Call::NextEx => one_by_one(pcap, most, Pcap::read_next_ex, &mut each),
+            Call::Dispatch | Call::Loop => pcap.dispatch(most, &mut each).map(|frames| frames > 0),
+        })
+    }
 }
 
-/// Reads single packets until there is none; whether there were any.
+/// Reads single packets until there is none, at most so many; whether there were any.
 #[inline]
 fn one_by_one(
     pcap: &mut Pcap,
+    most: u16,
     read: impl Fn(&mut Pcap) -> capbench_sys::Result<bool>,
     each: &mut impl FnMut(&Frame<'_>),
 ) -> capbench_sys::Result<bool> {
-    for number in 0..AT_ONCE {
+    for number in 0..most {
         if !read(pcap)? {
             return Ok(number > 0);
         }
@@ -260,21 +282,26 @@ impl Capture for Libpcap {
 
     #[inline]
     fn take_with(&mut self, timeout: Duration, taker: &mut impl Taker) -> Result<bool> {
-        let mut each = |frame: &Frame<'_>| taker.take(frame);
-        match self.call {
-            Call::Next => self.await_some(timeout, |pcap| one_by_one(pcap, Pcap::read_next, &mut each)),
-            Call::NextEx => self.await_some(timeout, |pcap| one_by_one(pcap, Pcap::read_next_ex, &mut each)),
-            Call::Dispatch => {
-                self.await_some(timeout, |pcap| pcap.dispatch(AT_ONCE, &mut each).map(|frames| frames > 0))
-            }
-            Call::Loop => {
-                // How often it waits inside, it does not tell.
-                self.waiter.counts.waits += 1;
-                let frames = self.pcap.run_loop(timeout, each).map_err(|error| self.context.fail(error))?;
-                self.waiter.counts.empty += u64::from(frames == 0);
-                Ok(frames > 0)
-            }
+        if self.call != Call::Loop {
+            return self.take_some(timeout, AT_ONCE, taker);
         }
+        // How often it waits inside, it does not tell.
+        self.waiter.counts.waits += 1;
+        let frames = self.pcap.run_loop(timeout, |frame| taker.take(frame));
+        let frames = frames.map_err(|error| self.context.fail(error))?;
+        self.waiter.counts.empty += u64::from(frames == 0);
+        Ok(frames > 0)
+    }
+
+    /// Never by pcap_loop, which hands over however many packets come.
+    fn next_owned(&mut self, timeout: Duration) -> Result<Option<OwnedBatch>> {
+        Packing::next(self, timeout, |capture, timeout, taker| {
+            capture.take_some(timeout, PACKED_AT_ONCE, taker)
+        })
+    }
+
+    fn packing(&mut self) -> Option<&mut Packing> {
+        Some(&mut self.packing)
     }
 
     fn counters(&mut self) -> Result<Counters> {

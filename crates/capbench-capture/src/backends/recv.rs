@@ -11,6 +11,7 @@ use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
 use crate::methods::{CapturePoint, Delivery, Method};
 use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::owned::Packing;
 use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
 
@@ -22,6 +23,7 @@ pub static METHOD: Method = Method {
     options: &COMMON_OPTIONS,
     argument: None,
     settings: &SOCKET_SETTINGS,
+    fanout: true,
     variants: &[],
     socket_filter: true,
     in_default: true,
@@ -113,6 +115,7 @@ pub struct SocketReader<C> {
     waiter: Waiter,
     timeout: Duration,
     polling: Polling,
+    packing: Packing,
     context: Context,
     running: Running,
     call: PhantomData<C>,
@@ -134,18 +137,19 @@ impl<C: ReceiveCall> SocketReader<C> {
         let granted = socket.set_receive_buffer(buffer(options)?).map_err(fail)?;
         socket.set_auxiliary_data().map_err(fail)?;
         socket.set_timestamps().map_err(fail)?;
-        bind(&context, &socket, interface)?;
+        let group = bind(&context, &socket, interface, options)?;
         let room = LARGEST.min(options.snap_length.octets() as usize);
         Ok(Self {
             socket,
             vector: ReceiveVector::new(frames, room),
+            packing: Packing::new(options, frames, room),
             statistics: Accumulator::default(),
             waiter: Waiter::new(polling.spin),
             polling,
             timeout: Duration::MAX,
             running: Running {
                 method,
-                engine: "AF_PACKET socket queue".into(),
+                engine: format!("AF_PACKET socket queue{group}"),
                 geometry: format!(
                     "receive buffer {} granted, {frames} frame{} per call",
                     ByteCount(u64::from(granted)),
@@ -199,6 +203,10 @@ impl<C: ReceiveCall> Capture for SocketReader<C> {
         }
         waiter.counts.empty += 1;
         Ok(None)
+    }
+
+    fn packing(&mut self) -> Option<&mut Packing> {
+        Some(&mut self.packing)
     }
 
     fn counters(&mut self) -> Result<Counters> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capbench_sys::SysError;
 use capbench_sys::busy_poll::{BusyPoll, incoming_napi};
-use capbench_sys::packet::{PacketSocket, Protocol, Version};
+use capbench_sys::packet::{FilterInstruction, PacketSocket, Protocol, Version};
 
 use crate::capture::Running;
 use crate::error::{CaptureError, Result};
@@ -128,7 +128,7 @@ impl Context {
     }
 }
 
-/// A socket with filter, direction and mode set, still bound to nothing. `true` beside it when a filter is attached.
+/// A socket with filter, direction and mode set, still bound to nothing. `true` beside it when a filter will run.
 pub(super) fn unbound(
     context: &Context,
     interface: &Interface,
@@ -137,13 +137,16 @@ pub(super) fn unbound(
     let fail = |source| context.fail(source);
     let socket = PacketSocket::open().map_err(fail)?;
     let mut keep = Keep::from(options.direction);
-    // The socket option spares the kernel a clone per outgoing frame; a filter does the same work on older kernels.
-    if options.direction == Direction::In && socket.ignore_outgoing().is_ok() {
+    // The socket option spares the kernel a clone per outgoing frame; a filter does the same work on older kernels, and for
+    // members of a group, whose own option the kernel does not ask.
+    if options.direction == Direction::In && options.fanout.is_none() && socket.ignore_outgoing().is_ok() {
         keep = Keep::Everything;
     }
     let program = filter::program(keep, options.snap_length, options.filter.as_ref());
-    if let Some(program) = &program {
-        socket.attach_filter(program).map_err(fail)?;
+    match (&program, &options.fanout) {
+        (_, Some(_)) => socket.attach_filter(&[NOTHING]).map_err(fail)?,
+        (Some(program), None) => socket.attach_filter(program).map_err(fail)?,
+        (None, None) => {}
     }
     if options.promiscuous {
         socket.set_promiscuous(interface.index).map_err(fail)?;
@@ -151,9 +154,29 @@ pub(super) fn unbound(
     Ok((socket, program.is_some()))
 }
 
-/// Binds, the last step of opening: frames arrive from here on.
-pub(super) fn bind(context: &Context, socket: &PacketSocket, interface: &Interface) -> Result<()> {
-    socket.bind(interface.index, Protocol::All).map_err(|source| context.fail(source))
+/// The program that keeps no frame: it returns 0 (`BPF_RET | BPF_K`).
+const NOTHING: FilterInstruction = FilterInstruction { code: 0x06, jt: 0, jf: 0, k: 0 };
+
+/// Binds, the last step of opening: frames arrive from here on. A member of a group joins it, and what follows a comma in
+/// the result says of which.
+///
+/// The kernel lets only bound sockets join. Between the two the socket would get every frame of the interface, those of the
+/// other members, too: so it keeps none before it is a member.
+pub(super) fn bind(
+    context: &Context,
+    socket: &PacketSocket,
+    interface: &Interface,
+    options: &CaptureOptions,
+) -> Result<String> {
+    let fail = |source| context.fail(source);
+    socket.bind(interface.index, Protocol::All).map_err(fail)?;
+    let Some(fanout) = &options.fanout else { return Ok(String::new()) };
+    let id = fanout.join(socket, options.direction).map_err(fail)?;
+    match filter::program(options.direction.into(), options.snap_length, options.filter.as_ref()) {
+        Some(program) => socket.attach_filter(&program).map_err(fail)?,
+        None => socket.detach_filter().map_err(fail)?,
+    }
+    Ok(format!(", member of fanout group {id} ({fanout})"))
 }
 
 /// Whether a packet socket can be had, with this ring version if one is named.

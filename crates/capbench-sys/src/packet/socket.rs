@@ -199,6 +199,14 @@ impl PacketSocket {
         }
     }
 
+    /// Takes the classic BPF program off again (`SO_DETACH_FILTER`).
+    ///
+    /// # Errors
+    /// `ENOENT` when there is none.
+    pub fn detach_filter(&self) -> Result<()> {
+        socket_option::set(&self.fd, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0i32, "SO_DETACH_FILTER")
+    }
+
     /// Puts the interface into promiscuous mode for the life of this socket (`PACKET_MR_PROMISC`). The kernel counts
     /// such requests and undoes this one when the socket closes, however the process ends.
     ///

@@ -94,6 +94,7 @@ impl CaptureFlags {
                 .map(String::from)
                 .collect(),
             mark: None,
+            fanout: None,
         }
     }
 }
