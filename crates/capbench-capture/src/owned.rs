@@ -17,6 +17,7 @@ use capbench_sys::packet::{Block, Frame};
 
 use crate::capture::{Batch, Capture, LossMark, Taker, TimeSpan};
 use crate::error::{CaptureError, Result};
+use crate::merge::{Place, Revisit};
 use crate::options::CaptureOptions;
 use crate::pool::{BUFFER_FRAMES, BUFFER_OCTETS, Buffer, Pool};
 
@@ -146,6 +147,38 @@ impl Batch for Packed {
 
     fn time_span(&self) -> Option<TimeSpan> {
         self.span
+    }
+}
+
+impl Revisit for Packed {
+    #[inline]
+    fn start(&self) -> Place {
+        Place { offset: 0, left: self.buffer.len() as u32 }
+    }
+
+    #[inline]
+    fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>> {
+        let frame = self.buffer.frame(place.offset as usize)?;
+        *place = Place { offset: place.offset + 1, left: place.left.saturating_sub(1) };
+        Some(frame)
+    }
+}
+
+impl Revisit for OwnedBatch {
+    #[inline]
+    fn start(&self) -> Place {
+        match self {
+            Self::Block(block) => block.start(),
+            Self::Packed(packed) => packed.start(),
+        }
+    }
+
+    #[inline]
+    fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>> {
+        match self {
+            Self::Block(block) => block.frame_at(place),
+            Self::Packed(packed) => packed.frame_at(place),
+        }
     }
 }
 

@@ -54,7 +54,18 @@ impl Buffer {
     /// The frames, in the order in which they came.
     #[inline]
     pub(crate) fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
-        self.entries.iter().map(|entry| Frame {
+        self.entries.iter().map(|entry| self.frame_of(entry))
+    }
+
+    /// The frame that came as the one with this number.
+    #[inline]
+    pub(crate) fn frame(&self, number: usize) -> Option<Frame<'_>> {
+        self.entries.get(number).map(|entry| self.frame_of(entry))
+    }
+
+    #[inline]
+    fn frame_of(&self, entry: &Entry) -> Frame<'_> {
+        Frame {
             data: &self.octets[entry.at as usize..][..entry.captured as usize],
             wire_length: entry.wire_length,
             time_ns: entry.time_ns,
@@ -62,7 +73,7 @@ impl Buffer {
             packet_type: entry.packet_type,
             hash: entry.hash,
             status: entry.status,
-        })
+        }
     }
 
     /// Number of frames.

@@ -1,5 +1,7 @@
 //! Reading a batch in several goes.
 
+use std::sync::Arc;
+
 use capbench_sys::packet::{Block, Frame};
 
 use crate::capture::Batch;
@@ -21,6 +23,18 @@ pub trait Revisit: Batch {
     /// The frame at `place`, which moves on to the next one; `None` behind the last. Every reading gives the same frames,
     /// those of [`Batch::frames`] in their order.
     fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>>;
+}
+
+impl<B: Revisit> Revisit for Arc<B> {
+    #[inline]
+    fn start(&self) -> Place {
+        B::start(self)
+    }
+
+    #[inline]
+    fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>> {
+        B::frame_at(self, place)
+    }
 }
 
 impl Revisit for Block {

@@ -146,6 +146,13 @@ fn at_once() -> CaptureOptions {
 }
 
 fn frames_of(batch: &OwnedBatch) -> Vec<Sent> {
+    let mut place = batch.start();
+    let read_on = std::iter::from_fn(|| batch.frame_at(&mut place));
+    assert!(
+        read_on
+            .map(|frame| (frame.data, frame.time_ns))
+            .eq(batch.frames().map(|frame| (frame.data, frame.time_ns)))
+    );
     let frames: Vec<_> = batch.frames().map(|frame| Sent::of(&frame)).collect();
     assert_eq!(batch.frame_count(), frames.len());
     frames
