@@ -8,6 +8,7 @@
 //! | [`backends`] | one file per method |
 //! | [`options`] | what a user can set, checked before anything is opened |
 //! | [`counters`] | what a method counted, by the place that lost it |
+//! | [`filter`] | which frames are wanted: expressions, programs, and who runs them |
 //! | [`mark`] | the frames of a trial, for methods that count them where they are |
 //! | [`wait`] | spinning and polling |
 //!
@@ -34,7 +35,7 @@ pub mod backends;
 pub mod capture;
 pub mod counters;
 pub mod error;
-mod filter;
+pub mod filter;
 pub mod mark;
 pub mod methods;
 pub mod options;

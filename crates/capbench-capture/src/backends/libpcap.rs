@@ -57,9 +57,6 @@ const fn setting(name: &'static str, value: Option<&'static str>, summary: &'sta
     SettingInfo { name, value, optional: false, summary }
 }
 
-/// Names of the system's libpcap: Debian's, and that of everybody else.
-const SYSTEM: [&str; 2] = ["libpcap.so.0.8", "libpcap.so.1"];
-
 /// Packets that one look takes at most, so that the loop around it comes to look at its clock and at its orders.
 const AT_ONCE: u16 = 256;
 
@@ -151,15 +148,7 @@ fn library(spec: &MethodSpec) -> std::result::Result<PcapLibrary, SysError> {
     if let Some(name) = spec.argument() {
         return PcapLibrary::open(name);
     }
-    match PcapLibrary::open(SYSTEM[0]) {
-        Err(SysError::Library { reason, .. }) => {
-            PcapLibrary::open(SYSTEM[1]).map_err(|_| SysError::Library {
-                library: SYSTEM.join(" or "),
-                reason: format!("{reason}; Debian has it in the package libpcap0.8"),
-            })
-        }
-        outcome => outcome,
-    }
+    PcapLibrary::of_system()
 }
 
 fn supported(spec: &MethodSpec) -> std::result::Result<(), String> {
