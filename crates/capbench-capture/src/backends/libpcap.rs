@@ -17,6 +17,7 @@ use super::socket_setup::{Context, probe};
 use crate::capture::{Batch, Capture, Running, Taker};
 use crate::counters::Counters;
 use crate::error::{CaptureError, Result};
+use crate::filter::{Expression, Filter};
 use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
 use crate::options::{ByteCount, CaptureOptions, Direction, Interface, duration_of};
 use crate::spec::MethodSpec;
@@ -44,7 +45,7 @@ pub static METHOD: Method = Method {
         setting("timeout", Some("TIME"), "pcap_set_timeout [--retire-timeout]"),
     ],
     variants: &["libpcap+next-ex"],
-    socket_filter: false,
+    socket_filter: true,
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,
@@ -182,7 +183,10 @@ impl Libpcap {
         if plan.call == Call::Loop {
             pcap.prepare_loop().map_err(fail)?;
         }
-        let counting = Counting::new(&pcap, interface, options.direction);
+        if let Some(filter) = &options.filter {
+            set_filter(&mut pcap, filter, &interface.name, &context)?;
+        }
+        let counting = Counting::new(&pcap, interface, options);
         let running = found::running(&pcap, &plan, options);
         Ok(Self { pcap, call: plan.call, counting, waiter: Waiter::new(options.spin), context, running })
     }
@@ -213,6 +217,18 @@ impl Libpcap {
         }
         outcome.map_err(|error| context.fail(error))
     }
+}
+
+/// Has libpcap filter. An expression is compiled anew, by this library and for what this handle captures by.
+fn set_filter(pcap: &mut Pcap, filter: &Filter, interface: &str, context: &Context) -> Result<()> {
+    let fail = |source| context.fail(source);
+    let Some(Expression { text, optimised }) = filter.expression() else {
+        return pcap.set_filter(filter.program()).map_err(fail);
+    };
+    let netmask = pcap.library().netmask(interface);
+    let program = pcap.compile(text, *optimised, netmask).map_err(fail)?;
+    let refuse = |reason| CaptureError::Filter { expression: text.clone(), reason, place: None };
+    pcap.set_filter(&program.map_err(refuse)?).map_err(fail)
 }
 
 /// Reads single packets until there is none; whether there were any.

@@ -31,6 +31,12 @@ pub(super) fn check(program: &[FilterInstruction]) -> Result<(), String> {
             let target = written.get_mut(number + 1..).and_then(|rest| rest.get_mut(distance as usize));
             match target {
                 Some(target) => *target &= here,
+                // What libpcap makes of `protochain`: a loop, by a distance below 0.
+                None if distance > i32::MAX as u32 => {
+                    return refuse(
+                        "it jumps backward, as a loop of protochain does, which the kernel does not take",
+                    );
+                }
                 None => return refuse("it jumps behind the end"),
             }
             Ok(())
@@ -90,7 +96,8 @@ mod tests {
             (vec![(0xff, 0, 0, 0), ALL], "instruction 0: the kernel knows no code 255"),
             (vec![(0x15, 0, 1, 0), ALL], "instruction 0: it jumps behind the end"),
             (vec![(0x15, 1, 0, 0), ALL], "it jumps behind the end"),
-            (vec![(0x05, 0, 0, u32::MAX), ALL], "it jumps behind the end"),
+            (vec![(0x05, 0, 0, 1), ALL], "it jumps behind the end"),
+            (vec![(0x05, 0, 0, u32::MAX), ALL], "it jumps backward"),
             (vec![(0x02, 0, 0, 16), ALL], "no word 16"),
             (vec![(0x61, 0, 0, 3), ALL], "word 3 of memory, which may not be written"),
             (vec![(0x34, 0, 0, 0), ALL], "divides by 0"),

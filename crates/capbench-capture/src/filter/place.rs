@@ -1,9 +1,9 @@
 //! Where in an expression an error is. libpcap does not say; its parser tells when it is asked in the right way.
 //!
 //! libpcap's parser reads from left to right and stops at the first token that no valid expression goes on with. So a
-//! beginning of the expression, followed by something that no lexer takes, fails because of that addition as long as the
-//! beginning is still good, and with the error in question as soon as it has the error in it. The first beginning that has it
-//! ends with the token that is wrong.
+//! beginning of the expression, followed by something that the lexer itself refuses, fails because of that addition as long
+//! as the beginning is still good, and with the error in question as soon as it has the error in it. The first beginning that
+//! has it ends with the token that is wrong.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,8 +17,11 @@ pub struct Place {
     pub is_exact: bool,
 }
 
-/// Libpcap takes none of these for a token, nor for a part of one.
-const NO_TOKENS: [&str; 4] = ["?", "@", "~", ";"];
+/// What libpcap's lexer refuses in words of its own, in one release or another: numbers of more than 32 bits, an address that
+/// is none, a character of no token.
+const STOPS: [&str; 4] = ["99999999999999", "88888888888888", "1::2::3", "?"];
+
+const SYNTAX_ERROR: &str = "syntax error";
 
 /// Finds the place of an error. `compile` says what is wrong with a text, `None` for nothing; `said` is what it says of the
 /// whole expression. `None` where that does not lead to a place.
@@ -27,17 +30,18 @@ pub(super) fn find(
     said: &str,
     mut compile: impl FnMut(&str) -> Option<String>,
 ) -> Option<Place> {
-    let stop = NO_TOKENS.into_iter().find(|token| !expression.contains(token))?;
+    // No token may follow here: whatever is no syntax error is the lexer's.
+    let mut is_stop = |stop: &str| {
+        let of_lexer = compile(&format!("ip {stop}"));
+        of_lexer.is_some_and(|it| it != said && !it.contains(SYNTAX_ERROR)) && !expression.contains(stop)
+    };
+    let stop = STOPS.into_iter().find(|stop| is_stop(stop))?;
     let tokens = tokens(expression);
     let mut has_error = |count: usize| {
         let end = count.checked_sub(1).and_then(|last| tokens.get(last)).map_or(0, |token| token.end);
         compile(&format!("{} {stop}", &expression[..end])).as_deref() == Some(said)
     };
-    // The addition has to be told apart from the error itself.
-    if has_error(0) {
-        return None;
-    }
-    let is_syntax = said.contains("syntax error");
+    let is_syntax = said.contains(SYNTAX_ERROR);
     if !has_error(tokens.len()) {
         let end = expression.trim_end().len();
         return is_syntax.then_some(Place { token: end..end, is_exact: true });
@@ -142,7 +146,7 @@ mod tests {
         let mut wants_word = true;
         for token in text.split_whitespace() {
             match token {
-                "?" | "@" => return Some(format!("illegal token: {token}")),
+                "1::2::3" => return Some(format!("bogus ethernet address {token}")),
                 "(" if wants_word => depth += 1,
                 ")" if !wants_word && depth > 0 => depth -= 1,
                 "and" if !wants_word => wants_word = true,
@@ -171,14 +175,13 @@ mod tests {
         assert_eq!(place_in("( a and b  "), Some(("", true)));
         assert_eq!(find("( a  ", "syntax error", compile), Some(Place { token: 3..3, is_exact: true }));
         assert_eq!(place_in("a and nowhere and b and c"), Some(("nowhere", false)));
-        assert_eq!(place_in("a and ? and b"), Some(("?", false)));
+        assert_eq!(place_in("a and 1::2::3 and b"), None, "nothing is left to stop with");
     }
 
     #[test]
     fn no_place_is_claimed_where_the_parser_does_not_tell_one() {
         assert_eq!(find("a b", "syntax error", |_| Some("syntax error".into())), None);
         assert_eq!(find("a", "expression rejects all packets", compile), None);
-        assert_eq!(find("? @ ~ ;", "syntax error", compile), None);
     }
 
     #[test]

@@ -46,8 +46,8 @@ fn raw(instruction: &FilterInstruction) -> libc::sock_filter {
 }
 
 impl PcapLibrary {
-    /// The IPv4 netmask of an interface of the calling thread's namespace, in network byte order; `None` where it has no
-    /// address, or the library cannot tell.
+    /// The IPv4 netmask of an interface of the calling thread's namespace, its first octet in the highest bits; `None` where
+    /// it has no address, or the library cannot tell.
     pub fn netmask(&self, interface: &str) -> Option<u32> {
         let lookup = self.functions.pcap_lookupnet?;
         let name = CString::new(interface).ok()?;
@@ -55,8 +55,8 @@ impl PcapLibrary {
         // SAFETY: the name ends with a zero octet, both numbers are live and writable, and libpcap writes at most
         // PCAP_ERRBUF_SIZE octets of text.
         let code = unsafe { lookup(name.as_ptr(), &raw mut network, &raw mut mask, message.as_mut_ptr()) };
-        // For an interface without an address it succeeds, and the mask is 0.
-        (code == 0 && mask != 0).then_some(mask)
+        // For an interface without an address it succeeds, and the mask is 0. It comes in network byte order.
+        (code == 0 && mask != 0).then_some(u32::from_be(mask))
     }
 
     /// An instruction in words, as the line so many of a program (bpf_image).
@@ -77,7 +77,9 @@ impl Pcap {
     /// Compiles an expression for this capture: for what its packets begin with, and for tags that this kernel tells beside
     /// them. What libpcap says against the expression is the inner error. Names of hosts are looked up.
     ///
-    /// Without a netmask libpcap refuses `ip broadcast`, the only thing that needs one.
+    /// Without a netmask libpcap refuses `ip broadcast`, the only thing that needs one. It compares the mask with loaded
+    /// words, which have the host's byte order (libpcap#1454): tcpdump hands on what pcap_lookupnet gave it, so that its
+    /// `ip broadcast` wants other frames on little-endian hosts.
     ///
     /// # Errors
     /// The expression has a zero octet, or the library cannot compile.
