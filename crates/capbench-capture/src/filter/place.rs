@@ -98,13 +98,18 @@ impl fmt::Display for Told<'_> {
         let Self { expression, reason, place } = self;
         write!(f, "filter: {reason}")?;
         let Some(place) = place else {
-            return if expression.is_empty() { Ok(()) } else { write!(f, ", in \"{}\"", shown(expression)) };
+            return if expression.is_empty() {
+                Ok(())
+            } else {
+                write!(f, ", in \"{}\"", shown(&short(expression)))
+            };
         };
         let token = &expression[place.token.clone()];
+        let named = shown(&short(token));
         match (token, place.is_exact) {
             ("", _) => f.write_str(", it ends where more is expected")?,
-            (token, true) => write!(f, ", at \"{}\"", shown(token))?,
-            (token, false) => write!(f, ", at or before \"{}\"", shown(token))?,
+            (_, true) => write!(f, ", at \"{named}\"")?,
+            (_, false) => write!(f, ", at or before \"{named}\"")?,
         }
         let (before, after) = line_around(expression, place.token.start);
         let width = token.chars().count().clamp(1, WIDTH);
@@ -124,11 +129,16 @@ fn line_around(text: &str, at: usize) -> (String, String) {
     let skipped = before.chars().count().saturating_sub(WIDTH);
     let before: String = before.chars().skip(skipped).collect();
     let before = if skipped > 0 { format!("...{before}") } else { before };
-    let mut kept: String = after.chars().take(WIDTH).collect();
-    if kept.len() < after.len() {
+    (before, short(after))
+}
+
+/// A text with `...` for what is too much of it.
+fn short(text: &str) -> String {
+    let mut kept: String = text.chars().take(WIDTH).collect();
+    if kept.len() < text.len() {
         kept += "...";
     }
-    (before, kept)
+    kept
 }
 
 /// A text without what would move the cursor.

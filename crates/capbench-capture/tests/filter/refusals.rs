@@ -1,7 +1,12 @@
 //! What cannot be compiled, and where the error is.
 
+use std::cell::RefCell;
+
 use capbench_capture::filter::{Compiler, FilterText, Optimise};
 use capbench_capture::{CaptureError, Interface, SnapLength};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestRunner};
 
 use crate::interface_of;
 use crate::network::{Place, lossy, privileged, program};
@@ -73,6 +78,68 @@ fn errors_are_found(compiler: &mut Compiler) {
     assert!(text.contains("protochain"), "{text}");
     let zero = compiler.compile("tcp\0", Optimise::Yes).unwrap_err().to_string();
     assert!(zero.contains("zero octet"), "{zero}");
+}
+
+#[test]
+fn root_any_row_of_words_is_compiled_or_refused_with_a_place() {
+    if !privileged("root_any_row_of_words_is_compiled_or_refused_with_a_place") {
+        return;
+    }
+    const WORDS: [&str; 30] = [
+        "tcp",
+        "udp",
+        "ip",
+        "ip6",
+        "vlan",
+        "port",
+        "host",
+        "net",
+        "src",
+        "dst",
+        "and",
+        "or",
+        "not",
+        "(",
+        ")",
+        "[",
+        "]",
+        "&",
+        "=",
+        "!=",
+        "<",
+        "1",
+        "80",
+        "10.0.0.1",
+        "10.0.0.0/8",
+        "::1",
+        "ether",
+        "proto",
+        "len",
+        "\\tcp",
+    ];
+    let place = Place::with_pair();
+    place.inside(|| {
+        let compiler = RefCell::new(Compiler::open(&interface_of(&place), SnapLength::EVERYTHING).unwrap());
+        let mut runner = TestRunner::new(Config { source_file: Some(file!()), ..Config::with_cases(2000) });
+        let rows = proptest::collection::vec((select(&WORDS[..]), select(&[" ", "\n", "  "][..])), 1..12);
+        let outcome = runner.run(&rows, |row| {
+            let text: String = row.into_iter().flat_map(|(word, space)| [word, space]).collect();
+            let Err(error) = compiler.borrow_mut().compile(&text, Optimise::No) else { return Ok(()) };
+            let told = error.to_string();
+            let CaptureError::Filter { place, reason, .. } = error else { panic!("{told}") };
+            prop_assert!(text.get(place.clone().map_or(0..0, |place| place.token)).is_some(), "{told}");
+            if reason.contains("syntax error") {
+                prop_assert!(place.is_some_and(|place| place.is_exact), "{told}");
+            }
+            Ok(())
+        });
+        outcome.unwrap_or_else(|error| panic!("{error}"));
+        for long in ["(", "not ", "tcp or ", "!"] {
+            let said =
+                compiler.borrow_mut().compile(&long.repeat(20_000), Optimise::No).unwrap_err().to_string();
+            assert!(said.len() < 500, "{}", &said[..500]);
+        }
+    });
 }
 
 #[test]
