@@ -2,6 +2,9 @@
 
 use capbench_sys::SysError;
 
+use crate::filter::Place;
+use crate::filter::place::Told;
+
 /// The error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
@@ -60,6 +63,16 @@ pub enum CaptureError {
         method: String,
         /// Which library, and what is wrong with it.
         source: SysError,
+    },
+    /// A filter that cannot be.
+    #[error("{}", Told { expression, reason, place: place.as_ref() })]
+    Filter {
+        /// The expression; empty where a program was given.
+        expression: String,
+        /// What is wrong with it, mostly in libpcap's words.
+        reason: String,
+        /// Where in the expression, if that could be found out.
+        place: Option<Place>,
     },
     /// An option that cannot be.
     #[error("{option}: {reason}")]

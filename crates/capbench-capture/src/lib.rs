@@ -12,6 +12,7 @@
 //! | [`options`] | what a user can set, checked before anything is opened |
 //! | [`counters`] | what a method counted, by the place that lost it |
 //! | [`merge`] | several captures as one stream in time order |
+//! | [`filter`] | which frames are wanted: expressions, programs, and who runs them |
 //! | [`mark`] | the frames of a trial, for methods that count them where they are |
 //! | [`wait`] | spinning and polling |
 //! | [`mod@file`] | frames laid into memory as capture files have them, and read back |
@@ -39,9 +40,9 @@ pub mod backends;
 pub mod capture;
 pub mod counters;
 pub mod error;
-pub mod file;
 pub mod fanout;
-mod filter;
+pub mod file;
+pub mod filter;
 pub mod hand_off;
 pub mod mark;
 pub mod merge;

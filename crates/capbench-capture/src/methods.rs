@@ -55,7 +55,7 @@ impl Method {
             return Err(CaptureError::Unsupported {
                 method: self.name.into(),
                 interface: interface.name.clone(),
-                reason: "it has no socket filter; recv, recvmmsg and packet-v1 to packet-v3 have".into(),
+                reason: "it has no filter; recv, recvmmsg, packet-v1 to packet-v3 and libpcap have".into(),
             });
         }
         if options.fanout.is_some() && !self.fanout {

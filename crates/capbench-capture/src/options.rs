@@ -141,7 +141,8 @@ pub struct CaptureOptions {
     pub frame: Option<ByteCount>,
     /// After how long a partly filled V3 block is handed over.
     pub retire_timeout: Duration,
-    /// Which frames are wanted; everything when `None`. For methods with a socket filter, the others refuse it.
+    /// Which frames are wanted; everything when `None`. For methods with a filter of
+    /// their own; the others refuse it, and [`crate::filter::SoftwareFilter`] does its work on what they give.
     pub filter: Option<Filter>,
     /// Octets captured of each frame.
     pub snap_length: SnapLength,

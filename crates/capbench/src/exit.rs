@@ -198,6 +198,7 @@ fn of_capture(error: &CaptureError) -> u8 {
         CaptureError::UnknownMethod { .. }
         | CaptureError::RingTooLarge { .. }
         | CaptureError::Spec { .. }
+        | CaptureError::Filter { .. }
         | CaptureError::Option { .. }
         | CaptureError::WriteBuffer { .. }
         | CaptureError::FileOption { .. } => USAGE,

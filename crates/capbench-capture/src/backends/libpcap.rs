@@ -17,6 +17,7 @@ use super::socket_setup::{Context, probe};
 use crate::capture::{Batch, Capture, Running, Taker};
 use crate::counters::Counters;
 use crate::error::{CaptureError, Result};
+use crate::filter::{Expression, Filter};
 use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
 use crate::options::{ByteCount, CaptureOptions, Direction, Interface, duration_of};
 use crate::owned::{OwnedBatch, Packing};
@@ -46,7 +47,7 @@ pub static METHOD: Method = Method {
     ],
     fanout: false,
     variants: &["libpcap+next-ex"],
-    socket_filter: false,
+    socket_filter: true,
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,
@@ -58,9 +59,6 @@ pub static METHOD: Method = Method {
 const fn setting(name: &'static str, value: Option<&'static str>, summary: &'static str) -> SettingInfo {
     SettingInfo { name, value, optional: false, summary }
 }
-
-/// Names of the system's libpcap: Debian's, and that of everybody else.
-const SYSTEM: [&str; 2] = ["libpcap.so.0.8", "libpcap.so.1"];
 
 /// Packets that one look takes at most, so that the loop around it comes to look at its clock and at its orders.
 const AT_ONCE: u16 = 256;
@@ -156,15 +154,7 @@ fn library(spec: &MethodSpec) -> std::result::Result<PcapLibrary, SysError> {
     if let Some(name) = spec.argument() {
         return PcapLibrary::open(name);
     }
-    match PcapLibrary::open(SYSTEM[0]) {
-        Err(SysError::Library { reason, .. }) => {
-            PcapLibrary::open(SYSTEM[1]).map_err(|_| SysError::Library {
-                library: SYSTEM.join(" or "),
-                reason: format!("{reason}; Debian has it in the package libpcap0.8"),
-            })
-        }
-        outcome => outcome,
-    }
+    PcapLibrary::of_system()
 }
 
 fn supported(spec: &MethodSpec) -> std::result::Result<(), String> {
@@ -199,7 +189,10 @@ impl Libpcap {
         if plan.call == Call::Loop {
             pcap.prepare_loop().map_err(fail)?;
         }
-        let counting = Counting::new(&pcap, interface, options.direction);
+        if let Some(filter) = &options.filter {
+            set_filter(&mut pcap, filter, &interface.name, &context)?;
+        }
+        let counting = Counting::new(&pcap, interface, options);
         let running = found::running(&pcap, &plan, options);
         let waiter = Waiter::new(options.spin);
         let packing =
@@ -245,6 +238,18 @@ impl Libpcap {
             Call::Dispatch | Call::Loop => pcap.dispatch(most, &mut each).map(|frames| frames > 0),
         })
     }
+}
+
+/// Has libpcap filter. An expression is compiled anew, by this library and for what this handle captures by.
+fn set_filter(pcap: &mut Pcap, filter: &Filter, interface: &str, context: &Context) -> Result<()> {
+    let fail = |source| context.fail(source);
+    let Some(Expression { text, optimised }) = filter.expression() else {
+        return pcap.set_filter(filter.program()).map_err(fail);
+    };
+    let netmask = pcap.library().netmask(interface);
+    let program = pcap.compile(text, *optimised, netmask).map_err(fail)?;
+    let refuse = |reason| CaptureError::Filter { expression: text.clone(), reason, place: None };
+    pcap.set_filter(&program.map_err(refuse)?).map_err(fail)
 }
 
 /// Reads single packets until there is none, at most so many; whether there were any.

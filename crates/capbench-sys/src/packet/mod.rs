@@ -35,5 +35,7 @@ pub use frame_ring::{FrameBatch, FrameRing};
 pub use geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 pub use receive_vector::ReceiveVector;
 pub use send_vector::{SendVector, Sent};
-pub use socket::{Filter, FilterInstruction, PacketSocket, PacketStatistics, Protocol, Readiness, Version};
+pub use socket::{
+    Filter, FilterInstruction, PacketSocket, PacketStatistics, Protocol, Readiness, Version, attach_filter,
+};
 pub use transmit_ring::{Kick, Prefix, TransmitRing};
