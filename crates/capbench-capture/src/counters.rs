@@ -31,7 +31,7 @@ pub struct Loss {
     pub source: Cow<'static, str>,
 }
 
-/// Places that a method's own counters can speak of, in the order of the path.
+/// Places that the counters of a method, or of what takes its frames, can speak of, in the order of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossPlace {
     /// The receiving hardware had no room.
@@ -46,12 +46,14 @@ pub enum LossPlace {
     Ring,
     /// A queue of the method's own had no room.
     MethodQueue,
+    /// The output did not keep up, or could not be written.
+    Writer,
 }
 
 impl LossPlace {
     /// Whether frames lost there have reached the capture point and count as accepted.
     pub fn is_accepted(self) -> bool {
-        matches!(self, Self::FillRing | Self::Ring | Self::MethodQueue)
+        matches!(self, Self::FillRing | Self::Ring | Self::MethodQueue | Self::Writer)
     }
 }
 

@@ -69,6 +69,18 @@ pub enum CaptureError {
         /// What is wrong with it and what is possible.
         reason: String,
     },
+    /// What was recorded cannot be written.
+    #[error("cannot {attempt} {}: {source}; {next}", path.display())]
+    Output {
+        /// What was attempted.
+        attempt: &'static str,
+        /// The file.
+        path: std::path::PathBuf,
+        /// What to do next.
+        next: &'static str,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
     /// A call failed.
     #[error("{method} on {interface}: {source}")]
     Call {

@@ -10,6 +10,7 @@
 //! | [`counters`] | what a method counted, by the place that lost it |
 //! | [`mark`] | the frames of a trial, for methods that count them where they are |
 //! | [`wait`] | spinning and polling |
+//! | [`writing`] | encoded records to files |
 //!
 //! A frame is borrowed from its batch, a batch from its capture; dropping the batch gives the memory back:
 //!
@@ -40,6 +41,7 @@ pub mod methods;
 pub mod options;
 pub mod spec;
 pub mod wait;
+pub mod writing;
 
 pub use capbench_sys::packet::{Frame, PacketType, VlanTag};
 pub use capture::{Batch, Capture, LossMark, Running, Taker, TimeSource};

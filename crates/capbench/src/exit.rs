@@ -200,7 +200,7 @@ fn of_capture(error: &CaptureError) -> u8 {
         | CaptureError::Spec { .. }
         | CaptureError::Option { .. } => USAGE,
         CaptureError::Unsupported { .. } | CaptureError::Library { .. } => UNSUPPORTED,
-        CaptureError::Call { .. } => FAILED,
+        CaptureError::Call { .. } | CaptureError::Output { .. } => FAILED,
     }
 }
 
