@@ -21,7 +21,7 @@ pub struct WriteOptions {
     /// Memory for buffers. What comes while the output stands still has to fit into it: 64 MiB are half a second at
     /// 1 Gbit/s.
     pub pool: ByteCount,
-    /// Memory of one buffer, a multiple of 4 KiB. Writes of 1 MiB are as fast as larger ones.
+    /// Memory of one buffer, a multiple of 4 KiB; the largest record has to fit into it, and with direct I/O 4 KiB more.
     pub buffer: ByteCount,
     /// Interfaces whose packets are recorded, numbered from 0.
     pub interfaces: usize,
@@ -116,12 +116,6 @@ impl WriteOptions {
             return refuse("--zstd", &format!("levels are {} to {}", range.start(), range.end()));
         }
         Ok(())
-    }
-
-    /// Bytes of the longest record that there is room for.
-    pub fn longest_record(&self) -> usize {
-        let kept_free = if self.direct { ALIGNMENT as u64 } else { 0 };
-        usize::try_from(self.buffer.0.saturating_sub(kept_free)).unwrap_or(usize::MAX)
     }
 
     /// The buffers.

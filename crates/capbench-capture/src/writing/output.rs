@@ -1,4 +1,4 @@
-//! The side of whoever encodes packets: room for a record in a buffer, and files that end exactly where they shall.
+//! The side of whoever encodes packets: records into buffers, and files that end exactly where they shall.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -44,7 +44,6 @@ pub struct Output {
     thread: Option<JoinHandle<Ending>>,
     current: Option<Buffer>,
     position: Position,
-    longest_record: usize,
     is_aligned: bool,
     waits: bool,
     is_complete: bool,
@@ -109,15 +108,15 @@ impl Output {
             thread: Some(thread),
             current: None,
             position,
-            longest_record: options.longest_record(),
             is_aligned: options.direct,
             waits: options.when_full == WhenFull::Wait,
             is_complete: false,
         })
     }
 
-    /// Room for a packet of at most `length` bytes, in the file that it belongs to: where a new one is due, that one begins.
-    /// What was put there counts once [`Output::packet_done`] says so.
+    /// Records a packet, in the file that it belongs to: where a new one is due, that one begins. `encode` lays it at the
+    /// beginning of the room that it is given and says how many bytes it took, or `None` where it needs more room; then it is
+    /// asked once more, with an empty buffer.
     ///
     /// # Errors
     /// No room, and why.
@@ -125,44 +124,50 @@ impl Output {
     /// # Panics
     /// For an interface that the options do not know.
     #[inline]
-    pub fn packet_room(
+    pub fn packet(
         &mut self,
-        length: usize,
         origin: Origin,
         ends: &mut impl FileEnds,
-    ) -> std::result::Result<&mut [u8], NoRoom> {
-        if !self.has_room(length) || self.position.next(origin.time_ns) != Next::Same {
-            self.make_packet_room(length, origin, ends)?;
+        mut encode: impl FnMut(&mut [u8]) -> Option<usize>,
+    ) -> std::result::Result<(), NoRoom> {
+        let next = self.position.next(origin.time_ns);
+        if next == Next::Same && self.encode_packet(origin, &mut encode) {
+            return Ok(());
         }
-        self.current.as_mut().map(Buffer::spare).ok_or(NoRoom::Full)
+        let made = self.make_packet_room(next, origin.time_ns, ends).and_then(|()| {
+            if self.encode_packet(origin, &mut encode) { Ok(()) } else { Err(NoRoom::TooLong) }
+        });
+        if made.is_err() && !self.is_complete {
+            self.gauge.refused(origin.interface);
+        }
+        made
     }
 
-    /// A packet stands in the first `length` bytes of the room.
     #[inline]
-    pub fn packet_done(&mut self, length: usize, origin: Origin) {
-        if let Some(buffer) = &mut self.current {
-            buffer.commit_packet(length, origin);
-            self.position.add(length, 1);
-        }
+    fn encode_packet(&mut self, origin: Origin, encode: &mut impl FnMut(&mut [u8]) -> Option<usize>) -> bool {
+        let Some(buffer) = &mut self.current else { return false };
+        let Some(length) = encode(buffer.spare()) else { return false };
+        buffer.commit_packet(length, origin);
+        self.position.add(length, 1);
+        true
     }
 
-    /// Room for a record that is no packet, of at most `length` bytes, in the file where the last packet went.
+    /// Records what is no packet, whole records of it, in the file where the last packet went.
     ///
     /// # Errors
     /// No room, and why; nothing is counted.
-    pub fn record_room(&mut self, length: usize) -> std::result::Result<&mut [u8], NoRoom> {
-        if !self.has_room(length) {
-            self.make_room(length)?;
+    pub fn record(&mut self, bytes: &[u8]) -> std::result::Result<(), NoRoom> {
+        let fits = |buffer: &Buffer| buffer.spare_length() >= bytes.len();
+        if !self.current.as_ref().is_some_and(fits) {
+            self.make_room()?;
         }
-        self.current.as_mut().map(Buffer::spare).ok_or(NoRoom::Full)
-    }
-
-    /// Such a record stands in the first `length` bytes of the room.
-    pub fn record_done(&mut self, length: usize) {
-        if let Some(buffer) = &mut self.current {
-            buffer.commit(length);
-            self.position.add(length, 0);
-        }
+        let Some(buffer) = self.current.as_mut().filter(|buffer| fits(buffer)) else {
+            return Err(NoRoom::TooLong);
+        };
+        buffer.spare()[..bytes.len()].copy_from_slice(bytes);
+        buffer.commit(bytes.len());
+        self.position.add(bytes.len(), 0);
+        Ok(())
     }
 
     /// Lets readers see all that was recorded so far, without waiting for it. With direct I/O, this writes a block that will
@@ -221,37 +226,24 @@ impl Output {
         }
     }
 
-    #[inline]
-    fn has_room(&self, length: usize) -> bool {
-        self.current.as_ref().is_some_and(|buffer| buffer.spare_length() >= length)
-    }
-
     #[cold]
     fn make_packet_room(
         &mut self,
-        length: usize,
-        origin: Origin,
+        next: Next,
+        time_ns: u64,
         ends: &mut impl FileEnds,
     ) -> std::result::Result<(), NoRoom> {
-        let next = self.position.next(origin.time_ns);
-        let room = match next {
-            Next::Same => self.make_room(length),
-            Next::File => self.begin_file(length, origin.time_ns, ends),
+        match next {
+            Next::Same => self.make_room(),
+            Next::File => self.begin_file(time_ns, ends),
             Next::End => {
                 self.is_complete = true;
                 Err(NoRoom::Ended)
             }
-        };
-        if room.is_err() && !self.is_complete {
-            self.gauge.refused(origin.interface);
         }
-        room
     }
 
-    fn make_room(&mut self, length: usize) -> std::result::Result<(), NoRoom> {
-        if length > self.longest_record {
-            return Err(NoRoom::TooLong);
-        }
+    fn make_room(&mut self) -> std::result::Result<(), NoRoom> {
         if self.is_complete {
             return Err(NoRoom::Ended);
         }
@@ -263,13 +255,8 @@ impl Output {
     }
 
     /// The file before ends and the new one begins only once there is a buffer for its first packet.
-    fn begin_file(
-        &mut self,
-        length: usize,
-        time_ns: u64,
-        ends: &mut impl FileEnds,
-    ) -> std::result::Result<(), NoRoom> {
-        self.make_room(length)?;
+    fn begin_file(&mut self, time_ns: u64, ends: &mut impl FileEnds) -> std::result::Result<(), NoRoom> {
+        self.make_room()?;
         let (mut trailer, mut header) = (Vec::new(), Vec::new());
         ends.trailer(&mut trailer);
         ends.header(&mut header);

@@ -168,8 +168,8 @@ fn a_record_larger_than_a_buffer_is_refused_and_the_next_one_is_not() {
     let stage = Stage::default();
     let mut output = open(&stage, By::Plain, |_| {});
     assert_eq!(put(&mut output, 0, 9000, 0), Err(NoRoom::TooLong));
-    assert_eq!(output.record_room(9000).unwrap_err(), NoRoom::TooLong);
-    put(&mut output, 1, 8160, 0).unwrap();
+    assert_eq!(output.record(&[0; 9000]), Err(NoRoom::TooLong));
+    put(&mut output, 1, 8180, 0).unwrap();
     let (_, written, refused, _) = packets(output);
     assert_eq!((written, refused), (1, 1));
 }

@@ -181,8 +181,8 @@ pub(super) fn open(stage: &Stage, by: By, change: impl FnOnce(&mut WriteOptions)
 pub(super) fn put(output: &mut Output, number: u32, fill: usize, time_ns: u64) -> Result<(), NoRoom> {
     let origin = Origin { interface: number % 2, time_ns };
     let bytes = fake::record(number, origin.interface, fill);
-    // What it takes at most is known before; what it takes, only then.
-    output.packet_room(bytes.len() + 20, origin, &mut FakeEnds)?[..bytes.len()].copy_from_slice(&bytes);
-    output.packet_done(bytes.len(), origin);
-    Ok(())
+    output.packet(origin, &mut FakeEnds, |room| {
+        room.get_mut(..bytes.len())?.copy_from_slice(&bytes);
+        Some(bytes.len())
+    })
 }
