@@ -4,3 +4,4 @@ mod memory;
 mod processes;
 mod rotating;
 mod stage;
+mod tcpdump;

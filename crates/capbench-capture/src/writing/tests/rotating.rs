@@ -8,7 +8,7 @@ use super::super::options::{WhenFull, WriteOptions};
 use super::super::output::{NoRoom, Output};
 use super::super::rotation::Rotation;
 use super::super::writer::Ending;
-use super::stage::{ALL, By, Stage, open, put};
+use super::stage::{ALL, By, Directory, Stage, open, put};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -124,14 +124,11 @@ fn a_place_that_cannot_be_written_to_shows_at_once_and_is_named() {
 
 #[test]
 fn a_later_file_that_cannot_be_opened_loses_nothing_of_the_one_before() {
-    let directory = std::env::temp_dir().join(format!("capbench-gone-{}", std::process::id()));
-    std::fs::create_dir(&directory).unwrap();
-    let kept = std::fs::File::create(directory.join("f")).unwrap();
-    let mut options = WriteOptions::new(directory.join("f"));
+    let directory = Directory::new("gone");
+    let mut options = WriteOptions::new(directory.0.join("f"));
     options.rotation = Rotation { packets: Some(5), ..Rotation::default() };
     let mut output = Output::open(&options, read_record, 0, &mut FakeEnds).unwrap();
-    std::fs::remove_dir_all(&directory).unwrap();
-    drop(kept);
+    std::fs::remove_dir_all(&directory.0).unwrap();
     for number in 0..8 {
         put(&mut output, number * 2, 10, 0).unwrap();
     }

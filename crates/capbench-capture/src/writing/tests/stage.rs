@@ -168,6 +168,23 @@ impl Medium for MemoryFile {
     }
 }
 
+/// A directory that goes with the test.
+pub(super) struct Directory(pub(super) PathBuf);
+
+impl Directory {
+    pub(super) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("capbench-{name}-{}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// A recording into memory, with small buffers.
 pub(super) fn open(stage: &Stage, by: By, change: impl FnOnce(&mut WriteOptions)) -> Output {
     let mut options = WriteOptions::new("f");
