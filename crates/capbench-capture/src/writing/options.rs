@@ -14,7 +14,8 @@ use crate::options::ByteCount;
 /// How a recording is written.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
-    /// The file, a pattern of strftime(3) where an interval begins new ones; `-` is the standard output.
+    /// The file, a pattern of strftime(3) where an interval begins new ones; `-` is the standard output. What there is of its
+    /// name is overwritten, as tcpdump(8) does it, and with compression `.zst` is put behind it.
     pub path: PathBuf,
     /// When the next file begins.
     pub rotation: Rotation,

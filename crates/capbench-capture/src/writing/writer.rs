@@ -70,6 +70,25 @@ impl Failure {
     fn of<'a>(attempt: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Self + use<'a> {
         move |source| Self { attempt, path: path.into(), source }
     }
+
+    /// What the user is told.
+    fn into_error(self) -> CaptureError {
+        let Self { attempt, path, source } = self;
+        let next = match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                "free space, or limit the files with -C and -W"
+            }
+            ErrorKind::PermissionDenied => {
+                "choose a place that the user who records (-Z) may write to, or change its owner"
+            }
+            ErrorKind::ReadOnlyFilesystem => "choose another place with -w",
+            ErrorKind::NotFound | ErrorKind::NotADirectory => "make the directory first",
+            ErrorKind::FileTooLarge => "limit the size of a file with -C",
+            ErrorKind::InvalidInput => "leave direct I/O out: this place has none",
+            _ => "the kernel's log (dmesg) may say more",
+        };
+        CaptureError::Output { attempt, path, next, source }
+    }
 }
 
 impl Writer {
@@ -87,7 +106,7 @@ impl Writer {
     ) -> Result<Self, CaptureError> {
         let (pool, gauge) = shared;
         let path = names.path(first.second, first.number)?;
-        let current = Current::open(path, &mut opener, &first.header).map_err(CaptureError::from)?;
+        let current = Current::open(path, &mut opener, &first.header).map_err(Failure::into_error)?;
         gauge.file_begun();
         let mut writer = Self { pool, gauge, names, opener, reader, files, current, held: VecDeque::new() };
         writer.tell();
@@ -120,7 +139,7 @@ impl Writer {
         if failure.source.kind() == ErrorKind::BrokenPipe {
             return Ending::ReaderGone;
         }
-        Ending::Failed(failure.into())
+        Ending::Failed(failure.into_error())
     }
 
     fn write(&mut self, batch: &mut Vec<Buffer>) -> Result<(), Failure> {
@@ -226,6 +245,13 @@ impl Writer {
     }
 }
 
+impl Drop for Writer {
+    /// However the thread ends, nobody waits for a buffer any more.
+    fn drop(&mut self) {
+        self.pool.end();
+    }
+}
+
 impl Current {
     fn open(path: PathBuf, opener: &mut Opener, header: &[u8]) -> Result<Self, Failure> {
         let mut sink = opener(&path).map_err(Failure::of("open", &path))?;
@@ -241,24 +267,5 @@ impl Current {
             (Some((first, last)), Some((from, to))) => Some((first.min(from), last.max(to))),
             (known, new) => known.or(new),
         };
-    }
-}
-
-impl From<Failure> for CaptureError {
-    fn from(Failure { attempt, path, source }: Failure) -> Self {
-        let next = match source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                "free space, or limit the files with -C and -W"
-            }
-            ErrorKind::PermissionDenied => {
-                "choose a place that the user who records (-Z) may write to, or change its owner"
-            }
-            ErrorKind::ReadOnlyFilesystem => "choose another place with -w",
-            ErrorKind::NotFound | ErrorKind::NotADirectory => "make the directory first",
-            ErrorKind::FileTooLarge => "limit the size of a file with -C",
-            ErrorKind::InvalidInput => "leave direct I/O out: this place has none",
-            _ => "the kernel's log (dmesg) may say more",
-        };
-        Self::Output { attempt, path, next, source }
     }
 }

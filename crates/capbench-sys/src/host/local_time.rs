@@ -12,7 +12,7 @@ use crate::{Result, SysError};
 /// A pattern with a NUL, one whose result is longer than `PATH_MAX` bytes, and a time that has no year.
 pub fn format_local(pattern: &OsStr, seconds: i64) -> Result<OsString> {
     let what = || format!("strftime({})", pattern.to_string_lossy());
-    // Filled from the start, an empty result could not be told from one that is too long (strftime(3), BUGS).
+    // strftime(3) returns 0 for an empty result and for one that is too long (BUGS there).
     if pattern.is_empty() {
         return Ok(OsString::new());
     }
