@@ -49,12 +49,17 @@ pub enum LossPlace {
     /// A queue behind the method had no room, such as a worker's ([`crate::hand_off`]). No method counts there: whoever has
     /// the queue does.
     ApplicationQueue,
+    /// The output did not keep up, or could not be written.
+    Writer,
 }
 
 impl LossPlace {
     /// Whether frames lost there have reached the capture point and count as accepted.
     pub fn is_accepted(self) -> bool {
-        matches!(self, Self::FillRing | Self::Ring | Self::MethodQueue | Self::ApplicationQueue)
+        matches!(
+            self,
+            Self::FillRing | Self::Ring | Self::MethodQueue | Self::ApplicationQueue | Self::Writer
+        )
     }
 }
 

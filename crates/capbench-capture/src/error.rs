@@ -132,6 +132,18 @@ pub enum CaptureError {
         /// What it said.
         message: String,
     },
+    /// What was recorded cannot be written.
+    #[error("cannot {attempt} {}: {source}; {next}", path.display())]
+    Output {
+        /// What was attempted.
+        attempt: &'static str,
+        /// The file.
+        path: std::path::PathBuf,
+        /// What to do next.
+        next: &'static str,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
     /// A call failed.
     #[error("{method} on {interface}: {source}")]
     Call {

@@ -16,6 +16,7 @@
 //! | [`mark`] | the frames of a trial, for methods that count them where they are |
 //! | [`wait`] | spinning and polling |
 //! | [`mod@file`] | frames laid into memory as capture files have them, and read back |
+//! | [`writing`] | encoded records to files |
 //!
 //! A frame is borrowed from its batch, a batch from its capture; dropping the batch gives the memory back:
 //!
@@ -52,6 +53,7 @@ pub mod owned;
 mod pool;
 pub mod spec;
 pub mod wait;
+pub mod writing;
 
 pub use capbench_sys::packet::{FanoutMode, Frame, PacketType, VlanTag};
 pub use capture::{Batch, Capture, LossMark, Running, Taker, TimeSource, TimeSpan};

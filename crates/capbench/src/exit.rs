@@ -207,7 +207,8 @@ fn of_capture(error: &CaptureError) -> u8 {
         | CaptureError::File { .. }
         | CaptureError::Batches { .. }
         | CaptureError::HandOff { .. }
-        | CaptureError::Worker { .. } => FAILED,
+        | CaptureError::Worker { .. }
+        | CaptureError::Output { .. } => FAILED,
     }
 }
 
