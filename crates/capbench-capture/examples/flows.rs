@@ -150,8 +150,8 @@ impl Visitor for Take<'_> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::read(std::env::args().skip(1))?;
-    let mtu =
-        std::fs::read_to_string(format!("/sys/class/net/{}/mtu", arguments.interface))?.trim().parse()?;
+    let file = format!("/sys/class/net/{}/mtu", arguments.interface);
+    let mtu = std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?.trim().parse()?;
     let interface = Interface::of_name(&arguments.interface, mtu)?;
     let options = CaptureOptions::default();
     let (counters, report) = open_with(&arguments.method, &interface, &options, Take(&arguments))??;
