@@ -68,6 +68,8 @@ impl LostAt {
                 LossPlace::FillRing => ("fill ring", Booking::System),
                 LossPlace::Ring => ("ring", Booking::System),
                 LossPlace::MethodQueue => ("method queue", Booking::System),
+                LossPlace::ApplicationQueue => ("application queue", Booking::Own),
+                LossPlace::Writer => ("writer", Booking::Own),
             };
             Some(Self { place: place.into(), booking, count: loss.count })
         })
