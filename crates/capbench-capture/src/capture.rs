@@ -8,6 +8,7 @@ use capbench_sys::packet::Frame;
 
 use crate::counters::Counters;
 use crate::error::Result;
+use crate::intake::Intake;
 use crate::mark::Tally;
 use crate::owned::{OwnedBatch, Packing};
 use crate::wait::WaitCounts;
@@ -82,6 +83,15 @@ pub trait Capture {
     /// # Errors
     /// When the kernel refuses to tell.
     fn counters(&mut self) -> Result<Counters>;
+
+    /// What stands at its entrance, to be asked while frames of it are borrowed; `None` for methods that have nothing of the
+    /// kind.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    fn intake(&self) -> Result<Option<Intake>> {
+        Ok(None)
+    }
 
     /// What it counted in the kernel, for methods that count frames where they are and hand none over.
     ///

@@ -11,12 +11,14 @@
 //! | [`fanout`] | several captures that share the frames of one interface |
 //! | [`options`] | what a user can set, checked before anything is opened |
 //! | [`counters`] | what a method counted, by the place that lost it |
+//! | [`intake`] | asking a capture what it lost, and closing it, while its frames are borrowed |
 //! | [`merge`] | several captures as one stream in time order |
 //! | [`filter`] | which frames are wanted: expressions, programs, and who runs them |
 //! | [`mark`] | the frames of a trial, for methods that count them where they are |
 //! | [`wait`] | spinning and polling |
 //! | [`mod@file`] | frames laid into memory as capture files have them, and read back |
 //! | [`writing`] | encoded records to files |
+//! | [`recording`] | all of these in threads: captures of several interfaces to files, with an account |
 //!
 //! A frame is borrowed from its batch, a batch from its capture; dropping the batch gives the memory back:
 //!
@@ -45,12 +47,14 @@ pub mod fanout;
 pub mod file;
 pub mod filter;
 pub mod hand_off;
+pub mod intake;
 pub mod mark;
 pub mod merge;
 pub mod methods;
 pub mod options;
 pub mod owned;
 mod pool;
+pub mod recording;
 pub mod spec;
 pub mod wait;
 pub mod writing;
@@ -61,6 +65,7 @@ pub use counters::{Counters, Loss, LossPlace};
 pub use error::CaptureError;
 pub use fanout::Fanout;
 pub use filter::Filter;
+pub use intake::Intake;
 pub use mark::{FrameMark, MaskedOctet, Tally};
 pub use methods::{
     CapturePoint, Delivery, METHODS, MembersVisitor, Method, Visitor, open_members, open_with,

@@ -220,8 +220,15 @@ impl Packing {
             full: VecDeque::new(),
             too_large: None,
             failure: None,
+            did_not_look: false,
         };
         Self { gathering: Some(Box::new(gathering)) }
+    }
+
+    /// Whether the last look for frames did not happen, for want of memory for them: then nothing is known of what lies in
+    /// the method's ring.
+    pub(crate) fn did_not_look(&self) -> bool {
+        self.gathering.as_ref().is_some_and(|gathering| gathering.did_not_look)
     }
 
     /// The next batch of what `take` takes of `capture`.
@@ -279,6 +286,8 @@ pub(crate) struct Gathering {
     too_large: Option<usize>,
     /// What ended the capture while there still were frames to hand over.
     failure: Option<CaptureError>,
+    /// Whether there was no memory to look for frames.
+    did_not_look: bool,
 }
 
 /// Why there is no batch.
@@ -294,12 +303,14 @@ impl Gathering {
         timeout: Duration,
         mut take: impl FnMut(Duration, &mut Self) -> Result<bool>,
     ) -> std::result::Result<Option<Packed>, Failure> {
+        self.did_not_look = false;
         while self.full.is_empty() && self.failure.is_none() && self.too_large.is_none() {
             let waits = if self.since.is_none() { timeout } else { MORE };
             if self.available < self.reserve {
                 self.available = self.pool.wait_for(self.reserve, waits);
             }
             if self.available < self.reserve {
+                self.did_not_look = true;
                 self.close_all();
                 break;
             }

@@ -9,6 +9,7 @@ use super::socket_setup::{Context, Polling, bind, unbound};
 use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
+use crate::intake::Intake;
 use crate::options::{ByteCount, CaptureOptions, Interface};
 use crate::owned::Packing;
 use crate::spec::MethodSpec;
@@ -111,6 +112,10 @@ impl<V: Slotted> Capture for FrameSlots<V> {
     fn counters(&mut self) -> Result<Counters> {
         self.polling.verify(&self.socket, &mut self.running);
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
+    }
+
+    fn intake(&self) -> Result<Option<Intake>> {
+        Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
     }
 
     fn waits(&self) -> WaitCounts {

@@ -9,6 +9,7 @@ use super::socket_setup::{Context, Polling, SOCKET_SETTINGS, bind, probe, unboun
 use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
+use crate::intake::Intake;
 use crate::methods::{CapturePoint, Delivery, Method};
 use crate::options::{ByteCount, CaptureOptions, Interface};
 use crate::owned::OwnedBatch;
@@ -163,6 +164,10 @@ impl Capture for PacketV3 {
     fn counters(&mut self) -> Result<Counters> {
         self.polling.verify(&self.socket, &mut self.running);
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
+    }
+
+    fn intake(&self) -> Result<Option<Intake>> {
+        Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
     }
 
     fn waits(&self) -> WaitCounts {

@@ -9,6 +9,7 @@ use super::socket_setup::{COMMON_OPTIONS, Context, Polling, SOCKET_SETTINGS, bin
 use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
+use crate::intake::Intake;
 use crate::methods::{CapturePoint, Delivery, Method};
 use crate::options::{ByteCount, CaptureOptions, Interface};
 use crate::owned::Packing;
@@ -212,6 +213,10 @@ impl<C: ReceiveCall> Capture for SocketReader<C> {
     fn counters(&mut self) -> Result<Counters> {
         self.polling.verify(&self.socket, &mut self.running);
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
+    }
+
+    fn intake(&self) -> Result<Option<Intake>> {
+        Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
     }
 
     fn waits(&self) -> WaitCounts {

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use capbench_sys::SysError;
 use capbench_sys::busy_poll::{BusyPoll, incoming_napi};
-use capbench_sys::packet::{FilterInstruction, PacketSocket, Protocol, Version};
+use capbench_sys::packet::{PacketSocket, Protocol, Version};
 
 use crate::capture::Running;
 use crate::error::{CaptureError, Result};
 use crate::filter::{self, Keep};
+use crate::intake::NOTHING;
 use crate::methods::SettingInfo;
 use crate::options::{CaptureOptions, Direction, Interface, duration_of};
 use crate::spec::MethodSpec;
@@ -100,9 +101,9 @@ const BUSY_POLL_BUDGET: u16 = 64;
 
 /// Names method and interface in errors of calls.
 #[derive(Clone, Debug)]
-pub(super) struct Context {
-    pub(super) method: &'static str,
-    pub(super) interface: String,
+pub(crate) struct Context {
+    pub(crate) method: &'static str,
+    pub(crate) interface: String,
 }
 
 impl Context {
@@ -112,7 +113,7 @@ impl Context {
 
     /// Turns a failed call into this crate's error.
     #[cold]
-    pub(super) fn fail(&self, source: SysError) -> CaptureError {
+    pub(crate) fn fail(&self, source: SysError) -> CaptureError {
         self.fail_for_want_of("CAP_NET_RAW", source)
     }
 
@@ -153,9 +154,6 @@ pub(super) fn unbound(
     }
     Ok((socket, program.is_some()))
 }
-
-/// The program that keeps no frame: it returns 0 (`BPF_RET | BPF_K`).
-const NOTHING: FilterInstruction = FilterInstruction { code: 0x06, jt: 0, jf: 0, k: 0 };
 
 /// Binds, the last step of opening: frames arrive from here on. A member of a group joins it, and what follows a comma in
 /// the result says of which.

@@ -193,6 +193,11 @@ impl Output {
         self.is_complete || self.pool.has_ended()
     }
 
+    /// Whether it has ended with the last file that was asked for: packets that come now are not counted.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
     /// Reads what the writer did, from any thread.
     pub fn gauge(&self) -> WriterGauge {
         WriterGauge(Arc::clone(&self.gauge))

@@ -12,7 +12,7 @@ use super::frame_ring::FrameRing;
 use super::geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 use super::mapping::Mapping;
 use super::transmit_ring::{Prefix, TransmitRing};
-use crate::error::{Result, check};
+use crate::error::{Result, SysError, check};
 use crate::host::interface::InterfaceIndex;
 use crate::socket_option::{self, Buffer};
 
@@ -191,6 +191,16 @@ impl PacketSocket {
     /// `EINVAL` when the kernel's checker refuses the program.
     pub fn attach_filter(&self, filter: &Filter) -> Result<()> {
         attach_filter(&self.fd, filter)
+    }
+
+    /// The same socket by another descriptor (dup(2)): it lives until both are closed.
+    ///
+    /// # Errors
+    /// `EMFILE` when the process may have no more descriptors.
+    pub fn duplicate(&self) -> Result<Self> {
+        let copy = self.fd.try_clone();
+        let fd = copy.map_err(|source| SysError::Call { what: "dup of a packet socket".into(), source })?;
+        Ok(Self { fd })
     }
 
     /// Takes the classic BPF program off again (`SO_DETACH_FILTER`).
