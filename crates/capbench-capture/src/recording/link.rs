@@ -14,7 +14,7 @@ pub struct LinkCounts {
 
 impl LinkCounts {
     /// Where [`Self::missed`] comes from.
-    pub(super) const MISSED: &str = "rx_missed_errors and rx_fifo_errors of the interface";
+    pub(super) const MISSED: &'static str = "rx_missed_errors and rx_fifo_errors of the interface";
 }
 
 /// Reads them.
