@@ -1,13 +1,16 @@
 //! The seam between ways to capture and everything that uses captured frames.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use capbench_sys::packet::Frame;
 
 use crate::counters::Counters;
 use crate::error::Result;
+use crate::intake::Intake;
 use crate::mark::Tally;
+use crate::owned::{OwnedBatch, Packing};
 use crate::wait::WaitCounts;
 
 /// An open capture.
@@ -55,11 +58,40 @@ pub trait Capture {
         self.take_with(timeout, &mut Each(each))
     }
 
+    /// The next frames as a batch that may go to another thread and be kept as long as is needed, waiting for them at most
+    /// about `timeout`. `Ok(None)` when there were none, a signal came, or so many batches are out that there is no memory for
+    /// another one until one of them is dropped: frames wait in the method's ring meanwhile, and what that cannot hold its
+    /// counters tell.
+    ///
+    /// A V3 ring gives its block as it is. For all other methods frames are copied, with all that is known of them, into
+    /// memory of a bounded pool; see [`crate::owned`].
+    ///
+    /// # Errors
+    /// As for [`Capture::next_batch`], and where the method hands no frames over at all.
+    #[inline]
+    fn next_owned(&mut self, timeout: Duration) -> Result<Option<OwnedBatch>> {
+        Packing::next(self, timeout, |capture, timeout, taker| capture.take_with(timeout, taker))
+    }
+
+    /// Where [`Capture::next_owned`] copies frames to; absent for methods that have none to copy.
+    fn packing(&mut self) -> Option<&mut Packing> {
+        None
+    }
+
     /// Counters since the capture was opened.
     ///
     /// # Errors
     /// When the kernel refuses to tell.
     fn counters(&mut self) -> Result<Counters>;
+
+    /// What stands at its entrance, to be asked while frames of it are borrowed; `None` for methods that have nothing of the
+    /// kind.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    fn intake(&self) -> Result<Option<Intake>> {
+        Ok(None)
+    }
 
     /// What it counted in the kernel, for methods that count frames where they are and hand none over.
     ///
@@ -91,6 +123,75 @@ pub trait Batch {
     #[inline]
     fn queue(&self) -> Option<u32> {
         None
+    }
+
+    /// How many there are.
+    fn frame_count(&self) -> usize {
+        self.frames().count()
+    }
+
+    /// The kernel's running number of the block that they lie in, where they lie in one (V3). A gap would be a fault of the
+    /// reader.
+    fn block_sequence(&self) -> Option<u64> {
+        None
+    }
+
+    /// Least and greatest time of the frames, by looking at each: frames of one ring are now and then out of order, and the
+    /// times in a V3 block's own header are those at which the kernel opened and closed it. `None` without frames.
+    fn time_span(&self) -> Option<TimeSpan> {
+        self.frames().fold(None, |span, frame| Some(TimeSpan::widened(span, frame.time_ns)))
+    }
+}
+
+/// A batch that several hold: the last one to let go of it gives its memory back.
+impl<B: Batch> Batch for Arc<B> {
+    #[inline]
+    fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        B::frames(self)
+    }
+
+    #[inline]
+    fn loss_mark(&self) -> LossMark {
+        B::loss_mark(self)
+    }
+
+    #[inline]
+    fn queue(&self) -> Option<u32> {
+        B::queue(self)
+    }
+
+    fn frame_count(&self) -> usize {
+        B::frame_count(self)
+    }
+
+    fn block_sequence(&self) -> Option<u64> {
+        B::block_sequence(self)
+    }
+
+    fn time_span(&self) -> Option<TimeSpan> {
+        B::time_span(self)
+    }
+}
+
+/// Least and greatest time of some frames, in nanoseconds since the epoch, as [`Frame::time_ns`] has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeSpan {
+    /// The least.
+    pub least_ns: u64,
+    /// The greatest.
+    pub greatest_ns: u64,
+}
+
+impl TimeSpan {
+    /// A span, or none yet, with one time more.
+    #[inline]
+    pub(crate) fn widened(span: Option<Self>, time_ns: u64) -> Self {
+        match span {
+            None => Self { least_ns: time_ns, greatest_ns: time_ns },
+            Some(span) => {
+                Self { least_ns: span.least_ns.min(time_ns), greatest_ns: span.greatest_ns.max(time_ns) }
+            }
+        }
     }
 }
 

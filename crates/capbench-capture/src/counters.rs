@@ -1,6 +1,7 @@
 //! What a method counted since it was opened.
 
 use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use capbench_sys::Result;
 use capbench_sys::packet::{PacketSocket, PacketStatistics};
@@ -31,7 +32,7 @@ pub struct Loss {
     pub source: Cow<'static, str>,
 }
 
-/// Places that a method's own counters can speak of, in the order of the path.
+/// Places that the counters of a method, or of what is behind it, can speak of, in the order of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossPlace {
     /// The receiving hardware had no room.
@@ -46,12 +47,20 @@ pub enum LossPlace {
     Ring,
     /// A queue of the method's own had no room.
     MethodQueue,
+    /// A queue behind the method had no room, such as a worker's ([`crate::hand_off`]). No method counts there: whoever has
+    /// the queue does.
+    ApplicationQueue,
+    /// The output did not keep up, or could not be written.
+    Writer,
 }
 
 impl LossPlace {
     /// Whether frames lost there have reached the capture point and count as accepted.
     pub fn is_accepted(self) -> bool {
-        matches!(self, Self::FillRing | Self::Ring | Self::MethodQueue)
+        matches!(
+            self,
+            Self::FillRing | Self::Ring | Self::MethodQueue | Self::ApplicationQueue | Self::Writer
+        )
     }
 }
 
@@ -73,6 +82,22 @@ impl Counters {
     /// XDP or for want of a buffer in a fill ring.
     pub fn takes_by_xdp(&self) -> bool {
         self.losses.iter().any(|loss| matches!(loss.place, LossPlace::Xdp | LossPlace::FillRing))
+    }
+
+    /// What several captures of one interface counted together, place by place. What one of them cannot tell is unknown of
+    /// all of them.
+    pub fn sum(several: &[Self]) -> Self {
+        let Some((first, others)) = several.split_first() else { return Self::default() };
+        others.iter().fold(first.clone(), |mut sum, other| {
+            sum.accepted = sum.accepted.zip(other.accepted).map(|(a, b)| a + b);
+            for loss in &mut sum.losses {
+                loss.count = loss.count.zip(other.lost_at(loss.place)).map(|(a, b)| a + b);
+            }
+            for (name, value) in &mut sum.raw {
+                *value += other.raw(name).unwrap_or(0);
+            }
+            sum
+        })
     }
 
     /// What was counted since `before`, an earlier reading of the same capture.
@@ -108,9 +133,14 @@ impl Counters {
 pub(crate) const ONE_RING_WITHOUT: [LossPlace; 2] = [LossPlace::FillRing, LossPlace::MethodQueue];
 
 /// Accumulates `PACKET_STATISTICS`. The kernel resets them whenever they are read, so they are read here and nowhere
-/// else, and accumulated in 64 bits.
-#[derive(Clone, Copy, Debug, Default)]
+/// else, and accumulated in 64 bits. Clones have one account in common.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Accumulator {
+    sums: Arc<Mutex<Sums>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
     packets: u64,
     drops: u64,
     freezes: Option<u64>,
@@ -118,20 +148,28 @@ pub(crate) struct Accumulator {
 
 impl Accumulator {
     /// Reads the socket's counters, which resets them, and returns the totals.
-    pub(crate) fn read(&mut self, socket: &PacketSocket) -> Result<Counters> {
-        self.add(socket.take_statistics()?);
-        Ok(self.total())
+    pub(crate) fn read(&self, socket: &PacketSocket) -> Result<Counters> {
+        Ok(self.add(socket.take_statistics()?).total())
     }
 
-    fn add(&mut self, since: PacketStatistics) {
-        self.packets += u64::from(since.packets);
-        self.drops += u64::from(since.drops);
+    /// The same, and returns no more than the frames that the ring or queue has lost.
+    pub(crate) fn read_drops(&self, socket: &PacketSocket) -> Result<u64> {
+        Ok(self.add(socket.take_statistics()?).drops)
+    }
+
+    fn add(&self, since: PacketStatistics) -> Sums {
+        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        sums.packets += u64::from(since.packets);
+        sums.drops += u64::from(since.drops);
         if let Some(freezes) = since.freezes {
-            self.freezes = Some(self.freezes.unwrap_or(0) + u64::from(freezes));
+            sums.freezes = Some(sums.freezes.unwrap_or(0) + u64::from(freezes));
         }
+        *sums
     }
+}
 
-    fn total(&self) -> Counters {
+impl Sums {
+    fn total(self) -> Counters {
         let mut raw = vec![("tp_packets".into(), self.packets), ("tp_drops".into(), self.drops)];
         // How often a V3 ring was found full: events, not frames.
         raw.extend(self.freezes.map(|freezes| ("tp_freeze_q_cnt".into(), freezes)));
@@ -155,11 +193,11 @@ mod tests {
 
     #[test]
     fn totals_pass_32_bits_and_absent_stays_absent() {
-        let mut sum = Accumulator::default();
+        let sum = Accumulator::default();
         for _ in 0..3 {
             sum.add(PacketStatistics { packets: u32::MAX, drops: 7, freezes: None });
         }
-        let total = sum.total();
+        let total = sum.add(PacketStatistics { packets: 0, drops: 0, freezes: None }).total();
         assert_eq!((total.accepted, total.dropped()), (Some(3 * u64::from(u32::MAX)), Some(21)));
         assert_eq!((total.raw("tp_freeze_q_cnt"), total.lost_at(LossPlace::FillRing)), (None, None));
         assert_eq!(Counters::default().dropped(), None);
@@ -167,11 +205,10 @@ mod tests {
 
     #[test]
     fn a_later_reading_is_told_from_an_earlier_one() {
-        let mut sum = Accumulator::default();
-        sum.add(PacketStatistics { packets: 10, drops: 3, freezes: Some(1) });
-        let before = sum.total();
-        sum.add(PacketStatistics { packets: 20, drops: 4, freezes: Some(2) });
-        let since = sum.total().since(&before);
+        let sum = Accumulator::default();
+        let before = sum.add(PacketStatistics { packets: 10, drops: 3, freezes: Some(1) }).total();
+        let now = sum.clone().add(PacketStatistics { packets: 20, drops: 4, freezes: Some(2) });
+        let since = now.total().since(&before);
         assert_eq!(
             (since.accepted, since.dropped(), since.raw("tp_freeze_q_cnt")),
             (Some(20), Some(4), Some(2))

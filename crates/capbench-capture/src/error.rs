@@ -2,6 +2,9 @@
 
 use capbench_sys::SysError;
 
+use crate::filter::Place;
+use crate::filter::place::Told;
+
 /// The error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
@@ -61,6 +64,16 @@ pub enum CaptureError {
         /// Which library, and what is wrong with it.
         source: SysError,
     },
+    /// A filter that cannot be.
+    #[error("{}", Told { expression, reason, place: place.as_ref() })]
+    Filter {
+        /// The expression; empty where a program was given.
+        expression: String,
+        /// What is wrong with it, mostly in libpcap's words.
+        reason: String,
+        /// Where in the expression, if that could be found out.
+        place: Option<Place>,
+    },
     /// An option that cannot be.
     #[error("{option}: {reason}")]
     Option {
@@ -68,6 +81,68 @@ pub enum CaptureError {
         option: &'static str,
         /// What is wrong with it and what is possible.
         reason: String,
+    },
+    /// Buffers between encoder and file do not hold every frame.
+    #[error(
+        "write buffers of {asked} do not hold the largest record, which takes {least}; ask for larger ones"
+    )]
+    WriteBuffer {
+        /// Octets asked for.
+        asked: super::ByteCount,
+        /// Octets of the largest record.
+        least: super::ByteCount,
+    },
+    /// What a capture file is to say of its origin is too long for the format.
+    #[error("the {what} has {octets} octets; pcapng has room for 65535, so make it shorter")]
+    FileOption {
+        /// Which text.
+        what: &'static str,
+        /// Its length.
+        octets: usize,
+    },
+    /// A capture file cannot be read.
+    #[error("{path} {source}")]
+    File {
+        /// The file.
+        path: String,
+        /// The rest of the sentence.
+        source: crate::file::FileError,
+    },
+    /// Batches of a method cannot be kept.
+    #[error("{method}: {reason}")]
+    Batches {
+        /// The method.
+        method: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// Batches cannot be handed to workers.
+    #[error("hand-off to workers: {reason}")]
+    HandOff {
+        /// What is wrong and what is possible.
+        reason: String,
+    },
+    /// A worker of a hand-off panicked. Its batches were given back; the others go on.
+    #[error(
+        "worker {worker} of the hand-off panicked: {message}; its batches were given back, and the other workers go on"
+    )]
+    Worker {
+        /// Which one; the first is 0.
+        worker: usize,
+        /// What it said.
+        message: String,
+    },
+    /// What was recorded cannot be written.
+    #[error("cannot {attempt} {}: {source}; {next}", path.display())]
+    Output {
+        /// What was attempted.
+        attempt: &'static str,
+        /// The file.
+        path: std::path::PathBuf,
+        /// What to do next.
+        next: &'static str,
+        /// The kernel's reason.
+        source: std::io::Error,
     },
     /// A call failed.
     #[error("{method} on {interface}: {source}")]

@@ -6,10 +6,19 @@
 //! | [`methods`] | the table of methods; one row each |
 //! | [`spec`] | how a user names a method and its settings |
 //! | [`backends`] | one file per method |
+//! | [`owned`] | batches that outlive the call that gave them and may go to other threads |
+//! | [`hand_off`] | those batches for worker threads, by bounded queues |
+//! | [`fanout`] | several captures that share the frames of one interface |
 //! | [`options`] | what a user can set, checked before anything is opened |
 //! | [`counters`] | what a method counted, by the place that lost it |
+//! | [`intake`] | asking a capture what it lost, and closing it, while its frames are borrowed |
+//! | [`merge`] | several captures as one stream in time order |
+//! | [`filter`] | which frames are wanted: expressions, programs, and who runs them |
 //! | [`mark`] | the frames of a trial, for methods that count them where they are |
 //! | [`wait`] | spinning and polling |
+//! | [`mod@file`] | frames laid into memory as capture files have them, and read back |
+//! | [`writing`] | encoded records to files |
+//! | [`recording`] | all of these in threads: captures of several interfaces to files, with an account |
 //!
 //! A frame is borrowed from its batch, a batch from its capture; dropping the batch gives the memory back:
 //!
@@ -34,20 +43,34 @@ pub mod backends;
 pub mod capture;
 pub mod counters;
 pub mod error;
-mod filter;
+pub mod fanout;
+pub mod file;
+pub mod filter;
+pub mod hand_off;
+pub mod intake;
 pub mod mark;
+pub mod merge;
 pub mod methods;
 pub mod options;
+pub mod owned;
+mod pool;
+pub mod recording;
 pub mod spec;
 pub mod wait;
+pub mod writing;
 
-pub use capbench_sys::packet::{Frame, PacketType, VlanTag};
-pub use capture::{Batch, Capture, LossMark, Running, Taker, TimeSource};
+pub use capbench_sys::packet::{FanoutMode, Frame, PacketType, VlanTag};
+pub use capture::{Batch, Capture, LossMark, Running, Taker, TimeSource, TimeSpan};
 pub use counters::{Counters, Loss, LossPlace};
 pub use error::CaptureError;
+pub use fanout::Fanout;
 pub use filter::Filter;
+pub use intake::Intake;
 pub use mark::{FrameMark, MaskedOctet, Tally};
-pub use methods::{CapturePoint, Delivery, METHODS, Method, Visitor, open_with};
+pub use methods::{
+    CapturePoint, Delivery, METHODS, MembersVisitor, Method, Visitor, open_members, open_with,
+};
 pub use options::{ByteCount, CaptureOptions, Direction, Interface, SnapLength};
+pub use owned::{OwnedBatch, Packed};
 pub use spec::{MethodSpec, Setting};
 pub use wait::WaitCounts;

@@ -1,5 +1,7 @@
 //! The table of capture methods.
 
+use capbench_sys::packet::fanout::MOST_MEMBERS;
+
 use crate::backends::{
     af_xdp, dpdk, libpcap, nfb, packet_v1, packet_v2, packet_v3, pf_ring, recv, recvmmsg, szedata2, xdp_count,
 };
@@ -27,6 +29,8 @@ pub struct Method {
     pub variants: &'static [&'static str],
     /// Whether it runs a user's filter ([`CaptureOptions::filter`]).
     pub socket_filter: bool,
+    /// Whether several of it can share the frames of an interface ([`CaptureOptions::fanout`]).
+    pub fanout: bool,
     /// Whether the main job runs it when no method is named.
     pub in_default: bool,
     /// What nobody has tried yet, and why; absent where everything is tested.
@@ -51,7 +55,16 @@ impl Method {
             return Err(CaptureError::Unsupported {
                 method: self.name.into(),
                 interface: interface.name.clone(),
-                reason: "it has no socket filter; recv, recvmmsg and packet-v1 to packet-v3 have".into(),
+                reason: "it has no filter; recv, recvmmsg, packet-v1 to packet-v3 and libpcap have".into(),
+            });
+        }
+        if options.fanout.is_some() && !self.fanout {
+            return Err(CaptureError::Unsupported {
+                method: self.name.into(),
+                interface: interface.name.clone(),
+                reason: "it cannot share an interface's frames with other captures (fanout); recv, recvmmsg and packet-v1 to \
+                         packet-v3 can"
+                    .into(),
             });
         }
         (self.check)(spec, interface, options)
@@ -118,6 +131,37 @@ pub trait Visitor {
     fn visit<C: Capture>(self, capture: C) -> Self::Output;
 }
 
+/// Work to be done with several captures of one interface, all by the same method, that share its frames.
+pub trait MembersVisitor {
+    /// What comes of it.
+    type Output;
+
+    /// Does the work; compiled once for each method.
+    fn visit<C: Capture>(self, members: Vec<C>) -> Self::Output;
+}
+
+/// The options of members that are opened together, when there can be so many.
+fn of_members(
+    spec: &MethodSpec,
+    interface: &Interface,
+    options: &CaptureOptions,
+    members: usize,
+) -> Result<()> {
+    let refuse = |reason: String| {
+        let (method, interface) = (spec.to_string(), interface.name.clone());
+        Err(CaptureError::Unsupported { method, interface, reason })
+    };
+    match (members, &options.fanout) {
+        (1..=MOST_MEMBERS, Some(_)) | (1, None) => Ok(()),
+        (1..=MOST_MEMBERS, None) => refuse(format!(
+            "{members} captures would get every frame {members} times; say how they share the frames (fanout)"
+        )),
+        _ => refuse(format!(
+            "{members} captures cannot share an interface's frames: a fanout group has 1 to {MOST_MEMBERS} members"
+        )),
+    }
+}
+
 /// Makes the list of methods and the way from a name to a method out of one row each.
 macro_rules! methods {
     ($($module:ident::$type:ident),+ $(,)?) => {
@@ -137,6 +181,29 @@ macro_rules! methods {
             find(spec)?.accepts(spec, interface, options)?;
             $(if spec.name() == $module::METHOD.name {
                 return Ok(visitor.visit($module::$type::open(spec, interface, options)?));
+            })+
+            Err(unknown(spec.name()))
+        }
+
+        /// Opens as many captures of one interface, in the calling thread's namespace, as one source: each frame goes to one
+        /// of them, as [`CaptureOptions::fanout`] says. The first makes the group, unless somebody else has, and the others
+        /// join it. Captures that are to run in threads of their own can be opened there: the options' clones have the group
+        /// in common.
+        ///
+        /// # Errors
+        /// As for [`open_with`]; more members than a group can have; or a group that is in the way.
+        pub fn open_members<V: MembersVisitor>(
+            spec: &MethodSpec,
+            interface: &Interface,
+            options: &CaptureOptions,
+            members: usize,
+            visitor: V,
+        ) -> Result<V::Output> {
+            find(spec)?.accepts(spec, interface, options)?;
+            of_members(spec, interface, options, members)?;
+            $(if spec.name() == $module::METHOD.name {
+                let open = |_| $module::$type::open(spec, interface, options);
+                return Ok(visitor.visit((0..members).map(open).collect::<Result<Vec<_>>>()?));
             })+
             Err(unknown(spec.name()))
         }
@@ -176,8 +243,36 @@ fn unknown(name: &str) -> CaptureError {
 
 #[cfg(test)]
 mod tests {
-    use super::{METHODS, find};
+    use super::{METHODS, find, of_members};
+    use crate::fanout::Fanout;
+    use crate::options::{CaptureOptions, Interface};
     use crate::spec::MethodSpec;
+    use capbench_sys::host::interface::InterfaceIndex;
+    use capbench_sys::packet::FanoutMode;
+
+    #[test]
+    fn members_are_refused_where_they_cannot_be_before_anything_is_opened() {
+        let interface = Interface { name: "test".into(), index: InterfaceIndex::new(1).unwrap(), mtu: 1500 };
+        let plain = CaptureOptions::default();
+        let shared = CaptureOptions { fanout: Some(Fanout::new(FanoutMode::Hash)), ..plain.clone() };
+        let members = |options: &CaptureOptions, members| {
+            of_members(&MethodSpec::plain("recv"), &interface, options, members).map_err(|e| e.to_string())
+        };
+        assert_eq!(
+            (members(&plain, 1), members(&shared, 1), members(&shared, 256)),
+            (Ok(()), Ok(()), Ok(()))
+        );
+        assert!(members(&plain, 2).unwrap_err().contains("every frame 2 times"));
+        for many in [0, 257] {
+            assert!(members(&shared, many).unwrap_err().contains("1 to 256 members"));
+        }
+        for method in METHODS {
+            let spec = MethodSpec::plain(method.name);
+            let refused = method.accepts(&spec, &interface, &shared).map_err(|error| error.to_string());
+            let is_refused = refused.is_err_and(|text| text.contains("fanout"));
+            assert_eq!(is_refused, !method.fanout, "{}", method.name);
+        }
+    }
 
     #[test]
     fn names_are_unique_and_found() {

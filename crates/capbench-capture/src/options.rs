@@ -8,6 +8,7 @@ use capbench_sys::SysError;
 use capbench_sys::host::interface::{InterfaceIndex, index_of};
 
 use crate::error::{CaptureError, Result};
+use crate::fanout::Fanout;
 use crate::filter::Filter;
 use crate::mark::FrameMark;
 use crate::spec::MethodSpec;
@@ -74,7 +75,7 @@ impl SnapLength {
     }
 
     /// The number of octets.
-    pub fn octets(self) -> u32 {
+    pub const fn octets(self) -> u32 {
         self.0
     }
 
@@ -140,7 +141,8 @@ pub struct CaptureOptions {
     pub frame: Option<ByteCount>,
     /// After how long a partly filled V3 block is handed over.
     pub retire_timeout: Duration,
-    /// Which frames are wanted; everything when `None`. For methods with a socket filter, the others refuse it.
+    /// Which frames are wanted; everything when `None`. For methods with a filter of
+    /// their own; the others refuse it, and [`crate::filter::SoftwareFilter`] does its work on what they give.
     pub filter: Option<Filter>,
     /// Octets captured of each frame.
     pub snap_length: SnapLength,
@@ -154,6 +156,8 @@ pub struct CaptureOptions {
     pub eal_arguments: Vec<String>,
     /// The trial's frames, for methods that count them where they are.
     pub mark: Option<FrameMark>,
+    /// The group of captures to be a member of, for methods on packet sockets; the others refuse it.
+    pub fanout: Option<Fanout>,
 }
 
 impl Default for CaptureOptions {
@@ -170,6 +174,7 @@ impl Default for CaptureOptions {
             direction: Direction::In,
             eal_arguments: Vec::new(),
             mark: None,
+            fanout: None,
         }
     }
 }

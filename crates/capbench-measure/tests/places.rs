@@ -443,7 +443,7 @@ fn root_a_slow_application_loses_in_its_queue() {
 
 #[test]
 fn root_what_a_socket_filter_drops_is_booked_to_the_filter() {
-    let cases = ["packet-v2", "recv"].into_iter().flat_map(|method| {
+    let cases = ["packet-v2", "recv", "libpcap"].into_iter().flat_map(|method| {
         Every::ALL.map(|every| {
             let mut case = Case::picked("socket filter", every, Fault::SocketFilter(every), Place::Filter);
             case.setup.method = method.parse().unwrap();

@@ -5,6 +5,7 @@ use std::mem::zeroed;
 use std::os::fd::AsRawFd;
 
 use crate::error::{Result, SysError, check};
+use crate::packet::FilterInstruction;
 
 /// Values of socket options that are plain integers.
 ///
@@ -99,6 +100,42 @@ pub(crate) fn get<T: PlainValue>(
     Ok((value, length as usize))
 }
 
+/// Attaches a classic BPF program to a socket (`SO_ATTACH_FILTER`, socket(7)).
+///
+/// # Errors
+/// `EINVAL` when the kernel's checker refuses the program.
+pub(crate) fn attach_filter(socket: &impl AsRawFd, filter: &[FilterInstruction]) -> Result<()> {
+    let length = u16::try_from(filter.len())
+        .map_err(|_| SysError::argument("SO_ATTACH_FILTER", format!("{} instructions", filter.len())))?;
+    let mut code: Vec<libc::sock_filter> =
+        filter.iter().map(|i| libc::sock_filter { code: i.code, jt: i.jt, jf: i.jf, k: i.k }).collect();
+    let program = libc::sock_fprog { len: length, filter: code.as_mut_ptr() };
+    // SAFETY: the kernel copies the instructions during the call; `code` outlives it and has `length` of them.
+    unsafe {
+        set_with_addresses(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program, "SO_ATTACH_FILTER")
+    }
+}
+
+/// Instructions of the classic BPF program that is attached to a socket (`SO_GET_FILTER`); 0 for none.
+///
+/// # Errors
+/// The kernel's reason.
+pub(crate) fn filter_length(socket: &impl AsRawFd) -> Result<usize> {
+    let mut count: libc::socklen_t = 0;
+    // SAFETY: asked with room for none the kernel writes the number of instructions into the length, and nothing else.
+    let code = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_GET_FILTER,
+            std::ptr::null_mut(),
+            &raw mut count,
+        )
+    };
+    check(code, || "getsockopt(SO_GET_FILTER)".into())?;
+    Ok(count as usize)
+}
+
 /// Fails with the error that a socket has pending, if any (`SO_ERROR`), which clears it. `what` names the socket.
 ///
 /// # Errors
@@ -162,6 +199,17 @@ mod tests {
         let (all, length): (libc::tpacket_stats_v3, usize) =
             get(&socket, libc::SOL_SOCKET, libc::SO_TYPE, "SO_TYPE").unwrap();
         assert_eq!((all.tp_packets, all.tp_drops, length), (libc::SOCK_DGRAM as u32, 0, 4));
+    }
+
+    #[test]
+    fn a_filter_is_told_by_its_length() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert_eq!(filter_length(&socket).unwrap(), 0);
+        let all = FilterInstruction { code: 6, jt: 0, jf: 0, k: u32::MAX };
+        attach_filter(&socket, &[all]).unwrap();
+        assert_eq!(filter_length(&socket).unwrap(), 1);
+        let refused = attach_filter(&socket, &[FilterInstruction { code: 0xff, ..all }]).unwrap_err();
+        assert_eq!(refused.errno(), Some(libc::EINVAL));
     }
 
     #[test]

@@ -198,9 +198,17 @@ fn of_capture(error: &CaptureError) -> u8 {
         CaptureError::UnknownMethod { .. }
         | CaptureError::RingTooLarge { .. }
         | CaptureError::Spec { .. }
-        | CaptureError::Option { .. } => USAGE,
+        | CaptureError::Filter { .. }
+        | CaptureError::Option { .. }
+        | CaptureError::WriteBuffer { .. }
+        | CaptureError::FileOption { .. } => USAGE,
         CaptureError::Unsupported { .. } | CaptureError::Library { .. } => UNSUPPORTED,
-        CaptureError::Call { .. } => FAILED,
+        CaptureError::Call { .. }
+        | CaptureError::File { .. }
+        | CaptureError::Batches { .. }
+        | CaptureError::HandOff { .. }
+        | CaptureError::Worker { .. }
+        | CaptureError::Output { .. } => FAILED,
     }
 }
 

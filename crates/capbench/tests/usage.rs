@@ -470,3 +470,27 @@ fn root_a_missing_capability_is_named() {
     assert!(ended.out.contains("packet-v3") && ended.out.contains("CAP_NET_RAW"), "{}", ended.out);
     assert_eq!(home.entries(), [] as [String; 0]);
 }
+
+#[test]
+fn recordings_that_cannot_be_are_refused() {
+    refused(USAGE, "record -w a.pcapng", &["-i", "-D"]);
+    refused(USAGE, "record -i lo", &["-w"]);
+    refused(USAGE, "record -i no-such-if -w a.pcapng --method recv", &["no-such-if"]);
+    refused(USAGE, "record -i lo -w a.pcapng --method packet-v9", &["packet-v9", "packet-v3"]);
+    refused(USAGE, "record -i lo -w a.pcapng --method xdp-count", &["counts"]);
+    refused(USAGE, "record -i lo -w a.pcapng --format text", &["text", "pcapng"]);
+    refused(USAGE, "record -i lo -w a.pcapng --fanout hash", &["--members"]);
+    refused(USAGE, "record -i lo -w a.pcapng --fanout sideways --members 2", &["sideways", "hash"]);
+    refused(USAGE, "record -i lo -w a.pcapng -c 0", &["-c"]);
+    refused(USAGE, "record -i lo -w a.pcapng -C 0", &["0 bytes"]);
+    refused(USAGE, "record -i lo -w a.pcapng --cpu 9999 --method recv", &["9999"]);
+    refused(USAGE, "record -i lo -w a.pcapng -Z no-such-user", &["no-such-user"]);
+    refused(USAGE, "record -i lo -w a.pcapng -F /nonexistent --method recv", &["-F", "/nonexistent"]);
+    refused(USAGE, "record -i lo -w a.pcapng --max-loss 2", &["--max-loss"]);
+}
+
+#[test]
+fn record_lists_interfaces_and_link_types() {
+    assert!(printed("record -D").lines().any(|line| line.ends_with(".lo")));
+    assert!(printed("record -L -i lo").contains("EN10MB"));
+}

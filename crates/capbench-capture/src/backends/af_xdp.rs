@@ -69,6 +69,7 @@ pub static METHOD: Method = Method {
             summary: "entries of the fill ring, a power of two [as many as there are buffers]",
         },
     ],
+    fanout: false,
     variants: &["af-xdp+generic", "af-xdp+busy-poll"],
     socket_filter: false,
     in_default: true,

@@ -58,6 +58,7 @@ pub static METHOD: Method = Method {
             summary: "arguments for the device's driver, with semicolons where DPDK has commas",
         },
     ],
+    fanout: false,
     variants: if cfg!(feature = "dpdk") { &["dpdk:net_af_xdp"] } else { &[] },
     socket_filter: false,
     in_default: false,

@@ -9,7 +9,9 @@ use super::socket_setup::{Context, Polling, bind, unbound};
 use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
+use crate::intake::Intake;
 use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::owned::Packing;
 use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
 
@@ -33,6 +35,7 @@ pub struct FrameSlots<V> {
     statistics: Accumulator,
     waiter: Waiter,
     polling: Polling,
+    packing: Packing,
     context: Context,
     running: Running,
     version: PhantomData<V>,
@@ -51,19 +54,21 @@ impl<V: Slotted> FrameSlots<V> {
         let (socket, filtered) = unbound(&context, interface, options)?;
         let polling = Polling::set(&context, spec, options, &socket)?;
         let ring = socket.receive_frames(geometry, version).map_err(fail)?;
-        bind(&context, &socket, interface)?;
+        let group = bind(&context, &socket, interface, options)?;
+        let batch = BATCH.min(geometry.frames().div_ceil(4));
         Ok(Self {
             socket,
             ring,
-            batch: BATCH.min(geometry.frames().div_ceil(4)),
+            batch,
+            packing: Packing::new(options, batch as usize, geometry.frame_size() as usize),
             statistics: Accumulator::default(),
             waiter: Waiter::new(polling.spin),
             polling,
             running: Running {
                 method,
                 engine: match version {
-                    FrameVersion::V1 => "AF_PACKET ring, TPACKET_V1".into(),
-                    FrameVersion::V2 => "AF_PACKET ring, TPACKET_V2".into(),
+                    FrameVersion::V1 => format!("AF_PACKET ring, TPACKET_V1{group}"),
+                    FrameVersion::V2 => format!("AF_PACKET ring, TPACKET_V2{group}"),
                 },
                 geometry: format!(
                     "{} slots of {} ({})",
@@ -100,9 +105,17 @@ impl<V: Slotted> Capture for FrameSlots<V> {
         Ok(self.ring.take(self.batch).map(Slots))
     }
 
+    fn packing(&mut self) -> Option<&mut Packing> {
+        Some(&mut self.packing)
+    }
+
     fn counters(&mut self) -> Result<Counters> {
         self.polling.verify(&self.socket, &mut self.running);
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
+    }
+
+    fn intake(&self) -> Result<Option<Intake>> {
+        Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
     }
 
     fn waits(&self) -> WaitCounts {

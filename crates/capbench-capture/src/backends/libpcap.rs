@@ -17,8 +17,10 @@ use super::socket_setup::{Context, probe};
 use crate::capture::{Batch, Capture, Running, Taker};
 use crate::counters::Counters;
 use crate::error::{CaptureError, Result};
+use crate::filter::{Expression, Filter};
 use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
 use crate::options::{ByteCount, CaptureOptions, Direction, Interface, duration_of};
+use crate::owned::{OwnedBatch, Packing};
 use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
 use counting::Counting;
@@ -43,8 +45,9 @@ pub static METHOD: Method = Method {
         setting("buffer", Some("BYTES"), "pcap_set_buffer_size [--ring]"),
         setting("timeout", Some("TIME"), "pcap_set_timeout [--retire-timeout]"),
     ],
+    fanout: false,
     variants: &["libpcap+next-ex"],
-    socket_filter: false,
+    socket_filter: true,
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,
@@ -57,11 +60,11 @@ const fn setting(name: &'static str, value: Option<&'static str>, summary: &'sta
     SettingInfo { name, value, optional: false, summary }
 }
 
-/// Names of the system's libpcap: Debian's, and that of everybody else.
-const SYSTEM: [&str; 2] = ["libpcap.so.0.8", "libpcap.so.1"];
-
 /// Packets that one look takes at most, so that the loop around it comes to look at its clock and at its orders.
 const AT_ONCE: u16 = 256;
+
+/// The same where they are copied: there is memory for as many of the largest ones before the look.
+const PACKED_AT_ONCE: u16 = 32;
 
 /// How packets are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,15 +154,7 @@ fn library(spec: &MethodSpec) -> std::result::Result<PcapLibrary, SysError> {
     if let Some(name) = spec.argument() {
         return PcapLibrary::open(name);
     }
-    match PcapLibrary::open(SYSTEM[0]) {
-        Err(SysError::Library { reason, .. }) => {
-            PcapLibrary::open(SYSTEM[1]).map_err(|_| SysError::Library {
-                library: SYSTEM.join(" or "),
-                reason: format!("{reason}; Debian has it in the package libpcap0.8"),
-            })
-        }
-        outcome => outcome,
-    }
+    PcapLibrary::of_system()
 }
 
 fn supported(spec: &MethodSpec) -> std::result::Result<(), String> {
@@ -174,6 +169,7 @@ pub struct Libpcap {
     call: Call,
     counting: Counting,
     waiter: Waiter,
+    packing: Packing,
     context: Context,
     running: Running,
 }
@@ -193,9 +189,15 @@ impl Libpcap {
         if plan.call == Call::Loop {
             pcap.prepare_loop().map_err(fail)?;
         }
-        let counting = Counting::new(&pcap, interface, options.direction);
+        if let Some(filter) = &options.filter {
+            set_filter(&mut pcap, filter, &interface.name, &context)?;
+        }
+        let counting = Counting::new(&pcap, interface, options);
         let running = found::running(&pcap, &plan, options);
-        Ok(Self { pcap, call: plan.call, counting, waiter: Waiter::new(options.spin), context, running })
+        let waiter = Waiter::new(options.spin);
+        let packing =
+            Packing::new(options, usize::from(PACKED_AT_ONCE), options.snap_length.octets() as usize);
+        Ok(Self { pcap, call: plan.call, counting, waiter, packing, context, running })
     }
 
     /// Looks by `take`, spins, waits and looks again; what `take` says that there was.
@@ -224,16 +226,41 @@ impl Libpcap {
         }
         outcome.map_err(|error| context.fail(error))
     }
+
+    /// Gives at most so many packets to `taker`, by the user's call or, where that is pcap_loop, by pcap_dispatch.
+    #[inline]
+    fn take_some(&mut self, timeout: Duration, most: u16, taker: &mut impl Taker) -> Result<bool> {
+        let call = self.call;
+        let mut each = |frame: &Frame<'_>| taker.take(frame);
+        self.await_some(timeout, |pcap| match call {
+            Call::Next => one_by_one(pcap, most, Pcap::read_next, &mut each),
+            Call::NextEx => one_by_one(pcap, most, Pcap::read_next_ex, &mut each),
+            Call::Dispatch | Call::Loop => pcap.dispatch(most, &mut each).map(|frames| frames > 0),
+        })
+    }
 }
 
-/// Reads single packets until there is none; whether there were any.
+/// Has libpcap filter. An expression is compiled anew, by this library and for what this handle captures by.
+fn set_filter(pcap: &mut Pcap, filter: &Filter, interface: &str, context: &Context) -> Result<()> {
+    let fail = |source| context.fail(source);
+    let Some(Expression { text, optimised }) = filter.expression() else {
+        return pcap.set_filter(filter.program()).map_err(fail);
+    };
+    let netmask = pcap.library().netmask(interface);
+    let program = pcap.compile(text, *optimised, netmask).map_err(fail)?;
+    let refuse = |reason| CaptureError::Filter { expression: text.clone(), reason, place: None };
+    pcap.set_filter(&program.map_err(refuse)?).map_err(fail)
+}
+
+/// Reads single packets until there is none, at most so many; whether there were any.
 #[inline]
 fn one_by_one(
     pcap: &mut Pcap,
+    most: u16,
     read: impl Fn(&mut Pcap) -> capbench_sys::Result<bool>,
     each: &mut impl FnMut(&Frame<'_>),
 ) -> capbench_sys::Result<bool> {
-    for number in 0..AT_ONCE {
+    for number in 0..most {
         if !read(pcap)? {
             return Ok(number > 0);
         }
@@ -260,21 +287,26 @@ impl Capture for Libpcap {
 
     #[inline]
     fn take_with(&mut self, timeout: Duration, taker: &mut impl Taker) -> Result<bool> {
-        let mut each = |frame: &Frame<'_>| taker.take(frame);
-        match self.call {
-            Call::Next => self.await_some(timeout, |pcap| one_by_one(pcap, Pcap::read_next, &mut each)),
-            Call::NextEx => self.await_some(timeout, |pcap| one_by_one(pcap, Pcap::read_next_ex, &mut each)),
-            Call::Dispatch => {
-                self.await_some(timeout, |pcap| pcap.dispatch(AT_ONCE, &mut each).map(|frames| frames > 0))
-            }
-            Call::Loop => {
-                // How often it waits inside, it does not tell.
-                self.waiter.counts.waits += 1;
-                let frames = self.pcap.run_loop(timeout, each).map_err(|error| self.context.fail(error))?;
-                self.waiter.counts.empty += u64::from(frames == 0);
-                Ok(frames > 0)
-            }
+        if self.call != Call::Loop {
+            return self.take_some(timeout, AT_ONCE, taker);
         }
+        // How often it waits inside, it does not tell.
+        self.waiter.counts.waits += 1;
+        let frames = self.pcap.run_loop(timeout, |frame| taker.take(frame));
+        let frames = frames.map_err(|error| self.context.fail(error))?;
+        self.waiter.counts.empty += u64::from(frames == 0);
+        Ok(frames > 0)
+    }
+
+    /// Never by pcap_loop, which hands over however many packets come.
+    fn next_owned(&mut self, timeout: Duration) -> Result<Option<OwnedBatch>> {
+        Packing::next(self, timeout, |capture, timeout, taker| {
+            capture.take_some(timeout, PACKED_AT_ONCE, taker)
+        })
+    }
+
+    fn packing(&mut self) -> Option<&mut Packing> {
+        Some(&mut self.packing)
     }
 
     fn counters(&mut self) -> Result<Counters> {

@@ -11,6 +11,7 @@ use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::Result;
 use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
 use crate::options::{CaptureOptions, Interface, SnapLength, number_of};
+use crate::owned::Packing;
 use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
 
@@ -40,6 +41,7 @@ pub static METHOD: Method = Method {
         },
         LIBRARY,
     ],
+    fanout: false,
     variants: &[],
     socket_filter: false,
     in_default: false,
@@ -75,6 +77,7 @@ fn header_time(spec: &MethodSpec) -> Result<Option<u16>> {
 pub struct NfbCard {
     reader: Reader<Card>,
     snap: SnapLength,
+    packing: Packing,
     running: Running,
 }
 
@@ -106,6 +109,7 @@ impl NfbCard {
         Ok(Self {
             reader: Reader::new(card, METHOD.name, device, options),
             snap: options.snap_length,
+            packing: Packing::new(options, BURST, usize::from(u16::MAX)),
             running: Running {
                 method: METHOD.name,
                 engine,
@@ -132,6 +136,10 @@ impl Capture for NfbCard {
         let snap = self.snap;
         let found = self.reader.next(timeout)?;
         Ok(found.then(|| Received { burst: self.reader.source.burst(), snap }))
+    }
+
+    fn packing(&mut self) -> Option<&mut Packing> {
+        Some(&mut self.packing)
     }
 
     fn counters(&mut self) -> Result<Counters> {

@@ -1,6 +1,7 @@
 //! `packet-v3`: TPACKET_V3, frames of any size packed into blocks that change hands whole.
 
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing, Frame, PacketSocket, Version};
 
@@ -8,8 +9,10 @@ use super::socket_setup::{Context, Polling, SOCKET_SETTINGS, bind, probe, unboun
 use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
+use crate::intake::Intake;
 use crate::methods::{CapturePoint, Delivery, Method};
 use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::owned::OwnedBatch;
 use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
 
@@ -29,6 +32,7 @@ pub static METHOD: Method = Method {
     ],
     argument: None,
     settings: &SOCKET_SETTINGS,
+    fanout: true,
     variants: &["packet-v3+spin"],
     socket_filter: true,
     in_default: true,
@@ -63,7 +67,7 @@ impl PacketV3 {
         let (socket, filtered) = unbound(&context, interface, options)?;
         let polling = Polling::set(&context, spec, options, &socket)?;
         let ring = socket.receive_blocks(geometry).map_err(fail)?;
-        bind(&context, &socket, interface)?;
+        let group = bind(&context, &socket, interface, options)?;
         Ok(Self {
             socket,
             ring,
@@ -72,7 +76,7 @@ impl PacketV3 {
             polling,
             running: Running {
                 method: METHOD.name,
-                engine: "AF_PACKET ring, TPACKET_V3".into(),
+                engine: format!("AF_PACKET ring, TPACKET_V3{group}"),
                 geometry: format!(
                     "{} blocks of {} ({}), retire timeout {} ms",
                     geometry.blocks(),
@@ -107,9 +111,42 @@ impl PacketV3 {
                 found.is_some()
             })
             .map_err(|error| context.fail(error))?;
+        if found.is_none() && ring.is_last_held() {
+            return self.next_block_while_held(timeout);
+        }
         Ok(found)
     }
+
+    /// Waits while another thread has the block that was taken last. poll(2) does not sleep then, so this looks now and then.
+    #[cold]
+    fn next_block_while_held(&mut self, timeout: Duration) -> Result<Option<Block>> {
+        let start = Instant::now();
+        loop {
+            let left = timeout.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            if !self.ring.is_last_held() {
+                let Self { socket, ring, waiter, context, .. } = self;
+                let mut found = None;
+                let sleep = || {
+                    socket.wait_readable(left)?;
+                    found = ring.take();
+                    Ok(found.is_some())
+                };
+                waiter.sleep(sleep).map_err(|error| context.fail(error))?;
+                return Ok(found);
+            }
+            thread::sleep(STEP.min(left));
+            if let Some(block) = self.ring.take() {
+                return Ok(Some(block));
+            }
+        }
+    }
 }
+
+/// How long a look at a ring waits whose last block is held elsewhere: short beside the time in which a ring fills.
+const STEP: Duration = Duration::from_micros(250);
 
 impl Capture for PacketV3 {
     type Batch<'a> = Block;
@@ -119,9 +156,18 @@ impl Capture for PacketV3 {
         self.next_block(timeout)
     }
 
+    #[inline]
+    fn next_owned(&mut self, timeout: Duration) -> Result<Option<OwnedBatch>> {
+        Ok(self.next_block(timeout)?.map(OwnedBatch::Block))
+    }
+
     fn counters(&mut self) -> Result<Counters> {
         self.polling.verify(&self.socket, &mut self.running);
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
+    }
+
+    fn intake(&self) -> Result<Option<Intake>> {
+        Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
     }
 
     fn waits(&self) -> WaitCounts {
@@ -142,6 +188,14 @@ impl Batch for Block {
     #[inline]
     fn loss_mark(&self) -> LossMark {
         LossMark::Batch(self.is_losing())
+    }
+
+    fn frame_count(&self) -> usize {
+        self.len()
+    }
+
+    fn block_sequence(&self) -> Option<u64> {
+        Some(self.sequence())
     }
 }
 

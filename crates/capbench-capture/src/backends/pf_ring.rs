@@ -11,6 +11,7 @@ use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::{CaptureError, Result};
 use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
 use crate::options::{CaptureOptions, Direction, Interface, number_of};
+use crate::owned::Packing;
 use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
 
@@ -46,6 +47,7 @@ pub static METHOD: Method = Method {
         },
         LIBRARY,
     ],
+    fanout: false,
     variants: &[],
     socket_filter: false,
     in_default: false,
@@ -98,6 +100,7 @@ fn watermark(spec: &MethodSpec) -> Result<Option<u16>> {
 #[derive(Debug)]
 pub struct PfRingSocket {
     reader: Reader<Ring>,
+    packing: Packing,
     running: Running,
 }
 
@@ -132,6 +135,10 @@ impl PfRingSocket {
                 "is the kernel module pf_ring loaded (/proc/net/pf_ring)?",
             )
         })?;
+        let at_once = match reading {
+            Reading::Copied | Reading::InPlace => 1,
+            Reading::Bursts(most) => usize::from(most),
+        };
         let how = match reading {
             Reading::Copied => "pfring_recv, copied".into(),
             Reading::InPlace => "pfring_recv, zero-copy".into(),
@@ -150,6 +157,7 @@ impl PfRingSocket {
                 filtered: false,
             },
             reader: Reader::new(ring, METHOD.name, device, options),
+            packing: Packing::new(options, at_once, captured as usize),
         })
     }
 }
@@ -160,6 +168,10 @@ impl Capture for PfRingSocket {
     #[inline]
     fn next_batch(&mut self, timeout: Duration) -> Result<Option<Received<'_>>> {
         Ok(self.reader.next(timeout)?.then_some(Received(&self.reader.source)))
+    }
+
+    fn packing(&mut self) -> Option<&mut Packing> {
+        Some(&mut self.packing)
     }
 
     fn counters(&mut self) -> Result<Counters> {

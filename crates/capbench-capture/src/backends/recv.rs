@@ -9,8 +9,10 @@ use super::socket_setup::{COMMON_OPTIONS, Context, Polling, SOCKET_SETTINGS, bin
 use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
+use crate::intake::Intake;
 use crate::methods::{CapturePoint, Delivery, Method};
 use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::owned::Packing;
 use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
 
@@ -22,6 +24,7 @@ pub static METHOD: Method = Method {
     options: &COMMON_OPTIONS,
     argument: None,
     settings: &SOCKET_SETTINGS,
+    fanout: true,
     variants: &[],
     socket_filter: true,
     in_default: true,
@@ -113,6 +116,7 @@ pub struct SocketReader<C> {
     waiter: Waiter,
     timeout: Duration,
     polling: Polling,
+    packing: Packing,
     context: Context,
     running: Running,
     call: PhantomData<C>,
@@ -134,18 +138,19 @@ impl<C: ReceiveCall> SocketReader<C> {
         let granted = socket.set_receive_buffer(buffer(options)?).map_err(fail)?;
         socket.set_auxiliary_data().map_err(fail)?;
         socket.set_timestamps().map_err(fail)?;
-        bind(&context, &socket, interface)?;
+        let group = bind(&context, &socket, interface, options)?;
         let room = LARGEST.min(options.snap_length.octets() as usize);
         Ok(Self {
             socket,
             vector: ReceiveVector::new(frames, room),
+            packing: Packing::new(options, frames, room),
             statistics: Accumulator::default(),
             waiter: Waiter::new(polling.spin),
             polling,
             timeout: Duration::MAX,
             running: Running {
                 method,
-                engine: "AF_PACKET socket queue".into(),
+                engine: format!("AF_PACKET socket queue{group}"),
                 geometry: format!(
                     "receive buffer {} granted, {frames} frame{} per call",
                     ByteCount(u64::from(granted)),
@@ -201,9 +206,17 @@ impl<C: ReceiveCall> Capture for SocketReader<C> {
         Ok(None)
     }
 
+    fn packing(&mut self) -> Option<&mut Packing> {
+        Some(&mut self.packing)
+    }
+
     fn counters(&mut self) -> Result<Counters> {
         self.polling.verify(&self.socket, &mut self.running);
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
+    }
+
+    fn intake(&self) -> Result<Option<Intake>> {
+        Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
     }
 
     fn waits(&self) -> WaitCounts {

@@ -14,6 +14,7 @@ pub static METHOD: Method = Method {
     options: &COMMON_OPTIONS,
     argument: None,
     settings: &SOCKET_SETTINGS,
+    fanout: true,
     variants: &[],
     socket_filter: true,
     in_default: true,

@@ -9,6 +9,7 @@ use capbench_sys::packet::{PacketSocket, Protocol, Version};
 use crate::capture::Running;
 use crate::error::{CaptureError, Result};
 use crate::filter::{self, Keep};
+use crate::intake::NOTHING;
 use crate::methods::SettingInfo;
 use crate::options::{CaptureOptions, Direction, Interface, duration_of};
 use crate::spec::MethodSpec;
@@ -100,9 +101,9 @@ const BUSY_POLL_BUDGET: u16 = 64;
 
 /// Names method and interface in errors of calls.
 #[derive(Clone, Debug)]
-pub(super) struct Context {
-    pub(super) method: &'static str,
-    pub(super) interface: String,
+pub(crate) struct Context {
+    pub(crate) method: &'static str,
+    pub(crate) interface: String,
 }
 
 impl Context {
@@ -112,7 +113,7 @@ impl Context {
 
     /// Turns a failed call into this crate's error.
     #[cold]
-    pub(super) fn fail(&self, source: SysError) -> CaptureError {
+    pub(crate) fn fail(&self, source: SysError) -> CaptureError {
         self.fail_for_want_of("CAP_NET_RAW", source)
     }
 
@@ -128,7 +129,7 @@ impl Context {
     }
 }
 
-/// A socket with filter, direction and mode set, still bound to nothing. `true` beside it when a filter is attached.
+/// A socket with filter, direction and mode set, still bound to nothing. `true` beside it when a filter will run.
 pub(super) fn unbound(
     context: &Context,
     interface: &Interface,
@@ -137,13 +138,16 @@ pub(super) fn unbound(
     let fail = |source| context.fail(source);
     let socket = PacketSocket::open().map_err(fail)?;
     let mut keep = Keep::from(options.direction);
-    // The socket option spares the kernel a clone per outgoing frame; a filter does the same work on older kernels.
-    if options.direction == Direction::In && socket.ignore_outgoing().is_ok() {
+    // The socket option spares the kernel a clone per outgoing frame; a filter does the same work on older kernels, and for
+    // members of a group, whose own option the kernel does not ask.
+    if options.direction == Direction::In && options.fanout.is_none() && socket.ignore_outgoing().is_ok() {
         keep = Keep::Everything;
     }
     let program = filter::program(keep, options.snap_length, options.filter.as_ref());
-    if let Some(program) = &program {
-        socket.attach_filter(program).map_err(fail)?;
+    match (&program, &options.fanout) {
+        (_, Some(_)) => socket.attach_filter(&[NOTHING]).map_err(fail)?,
+        (Some(program), None) => socket.attach_filter(program).map_err(fail)?,
+        (None, None) => {}
     }
     if options.promiscuous {
         socket.set_promiscuous(interface.index).map_err(fail)?;
@@ -151,9 +155,26 @@ pub(super) fn unbound(
     Ok((socket, program.is_some()))
 }
 
-/// Binds, the last step of opening: frames arrive from here on.
-pub(super) fn bind(context: &Context, socket: &PacketSocket, interface: &Interface) -> Result<()> {
-    socket.bind(interface.index, Protocol::All).map_err(|source| context.fail(source))
+/// Binds, the last step of opening: frames arrive from here on. A member of a group joins it, and what follows a comma in
+/// the result says of which.
+///
+/// The kernel lets only bound sockets join. Between the two the socket would get every frame of the interface, those of the
+/// other members, too: so it keeps none before it is a member.
+pub(super) fn bind(
+    context: &Context,
+    socket: &PacketSocket,
+    interface: &Interface,
+    options: &CaptureOptions,
+) -> Result<String> {
+    let fail = |source| context.fail(source);
+    socket.bind(interface.index, Protocol::All).map_err(fail)?;
+    let Some(fanout) = &options.fanout else { return Ok(String::new()) };
+    let id = fanout.join(socket, options.direction).map_err(fail)?;
+    match filter::program(options.direction.into(), options.snap_length, options.filter.as_ref()) {
+        Some(program) => socket.attach_filter(&program).map_err(fail)?,
+        None => socket.detach_filter().map_err(fail)?,
+    }
+    Ok(format!(", member of fanout group {id} ({fanout})"))
 }
 
 /// Whether a packet socket can be had, with this ring version if one is named.

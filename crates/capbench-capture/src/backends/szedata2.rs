@@ -11,6 +11,7 @@ use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::Result;
 use crate::methods::{Argument, CapturePoint, Delivery, Method};
 use crate::options::{CaptureOptions, Interface, SnapLength};
+use crate::owned::Packing;
 use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
 
@@ -26,6 +27,7 @@ pub static METHOD: Method = Method {
         required: false,
     }),
     settings: &[LIBRARY],
+    fanout: false,
     variants: &[],
     socket_filter: false,
     in_default: false,
@@ -46,6 +48,7 @@ pub struct Szedata2 {
     reader: Reader<Card>,
     snap: SnapLength,
     packets: u64,
+    packing: Packing,
     running: Running,
 }
 
@@ -70,6 +73,7 @@ impl Szedata2 {
             reader: Reader::new(card, METHOD.name, device, options),
             snap: options.snap_length,
             packets: 0,
+            packing: Packing::new(options, 1, usize::from(u16::MAX)),
             running: Running {
                 method: METHOD.name,
                 engine: format!("libsze2 on {device}"),
@@ -94,6 +98,10 @@ impl Capture for Szedata2 {
         }
         self.packets += 1;
         Ok(Some(Received { card: &self.reader.source, snap: self.snap }))
+    }
+
+    fn packing(&mut self) -> Option<&mut Packing> {
+        Some(&mut self.packing)
     }
 
     fn counters(&mut self) -> Result<Counters> {

@@ -42,6 +42,7 @@ pub static METHOD: Method = Method {
             summary: "memory to know repeated frames by, one bit per sequence number [16MiB]",
         },
     ],
+    fanout: false,
     variants: &["xdp-count+generic"],
     socket_filter: false,
     in_default: false,

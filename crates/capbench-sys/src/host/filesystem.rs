@@ -7,6 +7,10 @@ use std::path::Path;
 use crate::error::check;
 use crate::{Result, SysError};
 
+/// The flag of open(2) that passes the page cache by (`O_DIRECT`): addresses, lengths and offsets of what is written must
+/// then be multiples of [`super::pages::ALIGNMENT`], or whatever less the file system asks for.
+pub const DIRECT: i32 = libc::O_DIRECT;
+
 /// What is known about the file system that a path is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {

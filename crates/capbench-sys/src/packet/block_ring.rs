@@ -73,6 +73,14 @@ impl BlockRing {
         self.shared.geometry
     }
 
+    /// Whether the block that was taken last is still out. As long as it is, poll(2) finds the ring readable though there is
+    /// nothing to take: the kernel looks at the status word of the block before the one that it fills.
+    pub fn is_last_held(&self) -> bool {
+        let last = if self.next == 0 { self.shared.geometry.blocks() - 1 } else { self.next - 1 };
+        // Relaxed: nothing is read on the strength of it.
+        self.shared.held[last as usize].load(Ordering::Relaxed)
+    }
+
     /// Takes the next block if the kernel has handed it over.
     #[inline]
     pub fn take(&mut self) -> Option<Block> {
@@ -136,7 +144,15 @@ impl Block {
     #[inline]
     pub fn frames(&self) -> BlockFrames<'_> {
         let header = self.header();
-        BlockFrames { block: self, offset: header.first as usize, left: header.frames }
+        self.frames_from(header.first, header.frames)
+    }
+
+    /// At most `left` frames from the one on whose header lies `offset` bytes behind the block's start: what
+    /// [`BlockFrames::rest`] said, to go on where another iteration of this block stopped. With any other numbers the
+    /// frames mean nothing, or there are none, and they still lie inside the block.
+    #[inline]
+    pub fn frames_from(&self, offset: u32, left: u32) -> BlockFrames<'_> {
+        BlockFrames { block: self, offset: offset as usize, left }
     }
 
     /// The block's header fields behind its status word, which is read by [`read_acquire`] only.
@@ -178,6 +194,16 @@ pub struct BlockFrames<'b> {
     block: &'b Block,
     offset: usize,
     left: u32,
+}
+
+impl BlockFrames<'_> {
+    /// Where the next frame's header lies in the block, in bytes behind its start, and how many frames the kernel said
+    /// are left: see [`Block::frames_from`].
+    #[inline]
+    pub fn rest(&self) -> (u32, u32) {
+        // Blocks are smaller than that, so it lies outside of each.
+        (u32::try_from(self.offset).unwrap_or(u32::MAX), self.left)
+    }
 }
 
 impl<'b> Iterator for BlockFrames<'b> {
@@ -233,119 +259,4 @@ impl<'b> Iterator for BlockFrames<'b> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::VecDeque;
-
-    use proptest::prelude::*;
-
-    use super::super::geometry::BlockGeometry;
-    use super::super::stand_in::BlockKernel;
-    use super::Block;
-
-    fn ring(blocks: u32) -> (BlockKernel, super::BlockRing) {
-        BlockKernel::with_ring(BlockGeometry::new(4096, blocks, 10).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn frames_come_in_order_over_the_wrap() {
-        let (mut kernel, mut ring) = ring(3);
-        for round in 0..10u8 {
-            assert_eq!(kernel.fill(&[&[round; 60], &[round; 61], &[round; 1514]]), Some(3));
-            let block = ring.take().unwrap();
-            assert_eq!((block.len(), block.sequence()), (3, u64::from(round) + 1));
-            let lengths: Vec<_> = block.frames().map(|frame| frame.data.len()).collect();
-            assert_eq!(lengths, [60, 61, 1514]);
-            assert!(block.frames().all(|frame| frame.data.iter().all(|&byte| byte == round)));
-        }
-        assert!(ring.take().is_none());
-    }
-
-    #[test]
-    fn a_held_block_is_not_taken_twice_and_stops_the_kernel() {
-        let (mut kernel, mut ring) = ring(2);
-        kernel.fill(&[&[1; 60]]);
-        kernel.fill(&[&[2; 60]]);
-        let first = ring.take().unwrap();
-        let second = ring.take().unwrap();
-        assert!(ring.take().is_none(), "its status still says user");
-        assert_eq!(kernel.fill(&[&[3; 60]]), None, "the kernel finds no free block");
-        drop(second);
-        assert!(ring.take().is_none(), "the first is next in order, and held");
-        drop(first);
-        assert_eq!(kernel.fill(&[&[3; 60]]), Some(1));
-        assert_eq!(ring.take().unwrap().frames().next().unwrap().data[0], 3);
-    }
-
-    #[test]
-    fn blocks_closed_after_a_loss_are_marked_until_the_counters_are_read() {
-        let (mut kernel, mut ring) = ring(2);
-        kernel.fill(&[&[0; 60]]);
-        kernel.fill(&[&[1; 60]]);
-        assert_eq!(kernel.fill(&[&[2; 60], &[3; 60]]), None);
-        let losing = |ring: &mut super::BlockRing| ring.take().map(|block| block.is_losing());
-        assert_eq!((losing(&mut ring), losing(&mut ring)), (Some(false), Some(false)), "closed before it");
-        kernel.fill(&[&[4; 60]]);
-        kernel.fill(&[&[5; 60]]);
-        assert_eq!((losing(&mut ring), losing(&mut ring)), (Some(true), Some(true)), "not read in between");
-        assert_eq!(kernel.take_drops(), 2);
-        kernel.fill(&[&[6; 60]]);
-        assert_eq!((losing(&mut ring), kernel.take_drops()), (Some(false), 0));
-    }
-
-    #[test]
-    fn a_block_outlives_the_ring_and_moves_between_threads() {
-        let (mut kernel, mut ring) = ring(2);
-        kernel.fill(&[&[7; 60]]);
-        let block = ring.take().unwrap();
-        drop(ring);
-        drop(kernel);
-        let sum =
-            std::thread::spawn(move || block.frames().map(|f| f.data.len()).sum::<usize>()).join().unwrap();
-        assert_eq!(sum, 60);
-    }
-
-    #[test]
-    fn headers_that_point_outside_end_the_iteration() {
-        for (first, captured, next) in
-            [(u32::MAX, 60, 0), (4090, 60, 0), (48, 5000, 0), (49, 60, 0), (48, 60, u32::MAX)]
-        {
-            let (mut kernel, mut ring) = ring(2);
-            kernel.fill_raw(2, first, captured, next);
-            let block = ring.take().unwrap();
-            assert!(block.frames().count() <= 1, "{first} {captured} {next}");
-        }
-    }
-
-    proptest! {
-        /// Whatever is held and dropped in whatever order, each frame is seen once, in order, unharmed.
-        #[test]
-        fn no_order_of_holding_loses_or_repeats(steps in prop::collection::vec(0u8..4, 1..200)) {
-            let (mut kernel, mut ring) = ring(5);
-            let mut held: VecDeque<Block> = VecDeque::new();
-            let (mut filled, mut taken) = (0u32, 0u32);
-            for step in steps {
-                match step {
-                    0 | 1 => {
-                        if kernel.fill(&[&filled.to_be_bytes()]).is_some() { filled += 1; }
-                    }
-                    2 => {
-                        if let Some(block) = ring.take() {
-                            let bytes = block.frames().next().unwrap().data.to_vec();
-                            prop_assert_eq!(bytes, taken.to_be_bytes());
-                            taken += 1;
-                            held.push_back(block);
-                        }
-                    }
-                    _ => {
-                        let middle = held.len() / 2;
-                        held.remove(middle);
-                    }
-                }
-                prop_assert!(filled - taken <= 5);
-            }
-            held.clear();
-            while ring.take().is_some() { taken += 1; }
-            prop_assert_eq!(filled, taken);
-        }
-    }
-}
+mod tests;

@@ -1,5 +1,8 @@
 //! One captured frame, borrowed from wherever it lies.
 
+/// `linux/if_packet.h` since Linux 6.3; the crate libc does not have it.
+const TP_STATUS_GSO_TCP: u32 = 1 << 8;
+
 /// A frame as the application sees it: the bytes, borrowed until their batch is dropped, and what the kernel knows of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
@@ -25,6 +28,32 @@ impl Frame<'_> {
     #[inline]
     pub fn is_losing(&self) -> bool {
         self.status & libc::TP_STATUS_LOSING != 0
+    }
+
+    /// Whether its checksum is yet to be computed, by the hardware that sends it (`TP_STATUS_CSUMNOTREADY`).
+    #[inline]
+    pub fn checksum_is_missing(&self) -> bool {
+        self.status & libc::TP_STATUS_CSUMNOTREADY != 0
+    }
+
+    /// Whether its checksum was found right before the kernel captured it (`TP_STATUS_CSUM_VALID`).
+    #[inline]
+    pub fn checksum_is_valid(&self) -> bool {
+        self.status & libc::TP_STATUS_CSUM_VALID != 0
+    }
+
+    /// Whether it stands for several TCP segments on the wire (`TP_STATUS_GSO_TCP`).
+    #[inline]
+    pub fn is_segments(&self) -> bool {
+        self.status & TP_STATUS_GSO_TCP != 0
+    }
+
+    /// Status flags that make the three questions above have these answers.
+    pub fn checksum_status(missing: bool, valid: bool, segments: bool) -> u32 {
+        let flag = |set: bool, flag: u32| if set { flag } else { 0 };
+        flag(missing, libc::TP_STATUS_CSUMNOTREADY)
+            | flag(valid, libc::TP_STATUS_CSUM_VALID)
+            | flag(segments, TP_STATUS_GSO_TCP)
     }
 }
 

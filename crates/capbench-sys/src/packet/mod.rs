@@ -4,6 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`socket`] | the socket and its typed options |
+//! | [`fanout`] | groups of sockets that share the frames of an interface |
 //! | [`geometry`] | sizes of rings, checked before the kernel sees them |
 //! | `mapping` | the memory shared with the kernel |
 //! | `status` | the two functions through which ownership of that memory changes hands |
@@ -15,6 +16,7 @@
 //! | [`stand_in`] | plays the kernel on heap memory, for tests and microbenchmarks |
 
 pub mod block_ring;
+pub mod fanout;
 pub mod frame;
 pub mod frame_ring;
 pub mod geometry;
@@ -27,10 +29,13 @@ mod status;
 pub mod transmit_ring;
 
 pub use block_ring::{Block, BlockRing};
+pub use fanout::{FanoutMode, FanoutRule};
 pub use frame::{Frame, PacketType, VlanTag};
 pub use frame_ring::{FrameBatch, FrameRing};
 pub use geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 pub use receive_vector::ReceiveVector;
 pub use send_vector::{SendVector, Sent};
-pub use socket::{Filter, FilterInstruction, PacketSocket, PacketStatistics, Protocol, Readiness, Version};
+pub use socket::{
+    Filter, FilterInstruction, PacketSocket, PacketStatistics, Protocol, Readiness, Version, attach_filter,
+};
 pub use transmit_ring::{Kick, Prefix, TransmitRing};

@@ -32,6 +32,14 @@ pub struct FilterInstruction {
 /// A classic BPF program. Its return value is the number of bytes to capture; 0 drops the frame uncounted.
 pub type Filter = [FilterInstruction];
 
+/// Attaches a classic BPF program to a socket of any kind (`SO_ATTACH_FILTER`, socket(7)); it needs no privilege.
+///
+/// # Errors
+/// `EINVAL` when the kernel's checker refuses the program.
+pub fn attach_filter(socket: &impl AsRawFd, filter: &Filter) -> Result<()> {
+    socket_option::attach_filter(socket, filter)
+}
+
 /// Ring header version (`enum tpacket_versions`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
@@ -182,21 +190,25 @@ impl PacketSocket {
     /// # Errors
     /// `EINVAL` when the kernel's checker refuses the program.
     pub fn attach_filter(&self, filter: &Filter) -> Result<()> {
-        let length = u16::try_from(filter.len())
-            .map_err(|_| SysError::argument("SO_ATTACH_FILTER", format!("{} instructions", filter.len())))?;
-        let mut code: Vec<libc::sock_filter> =
-            filter.iter().map(|i| libc::sock_filter { code: i.code, jt: i.jt, jf: i.jf, k: i.k }).collect();
-        let program = libc::sock_fprog { len: length, filter: code.as_mut_ptr() };
-        // SAFETY: the kernel copies the instructions during the call; `code` outlives it and has `length` of them.
-        unsafe {
-            socket_option::set_with_addresses(
-                &self.fd,
-                libc::SOL_SOCKET,
-                libc::SO_ATTACH_FILTER,
-                &program,
-                "SO_ATTACH_FILTER",
-            )
-        }
+        attach_filter(&self.fd, filter)
+    }
+
+    /// The same socket by another descriptor (dup(2)): it lives until both are closed.
+    ///
+    /// # Errors
+    /// `EMFILE` when the process may have no more descriptors.
+    pub fn duplicate(&self) -> Result<Self> {
+        let copy = self.fd.try_clone();
+        let fd = copy.map_err(|source| SysError::Call { what: "dup of a packet socket".into(), source })?;
+        Ok(Self { fd })
+    }
+
+    /// Takes the classic BPF program off again (`SO_DETACH_FILTER`).
+    ///
+    /// # Errors
+    /// `ENOENT` when there is none.
+    pub fn detach_filter(&self) -> Result<()> {
+        socket_option::set(&self.fd, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0i32, "SO_DETACH_FILTER")
     }
 
     /// Puts the interface into promiscuous mode for the life of this socket (`PACKET_MR_PROMISC`). The kernel counts

@@ -177,6 +177,8 @@ const FIRST: usize = (size_of::<libc::tpacket_block_desc>() + 7) & !7;
 const STATUS: usize = std::mem::offset_of!(libc::tpacket_block_desc, hdr);
 /// From a frame's header to its bytes, as the kernel lays out Ethernet frames.
 const MAC: usize = align(libc::TPACKET3_HDRLEN) + 2;
+/// The time of frames in blocks, where none is given.
+const TIME_NS: u64 = 1_000_000_002;
 
 impl BlockKernel {
     /// A ring on heap memory and its reader.
@@ -192,19 +194,28 @@ impl BlockKernel {
     /// Fills the next block with as many of `frames` as fit and hands it over; returns how many, or `None` when the
     /// block is not free, where the kernel would freeze the ring: all of them are lost then.
     pub fn fill(&mut self, frames: &[&[u8]]) -> Option<usize> {
+        self.fill_timed(frames.iter().map(|&data| (TIME_NS, data)))
+    }
+
+    /// As [`BlockKernel::fill`], with the time of each frame in ns.
+    pub fn fill_timed<'a>(
+        &mut self,
+        frames: impl ExactSizeIterator<Item = (u64, &'a [u8])>,
+    ) -> Option<usize> {
+        let given = frames.len();
         let Some(block) = self.free_block() else {
-            self.drops += frames.len() as u64;
+            self.drops += given as u64;
             return None;
         };
         let mut offset = FIRST;
         let mut count = 0;
-        for data in frames {
+        for (time_ns, data) in frames {
             let bytes = (MAC + data.len() + 7) & !7;
             if offset + bytes > self.geometry.block_size() as usize {
                 break;
             }
-            let next = if count + 1 == frames.len() { 0 } else { bytes as u32 };
-            self.region.write(block + offset, Self::header(data.len() as u32, next));
+            let next = if count + 1 == given { 0 } else { bytes as u32 };
+            self.region.write(block + offset, Self::header(data.len() as u32, next, time_ns));
             self.region.copy(block + offset + MAC, data);
             offset += bytes;
             count += 1;
@@ -234,7 +245,7 @@ impl BlockKernel {
     pub fn fill_raw(&mut self, frames: u32, first: u32, captured: u32, next: u32) {
         let Some(block) = self.free_block() else { return };
         if (first as usize) < self.geometry.block_size() as usize - size_of::<libc::tpacket3_hdr>() {
-            self.region.write(block + first as usize, Self::header(captured, next));
+            self.region.write(block + first as usize, Self::header(captured, next, TIME_NS));
         }
         self.close(block, frames, first, self.geometry.block_size());
     }
@@ -244,11 +255,11 @@ impl BlockKernel {
         self.region.is_free(self.region.word(block + STATUS, None)).then_some(block)
     }
 
-    fn header(length: u32, next: u32) -> libc::tpacket3_hdr {
+    fn header(length: u32, next: u32, time_ns: u64) -> libc::tpacket3_hdr {
         libc::tpacket3_hdr {
             tp_next_offset: next,
-            tp_sec: 1,
-            tp_nsec: 2,
+            tp_sec: (time_ns / 1_000_000_000) as u32,
+            tp_nsec: (time_ns % 1_000_000_000) as u32,
             tp_snaplen: length,
             tp_len: length,
             tp_status: 0,

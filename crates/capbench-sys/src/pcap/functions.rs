@@ -1,6 +1,6 @@
 //! The functions of libpcap's public interface that capbench calls, with their C signatures (`pcap/pcap.h`).
 
-use std::ffi::{c_char, c_int, c_uchar};
+use std::ffi::{c_char, c_int, c_uchar, c_uint};
 
 use crate::library_call::function_table;
 
@@ -29,6 +29,14 @@ pub(super) struct RawStatistics {
     pub(super) interface_dropped: u32,
 }
 
+/// `struct bpf_program` of `pcap/bpf.h`; its `struct bpf_insn` is laid out as the kernel's `struct sock_filter`.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct RawProgram {
+    pub(super) length: c_uint,
+    pub(super) instructions: *mut libc::sock_filter,
+}
+
 /// `PCAP_ERRBUF_SIZE`.
 pub(super) const ERROR_TEXT: usize = 256;
 /// `PCAP_ERROR`: the handle's error text says what.
@@ -43,6 +51,8 @@ pub(super) const ERROR_PROMISCUOUS_PERMISSION: c_int = -11;
 pub(super) const WARNING: c_int = 1;
 /// `PCAP_TSTAMP_PRECISION_NANO`.
 pub(super) const NANOSECONDS: c_int = 1;
+/// `PCAP_NETMASK_UNKNOWN`: expressions that need a netmask are refused.
+pub(super) const NETMASK_UNKNOWN: u32 = u32::MAX;
 
 /// `pcap_handler`.
 pub(super) type Handler = unsafe extern "C" fn(*mut c_uchar, *const PacketHeader, *const c_uchar);
@@ -75,6 +85,12 @@ function_table! {
     optional {
         pcap_set_immediate_mode: unsafe extern "C" fn(*mut Opaque, c_int) -> c_int,
         pcap_set_tstamp_precision: unsafe extern "C" fn(*mut Opaque, c_int) -> c_int,
+        pcap_compile: unsafe extern "C" fn(*mut Opaque, *mut RawProgram, *const c_char, c_int, u32) -> c_int,
+        pcap_freecode: unsafe extern "C" fn(*mut RawProgram),
+        pcap_setfilter: unsafe extern "C" fn(*mut Opaque, *mut RawProgram) -> c_int,
+        pcap_lookupnet: unsafe extern "C" fn(*const c_char, *mut u32, *mut u32, *mut c_char) -> c_int,
+        pcap_datalink: unsafe extern "C" fn(*mut Opaque) -> c_int,
+        bpf_image: unsafe extern "C" fn(*const libc::sock_filter, c_int) -> *const c_char,
     }
 }
 
@@ -83,7 +99,10 @@ mod tests {
     use std::mem::{offset_of, size_of};
     use std::process::Command;
 
-    use super::{ERROR_PERMISSION, ERROR_PROMISCUOUS_PERMISSION, ERROR_TEXT, PacketHeader, RawStatistics};
+    use super::{
+        ERROR_PERMISSION, ERROR_PROMISCUOUS_PERMISSION, ERROR_TEXT, NETMASK_UNKNOWN, PacketHeader,
+        RawProgram, RawStatistics,
+    };
 
     /// Against libpcap's own header, where a host has it: capbench needs none.
     #[test]
@@ -102,6 +121,12 @@ mod tests {
                 "offsetof(struct pcap_stat, ps_ifdrop) == {}",
                 offset_of!(RawStatistics, interface_dropped)
             ),
+            format!("sizeof(struct bpf_program) == {}", size_of::<RawProgram>()),
+            format!("offsetof(struct bpf_program, bf_insns) == {}", offset_of!(RawProgram, instructions)),
+            format!("sizeof(struct bpf_insn) == {}", size_of::<libc::sock_filter>()),
+            format!("offsetof(struct bpf_insn, jt) == {}", offset_of!(libc::sock_filter, jt)),
+            format!("offsetof(struct bpf_insn, k) == {}", offset_of!(libc::sock_filter, k)),
+            format!("PCAP_NETMASK_UNKNOWN == {NETMASK_UNKNOWN}u"),
             format!("PCAP_ERRBUF_SIZE == {ERROR_TEXT}"),
             "PCAP_ERROR == -1 && PCAP_ERROR_BREAK == -2 && PCAP_WARNING == 1".into(),
             format!("PCAP_ERROR_PERM_DENIED == {ERROR_PERMISSION}"),

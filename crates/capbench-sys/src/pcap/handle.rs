@@ -213,7 +213,7 @@ impl Pcap {
         broken(self.library.name(), function, &reason)
     }
 
-    fn error_text(&self) -> Option<String> {
+    pub(super) fn error_text(&self) -> Option<String> {
         // SAFETY: the handle is open; its text is copied before the next call on it.
         text(unsafe { (self.library.functions.pcap_geterr)(self.handle.as_ptr()) })
     }
@@ -283,7 +283,7 @@ impl Pcap {
     }
 
     /// The descriptor that it captures by, if it tells.
-    fn descriptor(&self) -> Option<RawFd> {
+    pub(super) fn descriptor(&self) -> Option<RawFd> {
         // SAFETY: the handle is open and active.
         let fd = unsafe { (self.library.functions.pcap_fileno)(self.handle.as_ptr()) };
         (fd >= 0).then_some(fd)

@@ -8,6 +8,9 @@ use super::functions::Functions;
 use crate::error::{Result, SysError};
 use crate::library::{Library, file_of};
 
+/// Names of the system's libpcap: Debian's, and that of everybody else.
+const SYSTEM: [&str; 2] = ["libpcap.so.0.8", "libpcap.so.1"];
+
 /// A libpcap with the functions that capbench calls.
 pub struct PcapLibrary {
     pub(super) functions: Functions,
@@ -38,6 +41,20 @@ impl PcapLibrary {
         library.check_file(functions.pcap_dispatch as *const c_void)?;
         library.check_file(functions.pcap_lib_version as *const c_void)?;
         Ok(Self { functions, library })
+    }
+
+    /// Opens the system's libpcap.
+    ///
+    /// # Errors
+    /// As for [`PcapLibrary::open`], with the package that has it.
+    pub fn of_system() -> Result<Self> {
+        match Self::open(SYSTEM[0]) {
+            Err(SysError::Library { reason, .. }) => Self::open(SYSTEM[1]).map_err(|_| SysError::Library {
+                library: SYSTEM.join(" or "),
+                reason: format!("{reason}; Debian has it in the package libpcap0.8"),
+            }),
+            outcome => outcome,
+        }
     }
 
     /// What it was opened by.

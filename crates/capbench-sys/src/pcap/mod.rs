@@ -7,10 +7,12 @@
 //! | [`handle`] | an open capture: made in libpcap's order, closed once |
 //! | `read` | the four ways to take packets from it |
 //! | `ticker` | brings pcap_loop back although no packet comes |
+//! | [`filter`] | expressions compiled, programs set and shown |
 //! | [`engine`] | what captures underneath, told by the descriptors of this process |
 //! | `ring` | the ring of a packet socket that somebody else has made |
 
 pub mod engine;
+pub mod filter;
 mod functions;
 pub mod handle;
 pub mod library;
@@ -19,5 +21,6 @@ mod ring;
 mod ticker;
 
 pub use engine::{Engine, Ring};
+pub use filter::LinkType;
 pub use handle::{Direction, Pcap, Settings, Statistics};
 pub use library::PcapLibrary;

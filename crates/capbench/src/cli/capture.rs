@@ -36,7 +36,7 @@ pub struct CaptureFlags {
     /// How long to look for frames again and again before sleeping [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     spin: Option<Duration>,
-    /// Which frames: in, out or inout [default: in]
+    /// Which frames: in, out or inout [default: in; of record: inout, as of tcpdump]
     #[arg(short = 'Q', long, value_name = "DIRECTION")]
     direction: Option<Direction>,
     /// Arguments for the environment layer of DPDK, in one word; they stand behind capbench's own
@@ -74,6 +74,16 @@ impl CaptureFlags {
         Ok(())
     }
 
+    /// Which frames were asked for by name.
+    pub fn direction(&self) -> Option<Direction> {
+        self.direction
+    }
+
+    /// Whether it was said when partly filled blocks are handed over.
+    pub fn has_retire_timeout(&self) -> bool {
+        self.retire_timeout.is_some()
+    }
+
     /// The options that the flags ask for.
     pub fn options(&self) -> CaptureOptions {
         let default = CaptureOptions::default();
@@ -94,6 +104,7 @@ impl CaptureFlags {
                 .map(String::from)
                 .collect(),
             mark: None,
+            fanout: None,
         }
     }
 }

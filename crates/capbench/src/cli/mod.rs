@@ -5,6 +5,7 @@ pub mod capture;
 pub mod compare;
 pub mod count;
 pub mod methods;
+pub mod record;
 pub mod report;
 pub mod reproduce;
 pub mod rfc2544;
@@ -59,6 +60,8 @@ pub enum Command {
     Send(send::SendFlags),
     /// Count what arrives: a line per second, totals at the end.
     Count(count::CountFlags),
+    /// Record packets to files, every one accounted for: several interfaces in time order, by any capture method.
+    Record(record::RecordFlags),
     /// Say where an interface loses packets now, why, and what to change; makes no traffic.
     Why(why::WhyFlags),
     /// List the capture methods: what can run here, and why not.

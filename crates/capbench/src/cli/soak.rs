@@ -50,7 +50,7 @@ fn interval(text: &str) -> Result<Duration, String> {
 }
 
 /// A share from 0 to below 1, or in percent.
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let refuse = || format!("\"{text}\" is no share; write for example 0, 1e-6 or 0.1%");
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
     let share = number.parse::<f64>().map_err(|_| refuse())? / unit;

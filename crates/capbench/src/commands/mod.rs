@@ -6,6 +6,7 @@ pub mod compare;
 pub mod count;
 mod measuring;
 pub mod methods;
+pub mod record;
 pub mod report;
 pub mod reproduce;
 pub mod rfc2544;

@@ -4,6 +4,7 @@
 
 pub mod network;
 pub mod process;
+pub mod recording;
 pub mod results_file;
 pub mod saved;
 pub mod scratch;
@@ -12,5 +13,6 @@ pub mod why;
 
 pub use network::{Namespaces, PATIENCE, Place, eventually, in_turn, lossy, privileged, program};
 pub use process::{Ended, Running, capbench, run, signal};
+pub use recording::{File, Recording};
 pub use scratch::{NOBODY, Scratch};
 pub use setting::Setting;

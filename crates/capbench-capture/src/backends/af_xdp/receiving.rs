@@ -21,6 +21,7 @@ use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::Counters;
 use crate::error::Result;
 use crate::options::{ByteCount, CaptureOptions, Interface};
+use crate::owned::Packing;
 use crate::spec::MethodSpec;
 use crate::wait::{WaitCounts, Waiter};
 use capbench_sys::bpf::object::{Loaded, Opened, object_file, probe};
@@ -40,6 +41,7 @@ pub struct AfXdp {
     address: [u8; 6],
     snap: usize,
     waiter: Waiter,
+    packing: Packing,
     context: Context,
     running: Running,
 }
@@ -101,6 +103,7 @@ impl AfXdp {
             address,
             snap: options.snap_length.octets() as usize,
             waiter: Waiter::new(plan.spin),
+            packing: Packing::new(options, sizes.batch as usize, plan.chunk_size as usize),
             context,
         })
     }
@@ -159,6 +162,10 @@ impl Capture for AfXdp {
             snap: self.snap,
             time_ns: now.as_nanos() as u64,
         }))
+    }
+
+    fn packing(&mut self) -> Option<&mut Packing> {
+        Some(&mut self.packing)
     }
 
     fn counters(&mut self) -> Result<Counters> {

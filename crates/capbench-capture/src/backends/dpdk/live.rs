@@ -24,6 +24,7 @@ use crate::counters::{Accumulator, Counters};
 use crate::error::Result;
 use crate::filter::{self, Keep};
 use crate::options::{CaptureOptions, Interface, SnapLength};
+use crate::owned::Packing;
 use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
 
@@ -38,6 +39,7 @@ pub struct Dpdk {
     statistics: Accumulator,
     snap: usize,
     counts: WaitCounts,
+    packing: Packing,
     context: Context,
     running: Running,
 }
@@ -103,6 +105,8 @@ impl Dpdk {
             statistics: Accumulator::default(),
             snap: options.snap_length.octets() as usize,
             counts: WaitCounts::default(),
+            // The length of an mbuf's data is a 16-bit number.
+            packing: Packing::new(options, usize::from(wish.burst), usize::from(u16::MAX)),
             context,
         })
     }
@@ -133,6 +137,10 @@ impl Capture for Dpdk {
                 _ => Ok(None),
             },
         }
+    }
+
+    fn packing(&mut self) -> Option<&mut Packing> {
+        Some(&mut self.packing)
     }
 
     fn counters(&mut self) -> Result<Counters> {

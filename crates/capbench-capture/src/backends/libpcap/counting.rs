@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
-use crate::options::{Direction, Interface};
+use crate::options::{CaptureOptions, Direction, Interface};
 
 /// Counts on from what libpcap said last: its counters have 32 bits.
 #[derive(Debug)]
@@ -16,14 +16,18 @@ pub(super) struct Counting {
     direction: Direction,
     /// Frames of the direction that is not captured, when it was opened.
     others: Option<u64>,
+    /// Whether libpcap itself leaves frames out that its socket has counted.
+    filters_itself: bool,
     last: Statistics,
     totals: [u64; 3],
     went_backwards: bool,
 }
 
 impl Counting {
-    pub(super) fn new(pcap: &Pcap, interface: &Interface, direction: Direction) -> Self {
+    pub(super) fn new(pcap: &Pcap, interface: &Interface, options: &CaptureOptions) -> Self {
+        let direction = options.direction;
         Self {
+            filters_itself: options.filter.is_some() && !has_kernel_filter(pcap),
             is_packet_socket: matches!(pcap.engine(), Engine::Packet { .. }),
             interface: interface.name.clone(),
             direction,
@@ -51,6 +55,12 @@ impl Counting {
         if !self.is_packet_socket {
             let reason = "unknown: ps_drop means what the engine under this libpcap counts there".into();
             return Counters { accepted: None, losses: ring(None, reason), without: Vec::new(), raw };
+        }
+        if self.filters_itself {
+            let source = "pcap_stats: ps_drop, which is tp_drops of the packet socket; the kernel took no filter, so that \
+                          frames which are not wanted are among these";
+            let losses = ring(Some(dropped), source.into());
+            return Counters { accepted: None, losses, without: ONE_RING_WITHOUT.to_vec(), raw };
         }
         // pcap_stats of libpcap on Linux: ps_recv is tp_packets, which includes the dropped ones, and ps_drop is
         // tp_drops (pcap-linux.c). libpcap itself discards frames of the other direction, from the ring: where there
@@ -89,6 +99,11 @@ impl Counting {
     }
 }
 
+/// Whether the kernel runs a filter in front of this capture.
+pub(super) fn has_kernel_filter(pcap: &Pcap) -> bool {
+    pcap.kernel_filter().is_some_and(|instructions| instructions > 0)
+}
+
 /// Frames that passed the interface the other way since it exists (/proc/net/dev of the thread's namespace). Nothing
 /// passes the other way where both are captured.
 fn others(interface: &str, direction: Direction) -> Option<u64> {
@@ -113,6 +128,7 @@ mod tests {
             interface: "none".into(),
             direction: Direction::Both,
             others: Some(0),
+            filters_itself: false,
             last: Statistics { received: 0, dropped: 0, interface_dropped: 0 },
             totals: [0; 3],
             went_backwards: false,
@@ -144,6 +160,8 @@ mod tests {
         let mixed = Counting { others: None, ..counting(true) }.counters(at(10, 4));
         assert_eq!((mixed.accepted, mixed.dropped()), (None, Some(4)));
         assert!(mixed.losses[0].source.contains("the other one"), "{mixed:?}");
+        let own = Counting { filters_itself: true, ..counting(true) }.counters(at(10, 4));
+        assert_eq!((own.accepted, own.dropped()), (None, Some(4)));
         let mut resetting = counting(true);
         resetting.counters(at(10, 4));
         let counters = resetting.counters(at(2, 0));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use capbench_sys::packet::Version;
 use capbench_sys::pcap::{Engine, Pcap, Ring};
 
+use super::counting::has_kernel_filter;
 use super::{METHOD, Plan};
 use crate::capture::{Running, TimeSource};
 use crate::options::{ByteCount, CaptureOptions};
@@ -40,6 +41,10 @@ pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Run
     if plan.call == super::Call::Loop && !options.spin.is_zero() {
         shortfalls.push("it did not spin: pcap_loop waits by itself".into());
     }
+    if options.filter.is_some() && matches!(pcap.engine(), Engine::Packet { .. }) && !has_kernel_filter(pcap)
+    {
+        shortfalls.push("the kernel took no filter: libpcap filters what fills its ring".into());
+    }
     let own = matches!(pcap.engine(), Engine::Packet { .. });
     Running {
         method: METHOD.name,
@@ -63,7 +68,7 @@ pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Run
         holds: Duration::from_millis(plan.settings.timeout_ms.into()),
         vlan_metadata: false,
         shortfall: Running::shortfall_of(shortfalls),
-        filtered: false,
+        filtered: options.filter.is_some(),
     }
 }
 

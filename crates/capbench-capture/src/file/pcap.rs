@@ -1,0 +1,73 @@
+//! The encoder of pcap (draft-ietf-opsawg-pcap): little-endian, times in nanoseconds. It has no place for anything but
+//! times, lengths and octets.
+
+use capbench_sys::packet::Frame;
+
+use super::facts::PacketFacts;
+use super::statistics::InterfaceStatistics;
+use super::tagging::Laid;
+use super::{ETHERNET, Encoder, Extent, SnapLength};
+
+/// The magic number of files with times in nanoseconds.
+pub(super) const NANOSECONDS: u32 = 0xa1b2_3c4d;
+/// The one of files with times in microseconds.
+pub(super) const MICROSECONDS: u32 = 0xa1b2_c3d4;
+/// Octets of a record in front of the frame.
+pub(super) const HEAD: usize = 16;
+
+/// Lays frames of an Ethernet interface into memory as records of a pcap file.
+#[derive(Clone, Copy, Debug)]
+pub struct PcapEncoder {
+    snap: SnapLength,
+}
+
+impl PcapEncoder {
+    /// For frames of at most so many octets.
+    pub fn new(snap: SnapLength) -> Self {
+        Self { snap }
+    }
+
+    /// How far the record goes that these octets, written by such an encoder, begin with; `None` when they do not hold its
+    /// head. The header of a file is no record.
+    pub fn extent(octets: &[u8]) -> Option<Extent> {
+        let [.., a, b, c, d, _, _, _, _] = *octets.first_chunk::<HEAD>()?;
+        let captured = u32::from_le_bytes([a, b, c, d]) as usize;
+        Some(Extent { length: HEAD + captured, packet_of: Some(0) })
+    }
+
+    /// Octets of the largest record at a snap length.
+    pub const fn largest_record_of(snap: SnapLength) -> usize {
+        HEAD + snap.octets() as usize
+    }
+}
+
+impl Encoder for PcapEncoder {
+    fn header(&self) -> Vec<u8> {
+        // Version 2.4; two fields that are always 0.
+        let words = [NANOSECONDS, 4 << 16 | 2, 0, 0, self.snap.octets(), ETHERNET.into()];
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// The facts have no place in the format. Times are of 32 bits, which end in 2106: later ones are all the last.
+    #[inline]
+    fn encode(&self, frame: &Frame<'_>, _: &PacketFacts, room: &mut [u8]) -> Option<usize> {
+        let laid = Laid::new(frame, self.snap.octets() as usize);
+        let total = HEAD + laid.captured;
+        let (head, octets) = room.get_mut(..total)?.split_at_mut(HEAD);
+        let seconds = (frame.time_ns / 1_000_000_000).min(u32::MAX.into()) as u32;
+        let words = [seconds, (frame.time_ns % 1_000_000_000) as u32, laid.captured as u32, laid.original];
+        for (place, word) in head.chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        laid.copy(octets);
+        Some(total)
+    }
+
+    fn statistics(&self, _: &InterfaceStatistics) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn largest_record(&self) -> usize {
+        Self::largest_record_of(self.snap)
+    }
+}

@@ -1,0 +1,275 @@
+//! Reads capture files: pcapng and pcap, of either order of octets and any resolution of times.
+//!
+//! A file may come from anywhere. Whatever stands in it, the reader does not panic, and takes no more memory than
+//! [`LARGEST_RECORD`] for a record, and as much again for the descriptions of a section. A file that ends within a record,
+//! as that of a killed program does, gives every record before.
+//!
+//! | file | what |
+//! |---|---|
+//! | `input` | octets read ahead |
+//! | `octets` | numbers and options in either order |
+//! | `record` | what comes out |
+//! | `pcapng`, `pcap` | records out of octets |
+//! | `error` | why it cannot go on |
+
+mod error;
+mod input;
+mod octets;
+mod pcap;
+mod pcapng;
+mod record;
+
+use std::io::Read;
+use std::mem::take;
+
+pub use error::FileError;
+pub use record::{Packet, PacketHash, ReadInterface, Record};
+
+use self::input::{Input, There};
+use self::octets::Order;
+use super::FileFormat;
+use super::blocks::{BYTE_ORDER, FRAMING, INTERFACE, SECTION, STATISTICS};
+use super::description::SectionDescription;
+
+/// Octets of a record at most. More than any program captures of a frame: `MAXIMUM_SNAPLEN` of libpcap is 256 KiB, and some
+/// captures of a loopback interface go beyond.
+pub const LARGEST_RECORD: usize = 16 << 20;
+
+/// Memory that an octet of a description takes at most, once it is read: an empty comment is of 4 octets, and a `String` of 24.
+const EXPANSION: usize = 8;
+
+/// Reads a file, record after record.
+#[derive(Debug)]
+pub struct CaptureReader<R> {
+    input: Input<R>,
+    format: Format,
+    section: SectionDescription,
+    interfaces: Vec<ReadInterface>,
+    /// Memory that the interfaces take.
+    described: usize,
+    /// Octets of the record that was given last.
+    used: usize,
+    frames: u64,
+    ends_early: bool,
+    over: bool,
+}
+
+/// What the first octets tell, and how far the reader has come.
+#[derive(Debug)]
+enum Format {
+    Pcapng { order: Order },
+    Pcap { format: pcap::Format, stage: Stage },
+}
+
+/// What comes next out of a pcap file.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    Section,
+    Interface,
+    Packets,
+}
+
+impl<R: Read> CaptureReader<R> {
+    /// Looks at the first octets of a file.
+    ///
+    /// # Errors
+    /// When it is empty, of another format, or cannot be read.
+    pub fn new(source: R) -> Result<Self, FileError> {
+        let mut input = Input::new(source);
+        if input.want(4).map_err(FileError::Read)? != There::Whole {
+            return Err(FileError::Empty);
+        }
+        let magic = <[u8; 4]>::try_from(&input.octets()[..4]).unwrap_or_default();
+        let format = if magic == SECTION.to_le_bytes() {
+            Format::Pcapng { order: Order::Little }
+        } else {
+            let format = pcap::Format::of(magic).ok_or(FileError::Unknown(magic))?;
+            Format::Pcap { format, stage: Stage::Section }
+        };
+        Ok(Self {
+            input,
+            format,
+            section: SectionDescription::default(),
+            interfaces: Vec::new(),
+            described: 0,
+            used: 0,
+            frames: 0,
+            ends_early: false,
+            over: false,
+        })
+    }
+
+    /// The next record; `None` at the end, or behind an error. Blocks of a kind that is none of [`Record`]'s are left out.
+    ///
+    /// # Errors
+    /// When the file is damaged or cannot be read.
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, FileError> {
+        self.input.skip(take(&mut self.used));
+        if self.over {
+            return Ok(None);
+        }
+        // Until a record is there.
+        self.over = true;
+        match self.format {
+            Format::Pcapng { .. } => self.next_block(),
+            Format::Pcap { format, stage } => self.next_of_pcap(format, stage),
+        }
+    }
+
+    /// Its format.
+    pub fn format(&self) -> FileFormat {
+        match self.format {
+            Format::Pcapng { .. } => FileFormat::Pcapng,
+            Format::Pcap { .. } => FileFormat::Pcap,
+        }
+    }
+
+    /// Frames given so far.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Whether the file ended within a record. Known at the end.
+    pub fn ends_early(&self) -> bool {
+        self.ends_early
+    }
+
+    /// The interfaces of the present section so far.
+    pub fn interfaces(&self) -> &[ReadInterface] {
+        &self.interfaces
+    }
+
+    fn next_block(&mut self) -> Result<Option<Record<'_>>, FileError> {
+        let (kind, order, length) = loop {
+            let Some(block) = self.find_block()? else { return Ok(None) };
+            if pcapng::is_known(block.0) {
+                break block;
+            }
+            self.input.skip(block.2);
+        };
+        self.used = length;
+        let body = &self.input.octets()[8..length - 4];
+        if matches!(kind, SECTION | INTERFACE | STATISTICS) {
+            let memory = EXPANSION * length + size_of::<ReadInterface>();
+            self.described = if kind == SECTION { 0 } else { self.described };
+            if self.described + memory > LARGEST_RECORD {
+                return Err(self.damaged("descriptions of more memory than a record may have"));
+            }
+            self.described += if kind == INTERFACE { memory } else { 0 };
+        }
+        let record = match kind {
+            SECTION => {
+                self.section = pcapng::section(order, body);
+                self.interfaces.clear();
+                Some(Record::Section(&self.section))
+            }
+            INTERFACE => {
+                let number = self.interfaces.len() as u32;
+                let interface = pcapng::interface(order, body);
+                let known = interface.is_some();
+                self.interfaces.extend(interface);
+                self.interfaces.last().filter(|_| known).map(|last| Record::Interface(number, last))
+            }
+            STATISTICS => pcapng::statistics(order, body, &self.interfaces).map(Record::Statistics),
+            _ => pcapng::packet(kind, order, body, &self.interfaces).map(Record::Packet),
+        };
+        let Some(record) = record else {
+            let what = "a block that is too short, or of an interface that there is not";
+            return Err(FileError::Damaged { frames: self.frames, what: what.into() });
+        };
+        self.frames += u64::from(matches!(record, Record::Packet(_)));
+        self.over = false;
+        Ok(Some(record))
+    }
+
+    /// Type, order of octets and length of the next block, all of which is there; `None` at the end.
+    fn find_block(&mut self) -> Result<Option<(u32, Order, usize)>, FileError> {
+        let Format::Pcapng { mut order } = self.format else { return Ok(None) };
+        if !self.is_there(8)? {
+            return Ok(None);
+        }
+        let mut least = FRAMING;
+        if self.input.octets().starts_with(&SECTION.to_le_bytes()) {
+            // Its length can be read only after the order that its body begins with.
+            if !self.is_there(12)? {
+                return Ok(None);
+            }
+            let magic = &self.input.octets()[8..12];
+            order = if magic == BYTE_ORDER.to_le_bytes() {
+                Order::Little
+            } else if magic == BYTE_ORDER.to_be_bytes() {
+                Order::Big
+            } else {
+                return Err(self.damaged(&format!("a section without {BYTE_ORDER:#x}")));
+            };
+            self.format = Format::Pcapng { order };
+            least += 4;
+        }
+        let Some(([kind, length], _)) = order.words(self.input.octets()) else { return Ok(None) };
+        let octets = length as usize;
+        if !octets.is_multiple_of(4) || !(least..=LARGEST_RECORD).contains(&octets) {
+            return Err(self.damaged(&format!("a block of {length} octets")));
+        }
+        if !self.is_there(octets)? {
+            return Ok(None);
+        }
+        if order.u32(&self.input.octets()[octets - 4..]) != Some(length) {
+            return Err(self.damaged("the two lengths of a block differ"));
+        }
+        Ok(Some((kind, order, octets)))
+    }
+
+    fn next_of_pcap(&mut self, format: pcap::Format, stage: Stage) -> Result<Option<Record<'_>>, FileError> {
+        let next = |stage| Format::Pcap { format, stage };
+        match stage {
+            Stage::Section => {
+                (self.format, self.over) = (next(Stage::Interface), false);
+                Ok(Some(Record::Section(&self.section)))
+            }
+            Stage::Interface => {
+                if !self.is_there(pcap::HEADER)? {
+                    return Ok(None);
+                }
+                let interface = format.interface(self.input.octets());
+                (self.format, self.over) = (next(Stage::Packets), false);
+                self.used = pcap::HEADER;
+                self.interfaces.extend(interface);
+                Ok(self.interfaces.first().map(|interface| Record::Interface(0, interface)))
+            }
+            Stage::Packets => {
+                if !self.is_there(super::pcap::HEAD)? {
+                    return Ok(None);
+                }
+                let captured = format.captured(self.input.octets());
+                let length = super::pcap::HEAD + captured as usize;
+                if length > LARGEST_RECORD {
+                    return Err(self.damaged(&format!("a record of {captured} octets")));
+                }
+                if !self.is_there(length)? {
+                    return Ok(None);
+                }
+                self.used = length;
+                self.frames += 1;
+                self.over = false;
+                Ok(format.packet(&self.input.octets()[..length]).map(Record::Packet))
+            }
+        }
+    }
+
+    /// Whether so many octets of the record that begins here are there. When the file ends before, that is noted.
+    fn is_there(&mut self, octets: usize) -> Result<bool, FileError> {
+        let there = self.input.want(octets).map_err(FileError::Read)?;
+        self.ends_early = there == There::Part;
+        Ok(there == There::Whole)
+    }
+
+    fn damaged(&self, what: &str) -> FileError {
+        FileError::Damaged { frames: self.frames, what: what.into() }
+    }
+
+    /// Memory taken for records.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.input.memory()
+    }
+}

@@ -1,0 +1,58 @@
+//! Header and records of pcap files (draft-ietf-opsawg-pcap).
+
+use super::super::pcap::{HEAD, MICROSECONDS, NANOSECONDS};
+use super::octets::Order;
+use super::record::{Packet, ReadInterface};
+
+/// Octets of a file's header.
+pub(super) const HEADER: usize = 24;
+
+/// What the first four octets tell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Format {
+    order: Order,
+    /// Nanoseconds in the smaller unit of times.
+    unit_ns: u64,
+}
+
+impl Format {
+    pub(super) fn of(magic: [u8; 4]) -> Option<Self> {
+        for (order, number) in
+            [(Order::Little, u32::from_le_bytes(magic)), (Order::Big, u32::from_be_bytes(magic))]
+        {
+            match number {
+                MICROSECONDS => return Some(Self { order, unit_ns: 1000 }),
+                NANOSECONDS => return Some(Self { order, unit_ns: 1 }),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The interface that a whole header speaks of.
+    pub(super) fn interface(self, header: &[u8]) -> Option<ReadInterface> {
+        let ([_, _, _, _, snap, link], _) = self.order.words(header)?;
+        // The upper bits say how many octets of FCS there are.
+        Some(ReadInterface { link_type: link as u16, snap, ..ReadInterface::default() })
+    }
+
+    /// Captured octets of the record that begins with a whole head.
+    pub(super) fn captured(self, head: &[u8]) -> u32 {
+        self.order.words(head).map_or(0, |([_, _, captured], _)| captured)
+    }
+
+    /// A whole record.
+    pub(super) fn packet(self, record: &[u8]) -> Option<Packet<'_>> {
+        let ([seconds, fraction, _, original_length], _) = self.order.words(record)?;
+        Some(Packet {
+            interface: 0,
+            data: record.get(HEAD..)?,
+            original_length,
+            time_ns: Some(u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit_ns),
+            dropped: None,
+            flags: None,
+            queue: None,
+            hash: None,
+        })
+    }
+}

@@ -1,0 +1,190 @@
+//! Bodies of pcapng blocks (draft-ietf-opsawg-pcapng, section 4 and appendix A): `None` for one that is too short for its
+//! kind, or speaks of an interface that the section does not have.
+
+use capbench_sys::packet::FilterInstruction;
+
+use super::super::blocks::{
+    COMMENT, ENHANCED_PACKET, INTERFACE, OLD_PACKET, SECTION, SIMPLE_PACKET, STATISTICS,
+    interface as of_interface, packet as of_packet, section as of_section, statistics as of_statistics,
+};
+use super::super::description::{InterfaceDescription, InterfaceFilter, SectionDescription};
+use super::super::statistics::InterfaceStatistics;
+use super::octets::{Options, Order, text};
+use super::record::{Packet, PacketHash, ReadInterface, Units};
+
+/// Octets of a section header's body in front of its options.
+const SECTION_HEAD: usize = 16;
+/// A packet block's count of lost frames when that is unknown.
+const UNKNOWN_DROPS: u16 = u16::MAX;
+
+/// Whether a type of block is one of those below.
+pub(super) fn is_known(kind: u32) -> bool {
+    matches!(kind, SECTION | INTERFACE | OLD_PACKET | SIMPLE_PACKET | STATISTICS | ENHANCED_PACKET)
+}
+
+/// A section header. One without room for its version has no options either.
+pub(super) fn section(order: Order, body: &[u8]) -> SectionDescription {
+    let mut section = SectionDescription::default();
+    for (code, value) in Options::new(order, body.get(SECTION_HEAD..).unwrap_or_default()) {
+        match code {
+            COMMENT => section.comments.push(text(value)),
+            of_section::HARDWARE => section.hardware = Some(text(value)),
+            of_section::SYSTEM => section.system = Some(text(value)),
+            of_section::APPLICATION => section.application = Some(text(value)),
+            _ => {}
+        }
+    }
+    section
+}
+
+/// An interface description.
+pub(super) fn interface(order: Order, body: &[u8]) -> Option<ReadInterface> {
+    let ([_, snap], options) = order.words(body)?;
+    let (mut description, mut units) = (InterfaceDescription::default(), Units::default());
+    for (code, value) in Options::new(order, options) {
+        match code {
+            COMMENT => description.comments.push(text(value)),
+            of_interface::NAME => description.name = Some(text(value)),
+            of_interface::DESCRIPTION => description.description = Some(text(value)),
+            of_interface::MAC => description.mac = value.first_chunk().copied(),
+            of_interface::SPEED => description.speed = order.u64(value),
+            of_interface::RESOLUTION => {
+                if let Some(&resolution) = value.first() {
+                    units.set_resolution(resolution);
+                }
+            }
+            of_interface::FILTER => description.filter = filter(order, value),
+            of_interface::SYSTEM => description.system = Some(text(value)),
+            of_interface::TIME_OFFSET => {
+                if let Some(offset) = order.u64(value) {
+                    units.offset = offset.cast_signed();
+                }
+            }
+            of_interface::HARDWARE => description.hardware = Some(text(value)),
+            _ => {}
+        }
+    }
+    Some(ReadInterface { link_type: order.u16(body)?, snap, description, units })
+}
+
+fn filter(order: Order, value: &[u8]) -> Option<InterfaceFilter> {
+    let (kind, value) = value.split_first()?;
+    match kind {
+        0 => Some(InterfaceFilter::Expression(text(value))),
+        1 if value.len().is_multiple_of(8) => {
+            let instruction = |at: &[u8]| {
+                let (code, k) = (order.u16(at)?, order.u32(&at[4..])?);
+                Some(FilterInstruction { code, jt: at[2], jf: at[3], k })
+            };
+            value.chunks_exact(8).map(instruction).collect::<Option<_>>().map(InterfaceFilter::Program)
+        }
+        _ => None,
+    }
+}
+
+/// A frame, of any of the three kinds of block for them.
+#[inline]
+pub(super) fn packet<'a>(
+    kind: u32,
+    order: Order,
+    body: &'a [u8],
+    interfaces: &[ReadInterface],
+) -> Option<Packet<'a>> {
+    let (interface, dropped, (words, rest)) = match kind {
+        ENHANCED_PACKET => {
+            let ([interface], rest) = order.words(body)?;
+            (interface, None, order.words(rest)?)
+        }
+        OLD_PACKET => {
+            let told = order.u16(body.get(2..)?)?;
+            let dropped = (told != UNKNOWN_DROPS).then_some(u64::from(told));
+            (u32::from(order.u16(body)?), dropped, order.words(&body[4..])?)
+        }
+        _ => return simple(order, body, interfaces),
+    };
+    let [high, low, captured, original_length] = words;
+    let (data, _) = rest.split_at_checked(captured as usize)?;
+    let units = interfaces.get(interface as usize)?.units;
+    let mut packet = Packet {
+        interface,
+        data,
+        original_length,
+        time_ns: Some(units.nanoseconds(joined(high, low))),
+        dropped,
+        flags: None,
+        queue: None,
+        hash: None,
+    };
+    let behind = rest.get(data.len().next_multiple_of(4)..).unwrap_or_default();
+    for (code, value) in Options::new(order, behind) {
+        match code {
+            of_packet::FLAGS => packet.flags = order.u32(value),
+            of_packet::HASH if packet.hash.is_none() => {
+                packet.hash = value.split_first().map(|(&algorithm, value)| PacketHash { algorithm, value });
+            }
+            of_packet::DROP_COUNT if kind == ENHANCED_PACKET => packet.dropped = order.u64(value),
+            of_packet::QUEUE if kind == ENHANCED_PACKET => packet.queue = order.u32(value),
+            _ => {}
+        }
+    }
+    Some(packet)
+}
+
+/// A simple packet block: it has no time, and is of the section's first interface.
+fn simple<'a>(order: Order, body: &'a [u8], interfaces: &[ReadInterface]) -> Option<Packet<'a>> {
+    let ([original_length], rest) = order.words(body)?;
+    let snap = match interfaces.first()?.snap {
+        0 => u32::MAX,
+        octets => octets,
+    };
+    let data = rest.get(..original_length.min(snap) as usize)?;
+    Some(Packet {
+        interface: 0,
+        data,
+        original_length,
+        time_ns: None,
+        dropped: None,
+        flags: None,
+        queue: None,
+        hash: None,
+    })
+}
+
+/// Interface statistics.
+pub(super) fn statistics(
+    order: Order,
+    body: &[u8],
+    interfaces: &[ReadInterface],
+) -> Option<InterfaceStatistics> {
+    let ([interface, high, low], options) = order.words(body)?;
+    let units = interfaces.get(interface as usize)?.units;
+    let time = |value: &[u8]| {
+        let ([high, low], _) = order.words(value)?;
+        Some(units.nanoseconds(joined(high, low)))
+    };
+    let mut statistics = InterfaceStatistics {
+        interface,
+        time_ns: units.nanoseconds(joined(high, low)),
+        ..InterfaceStatistics::default()
+    };
+    for (code, value) in Options::new(order, options) {
+        match code {
+            COMMENT => statistics.comments.push(text(value)),
+            of_statistics::START => statistics.start_ns = time(value),
+            of_statistics::END => statistics.end_ns = time(value),
+            of_statistics::RECEIVED => statistics.received = order.u64(value),
+            of_statistics::INTERFACE_DROPPED => statistics.interface_dropped = order.u64(value),
+            of_statistics::ACCEPTED => statistics.accepted = order.u64(value),
+            of_statistics::SYSTEM_DROPPED => statistics.system_dropped = order.u64(value),
+            of_statistics::DELIVERED => statistics.delivered = order.u64(value),
+            _ => {}
+        }
+    }
+    Some(statistics)
+}
+
+/// A time of two halves.
+#[inline]
+fn joined(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}

@@ -1,0 +1,116 @@
+//! A frame's octets as they were on the wire: with the VLAN tag that the NIC or the kernel removed (IEEE 802.1Q: behind
+//! the two addresses). The captured octets are only read: the tag goes in while they are copied.
+
+use capbench_sys::packet::{Frame, VlanTag};
+
+/// Octets of the two addresses, in front of a tag.
+const ADDRESSES: usize = 12;
+/// Octets of a tag: protocol identifier and control information.
+const TAG: usize = 4;
+
+/// How a frame is laid into a record.
+#[derive(Clone, Copy)]
+pub(super) struct Laid<'a> {
+    data: &'a [u8],
+    tag: Option<[u8; TAG]>,
+    /// Octets in the record.
+    pub(super) captured: usize,
+    /// Octets on the wire, at least as many.
+    pub(super) original: u32,
+}
+
+impl<'a> Laid<'a> {
+    /// Of at most so many octets.
+    #[inline]
+    pub(super) fn new(frame: &Frame<'a>, snap: usize) -> Self {
+        let data = frame.data;
+        let (tag, there, wire) = match frame.vlan {
+            None => (None, data.len(), frame.wire_length),
+            // Of a frame that was cut within the addresses the tag is beyond the cut.
+            Some(tag) => {
+                let within = data.len() >= ADDRESSES;
+                let there = if within { data.len() + TAG } else { data.len() };
+                (within.then(|| octets(tag)), there, frame.wire_length.saturating_add(TAG as u32))
+            }
+        };
+        let captured = there.min(snap);
+        Self { data, tag, captured, original: wire.max(captured as u32) }
+    }
+
+    /// Copies them to `to`, which has room for exactly the captured ones.
+    #[inline]
+    pub(super) fn copy(&self, to: &mut [u8]) {
+        match self.tag {
+            None => to.copy_from_slice(&self.data[..self.captured]),
+            Some(tag) if self.captured >= ADDRESSES + TAG => {
+                to[..ADDRESSES].copy_from_slice(&self.data[..ADDRESSES]);
+                to[ADDRESSES..ADDRESSES + TAG].copy_from_slice(&tag);
+                to[ADDRESSES + TAG..].copy_from_slice(&self.data[ADDRESSES..self.captured - TAG]);
+            }
+            Some(tag) => self.copy_cut(tag, to),
+        }
+    }
+
+    /// Cut within the tag, or before it.
+    #[cold]
+    fn copy_cut(&self, tag: [u8; TAG], to: &mut [u8]) {
+        let all = self.data[..ADDRESSES].iter().chain(&tag);
+        to.iter_mut().zip(all).for_each(|(to, octet)| *to = *octet);
+    }
+}
+
+/// As it stands in a frame.
+#[inline]
+fn octets(tag: VlanTag) -> [u8; TAG] {
+    let ([a, b], [c, d]) = (tag.tpid.to_be_bytes(), tag.tci.to_be_bytes());
+    [a, b, c, d]
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_sys::packet::{Frame, PacketType, VlanTag};
+    use proptest::prelude::*;
+
+    use super::Laid;
+
+    fn frame(data: &[u8], wire_length: u32, vlan: Option<VlanTag>) -> Frame<'_> {
+        Frame { data, wire_length, time_ns: 0, vlan, packet_type: PacketType::Host, hash: None, status: 0 }
+    }
+
+    fn laid(frame: &Frame<'_>, snap: usize) -> (Vec<u8>, u32) {
+        let laid = Laid::new(frame, snap);
+        let mut to = vec![0xee; laid.captured];
+        laid.copy(&mut to);
+        (to, laid.original)
+    }
+
+    proptest! {
+        #[test]
+        fn a_tag_stands_behind_the_addresses_and_the_snap_length_cuts_behind_it(
+            data in prop::collection::vec(any::<u8>(), 0..80),
+            more in 0u32..2000,
+            tag in any::<(u16, u16)>(),
+            snap in 1usize..100,
+        ) {
+            let wire = data.len() as u32 + more;
+            let plain = laid(&frame(&data, wire, None), snap);
+            prop_assert_eq!(&plain, &(data[..data.len().min(snap)].to_vec(), wire));
+
+            let vlan = VlanTag { tpid: tag.0, tci: tag.1 };
+            let (octets, original) = laid(&frame(&data, wire, Some(vlan)), snap);
+            let mut whole = data.clone();
+            if data.len() >= 12 {
+                whole.splice(12..12, [tag.0.to_be_bytes(), tag.1.to_be_bytes()].concat());
+            }
+            whole.truncate(snap);
+            prop_assert_eq!((octets, original), (whole, wire + 4));
+        }
+    }
+
+    #[test]
+    fn no_record_says_that_the_wire_had_less_than_was_captured() {
+        assert_eq!(laid(&frame(&[1; 60], 0, None), 100), (vec![1; 60], 60));
+        let vlan = Some(VlanTag { tpid: 0x8100, tci: 5 });
+        assert_eq!(laid(&frame(&[1; 60], u32::MAX, vlan), 20).1, u32::MAX);
+    }
+}

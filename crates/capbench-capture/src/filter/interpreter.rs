@@ -1,0 +1,323 @@
+//! Runs a classic BPF program on frames of methods that have no filter of their own, as the kernel runs it on frames of a
+//! socket (Documentation/networking/filter.rst, `bpf_convert_filter` of net/core/filter.c).
+//!
+//! The program is decoded and checked before the first frame. Jumps lead forward only, so that it ends; nothing that a
+//! frame holds can make it panic.
+
+use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
+
+use super::beside::{Answer, Beside};
+use super::check::MEMORY;
+use super::operation::{Ancillary, Arithmetic, Condition, Operand, Operation, Width};
+use super::program::Filter;
+use crate::counters::{Loss, LossPlace};
+use crate::error::{CaptureError, Result};
+use crate::options::SnapLength;
+
+/// A program with all that has to be found out about it, and how many frames it has let through and left out.
+#[derive(Clone, Debug)]
+pub struct SoftwareFilter {
+    steps: Box<[Step]>,
+    most: SnapLength,
+    passed: u64,
+    filtered: u64,
+}
+
+/// An instruction, decoded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step {
+    Word(u32),
+    Half(u32),
+    Byte(u32),
+    WordFromIndex(u32),
+    HalfFromIndex(u32),
+    ByteFromIndex(u32),
+    Answer(Answer),
+    Constant(u32),
+    Memory(u8),
+    Length,
+    IndexConstant(u32),
+    IndexMemory(u8),
+    IndexLength,
+    IndexHeaderLength(u32),
+    Store(u8),
+    StoreIndex(u8),
+    Compute(Arithmetic, u32),
+    ComputeWithIndex(Arithmetic),
+    Negate,
+    Jump(u32),
+    JumpEqual(u32, u8, u8),
+    JumpAnySet(u32, u8, u8),
+    JumpIf(Condition, u32, u8, u8),
+    JumpIfIndex(Condition, u8, u8),
+    Return(u32),
+    ReturnAccumulator,
+    AccumulatorToIndex,
+    IndexToAccumulator,
+}
+
+impl Filter {
+    /// The program ready to run here, on frames of which `beside` is known; frames are kept up to `most` octets.
+    ///
+    /// # Errors
+    /// [`CaptureError::Filter`]: it asks for something that is not told of these frames.
+    pub fn in_software(&self, most: SnapLength, beside: &Beside) -> Result<SoftwareFilter> {
+        let step = |instruction: &FilterInstruction| {
+            decode(instruction, beside).map_err(|reason| CaptureError::Filter {
+                expression: self.expression().map(|expression| expression.text.clone()).unwrap_or_default(),
+                reason,
+                place: None,
+            })
+        };
+        let steps = self.program().iter().map(step).collect::<Result<_>>()?;
+        Ok(SoftwareFilter { steps, most, passed: 0, filtered: 0 })
+    }
+}
+
+impl SoftwareFilter {
+    /// How many octets of a frame are to be kept at most; `None` for a frame that is not wanted.
+    ///
+    /// Octets that were not captured cannot be asked for: the method has to capture frames whole.
+    #[inline]
+    pub fn matches(&self, frame: &Frame<'_>) -> Option<SnapLength> {
+        match self.run(frame) {
+            0 => None,
+            octets => Some(SnapLength::new(octets).min(self.most)),
+        }
+    }
+
+    /// The same, and counts the frame.
+    #[inline]
+    pub fn pass(&mut self, frame: &Frame<'_>) -> Option<SnapLength> {
+        let kept = self.matches(frame);
+        self.passed += u64::from(kept.is_some());
+        self.filtered += u64::from(kept.is_none());
+        kept
+    }
+
+    /// Frames that [`SoftwareFilter::pass`] has let through.
+    pub fn passed(&self) -> u64 {
+        self.passed
+    }
+
+    /// Frames that [`SoftwareFilter::pass`] has left out, on purpose.
+    pub fn filtered(&self) -> Loss {
+        Loss {
+            place: LossPlace::Filter,
+            count: Some(self.filtered),
+            source: "classic BPF program, run by capbench itself".into(),
+        }
+    }
+
+    /// What the program returns.
+    #[inline]
+    fn run(&self, frame: &Frame<'_>) -> u32 {
+        let (mut accumulator, mut index) = (0u32, 0u32);
+        let mut memory = [0u32; MEMORY];
+        let mut at = 0usize;
+        // A load that goes beyond the frame ends the program: the frame is not wanted.
+        macro_rules! load {
+            ($width:ty, $offset:expr) => {
+                match octets(frame.data, $offset) {
+                    Some(found) => u32::from(<$width>::from_be_bytes(found)),
+                    None => return 0,
+                }
+            };
+        }
+        while let Some(step) = self.steps.get(at) {
+            at += 1;
+            match *step {
+                Step::Word(offset) => accumulator = load!(u32, offset),
+                Step::Half(offset) => accumulator = load!(u16, offset),
+                Step::Byte(offset) => accumulator = load!(u8, offset),
+                Step::WordFromIndex(offset) => accumulator = load!(u32, index.wrapping_add(offset)),
+                Step::HalfFromIndex(offset) => accumulator = load!(u16, index.wrapping_add(offset)),
+                Step::ByteFromIndex(offset) => accumulator = load!(u8, index.wrapping_add(offset)),
+                Step::Answer(answer) => match answer_of(answer, frame, accumulator, index) {
+                    Some(value) => accumulator = value,
+                    None => return 0,
+                },
+                Step::Constant(value) => accumulator = value,
+                Step::Memory(word) => accumulator = memory[usize::from(word) % MEMORY],
+                Step::Length => accumulator = frame.wire_length,
+                Step::IndexConstant(value) => index = value,
+                Step::IndexMemory(word) => index = memory[usize::from(word) % MEMORY],
+                Step::IndexLength => index = frame.wire_length,
+                Step::IndexHeaderLength(offset) => index = (load!(u8, offset) & 0xf) << 2,
+                Step::Store(word) => memory[usize::from(word) % MEMORY] = accumulator,
+                Step::StoreIndex(word) => memory[usize::from(word) % MEMORY] = index,
+                Step::Compute(arithmetic, value) => match compute(arithmetic, accumulator, value) {
+                    Some(value) => accumulator = value,
+                    None => return 0,
+                },
+                Step::ComputeWithIndex(arithmetic) => match compute(arithmetic, accumulator, index) {
+                    Some(value) => accumulator = value,
+                    None => return 0,
+                },
+                Step::Negate => accumulator = accumulator.wrapping_neg(),
+                Step::Jump(distance) => at += distance as usize,
+                Step::JumpEqual(value, then, otherwise) => {
+                    at += usize::from(if accumulator == value { then } else { otherwise });
+                }
+                Step::JumpAnySet(value, then, otherwise) => {
+                    at += usize::from(if accumulator & value != 0 { then } else { otherwise });
+                }
+                Step::JumpIf(condition, value, then, otherwise) => {
+                    at += usize::from(if holds(condition, accumulator, value) { then } else { otherwise });
+                }
+                Step::JumpIfIndex(condition, then, otherwise) => {
+                    at += usize::from(if holds(condition, accumulator, index) { then } else { otherwise });
+                }
+                Step::Return(octets) => return octets,
+                Step::ReturnAccumulator => return accumulator,
+                Step::AccumulatorToIndex => index = accumulator,
+                Step::IndexToAccumulator => accumulator = index,
+            }
+        }
+        0
+    }
+}
+
+/// What becomes of an instruction; what is not told of frames, in words.
+fn decode(instruction: &FilterInstruction, beside: &Beside) -> std::result::Result<Step, String> {
+    let FilterInstruction { code, jt, jf, k } = *instruction;
+    let operation = Operation::of(code).ok_or_else(|| format!("the kernel knows no code {code}"))?;
+    // Checked when the filter was made.
+    let word = k as u8;
+    Ok(match operation {
+        Operation::LoadAbsolute(width) => match (Ancillary::of(k).flatten(), width) {
+            (Some(asked), _) => match beside.answer(asked) {
+                Some(Answer::Constant(value)) => Step::Constant(value),
+                Some(answer) => Step::Answer(answer),
+                None => return Err(cannot_tell(asked)),
+            },
+            (None, Width::Word) => Step::Word(k),
+            (None, Width::Half) => Step::Half(k),
+            (None, Width::Byte) => Step::Byte(k),
+        },
+        Operation::LoadIndirect(Width::Word) => Step::WordFromIndex(k),
+        Operation::LoadIndirect(Width::Half) => Step::HalfFromIndex(k),
+        Operation::LoadIndirect(Width::Byte) => Step::ByteFromIndex(k),
+        Operation::LoadConstant => Step::Constant(k),
+        Operation::LoadMemory => Step::Memory(word),
+        Operation::LoadLength => Step::Length,
+        Operation::IndexConstant => Step::IndexConstant(k),
+        Operation::IndexMemory => Step::IndexMemory(word),
+        Operation::IndexLength => Step::IndexLength,
+        Operation::IndexHeaderLength => Step::IndexHeaderLength(k),
+        Operation::Store => Step::Store(word),
+        Operation::StoreIndex => Step::StoreIndex(word),
+        Operation::Compute(arithmetic, Operand::Constant) => Step::Compute(arithmetic, k),
+        Operation::Compute(arithmetic, Operand::Index) => Step::ComputeWithIndex(arithmetic),
+        Operation::Negate => Step::Negate,
+        Operation::Jump => Step::Jump(k),
+        Operation::JumpIf(Condition::Equal, Operand::Constant) => Step::JumpEqual(k, jt, jf),
+        Operation::JumpIf(Condition::AnySet, Operand::Constant) => Step::JumpAnySet(k, jt, jf),
+        Operation::JumpIf(condition, Operand::Constant) => Step::JumpIf(condition, k, jt, jf),
+        Operation::JumpIf(condition, Operand::Index) => Step::JumpIfIndex(condition, jt, jf),
+        Operation::ReturnConstant => Step::Return(k),
+        Operation::ReturnAccumulator => Step::ReturnAccumulator,
+        Operation::AccumulatorToIndex => Step::AccumulatorToIndex,
+        Operation::IndexToAccumulator => Step::IndexToAccumulator,
+    })
+}
+
+fn cannot_tell(asked: Ancillary) -> String {
+    let next = match asked {
+        Ancillary::VlanTag | Ancillary::VlanTagPresent | Ancillary::VlanProtocol => {
+            "; the NIC may take tags out of frames: turn that off (ethtool -K INTERFACE rxvlan off), or use a method with a \
+             socket filter"
+        }
+        _ => "; a method with a socket filter can",
+    };
+    format!("it asks for {}, which this method cannot tell of its frames{next}", asked.name())
+}
+
+/// So many octets at an offset.
+#[inline]
+fn octets<const N: usize>(data: &[u8], offset: u32) -> Option<[u8; N]> {
+    match data.get(offset as usize..).and_then(|from| from.first_chunk()) {
+        Some(found) => Some(*found),
+        None => octets_behind(data, offset),
+    }
+}
+
+/// The same for offsets below 0, which count from the network layer's header, or from the frame's (`SKF_NET_OFF`,
+/// `SKF_LL_OFF`).
+#[cold]
+fn octets_behind<const N: usize>(data: &[u8], offset: u32) -> Option<[u8; N]> {
+    const NETWORK: u32 = -0x10_0000_i32 as u32;
+    const LINK: u32 = -0x20_0000_i32 as u32;
+    /// Of Ethernet.
+    const HEADER: usize = 14;
+    let from = match (offset.checked_sub(NETWORK), offset.checked_sub(LINK)) {
+        (Some(behind), _) => HEADER + behind as usize,
+        (None, Some(behind)) => behind as usize,
+        (None, None) => return None,
+    };
+    data.get(from..)?.first_chunk().copied()
+}
+
+#[inline]
+fn holds(condition: Condition, accumulator: u32, operand: u32) -> bool {
+    match condition {
+        Condition::Equal => accumulator == operand,
+        Condition::Greater => accumulator > operand,
+        Condition::GreaterOrEqual => accumulator >= operand,
+        Condition::AnySet => accumulator & operand != 0,
+    }
+}
+
+/// `None` for a division by 0, which ends the program. Shifts are by the lower five bits, as since Linux 5.13.
+#[inline]
+fn compute(arithmetic: Arithmetic, accumulator: u32, operand: u32) -> Option<u32> {
+    Some(match arithmetic {
+        Arithmetic::Add => accumulator.wrapping_add(operand),
+        Arithmetic::Subtract => accumulator.wrapping_sub(operand),
+        Arithmetic::Multiply => accumulator.wrapping_mul(operand),
+        Arithmetic::Divide => accumulator.checked_div(operand)?,
+        Arithmetic::Or => accumulator | operand,
+        Arithmetic::And => accumulator & operand,
+        Arithmetic::ShiftLeft => accumulator.wrapping_shl(operand),
+        Arithmetic::ShiftRight => accumulator.wrapping_shr(operand),
+        Arithmetic::Modulo => accumulator.checked_rem(operand)?,
+        Arithmetic::Xor => accumulator ^ operand,
+    })
+}
+
+/// Ancillary data of a frame; `None` where the method has promised to tell and does not.
+#[inline]
+fn answer_of(answer: Answer, frame: &Frame<'_>, accumulator: u32, index: u32) -> Option<u32> {
+    Some(match answer {
+        Answer::Constant(value) => value,
+        Answer::Protocol => protocol(frame.data)?,
+        Answer::PacketType => match frame.packet_type {
+            PacketType::Host => 0,
+            PacketType::Broadcast => 1,
+            PacketType::Multicast => 2,
+            PacketType::OtherHost => 3,
+            PacketType::Outgoing => 4,
+            PacketType::Other(value) => value.into(),
+            PacketType::Unknown => return None,
+        },
+        Answer::Hash => frame.hash.unwrap_or(0),
+        Answer::XorIndex => accumulator ^ index,
+        Answer::VlanTag => frame.vlan.map_or(0, |tag| tag.tci.into()),
+        Answer::VlanTagPresent => frame.vlan.is_some().into(),
+        Answer::VlanProtocol => frame.vlan.map_or(0, |tag| tag.tpid.into()),
+    })
+}
+
+/// The protocol as the kernel derives it from an Ethernet header (`eth_type_trans` of net/ethernet/eth.c).
+fn protocol(frame: &[u8]) -> Option<u32> {
+    /// `ETH_P_802_3_MIN`: what is smaller is a length.
+    const SMALLEST: u16 = 0x0600;
+    /// `ETH_P_802_3` and `ETH_P_802_2`.
+    const RAW: u32 = 1;
+    const LLC: u32 = 4;
+    let kind = u16::from_be_bytes(octets(frame, 12)?);
+    if kind >= SMALLEST {
+        return Some(kind.into());
+    }
+    Some(if frame.get(14..16) == Some(&[0xff, 0xff]) { RAW } else { LLC })
+}

@@ -1,0 +1,49 @@
+//! Which frames are wanted: tcpdump's expressions, the classic BPF programs that they become, and who runs these
+//! (pcap-filter(7), Documentation/networking/filter.rst, `linux/filter.h`).
+//!
+//! | file | what |
+//! |---|---|
+//! | [`text`] | what a user gives: an expression, a program, a file with either |
+//! | [`compile`] | an expression becomes a program, by libpcap on a live handle |
+//! | [`place`] | where in an expression an error is |
+//! | [`program`] | a program, checked |
+//! | `operation` | what an instruction does |
+//! | `check` | which programs may run |
+//! | [`listing`] | a program as tcpdump prints it |
+//! | `attached` | the program for a socket: filter, snap length and direction in one |
+//! | [`interpreter`] | runs a program on the frames of methods that have no filter of their own |
+//! | [`beside`] | what a method tells beside a frame's octets |
+//!
+//! An expression takes three steps to frames:
+//!
+//! ```no_run
+//! use capbench_capture::filter::{FilterText, Optimise};
+//! use capbench_capture::{CaptureOptions, Interface};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (interface, mut options) = (Interface::of_name("eth0", 1500)?, CaptureOptions::default());
+//! let text = FilterText::of_expression("vlan 100 and udp port 53")?;
+//! options.filter = Some(text.compile(&interface, options.snap_length, Optimise::Yes)?);
+//! # Ok(())
+//! # }
+//! ```
+
+mod attached;
+pub mod beside;
+mod check;
+pub mod compile;
+pub mod interpreter;
+pub mod listing;
+mod operation;
+pub mod place;
+pub mod program;
+pub mod text;
+
+pub(crate) use attached::{Keep, program};
+pub use beside::{Beside, Tags};
+pub use compile::{Compiler, Optimise};
+pub use interpreter::SoftwareFilter;
+pub use listing::Listing;
+pub use place::Place;
+pub use program::{Expression, Filter};
+pub use text::FilterText;

@@ -1,0 +1,231 @@
+//! Where in an expression an error is. libpcap does not say; its parser tells when it is asked in the right way.
+//!
+//! libpcap's parser reads from left to right and stops at the first token that no valid expression goes on with. So a
+//! beginning of the expression, followed by something that the lexer itself refuses, fails because of that addition as long
+//! as the beginning is still good, and with the error in question as soon as it has the error in it. The first beginning that
+//! has it ends with the token that is wrong.
+
+use std::fmt;
+use std::ops::Range;
+
+/// Where in an expression an error is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The token, by its octets; empty, at the end of the expression, where more is expected.
+    pub token: Range<usize>,
+    /// Whether the token is what is wrong, or the last of what was read when it turned out wrong.
+    pub is_exact: bool,
+}
+
+/// What libpcap's lexer refuses in words of its own, in one release or another: numbers of more than 32 bits, an address that
+/// is none, a character of no token.
+const STOPS: [&str; 4] = ["99999999999999", "88888888888888", "1::2::3", "?"];
+
+const SYNTAX_ERROR: &str = "syntax error";
+
+/// Finds the place of an error. `compile` says what is wrong with a text, `None` for nothing; `said` is what it says of the
+/// whole expression. `None` where that does not lead to a place.
+pub(super) fn find(
+    expression: &str,
+    said: &str,
+    mut compile: impl FnMut(&str) -> Option<String>,
+) -> Option<Place> {
+    // No token may follow here: whatever is no syntax error is the lexer's.
+    let mut is_stop = |stop: &str| {
+        let of_lexer = compile(&format!("ip {stop}"));
+        of_lexer.is_some_and(|it| it != said && !it.contains(SYNTAX_ERROR)) && !expression.contains(stop)
+    };
+    let stop = STOPS.into_iter().find(|stop| is_stop(stop))?;
+    let tokens = tokens(expression);
+    let mut has_error = |count: usize| {
+        let end = count.checked_sub(1).and_then(|last| tokens.get(last)).map_or(0, |token| token.end);
+        compile(&format!("{} {stop}", &expression[..end])).as_deref() == Some(said)
+    };
+    let is_syntax = said.contains(SYNTAX_ERROR);
+    if !has_error(tokens.len()) {
+        let end = expression.trim_end().len();
+        return is_syntax.then_some(Place { token: end..end, is_exact: true });
+    }
+    let (mut good, mut bad) = (0, tokens.len());
+    while bad - good > 1 {
+        let middle = usize::midpoint(good, bad);
+        if has_error(middle) {
+            bad = middle;
+        } else {
+            good = middle;
+        }
+    }
+    Some(Place { token: tokens[good].clone(), is_exact: is_syntax })
+}
+
+/// The pieces of an expression that may be cut after: never within one of libpcap's tokens, though one piece may hold
+/// several of them, such as `0:4` in `tcp[0:4]`.
+fn tokens(expression: &str) -> Vec<Range<usize>> {
+    const BRACKETS: &str = "()[]";
+    const OPERATORS: &str = "!<>=&|";
+    let mut tokens = Vec::new();
+    let mut rest = expression;
+    loop {
+        rest = rest.trim_start();
+        let Some(first) = rest.chars().next() else { return tokens };
+        let length = if first == '\\' {
+            // A word that is no keyword, up to what ends those.
+            rest[1..].find([' ', '!', '(', ')', '\n', '\t']).map_or(rest.len(), |end| end + 1)
+        } else if BRACKETS.contains(first) {
+            1
+        } else if OPERATORS.contains(first) {
+            rest.find(|c| !OPERATORS.contains(c)).unwrap_or(rest.len())
+        } else {
+            let ends = |c: char| c.is_whitespace() || BRACKETS.contains(c) || OPERATORS.contains(c);
+            rest.find(ends).unwrap_or(rest.len())
+        };
+        let start = expression.len() - rest.len();
+        tokens.push(start..start + length);
+        rest = &rest[length..];
+    }
+}
+
+/// An expression's error as it is told: what libpcap says, and the line with the place marked below it.
+pub(crate) struct Told<'a> {
+    /// The expression; empty for a program that was given as such.
+    pub(crate) expression: &'a str,
+    pub(crate) reason: &'a str,
+    pub(crate) place: Option<&'a Place>,
+}
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { expression, reason, place } = self;
+        write!(f, "filter: {reason}")?;
+        let Some(place) = place else {
+            return if expression.is_empty() {
+                Ok(())
+            } else {
+                write!(f, ", in \"{}\"", shown(&short(expression)))
+            };
+        };
+        let token = &expression[place.token.clone()];
+        let named = shown(&short(token));
+        match (token, place.is_exact) {
+            ("", _) => f.write_str(", it ends where more is expected")?,
+            (_, true) => write!(f, ", at \"{named}\"")?,
+            (_, false) => write!(f, ", at or before \"{named}\"")?,
+        }
+        let (before, after) = line_around(expression, place.token.start);
+        let width = token.chars().count().clamp(1, WIDTH);
+        let pad = before.chars().count();
+        write!(f, "\n    {}{}\n    {:pad$}{:^<width$}", shown(&before), shown(&after), "", "")
+    }
+}
+
+/// Characters of a line that are shown on either side of a place.
+const WIDTH: usize = 60;
+
+/// The line that has the octet at `at` in it: what stands before that octet, and from it on, with `...` for what is too much.
+fn line_around(text: &str, at: usize) -> (String, String) {
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
+    let (before, after) = (&text[start..at], &text[at..end]);
+    let skipped = before.chars().count().saturating_sub(WIDTH);
+    let before: String = before.chars().skip(skipped).collect();
+    let before = if skipped > 0 { format!("...{before}") } else { before };
+    (before, short(after))
+}
+
+/// A text with `...` for what is too much of it.
+fn short(text: &str) -> String {
+    let mut kept: String = text.chars().take(WIDTH).collect();
+    if kept.len() < text.len() {
+        kept += "...";
+    }
+    kept
+}
+
+/// A text without what would move the cursor.
+fn shown(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, Told, find, tokens};
+
+    /// A parser of `a and a and ...`, with brackets, that stops as libpcap's does.
+    fn compile(text: &str) -> Option<String> {
+        let mut depth = 0;
+        let mut wants_word = true;
+        for token in text.split_whitespace() {
+            match token {
+                "1::2::3" => return Some(format!("bogus ethernet address {token}")),
+                "(" if wants_word => depth += 1,
+                ")" if !wants_word && depth > 0 => depth -= 1,
+                "and" if !wants_word => wants_word = true,
+                "nowhere" if wants_word => return Some("unknown host 'nowhere'".into()),
+                "and" | "(" | ")" => return Some("syntax error".into()),
+                _ if wants_word => wants_word = false,
+                _ => return Some("syntax error".into()),
+            }
+        }
+        (wants_word || depth > 0).then(|| "syntax error".into())
+    }
+
+    fn place_in(text: &str) -> Option<(&str, bool)> {
+        let said = compile(text).unwrap();
+        find(text, &said, compile).map(|place| (&text[place.token.clone()], place.is_exact))
+    }
+
+    #[test]
+    fn the_first_wrong_token_is_found() {
+        assert_eq!(place_in("a and and b"), Some(("and", true)));
+        let found = find("a and and b", "syntax error", compile).unwrap();
+        assert_eq!(found.token, 6..9);
+        assert_eq!(place_in("a and b c and d and e"), Some(("c", true)));
+        assert_eq!(place_in(") a"), Some((")", true)));
+        assert_eq!(place_in("a and"), Some(("", true)));
+        assert_eq!(place_in("( a and b  "), Some(("", true)));
+        assert_eq!(find("( a  ", "syntax error", compile), Some(Place { token: 3..3, is_exact: true }));
+        assert_eq!(place_in("a and nowhere and b and c"), Some(("nowhere", false)));
+        assert_eq!(place_in("a and 1::2::3 and b"), None, "nothing is left to stop with");
+    }
+
+    #[test]
+    fn no_place_is_claimed_where_the_parser_does_not_tell_one() {
+        assert_eq!(find("a b", "syntax error", |_| Some("syntax error".into())), None);
+        assert_eq!(find("a", "expression rejects all packets", compile), None);
+    }
+
+    #[test]
+    fn tokens_are_not_cut_in_two() {
+        let of = |text: &'static str| tokens(text).into_iter().map(|at| &text[at]).collect::<Vec<_>>();
+        assert_eq!(
+            of("tcp[13]&2!=0 and(not ip6)"),
+            ["tcp", "[", "13", "]", "&", "2", "!=", "0", "and", "(", "not", "ip6", ")"]
+        );
+        assert_eq!(of("ether host 00:11:22:33:44:55"), ["ether", "host", "00:11:22:33:44:55"]);
+        assert_eq!(of(" proto \\a[b c\n"), ["proto", "\\a[b", "c"]);
+        assert_eq!(of("\u{e9} \u{2028}x"), ["\u{e9}", "x"]);
+    }
+
+    #[test]
+    fn an_error_is_told_with_its_line_and_a_caret() {
+        let told = |expression: &str, token, is_exact| {
+            let place = Place { token, is_exact };
+            Told { expression, reason: "syntax error", place: Some(&place) }.to_string()
+        };
+        assert_eq!(
+            told("udp\nor tcp prot 80\nor ip", 11..15, true),
+            "filter: syntax error, at \"prot\"\n    or tcp prot 80\n           ^^^^"
+        );
+        assert_eq!(
+            told("tcp port", 8..8, true),
+            "filter: syntax error, it ends where more is expected\n    tcp port\n            ^"
+        );
+        let long = format!("{}x{}", "a and ".repeat(50), " and a".repeat(50));
+        let text = told(&long, 300..301, false);
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[1].chars().nth(lines[2].find('^').unwrap()), Some('x'), "{text}");
+        assert!(lines[1].len() < 140 && lines[0].ends_with("at or before \"x\""), "{text}");
+        let bare = Told { expression: "a\u{1b}b", reason: "no", place: None };
+        assert_eq!(bare.to_string(), "filter: no, in \"a b\"");
+    }
+}

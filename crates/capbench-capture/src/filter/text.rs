@@ -1,0 +1,160 @@
+//! What a user gives to say which frames are wanted.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::compile::{Compiler, Optimise};
+use super::program::Filter;
+use crate::error::{CaptureError, Result};
+use crate::options::{Interface, SnapLength};
+
+/// Octets of a filter at most; tcpdump knows no limit, and nobody writes as many.
+const MOST_OCTETS: u64 = 1 << 20;
+
+/// An expression, or a program that needs no libpcap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FilterText {
+    /// An expression of pcap-filter(7); an empty one wants every frame.
+    Expression(String),
+    /// A program, as `tcpdump -ddd` prints it.
+    Program(Filter),
+}
+
+impl FilterText {
+    /// A text that is given on the command line: a program where it has nothing but numbers, in several lines or with commas
+    /// between; otherwise an expression, whatever it says.
+    ///
+    /// # Errors
+    /// [`CaptureError::Option`]: a program that cannot be.
+    pub fn of_expression(text: &str) -> Result<Self> {
+        if is_program(text) {
+            let program = text.parse().map_err(|reason| CaptureError::Option { option: "filter", reason });
+            return program.map(Self::Program);
+        }
+        Ok(Self::Expression(text.trim().into()))
+    }
+
+    /// The content of a file, as tcpdump's `-F` reads it: `#` begins a comment, which goes to the end of its line.
+    ///
+    /// # Errors
+    /// [`CaptureError::Option`]: it cannot be read, is no text, is larger than a filter can be, or has a program that cannot
+    /// be.
+    pub fn of_file(path: &Path) -> Result<Self> {
+        let refuse = |what: String| CaptureError::Option {
+            option: "-F",
+            reason: format!("{}: {what}", path.display()),
+        };
+        let read = || -> io::Result<Vec<u8>> {
+            let mut bytes = Vec::new();
+            File::open(path)?.take(MOST_OCTETS + 1).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = read().map_err(|error| refuse(error.to_string()))?;
+        if bytes.len() as u64 > MOST_OCTETS {
+            return Err(refuse("larger than 1 MiB, which a filter cannot be".into()));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| refuse("it is no text in UTF-8".into()))?;
+        Self::of_expression(&without_comments(&text)).map_err(|error| match error {
+            CaptureError::Option { reason, .. } => refuse(reason),
+            error => error,
+        })
+    }
+
+    /// The filter for an interface of the calling thread's namespace, with frames cut at `snap`. A program is taken as it is.
+    ///
+    /// # Errors
+    /// As for [`Compiler::open`] and [`Compiler::compile`].
+    pub fn compile(&self, interface: &Interface, snap: SnapLength, optimise: Optimise) -> Result<Filter> {
+        match self {
+            Self::Expression(expression) => Compiler::open(interface, snap)?.compile(expression, optimise),
+            Self::Program(filter) => Ok(filter.clone()),
+        }
+    }
+}
+
+/// Whether a text is meant as a program: no expression has nothing but numbers.
+fn is_program(text: &str) -> bool {
+    let text = text.trim();
+    let is_of_numbers = text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || c == ',');
+    is_of_numbers && text.contains([',', '\n'])
+}
+
+/// The text with spaces in place of comments: what follows stays in its place.
+fn without_comments(text: &str) -> String {
+    let line = |line: &str| match line.split_once('#') {
+        Some((kept, comment)) => {
+            let end = if comment.ends_with('\n') { "\n" } else { "" };
+            let length = 1 + comment.len() - end.len();
+            format!("{kept}{}{end}", " ".repeat(length))
+        }
+        None => line.to_string(),
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FilterText, MOST_OCTETS, is_program, without_comments};
+    use std::path::PathBuf;
+
+    /// A file that goes with the test.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str, content: &[u8]) -> Self {
+            let file = std::env::temp_dir().join(format!("capbench-filter-{}-{name}", std::process::id()));
+            std::fs::write(&file, content).unwrap();
+            Self(file)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+
+    #[test]
+    fn numbers_are_programs_and_all_else_is_an_expression() {
+        assert!(is_program("1,6 0 0 262144") && is_program(" 1\n6 0 0 0\n"));
+        for expression in ["", "80", "tcp", "port 80, 81", "1 = 1", "10.0.0.1", "4\nx"] {
+            assert!(!is_program(expression), "{expression}");
+        }
+        let program = FilterText::of_expression("1,6 0 0 262144").unwrap();
+        assert!(matches!(program, FilterText::Program(_)));
+        let said = FilterText::of_expression("2,6 0 0 0").unwrap_err().to_string();
+        assert!(said.contains("says 2"), "{said}");
+        assert_eq!(FilterText::of_expression(" tcp ").unwrap(), FilterText::Expression("tcp".into()));
+    }
+
+    #[test]
+    fn comments_of_a_file_become_spaces() {
+        assert_eq!(without_comments("tcp # a # b\n# c\nor udp#d"), "tcp        \n   \nor udp  ");
+        let file = Scratch::new("comments", b"# web\ntcp port 80 # plain\n  or tcp port 443\n");
+        let read = FilterText::of_file(&file.0).unwrap();
+        let FilterText::Expression(text) = read else { panic!("{read:?}") };
+        assert_eq!(
+            text.split_whitespace().collect::<Vec<_>>(),
+            ["tcp", "port", "80", "or", "tcp", "port", "443"]
+        );
+        let program = Scratch::new("program", b"# all\n1\n6 0 0 262144\n");
+        assert!(matches!(FilterText::of_file(&program.0).unwrap(), FilterText::Program(_)));
+    }
+
+    #[test]
+    fn a_file_that_is_no_filter_is_refused_by_its_name() {
+        let large = Scratch::new("large", &vec![b' '; MOST_OCTETS as usize + 1]);
+        let binary = Scratch::new("binary", &[0xff, 0xfe]);
+        let program = Scratch::new("bad-program", b"7\n6 0 0 0\n");
+        for (file, what) in [
+            (&large.0, "larger than"),
+            (&binary.0, "UTF-8"),
+            (&program.0, "says 7"),
+            (&PathBuf::from("/nonexistent/filter"), "No such file"),
+        ] {
+            let said = FilterText::of_file(file).unwrap_err().to_string();
+            assert!(said.contains(what) && said.contains(&*file.display().to_string()), "{said}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The entrance of a capture: what did not get in, and shutting it.
+
+use capbench_sys::packet::{FilterInstruction, PacketSocket};
+
+use crate::backends::Context;
+use crate::counters::Accumulator;
+use crate::error::Result;
+
+/// The program that keeps no frame: it returns 0 (`BPF_RET | BPF_K`).
+pub(crate) const NOTHING: FilterInstruction = FilterInstruction { code: 0x06, jt: 0, jf: 0, k: 0 };
+
+/// The packet socket of a capture, by a descriptor of its own, so that it can be asked while the capture's frames are
+/// borrowed.
+#[derive(Debug)]
+pub struct Intake {
+    socket: PacketSocket,
+    statistics: Accumulator,
+    context: Context,
+}
+
+impl Intake {
+    pub(crate) fn of(socket: &PacketSocket, statistics: &Accumulator, context: &Context) -> Result<Self> {
+        let socket = socket.duplicate().map_err(|error| context.fail(error))?;
+        Ok(Self { socket, statistics: statistics.clone(), context: context.clone() })
+    }
+
+    /// Frames that ring or queue have lost since the capture was opened; it takes the kernel's marks off frames that come
+    /// later ([`crate::LossMark`]), as reading the capture's counters does.
+    ///
+    /// # Errors
+    /// When the kernel refuses to tell.
+    pub fn lost(&self) -> Result<u64> {
+        self.statistics.read_drops(&self.socket).map_err(|error| self.context.fail(error))
+    }
+
+    /// Lets no more frames in: those that are there can be taken out, and counters stand still.
+    ///
+    /// # Errors
+    /// When the kernel refuses the filter that does it.
+    pub fn close(&self) -> Result<()> {
+        self.socket.attach_filter(&[NOTHING]).map_err(|error| self.context.fail(error))
+    }
+}

@@ -1,0 +1,192 @@
+//! The loop for one capture: its frames are encoded where they lie, by the thread that takes them.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use capbench_sys::host::clock::realtime_ns;
+use capbench_sys::packet::Frame;
+
+use super::board::{Granted, LaneBoard, Wishes};
+use super::entrance::{Entrance, TICK};
+use super::losses::Unplaced;
+use super::scribe::Scribe;
+use crate::capture::{Capture, LossMark, Taker};
+use crate::error::{CaptureError, Result};
+use crate::filter::SoftwareFilter;
+use crate::intake::Intake;
+use crate::writing::WriterGauge;
+
+/// Lays frames into the output.
+struct Laying<'s> {
+    scribe: &'s mut Scribe,
+    filter: Option<SoftwareFilter>,
+    intake: Option<&'s Intake>,
+    losses: Unplaced,
+    mark: LossMark,
+    queue: Option<u32>,
+    begins_batch: bool,
+    taken: u64,
+    failure: Option<CaptureError>,
+}
+
+impl Taker for Laying<'_> {
+    #[inline]
+    fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
+        (self.mark, self.queue, self.begins_batch) = (mark, queue, true);
+        if mark == LossMark::Batch(true) {
+            self.at_mark();
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, frame: &Frame<'_>) {
+        self.taken += 1;
+        if self.mark == LossMark::Frames && frame.is_losing() && self.losses.is_news(frame.time_ns) {
+            self.at_mark();
+        } else if !self.losses.is_empty() {
+            let lost = self.losses.at_frame(self.mark, self.begins_batch, frame.time_ns);
+            self.scribe.lost(0, lost);
+        }
+        self.begins_batch = false;
+        if let Some(filter) = &mut self.filter
+            && filter.pass(frame).is_none()
+        {
+            return;
+        }
+        self.scribe.packet(0, self.queue, frame);
+    }
+}
+
+impl Laying<'_> {
+    /// Frames were lost before the place that the capture has come to.
+    #[cold]
+    fn at_mark(&mut self) {
+        match self.intake.map(Intake::lost) {
+            Some(Ok(lost)) => self.losses.read(lost, realtime_ns()),
+            Some(Err(error)) => self.failure = Some(error),
+            None => {}
+        }
+        let lost = self.losses.at_mark();
+        self.scribe.lost(0, lost);
+    }
+
+    fn publish(&self, lane: &LaneBoard, entrance: &Entrance) {
+        entrance.board.taken.store(self.taken, Relaxed);
+        lane.came.store(self.taken, Relaxed);
+        let filtered = self.filter.as_ref().and_then(|filter| filter.filtered().count);
+        lane.filtered.store(filtered.unwrap_or(0), Relaxed);
+    }
+
+    fn read<C: Capture>(&mut self, capture: &mut C, entrance: &Entrance) -> Result<()> {
+        if let Some(lost) = entrance.read(capture)? {
+            self.losses.read(lost, realtime_ns());
+        }
+        Ok(())
+    }
+}
+
+/// Records until it is to stop, or cannot go on; the scribe, to be finished, and why it could not.
+pub(super) fn run<C: Capture>(
+    mut capture: C,
+    entrance: &Entrance,
+    filter: Option<SoftwareFilter>,
+    mut scribe: Scribe,
+    lane: &LaneBoard,
+    wishes: &Wishes,
+) -> (Scribe, Result<()>) {
+    let gauge = scribe.gauge();
+    let mut laying = Laying {
+        scribe: &mut scribe,
+        filter,
+        intake: entrance.intake.as_ref(),
+        losses: Unplaced::default(),
+        mark: LossMark::Unknown,
+        queue: None,
+        begins_batch: true,
+        taken: 0,
+        failure: None,
+    };
+    let recorded = record(&mut capture, entrance, &mut laying, lane, wishes);
+    let emptied = empty(&mut capture, entrance, &mut laying, &gauge);
+    // What was found lost, and no frame came after it.
+    let read = laying.read(&mut capture, entrance);
+    let untold = laying.losses.at_mark();
+    laying.scribe.lost(0, untold);
+    laying.publish(lane, entrance);
+    (scribe, recorded.and(emptied).and(read))
+}
+
+fn record<C: Capture>(
+    capture: &mut C,
+    entrance: &Entrance,
+    laying: &mut Laying<'_>,
+    lane: &LaneBoard,
+    wishes: &Wishes,
+) -> Result<()> {
+    let mut granted = Granted::default();
+    while !wishes.is_stop() && !laying.scribe.has_ended() {
+        let waited = Entrance::waited(capture);
+        let gave = match capture.take_with(TICK, laying) {
+            Ok(gave) => gave,
+            Err(error) => {
+                entrance.survive(error)?;
+                false
+            }
+        };
+        if let Some(error) = laying.failure.take() {
+            return Err(error);
+        }
+        if gave && entrance.board.is_down() {
+            entrance.board.set_down(false);
+        }
+        laying.publish(lane, entrance);
+        laying.scribe.breathe(!gave);
+        if granted.are_statistics_due(wishes, !gave || Entrance::waited(capture) > waited) {
+            laying.read(capture, entrance)?;
+            laying.scribe.statistics();
+        }
+        if granted.is_flush_due(wishes) {
+            laying.scribe.flush();
+        }
+    }
+    Ok(())
+}
+
+/// Takes out what is left. The writer gets time meanwhile: what lies in the ring is not lost.
+fn empty<C: Capture>(
+    capture: &mut C,
+    entrance: &Entrance,
+    laying: &mut Laying<'_>,
+    gauge: &WriterGauge,
+) -> Result<()> {
+    let drain = entrance.shut(capture);
+    loop {
+        if !laying.scribe.has_ended() {
+            wait_for_writer(gauge);
+        }
+        let gave = match capture.take_with(TICK / 4, laying) {
+            Ok(gave) => gave,
+            Err(error) => {
+                entrance.survive(error)?;
+                false
+            }
+        };
+        if drain.is_over(gave) {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until half of the buffers are empty, for a while.
+pub(super) fn wait_for_writer(gauge: &WriterGauge) {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let start = Instant::now();
+    loop {
+        let counts = gauge.read();
+        if counts.in_use * 2 <= counts.pool || start.elapsed() >= PATIENCE {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}

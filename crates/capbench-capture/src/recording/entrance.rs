@@ -1,0 +1,97 @@
+//! What goes with a capture besides its frames: its counters, its entrance, and an interface that goes down and comes back.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use capbench_sys::host::interface::{self, InterfaceIndex};
+
+use super::board::CaptureBoard;
+use super::link::Link;
+use crate::capture::Capture;
+use crate::error::{CaptureError, Result};
+use crate::intake::Intake;
+use crate::options::Interface;
+
+/// How long one wait for frames lasts. The merge needs to hear at least every 20 ms that there are none.
+pub(super) const TICK: Duration = Duration::from_millis(20);
+
+/// How long frames may still come, at most, out of a capture whose entrance cannot be shut, or that goes on giving.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// What is known of an open capture.
+#[derive(Debug)]
+pub(super) struct Entrance {
+    pub(super) intake: Option<Intake>,
+    pub(super) board: Arc<CaptureBoard>,
+    link: Link,
+    index: InterfaceIndex,
+}
+
+/// How far emptying a capture has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drain {
+    is_shut: bool,
+    /// Until when it may hold frames back.
+    holds_until: Instant,
+    latest: Instant,
+}
+
+impl Entrance {
+    pub(super) fn of(
+        capture: &impl Capture,
+        interface: &Interface,
+        board: Arc<CaptureBoard>,
+    ) -> Result<Self> {
+        Ok(Self { intake: capture.intake()?, board, link: Link::of(&interface.name), index: interface.index })
+    }
+
+    /// How often the capture found nothing and had to wait: when that has grown, its ring was empty.
+    #[inline]
+    pub(super) fn waited(capture: &impl Capture) -> u64 {
+        let counts = capture.waits();
+        counts.waits + counts.spun
+    }
+
+    /// Reads the counters and tells them; what was lost after it was accepted, where the method knows.
+    pub(super) fn read(&self, capture: &mut impl Capture) -> Result<Option<u64>> {
+        let counters = capture.counters()?;
+        let lost = counters.dropped();
+        self.board.tell_counters(counters, self.link.read());
+        Ok(lost)
+    }
+
+    /// Whether an error is one that the capture gets over: its interface went down, and is still there. A packet socket
+    /// stays bound to it, and goes on when it comes up again.
+    pub(super) fn survive(&self, error: CaptureError) -> Result<()> {
+        const ENETDOWN: i32 = 100;
+        match &error {
+            CaptureError::Call { source, .. }
+                if source.errno() == Some(ENETDOWN) && interface::name_of(self.index).is_ok() =>
+            {
+                self.board.set_down(true);
+                // Methods that go on refusing do not use up a CPU.
+                thread::sleep(Duration::from_millis(5));
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Lets nothing more in, where that can be, to be emptied.
+    pub(super) fn shut(&self, capture: &impl Capture) -> Drain {
+        let is_shut = self.intake.as_ref().is_some_and(|intake| intake.close().is_ok());
+        let now = Instant::now();
+        // A timer of the kernel can be one tick of 10 ms late.
+        let holds_until = now + capture.running().holds + Duration::from_millis(20);
+        Drain { is_shut, holds_until, latest: holds_until + DRAIN }
+    }
+}
+
+impl Drain {
+    /// Whether the capture is empty, or has had its time; `gave` is whether it just gave something.
+    pub(super) fn is_over(&self, gave: bool) -> bool {
+        let now = Instant::now();
+        (!gave && now >= self.holds_until) || (!self.is_shut && now >= self.latest)
+    }
+}

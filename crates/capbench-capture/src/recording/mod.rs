@@ -1,0 +1,37 @@
+//! Recording: captures of one or several interfaces to files, in threads, with an account of every packet.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`plan`] | what is recorded, how, and to where |
+//! | [`session`] | opening, starting, asking and ending a recording |
+//! | `capturing` | the thread of a capture: opens it, and does one of the two loops |
+//! | `alone` | the loop for one capture: frames are encoded where they lie in the ring |
+//! | `merging` | the loops for several: each gives batches to a thread that merges and encodes them |
+//! | `entrance` | what a method can do besides giving frames: marks, counters, an interface that goes and comes |
+//! | `scribe` | frames and statistics into the output, each with what was lost before it |
+//! | `losses` | how many frames were lost, and before which one that is said |
+//! | `board` | what the threads tell while they run, and what they are told |
+//! | `link` | what the interface itself counted |
+//! | [`account`] | what became of every packet |
+//!
+//! Where a loss stands: a V3 ring marks the first block, V1 and V2 rings the first frame, that came after frames were lost.
+//! The counters are then read at once, and the number stands with that frame. What was lost again until that moment stands
+//! there, too. Methods without marks have their counters read once a second, or with each batch where several captures are
+//! merged, and the number stands with the next frame: its place is only that precise. Frames that the writer refused stand with the next frame of
+//! their interface in the file.
+
+pub mod account;
+mod alone;
+mod board;
+mod capturing;
+mod entrance;
+mod link;
+mod losses;
+mod merging;
+pub mod plan;
+mod scribe;
+pub mod session;
+
+pub use account::{Account, InterfaceAccount};
+pub use plan::{Plan, Source};
+pub use session::{End, Finished, Opened, Session};

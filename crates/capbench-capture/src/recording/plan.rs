@@ -1,0 +1,74 @@
+//! What is recorded, how, and to where.
+
+use capbench_sys::host::CpuId;
+
+use crate::error::{CaptureError, Result};
+use crate::file::{FileFormat, HashAlgorithm, InterfaceDescription, SectionDescription};
+use crate::options::{CaptureOptions, Interface, SnapLength};
+use crate::spec::MethodSpec;
+use crate::writing::WriteOptions;
+
+/// A recording.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What is captured; at least one. In a pcapng file they are numbered in this order.
+    pub sources: Vec<Source>,
+    /// The files' format. Classic pcap does not tell interfaces apart, and has no place for losses.
+    pub format: FileFormat,
+    /// Where the files come from.
+    pub section: SectionDescription,
+    /// Octets of each frame in the file at most.
+    pub snap_length: SnapLength,
+    /// How flow hashes were computed.
+    pub hash: HashAlgorithm,
+    /// How the files are written. [`WriteOptions::interfaces`] is set by what there is to record.
+    pub write: WriteOptions,
+    /// The recording ends with so many packets.
+    pub packets: Option<u64>,
+    /// Readers of the file shall have each packet as soon as the writer has nothing else to do.
+    pub packet_buffered: bool,
+    /// CPUs for the threads in their order: captures, then the one that merges. The first ones again where there are fewer;
+    /// none, and the scheduler chooses.
+    pub cpus: Vec<CpuId>,
+}
+
+/// An interface of a recording, and how its frames are captured.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The interface, in the namespace of the thread that opens the recording.
+    pub interface: Interface,
+    /// The method.
+    pub method: MethodSpec,
+    /// Its options. A filter that the method does not run itself is run on what it gives.
+    pub options: CaptureOptions,
+    /// How many captures share the interface's frames, by [`CaptureOptions::fanout`].
+    pub members: usize,
+    /// What the file says of it. What the capture turns out to be is added.
+    pub description: InterfaceDescription,
+}
+
+impl Plan {
+    /// # Errors
+    /// [`CaptureError::Option`]: no interface, or one twice.
+    pub(super) fn check(&self) -> Result<()> {
+        let refuse = |reason: String| Err(CaptureError::Option { option: "-i", reason });
+        if self.sources.is_empty() {
+            return refuse("nothing to record from".into());
+        }
+        for (at, source) in self.sources.iter().enumerate() {
+            let is_same = |other: &Source| other.interface.index == source.interface.index;
+            if self.sources[..at].iter().any(is_same) {
+                return refuse(format!(
+                    "{} twice; several captures of one interface share its frames by --fanout and --members",
+                    source.interface.name
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Captures of all interfaces.
+    pub(super) fn captures(&self) -> usize {
+        self.sources.iter().map(|source| source.members).sum()
+    }
+}

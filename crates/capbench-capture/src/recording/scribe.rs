@@ -1,0 +1,292 @@
+//! Frames and statistics into the output, each frame with what was lost before it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use capbench_sys::host::clock::realtime_ns;
+use capbench_sys::packet::Frame;
+
+use super::board::{CaptureBoard, LaneBoard};
+use super::link::LinkCounts;
+use super::plan::Plan;
+use crate::counters::Counters;
+use crate::error::Result;
+use crate::file::{
+    Booking, Encoder, Extent, FileFormat, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts,
+    PcapEncoder, PcapngEncoder, check_buffer,
+};
+use crate::writing::{
+    FileEnds, NoRoom, Origin, Output, Record, RecordReader, Recorded, WriteOptions, WriterGauge,
+};
+
+/// Either format. Which one is decided by a branch that goes the same way for every frame.
+#[derive(Clone, Debug)]
+enum Encoding {
+    Pcapng(PcapngEncoder),
+    Pcap(PcapEncoder),
+}
+
+impl Encoder for Encoding {
+    fn header(&self) -> Vec<u8> {
+        match self {
+            Self::Pcapng(encoder) => encoder.header(),
+            Self::Pcap(encoder) => encoder.header(),
+        }
+    }
+
+    #[inline]
+    fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize> {
+        match self {
+            Self::Pcapng(encoder) => encoder.encode(frame, facts, room),
+            Self::Pcap(encoder) => encoder.encode(frame, facts, room),
+        }
+    }
+
+    fn statistics(&self, statistics: &InterfaceStatistics) -> Option<Vec<u8>> {
+        match self {
+            Self::Pcapng(encoder) => encoder.statistics(statistics),
+            Self::Pcap(encoder) => encoder.statistics(statistics),
+        }
+    }
+
+    fn largest_record(&self) -> usize {
+        match self {
+            Self::Pcapng(encoder) => encoder.largest_record(),
+            Self::Pcap(encoder) => encoder.largest_record(),
+        }
+    }
+}
+
+/// What a file begins and ends with: the statistics as they are then.
+#[derive(Debug)]
+struct Ends {
+    encoding: Encoding,
+    statistics: Vec<InterfaceStatistics>,
+}
+
+impl FileEnds for Ends {
+    fn header(&mut self, out: &mut Vec<u8>) {
+        out.extend(self.encoding.header());
+    }
+
+    fn trailer(&mut self, out: &mut Vec<u8>) {
+        for statistics in &self.statistics {
+            out.extend(self.encoding.statistics(statistics).unwrap_or_default());
+        }
+    }
+}
+
+/// What is known of an interface of the file.
+#[derive(Debug)]
+struct Lane {
+    board: Arc<LaneBoard>,
+    captures: Vec<Arc<CaptureBoard>>,
+    /// Lost frames to be told with its next one.
+    untold: u64,
+    told: u64,
+    octets: u64,
+    past: u64,
+}
+
+/// Writes the recording.
+#[derive(Debug)]
+pub(super) struct Scribe {
+    encoding: Encoding,
+    ends: Ends,
+    output: Output,
+    lanes: Vec<Lane>,
+    /// Packets that may still be recorded.
+    left: u64,
+    has_ended: bool,
+    packet_buffered: bool,
+}
+
+impl Scribe {
+    /// Opens the first file. `descriptions` and `boards` are those of the interfaces, in the order of the plan.
+    pub(super) fn open(
+        plan: &Plan,
+        descriptions: &[InterfaceDescription],
+        boards: &[(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)],
+    ) -> Result<Self> {
+        let (encoding, reader): (_, RecordReader) = match plan.format {
+            FileFormat::Pcapng => {
+                let encoder = PcapngEncoder::new(&plan.section, descriptions, plan.snap_length, plan.hash)?;
+                (Encoding::Pcapng(encoder), pcapng_record)
+            }
+            FileFormat::Pcap => {
+                let encoder = PcapEncoder::new(plan.snap_length);
+                (Encoding::Pcap(encoder), pcap_record)
+            }
+        };
+        check_buffer(plan.write.buffer, &encoding)?;
+        let now = realtime_ns();
+        let statistics = (0..plan.sources.len() as u32).map(|interface| InterfaceStatistics {
+            interface,
+            time_ns: now,
+            start_ns: Some(now),
+            ..InterfaceStatistics::default()
+        });
+        let mut ends = Ends { encoding: encoding.clone(), statistics: statistics.collect() };
+        let options = WriteOptions { interfaces: plan.sources.len(), ..plan.write.clone() };
+        let output = Output::open(&options, reader, now, &mut ends)?;
+        let lane = |(board, captures): &(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)| Lane {
+            board: Arc::clone(board),
+            captures: captures.clone(),
+            untold: 0,
+            told: 0,
+            octets: 0,
+            past: 0,
+        };
+        Ok(Self {
+            encoding,
+            ends,
+            output,
+            lanes: boards.iter().map(lane).collect(),
+            left: plan.packets.unwrap_or(u64::MAX),
+            has_ended: false,
+            packet_buffered: plan.packet_buffered || options.is_standard_output(),
+        })
+    }
+
+    /// Reads what the writer does, from any thread.
+    pub(super) fn gauge(&self) -> WriterGauge {
+        self.output.gauge()
+    }
+
+    /// So many frames were lost between the last frame of the interface and the next one.
+    pub(super) fn lost(&mut self, interface: u32, frames: u64) {
+        self.lanes[interface as usize].untold += frames;
+    }
+
+    /// Records a frame.
+    #[inline]
+    pub(super) fn packet(&mut self, interface: u32, queue: Option<u32>, frame: &Frame<'_>) {
+        let Self { encoding, ends, output, lanes, left, .. } = self;
+        let lane = &mut lanes[interface as usize];
+        if *left == 0 {
+            lane.past += 1;
+            return;
+        }
+        let dropped = lane.untold;
+        let facts = PacketFacts { interface, queue, dropped: (dropped > 0).then_some(dropped) };
+        let origin = Origin { interface, time_ns: frame.time_ns };
+        match output.packet(origin, ends, |room| encoding.encode(frame, &facts, room)) {
+            Ok(()) => {
+                lane.told += dropped;
+                lane.untold = 0;
+                lane.octets += u64::from(frame.wire_length);
+                *left -= 1;
+            }
+            Err(refusal) => self.refused(interface as usize, refusal),
+        }
+    }
+
+    #[cold]
+    fn refused(&mut self, interface: usize, refusal: NoRoom) {
+        let lane = &mut self.lanes[interface];
+        match refusal {
+            NoRoom::Full | NoRoom::TooLong => lane.untold += 1,
+            NoRoom::Ended => {
+                // The last file is complete, and the output does not count it; or writing failed, and it does.
+                lane.past += u64::from(self.output.is_complete());
+                self.has_ended = true;
+            }
+        }
+    }
+
+    /// Whether it has as many packets as were asked for.
+    pub(super) fn is_full(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Whether no more packets are recorded.
+    #[inline]
+    pub(super) fn has_ended(&self) -> bool {
+        self.left == 0 || self.has_ended || self.output.has_ended()
+    }
+
+    /// Lets readers have what is there; to be called when there is nothing else to do, and with `packet_buffered` after
+    /// every few packets.
+    #[inline]
+    pub(super) fn breathe(&mut self, is_idle: bool) {
+        if self.packet_buffered {
+            self.output.flush_if_idle();
+        }
+        if is_idle {
+            self.publish();
+        }
+    }
+
+    /// Lets readers have everything.
+    pub(super) fn flush(&mut self) {
+        self.output.flush();
+    }
+
+    /// Tells the board what this thread counts.
+    pub(super) fn publish(&self) {
+        for Lane { board, untold, told, octets, past, .. } in &self.lanes {
+            board.untold.store(*untold, Relaxed);
+            board.told.store(*told, Relaxed);
+            board.octets.store(*octets, Relaxed);
+            board.past.store(*past, Relaxed);
+        }
+    }
+
+    /// Puts the counters of all interfaces as they stand into the file.
+    pub(super) fn statistics(&mut self) {
+        self.publish();
+        self.take_statistics(None);
+        for statistics in &self.ends.statistics {
+            let Some(record) = self.encoding.statistics(statistics) else { continue };
+            // Without room for it, the next ones say the same and more.
+            let _ = self.output.record(&record);
+        }
+        self.output.flush_if_idle();
+    }
+
+    fn take_statistics(&mut self, end_ns: Option<u64>) {
+        let written = self.output.gauge().read();
+        for ((lane, statistics), packets) in
+            self.lanes.iter().zip(&mut self.ends.statistics).zip(&written.interfaces)
+        {
+            let counters: Vec<_> = lane.captures.iter().map(|capture| capture.counters()).collect();
+            let counters = Counters::sum(&counters);
+            let link = lane.captures.first().map_or_else(LinkCounts::default, |capture| capture.link());
+            let mut losses: Vec<_> = LostAt::of(&counters).collect();
+            if !losses.iter().any(|loss| loss.booking == Booking::Interface) {
+                let place = "link".into();
+                losses.insert(0, LostAt { place, booking: Booking::Interface, count: link.missed });
+            }
+            losses.push(LostAt {
+                place: "writer".into(),
+                booking: Booking::Own,
+                count: Some(packets.lost()),
+            });
+            statistics.time_ns = realtime_ns();
+            statistics.end_ns = end_ns;
+            statistics.received = link.received;
+            statistics.accepted = counters.accepted;
+            statistics.delivered = Some(lane.captures.iter().map(|one| one.taken.load(Relaxed)).sum());
+            statistics.book(&losses);
+        }
+    }
+
+    /// Ends the file with the counters as they stand, and waits until everything is written.
+    pub(super) fn finish(mut self) -> Recorded {
+        self.publish();
+        self.take_statistics(Some(realtime_ns()));
+        self.output.finish(&mut self.ends)
+    }
+}
+
+fn pcapng_record(octets: &[u8]) -> Option<Record> {
+    PcapngEncoder::extent(octets).map(record)
+}
+
+fn pcap_record(octets: &[u8]) -> Option<Record> {
+    PcapEncoder::extent(octets).map(record)
+}
+
+fn record(extent: Extent) -> Record {
+    Record { length: extent.length, packet_of: extent.packet_of }
+}

@@ -1,0 +1,154 @@
+//! A buffer of encoded records on its way to a file.
+
+use capbench_sys::host::pages::Pages;
+
+/// Where a packet of a record came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The interface, numbered from 0 as in the file.
+    pub interface: u32,
+    /// When, in ns since 1970-01-01 UTC.
+    pub time_ns: u64,
+}
+
+/// A new file, with what ends the one before and what it begins with.
+#[derive(Debug)]
+pub(super) struct Cut {
+    /// The last bytes of the file before.
+    pub(super) trailer: Vec<u8>,
+    /// The first bytes of the new file.
+    pub(super) header: Vec<u8>,
+    /// The second in which it begins, since 1970-01-01 UTC.
+    pub(super) second: i64,
+    /// Its number among those of its name.
+    pub(super) number: u64,
+}
+
+/// Whole records, so that a file may be cut between any two buffers.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    memory: Pages,
+    /// Where the records begin, in the first block of the memory: what is in front of them is left for the end of the buffer before.
+    start: usize,
+    end: usize,
+    packets: u64,
+    packets_of: Box<[u64]>,
+    times: Option<(u64, u64)>,
+    /// The file that it is the first of, where it begins one.
+    pub(super) cut: Option<Cut>,
+    /// Whether readers of the file are to see it at once.
+    pub(super) flush: bool,
+}
+
+impl Buffer {
+    pub(super) fn new(memory: Pages, interfaces: usize) -> Self {
+        Self {
+            memory,
+            start: 0,
+            end: 0,
+            packets: 0,
+            packets_of: vec![0; interfaces].into(),
+            times: None,
+            cut: None,
+            flush: false,
+        }
+    }
+
+    /// Makes it empty. Its records will begin at `start`, so that a file that stands at such an offset in a block is continued by aligned writes.
+    pub(super) fn clear(&mut self, start: usize) {
+        (self.start, self.end) = (start, start);
+        (self.packets, self.times, self.cut, self.flush) = (0, None, None, false);
+        self.packets_of.fill(0);
+    }
+
+    /// What is left of it to write to.
+    #[inline]
+    pub(super) fn spare(&mut self) -> &mut [u8] {
+        &mut self.memory[self.end..]
+    }
+
+    #[inline]
+    pub(super) fn spare_length(&self) -> usize {
+        self.memory.len() - self.end
+    }
+
+    /// A record stands in the first bytes of what was spare.
+    #[inline]
+    pub(super) fn commit(&mut self, length: usize) {
+        debug_assert!(length <= self.spare_length());
+        self.end = self.memory.len().min(self.end + length);
+    }
+
+    /// The same, and it is a packet.
+    #[inline]
+    pub(super) fn commit_packet(&mut self, length: usize, origin: Origin) {
+        self.commit(length);
+        self.packets += 1;
+        self.packets_of[origin.interface as usize] += 1;
+        self.times = Some(match self.times {
+            Some((first, last)) => (first.min(origin.time_ns), last.max(origin.time_ns)),
+            None => (origin.time_ns, origin.time_ns),
+        });
+    }
+
+    /// The records.
+    pub(super) fn records(&self) -> &[u8] {
+        &self.memory[self.start..self.end]
+    }
+
+    /// Bytes of records.
+    pub(super) fn length(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// How far into a block its records begin.
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// The memory up to the end of the records, what is in front of them included. It begins with a block.
+    pub(super) fn up_to_end(&self) -> &[u8] {
+        &self.memory[..self.end]
+    }
+
+    /// What is in front of the records.
+    pub(super) fn lead(&mut self) -> &mut [u8] {
+        &mut self.memory[..self.start]
+    }
+
+    pub(super) fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Packets by interface.
+    pub(super) fn packets_of(&self) -> &[u64] {
+        &self.packets_of
+    }
+
+    /// The earliest and the latest time of its packets.
+    pub(super) fn times(&self) -> Option<(u64, u64)> {
+        self.times
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Buffer, Origin};
+    use capbench_sys::host::pages::{ALIGNMENT, carve};
+
+    #[test]
+    fn it_knows_what_it_holds() {
+        let mut buffer = Buffer::new(carve(1, ALIGNMENT).unwrap().remove(0), 2);
+        buffer.clear(100);
+        assert_eq!((buffer.start(), buffer.spare_length()), (100, ALIGNMENT - 100));
+        for (interface, time_ns) in [(1, 30), (0, 10), (1, 20)] {
+            buffer.spare()[..4].copy_from_slice(&[7; 4]);
+            buffer.commit_packet(4, Origin { interface, time_ns });
+        }
+        buffer.commit(2);
+        assert_eq!((buffer.packets(), buffer.packets_of(), buffer.times()), (3, &[1, 2][..], Some((10, 30))));
+        assert_eq!((buffer.length(), buffer.up_to_end().len()), (14, 114));
+        buffer.clear(0);
+        assert_eq!((buffer.length(), buffer.packets(), buffer.times()), (0, 0, None));
+    }
+}

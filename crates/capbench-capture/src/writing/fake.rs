@@ -1,0 +1,78 @@
+//! Records for tests: a length, a number, an interface and filling, so that nothing of a format is needed.
+
+use super::output::FileEnds;
+use super::records::Record;
+
+/// What a file begins with.
+pub(super) const HEADER: &[u8] = b"header of a file";
+/// What it ends with: a record that is no packet.
+pub(super) const TRAILER_FILL: usize = 5;
+/// Bytes in front of the filling.
+const PREFIX: usize = 12;
+/// The interface of records that are no packets.
+const NONE: u32 = u32::MAX;
+
+/// A record.
+pub(super) fn record(number: u32, interface: u32, fill: usize) -> Vec<u8> {
+    let mut bytes = vec![number as u8; PREFIX + fill];
+    bytes[..4].copy_from_slice(&((PREFIX + fill) as u32).to_le_bytes());
+    bytes[4..8].copy_from_slice(&number.to_le_bytes());
+    bytes[8..12].copy_from_slice(&interface.to_le_bytes());
+    bytes
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
+}
+
+/// Tells the first record of some bytes.
+pub(super) fn read_record(bytes: &[u8]) -> Option<Record> {
+    let interface = word(bytes, 8)?;
+    Some(Record { length: word(bytes, 0)? as usize, packet_of: (interface != NONE).then_some(interface) })
+}
+
+/// A file of such records.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Contents {
+    /// Numbers of its packets.
+    pub(super) numbers: Vec<u32>,
+    /// Its trailer stands at the end.
+    pub(super) is_complete: bool,
+    /// Bytes behind the last whole record.
+    pub(super) left_over: usize,
+}
+
+/// Reads a file up to the last whole record.
+pub(super) fn read_file(bytes: &[u8]) -> Contents {
+    let mut rest = bytes.strip_prefix(HEADER).expect("a header");
+    let mut contents = Contents { numbers: Vec::new(), is_complete: false, left_over: 0 };
+    while let Some(found) = read_record(rest).filter(|found| found.length <= rest.len()) {
+        let number = word(rest, 4).unwrap();
+        assert!(!contents.is_complete, "a record behind the trailer");
+        assert!(
+            rest[PREFIX..found.length].iter().all(|byte| *byte == number as u8),
+            "record {number} is damaged"
+        );
+        match found.packet_of {
+            Some(_) => contents.numbers.push(number),
+            None => contents.is_complete = true,
+        }
+        rest = &rest[found.length..];
+    }
+    contents.left_over = rest.len();
+    contents
+}
+
+/// The ends of such files.
+#[derive(Debug, Default)]
+pub(super) struct FakeEnds;
+
+impl FileEnds for FakeEnds {
+    fn header(&mut self, out: &mut Vec<u8>) {
+        out.extend(HEADER);
+    }
+
+    fn trailer(&mut self, out: &mut Vec<u8>) {
+        out.extend(record(0, NONE, TRAILER_FILL));
+    }
+}

@@ -1,0 +1,177 @@
+//! How a recording is written, checked before anything is opened.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
+
+use capbench_sys::host::memory::available_bytes;
+use capbench_sys::host::pages::{ALIGNMENT, carve};
+
+use super::buffer::Buffer;
+use super::rotation::Rotation;
+use crate::error::{CaptureError, Result};
+use crate::options::ByteCount;
+
+/// How a recording is written.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// The file, a pattern of strftime(3) where an interval begins new ones; `-` is the standard output. What there is of its
+    /// name is overwritten, as tcpdump(8) does it, and with compression `.zst` is put behind it.
+    pub path: PathBuf,
+    /// When the next file begins.
+    pub rotation: Rotation,
+    /// Memory for buffers. What comes while the output stands still has to fit into it: 64 MiB are half a second at
+    /// 1 Gbit/s.
+    pub pool: ByteCount,
+    /// Memory of one buffer, a multiple of 4 KiB; the largest record has to fit into it, and with direct I/O 4 KiB more.
+    pub buffer: ByteCount,
+    /// Interfaces whose packets are recorded, numbered from 0.
+    pub interfaces: usize,
+    /// Compress with Zstandard at this level: 1 is fastest, and a negative one faster still.
+    pub compression: Option<i32>,
+    /// Write past the page cache. It takes a fraction of the CPU time, and leaves the host's memory alone; but nothing
+    /// besides the pool holds what comes faster than the disk writes.
+    pub direct: bool,
+    /// Who shall own the files, where they are not created by the one who shall: user and group.
+    pub owner: Option<(u32, u32)>,
+    /// What happens while no buffer is free.
+    pub when_full: WhenFull,
+    /// Who is told of each file that is complete.
+    pub files: Option<Sender<WrittenFile>>,
+}
+
+/// What happens to a packet while no buffer is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// It is refused and counted, so that a capture's ring does not fill.
+    Refuse,
+    /// It waits: for packets that come from a file.
+    Wait,
+}
+
+/// A file that is complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenFile {
+    /// Its name.
+    pub path: PathBuf,
+    /// Its bytes before compression.
+    pub bytes: u64,
+    /// Its bytes.
+    pub stored_bytes: u64,
+    /// Its packets.
+    pub packets: u64,
+    /// The earliest and the latest time of a packet, in ns since 1970-01-01 UTC.
+    pub times: Option<(u64, u64)>,
+}
+
+/// Fewer buffers would not let encoding and writing go on side by side: one is filled, one written, and one may have to wait
+/// until the block that it ends in is full.
+const FEWEST: u64 = 4;
+
+/// Bytes of the smallest buffer: one block that an earlier buffer ends in, and one for records.
+const SMALLEST: u64 = 2 * ALIGNMENT as u64;
+
+impl WriteOptions {
+    /// One file of this name for one interface, and what is best without knowing more.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            rotation: Rotation::default(),
+            pool: ByteCount(64 << 20),
+            buffer: ByteCount(1 << 20),
+            interfaces: 1,
+            compression: None,
+            direct: false,
+            owner: None,
+            when_full: WhenFull::Refuse,
+            files: None,
+        }
+    }
+
+    /// Whether it goes to the standard output.
+    pub fn is_standard_output(&self) -> bool {
+        self.path == Path::new("-")
+    }
+
+    /// # Errors
+    /// [`CaptureError::Option`] for options that cannot be, or not together.
+    pub(super) fn check(&self) -> Result<()> {
+        let refuse = |option, reason: &str| Err(CaptureError::Option { option, reason: reason.into() });
+        let Rotation { bytes, packets, seconds, files } = self.rotation;
+        if [bytes, packets, seconds.map(u64::from), files.map(u64::from)].contains(&Some(0)) {
+            return refuse("-C, -G or -W", "0 is no limit for a file; leave it out");
+        }
+        let rotates = self.rotation.is_numbered() || seconds.is_some();
+        if files.is_some() && !rotates {
+            return refuse("-W", "only files with an end can be counted; give -C or -G, too");
+        }
+        if self.is_standard_output() && rotates {
+            return refuse("-C, -G or -W", "the standard output is one file; give a name with -w");
+        }
+        if self.direct && (self.is_standard_output() || self.compression.is_some()) {
+            return refuse("--direct", "is for files that are written as they are, without compression");
+        }
+        if let Some(level) = self.compression
+            && !zstd::compression_level_range().contains(&level)
+        {
+            let range = zstd::compression_level_range();
+            return refuse("--zstd", &format!("levels are {} to {}", range.start(), range.end()));
+        }
+        Ok(())
+    }
+
+    /// The buffers.
+    ///
+    /// # Errors
+    /// Sizes that cannot be, or more than the host has.
+    pub(super) fn buffers(&self) -> Result<Vec<Buffer>> {
+        let refuse = |reason: String| CaptureError::Option { option: "--write-buffer", reason };
+        let Self { pool, buffer, .. } = self;
+        let count = pool.0 / buffer.0.max(1);
+        if buffer.0 < SMALLEST || !buffer.0.is_multiple_of(ALIGNMENT as u64) || count < FEWEST {
+            return Err(refuse(format!(
+                "{pool} in buffers of {buffer}; it takes {FEWEST} of them, each a multiple of {} and at least {}",
+                ByteCount(ALIGNMENT as u64),
+                ByteCount(SMALLEST)
+            )));
+        }
+        if let Ok(available) = available_bytes()
+            && pool.0 > available / 10 * 9
+        {
+            return Err(refuse(format!("{pool} is more than the host has, {}", ByteCount(available))));
+        }
+        let size = |bytes: u64| usize::try_from(bytes).map_err(|_| refuse(format!("{pool} is too large")));
+        let memory = carve(size(count)?, size(buffer.0)?).map_err(|error| refuse(error.to_string()))?;
+        Ok(memory.into_iter().map(|pages| Buffer::new(pages, self.interfaces)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ByteCount, Rotation, WriteOptions};
+
+    #[test]
+    fn what_cannot_be_together_names_the_flag() {
+        let plain = WriteOptions::new("a.pcap");
+        plain.check().unwrap();
+        let ring = Rotation { files: Some(3), ..Rotation::default() };
+        let error = WriteOptions { rotation: ring, ..plain.clone() }.check().unwrap_err().to_string();
+        assert!(error.starts_with("-W: "), "{error}");
+        let timed = Rotation { seconds: Some(3), ..ring };
+        WriteOptions { rotation: timed, ..plain.clone() }.check().unwrap();
+        assert!(WriteOptions { rotation: timed, path: "-".into(), ..plain.clone() }.check().is_err());
+        let none = Rotation { seconds: Some(0), ..ring };
+        assert!(WriteOptions { rotation: none, ..plain.clone() }.check().is_err());
+        assert!(WriteOptions { direct: true, compression: Some(1), ..plain.clone() }.check().is_err());
+        assert!(WriteOptions { compression: Some(99), ..plain.clone() }.check().is_err());
+    }
+
+    #[test]
+    fn pools_of_impossible_sizes_are_refused() {
+        let plain = WriteOptions::new("a.pcap");
+        assert_eq!(plain.buffers().unwrap().len(), 64);
+        for (pool, buffer) in [(0, 0), (1 << 20, 1 << 20), (1 << 20, 5000), (1 << 60, 1 << 20)] {
+            let odd = WriteOptions { pool: ByteCount(pool), buffer: ByteCount(buffer), ..plain.clone() };
+            assert!(odd.buffers().is_err(), "{pool} {buffer}");
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The side of whoever encodes packets: records into buffers, and files that end exactly where they shall.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use capbench_sys::host::pages::ALIGNMENT;
+
+use super::buffer::{Buffer, Cut, Origin};
+use super::counts::{Gauge, WriterCounts, WriterGauge};
+use super::files::{Opener, opener};
+use super::names::FileNames;
+use super::options::{WhenFull, WriteOptions};
+use super::pool::{Pool, Refusal};
+use super::records::RecordReader;
+use super::rotation::{Next, Position};
+use super::writer::{Ending, Writer};
+use crate::error::{CaptureError, Result};
+
+/// What files of a format begin and end with. It is asked by the thread that encodes, between two of its records.
+pub trait FileEnds {
+    /// Appends what a new file begins with.
+    fn header(&mut self, out: &mut Vec<u8>);
+
+    /// Appends what a file ends with: nothing, in many formats.
+    fn trailer(&mut self, out: &mut Vec<u8>);
+}
+
+/// Why there is no room for a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRoom {
+    /// All buffers wait to be written. The packet is counted as refused.
+    Full,
+    /// It is larger than a buffer. The packet is counted as refused.
+    TooLong,
+    /// The recording has ended: [`Output::finish`] tells why. The packet is counted as refused where writing failed.
+    Ended,
+}
+
+/// Records on their way to files. Dropped without [`Output::finish`], it still writes all that it was given.
+#[derive(Debug)]
+pub struct Output {
+    pool: Arc<Pool>,
+    gauge: Arc<Gauge>,
+    thread: Option<JoinHandle<Ending>>,
+    current: Option<Buffer>,
+    position: Position,
+    is_aligned: bool,
+    waits: bool,
+    is_complete: bool,
+}
+
+/// How a recording went.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Why it ended.
+    pub ending: Ending,
+    /// What was written and what not.
+    pub counts: WriterCounts,
+}
+
+impl Output {
+    /// Opens the first file and starts the thread that writes. The file belongs to the time `now_ns`, in ns since
+    /// 1970-01-01 UTC, from which the first interval of a rotation counts.
+    ///
+    /// # Errors
+    /// Options that cannot be, and a file that cannot be opened.
+    pub fn open(
+        options: &WriteOptions,
+        reader: RecordReader,
+        now_ns: u64,
+        ends: &mut impl FileEnds,
+    ) -> Result<Self> {
+        options.check()?;
+        Self::open_with(options, opener(options), reader, now_ns, ends)
+    }
+
+    pub(super) fn open_with(
+        options: &WriteOptions,
+        opener: Opener,
+        reader: RecordReader,
+        now_ns: u64,
+        ends: &mut impl FileEnds,
+    ) -> Result<Self> {
+        let buffers = options.buffers()?;
+        let gauge = Arc::new(Gauge::new(options.interfaces, buffers.len()));
+        let pool = Arc::new(Pool::new(buffers));
+        let is_suffixed = options.compression.is_some() && !options.is_standard_output();
+        let names = FileNames::new(&options.path, &options.rotation, is_suffixed);
+        let mut position = Position::new(options.rotation, now_ns);
+        let mut header = Vec::new();
+        ends.header(&mut header);
+        position.add(header.len(), 0);
+        let first = Cut { trailer: Vec::new(), header, second: position.second, number: position.number };
+        let shared = (Arc::clone(&pool), Arc::clone(&gauge));
+        let writer = Writer::open(shared, names, opener, reader, options.files.clone(), first)?;
+        let thread =
+            thread::Builder::new().name("writer".into()).spawn(|| writer.run()).map_err(|source| {
+                CaptureError::Output {
+                    attempt: "start the thread that writes",
+                    path: options.path.clone(),
+                    next: "the host may have too many threads",
+                    source,
+                }
+            })?;
+        Ok(Self {
+            pool,
+            gauge,
+            thread: Some(thread),
+            current: None,
+            position,
+            is_aligned: options.direct,
+            waits: options.when_full == WhenFull::Wait,
+            is_complete: false,
+        })
+    }
+
+    /// Records a packet, in the file that it belongs to: where a new one is due, that one begins. `encode` lays it at the
+    /// beginning of the room that it is given and says how many bytes it took, or `None` where it needs more room; then it is
+    /// asked once more, with an empty buffer.
+    ///
+    /// # Errors
+    /// No room, and why.
+    ///
+    /// # Panics
+    /// For an interface that the options do not know.
+    #[inline]
+    pub fn packet(
+        &mut self,
+        origin: Origin,
+        ends: &mut impl FileEnds,
+        mut encode: impl FnMut(&mut [u8]) -> Option<usize>,
+    ) -> std::result::Result<(), NoRoom> {
+        let next = self.position.next(origin.time_ns);
+        if next == Next::Same && self.encode_packet(origin, &mut encode) {
+            return Ok(());
+        }
+        let made = self.make_packet_room(next, origin.time_ns, ends).and_then(|()| {
+            if self.encode_packet(origin, &mut encode) { Ok(()) } else { Err(NoRoom::TooLong) }
+        });
+        if made.is_err() && !self.is_complete {
+            self.gauge.refused(origin.interface);
+        }
+        made
+    }
+
+    #[inline]
+    fn encode_packet(&mut self, origin: Origin, encode: &mut impl FnMut(&mut [u8]) -> Option<usize>) -> bool {
+        let Some(buffer) = &mut self.current else { return false };
+        let Some(length) = encode(buffer.spare()) else { return false };
+        buffer.commit_packet(length, origin);
+        self.position.add(length, 1);
+        true
+    }
+
+    /// Records what is no packet, whole records of it, in the file where the last packet went.
+    ///
+    /// # Errors
+    /// No room, and why; nothing is counted.
+    pub fn record(&mut self, bytes: &[u8]) -> std::result::Result<(), NoRoom> {
+        let fits = |buffer: &Buffer| buffer.spare_length() >= bytes.len();
+        if !self.current.as_ref().is_some_and(fits) {
+            self.make_room()?;
+        }
+        let Some(buffer) = self.current.as_mut().filter(|buffer| fits(buffer)) else {
+            return Err(NoRoom::TooLong);
+        };
+        buffer.spare()[..bytes.len()].copy_from_slice(bytes);
+        buffer.commit(bytes.len());
+        self.position.add(bytes.len(), 0);
+        Ok(())
+    }
+
+    /// Lets readers see all that was recorded so far, without waiting for it. With direct I/O, this writes a block that will
+    /// be written again.
+    pub fn flush(&mut self) {
+        let buffer = self.current.take().or_else(|| self.empty(false).ok());
+        if let Some(mut buffer) = buffer {
+            buffer.flush = true;
+            self.hand_over(buffer);
+        }
+    }
+
+    /// The same, unless the writer has older buffers to write: then those come first anyway, and a buffer that is not full
+    /// would only be one fewer to hold what comes. For who calls it after every few packets, and when there are none.
+    pub fn flush_if_idle(&mut self) {
+        if self.current.as_ref().is_some_and(|buffer| buffer.length() > 0) && self.pool.is_drained() {
+            self.flush();
+        }
+    }
+
+    /// Whether the recording has ended by itself; [`Output::finish`] tells why.
+    pub fn has_ended(&self) -> bool {
+        self.is_complete || self.pool.has_ended()
+    }
+
+    /// Whether it has ended with the last file that was asked for: packets that come now are not counted.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Reads what the writer did, from any thread.
+    pub fn gauge(&self) -> WriterGauge {
+        WriterGauge(Arc::clone(&self.gauge))
+    }
+
+    /// Ends the file, and waits until everything is written.
+    pub fn finish(mut self, ends: &mut impl FileEnds) -> Recorded {
+        let mut trailer = Vec::new();
+        ends.trailer(&mut trailer);
+        let ending = match self.close(trailer) {
+            Some(Ending::Finished) if self.is_complete => Ending::FileLimit,
+            Some(ending) => ending,
+            None => Ending::Finished,
+        };
+        Recorded { ending, counts: self.gauge.read() }
+    }
+
+    fn close(&mut self, trailer: Vec<u8>) -> Option<Ending> {
+        let thread = self.thread.take()?;
+        if let Some(buffer) = self.current.take() {
+            self.hand_over(buffer);
+        }
+        self.pool.close(trailer);
+        match thread.join() {
+            Ok(ending) => Some(ending),
+            Err(panic) if thread::panicking() => {
+                drop(panic);
+                None
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    #[cold]
+    fn make_packet_room(
+        &mut self,
+        next: Next,
+        time_ns: u64,
+        ends: &mut impl FileEnds,
+    ) -> std::result::Result<(), NoRoom> {
+        match next {
+            Next::Same => self.make_room(),
+            Next::File => self.begin_file(time_ns, ends),
+            Next::End => {
+                self.is_complete = true;
+                Err(NoRoom::Ended)
+            }
+        }
+    }
+
+    fn make_room(&mut self) -> std::result::Result<(), NoRoom> {
+        if self.is_complete {
+            return Err(NoRoom::Ended);
+        }
+        if let Some(buffer) = self.current.take() {
+            self.hand_over(buffer);
+        }
+        self.current = Some(self.empty(self.waits)?);
+        Ok(())
+    }
+
+    /// The file before ends and the new one begins only once there is a buffer for its first packet.
+    fn begin_file(&mut self, time_ns: u64, ends: &mut impl FileEnds) -> std::result::Result<(), NoRoom> {
+        self.make_room()?;
+        let (mut trailer, mut header) = (Vec::new(), Vec::new());
+        ends.trailer(&mut trailer);
+        ends.header(&mut header);
+        self.position.advance(time_ns);
+        self.position.add(header.len(), 0);
+        let start = self.start();
+        if let Some(buffer) = &mut self.current {
+            buffer.clear(start);
+            buffer.cut =
+                Some(Cut { trailer, header, second: self.position.second, number: self.position.number });
+        }
+        Ok(())
+    }
+
+    fn empty(&self, waits: bool) -> std::result::Result<Buffer, NoRoom> {
+        match self.pool.take_empty(waits, &self.gauge) {
+            Ok(mut buffer) => {
+                buffer.clear(self.start());
+                Ok(buffer)
+            }
+            Err(Refusal::Full) => Err(NoRoom::Full),
+            Err(Refusal::Ended) => Err(NoRoom::Ended),
+        }
+    }
+
+    /// How far into a block the file stands, where its writes are aligned.
+    fn start(&self) -> usize {
+        if self.is_aligned { (self.position.bytes % ALIGNMENT as u64) as usize } else { 0 }
+    }
+
+    fn hand_over(&self, buffer: Buffer) {
+        if let Some(buffer) = self.pool.hand_over(buffer) {
+            self.gauge.unwritten(buffer.packets_of());
+        }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.close(Vec::new());
+    }
+}

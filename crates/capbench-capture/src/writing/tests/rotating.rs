@@ -1,0 +1,140 @@
+use std::sync::mpsc::channel;
+
+use proptest::prelude::*;
+
+use super::super::fake::read_record;
+use super::super::fake::{FakeEnds, HEADER, TRAILER_FILL};
+use super::super::options::{WhenFull, WriteOptions};
+use super::super::output::{NoRoom, Output};
+use super::super::rotation::Rotation;
+use super::super::writer::Ending;
+use super::stage::{ALL, By, Directory, Stage, open, put};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn limit(largest: u64) -> impl Strategy<Value = Option<u64>> {
+    prop::option::of(1..largest)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn all_files_together_are_the_input_and_each_is_within_its_limits(
+        packets in prop::collection::vec((0..2000_usize, 0..2 * SECOND), 1..120),
+        bytes in limit(20_000),
+        count in limit(40),
+        seconds in limit(20),
+        flushes in 1..50_usize,
+        by in prop::sample::select(ALL.to_vec()),
+    ) {
+        let rotation = Rotation { bytes, packets: count, seconds: seconds.map(|it| it as u32), files: None };
+        let (sender, told) = channel();
+        let stage = Stage::default();
+        let mut output = open(&stage, by, |options| {
+            (options.rotation, options.when_full) = (rotation, WhenFull::Wait);
+            // Otherwise files of the same second and number would replace each other.
+            options.path = "%s.".into();
+            options.files = Some(sender);
+        });
+        let mut times = Vec::new();
+        let mut now = 0;
+        for (number, &(fill, later)) in packets.iter().enumerate() {
+            now += later;
+            times.push(now);
+            put(&mut output, number as u32, fill, now).unwrap();
+            if number % flushes == 0 {
+                output.flush_if_idle();
+            }
+        }
+        let recorded = output.finish(&mut FakeEnds);
+        prop_assert!(matches!(recorded.ending, Ending::Finished));
+        let files = stage.contents(by);
+        let told: Vec<_> = told.try_iter().collect();
+        prop_assert_eq!(recorded.counts.files, files.len() as u64);
+        prop_assert_eq!(told.len(), files.len());
+        let mut all = Vec::new();
+        for ((path, contents), told) in files.iter().zip(&told) {
+            prop_assert!(contents.is_complete && contents.left_over == 0);
+            let lengths = contents.numbers.iter().map(|number| packets[*number as usize].0 + 12);
+            let records: usize = lengths.clone().sum();
+            let end = (12 + TRAILER_FILL + HEADER.len()) as u64;
+            prop_assert_eq!((&told.path, told.bytes), (path, records as u64 + end));
+            prop_assert_eq!(told.packets, contents.numbers.len() as u64);
+            let last = lengths.clone().next_back().unwrap_or(0);
+            if let Some(limit) = bytes.filter(|_| contents.numbers.len() > 1) {
+                prop_assert!((records - last + HEADER.len()) as u64 <= limit);
+            }
+            prop_assert!(contents.numbers.len() as u64 <= count.unwrap_or(u64::MAX));
+            let spans = contents.numbers.iter().map(|number| times[*number as usize]);
+            prop_assert_eq!(told.times, spans.clone().min().zip(spans.clone().max()));
+            if let (Some(seconds), Some((first, last))) = (seconds, told.times) {
+                prop_assert!(last - first / SECOND * SECOND < seconds * SECOND);
+            }
+            all.extend(contents.numbers.iter().copied());
+        }
+        prop_assert_eq!(all, (0..packets.len() as u32).collect::<Vec<_>>());
+        prop_assert_eq!(recorded.counts.bytes, told.iter().map(|file| file.bytes).sum::<u64>());
+        let stored: usize = stage.lock().files.iter().map(|(_, bytes)| bytes.len()).sum();
+        prop_assert_eq!(recorded.counts.stored_bytes, stored as u64);
+    }
+}
+
+#[test]
+fn a_ring_of_files_keeps_the_newest() {
+    let stage = Stage::default();
+    let mut output = open(&stage, By::Plain, |options| {
+        options.rotation = Rotation { packets: Some(10), files: Some(3), ..Rotation::default() };
+        options.when_full = WhenFull::Wait;
+    });
+    for number in 0..75 {
+        put(&mut output, number, 30, 0).unwrap();
+    }
+    output.finish(&mut FakeEnds);
+    let files = stage.contents(By::Plain);
+    let names: Vec<_> = files.iter().map(|(path, _)| path.to_str().unwrap()).collect();
+    assert_eq!(names, ["f2", "f0", "f1"]);
+    let numbers: Vec<_> = files.iter().flat_map(|(_, contents)| contents.numbers.clone()).collect();
+    assert_eq!(numbers, (50..75).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_interval_with_a_number_of_files_ends_the_recording() {
+    let stage = Stage::default();
+    let mut output = open(&stage, By::Plain, |options| {
+        options.rotation = Rotation { seconds: Some(10), files: Some(2), ..Rotation::default() };
+        options.path = "%s".into();
+    });
+    let mut times = (0..).map(|second| second * SECOND);
+    let refused = times.find(|time| put(&mut output, 1, 30, *time) == Err(NoRoom::Ended));
+    assert_eq!((refused, output.has_ended()), (Some(20 * SECOND), true));
+    let recorded = output.finish(&mut FakeEnds);
+    assert!(matches!(recorded.ending, Ending::FileLimit));
+    assert_eq!(recorded.counts.packets().refused, 0, "it was not to be recorded");
+    assert_eq!(stage.contents(By::Plain).iter().filter(|(_, contents)| contents.is_complete).count(), 2);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_to_shows_at_once_and_is_named() {
+    let nowhere = WriteOptions::new("/proc/no/such/directory/a.pcap");
+    let error = Output::open(&nowhere, read_record, 0, &mut FakeEnds).unwrap_err().to_string();
+    assert!(error.starts_with("cannot open /proc/no/such/directory/a.pcap: "), "{error}");
+    assert!(error.ends_with("make the directory first"), "{error}");
+}
+
+#[test]
+fn a_later_file_that_cannot_be_opened_loses_nothing_of_the_one_before() {
+    let directory = Directory::new("gone");
+    let mut options = WriteOptions::new(directory.0.join("f"));
+    options.rotation = Rotation { packets: Some(5), ..Rotation::default() };
+    let mut output = Output::open(&options, read_record, 0, &mut FakeEnds).unwrap();
+    std::fs::remove_dir_all(&directory.0).unwrap();
+    for number in 0..8 {
+        put(&mut output, number * 2, 10, 0).unwrap();
+    }
+    let recorded = output.finish(&mut FakeEnds);
+    let Ending::Failed(error) = recorded.ending else { panic!("{:?}", recorded.ending) };
+    assert!(error.to_string().contains("f1: No such file or directory"), "{error}");
+    let packets = recorded.counts.packets();
+    assert_eq!((packets.written, packets.unwritten), (5, 3));
+}

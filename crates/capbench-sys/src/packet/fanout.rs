@@ -1,0 +1,187 @@
+//! Fanout groups: several packet sockets that share the frames of one interface, each frame going to one of them
+//! (`PACKET_FANOUT`, packet(7); `fanout_add` and `packet_rcv_fanout` of net/packet/af_packet.c).
+
+use std::fmt;
+use std::os::fd::AsFd;
+use std::str::FromStr;
+
+use super::socket::PacketSocket;
+use crate::error::{Result, SysError};
+use crate::socket_option;
+
+/// Members that a group can have: all that kernels before Linux 5.11 knew, and what later ones take unless the first
+/// member asks for more.
+pub const MOST_MEMBERS: usize = 256;
+
+/// How a group chooses the member for a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FanoutMode {
+    /// By the flow's hash, which is the same in both directions (`PACKET_FANOUT_HASH`; before Linux 4.8 it could differ). A
+    /// fragment that has no ports goes by the addresses alone.
+    Hash,
+    /// By the CPU that does the kernel's receive work (`PACKET_FANOUT_CPU`).
+    Cpu,
+    /// By the receive queue that the driver recorded (`PACKET_FANOUT_QM`). The kernel counts queues from one there, so that
+    /// queue n goes to member (n + 1) modulo the number of members; frames without a record go to the first.
+    Queue,
+    /// To each in turn (`PACKET_FANOUT_LB`): frames of a flow go everywhere.
+    InTurn,
+}
+
+impl FanoutMode {
+    /// All modes with their names, as users write them.
+    pub const ALL: [(&'static str, Self); 4] =
+        [("hash", Self::Hash), ("cpu", Self::Cpu), ("queue", Self::Queue), ("lb", Self::InTurn)];
+
+    fn number(self) -> u32 {
+        match self {
+            Self::Hash => libc::PACKET_FANOUT_HASH,
+            Self::Cpu => libc::PACKET_FANOUT_CPU,
+            Self::Queue => libc::PACKET_FANOUT_QM,
+            Self::InTurn => libc::PACKET_FANOUT_LB,
+        }
+    }
+}
+
+impl FromStr for FanoutMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match Self::ALL.iter().find(|(name, _)| *name == text) {
+            Some((_, mode)) => Ok(*mode),
+            None => Err(format!("\"{text}\" is no way to fan out; hash, cpu, queue and lb are")),
+        }
+    }
+}
+
+impl fmt::Display for FanoutMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(Self::ALL.iter().find(|(_, mode)| mode == self).map_or("", |(name, _)| name))
+    }
+}
+
+/// What all members of a group have to ask for alike. Fragments are never put together again: what is captured is what was
+/// on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FanoutRule {
+    /// How the member is chosen.
+    pub mode: FanoutMode,
+    /// Whether a frame goes to another member when the ring of its own is full (`PACKET_FANOUT_FLAG_ROLLOVER`), which tears
+    /// flows apart instead of losing frames.
+    pub rollover: bool,
+    /// Whether the group leaves out frames that this host sends (`PACKET_FANOUT_FLAG_IGNORE_OUTGOING`, Linux 6.2). Older
+    /// kernels ignore the wish, and [`PacketSocket::ignore_outgoing`] of a member has no effect in a group.
+    pub ignore_outgoing: bool,
+}
+
+impl FanoutRule {
+    fn flags(self) -> u32 {
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        flag(self.rollover, libc::PACKET_FANOUT_FLAG_ROLLOVER)
+            | flag(self.ignore_outgoing, libc::PACKET_FANOUT_FLAG_IGNORE_OUTGOING)
+    }
+
+    /// The option's value: the group in the lower half, mode and flags in the upper one.
+    fn value(self, id: u16, more: u32) -> i32 {
+        (u32::from(id) | (self.mode.number() | self.flags() | more) << 16) as i32
+    }
+}
+
+const EINVAL: i32 = libc::EINVAL;
+const ENOSPC: i32 = libc::ENOSPC;
+const ENOMEM: i32 = libc::ENOMEM;
+
+impl PacketSocket {
+    /// Makes a group with this socket as its first member, and returns the number that the kernel chose for it: one that no
+    /// other group of the network namespace has (`PACKET_FANOUT_FLAG_UNIQUEID`, Linux 4.12). The socket must be bound.
+    ///
+    /// # Errors
+    /// The kernel's reason, with what it means here.
+    pub fn make_fanout(&self, rule: FanoutRule) -> Result<u16> {
+        let value = rule.value(0, libc::PACKET_FANOUT_FLAG_UNIQUEID);
+        self.set_fanout(value).map_err(|error| {
+            explained(error, |errno| match errno {
+                EINVAL => Some(format!(
+                    "this kernel does not know the fanout mode {}, or no groups with numbers of its own choice (Linux 4.12)",
+                    rule.mode
+                )),
+                ENOMEM => Some("every number for a fanout group is taken in this network namespace".into()),
+                _ => None,
+            })
+        })?;
+        self.fanout_group()
+    }
+
+    /// Joins a group. The socket must be bound as the other members are.
+    ///
+    /// # Errors
+    /// The kernel's reason, with what it means here.
+    pub fn join_fanout(&self, id: u16, rule: FanoutRule) -> Result<()> {
+        self.set_fanout(rule.value(id, 0)).map_err(|error| {
+            explained(error, |errno| match errno {
+                EINVAL => Some(format!(
+                    "fanout group {id} of this network namespace belongs to another interface, or has another mode or other \
+                     flags than {}{}; groups of other programs are in the way where numbers are chosen by hand",
+                    rule.mode,
+                    if rule.rollover { " with rollover" } else { "" }
+                )),
+                ENOSPC => Some(format!(
+                    "fanout group {id} is full: a group has {MOST_MEMBERS} members at most, unless its first one asked for \
+                     more (Linux 5.11); use fewer"
+                )),
+                _ => None,
+            })
+        })
+    }
+
+    /// The number of the group that this socket is a member of.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    fn fanout_group(&self) -> Result<u16> {
+        let (value, _): (u32, usize) =
+            socket_option::get(&self.as_fd(), libc::SOL_PACKET, libc::PACKET_FANOUT, "PACKET_FANOUT")?;
+        Ok((value & 0xffff) as u16)
+    }
+
+    fn set_fanout(&self, value: i32) -> Result<()> {
+        socket_option::set(&self.as_fd(), libc::SOL_PACKET, libc::PACKET_FANOUT, &value, "PACKET_FANOUT")
+    }
+}
+
+/// The error with what it means, where that is known.
+fn explained(error: SysError, meaning: impl FnOnce(i32) -> Option<String>) -> SysError {
+    match error {
+        SysError::Call { what, source } => match source.raw_os_error().and_then(meaning) {
+            Some(reason) => SysError::Refused { what, reason, source },
+            None => SysError::Call { what, source },
+        },
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FanoutMode, FanoutRule};
+
+    #[test]
+    fn the_value_is_group_mode_and_flags_without_defragmentation() {
+        let rule = FanoutRule { mode: FanoutMode::Queue, rollover: true, ignore_outgoing: true };
+        assert_eq!(rule.value(0xabcd, 0) as u32, 0x5005_abcd);
+        let plain = FanoutRule { mode: FanoutMode::Hash, rollover: false, ignore_outgoing: false };
+        assert_eq!(plain.value(7, 0), 7);
+        assert_eq!(plain.value(0, libc::PACKET_FANOUT_FLAG_UNIQUEID) as u32, 0x2000_0000);
+        for (_, mode) in FanoutMode::ALL {
+            let all = FanoutRule { mode, ..rule }.value(0, libc::PACKET_FANOUT_FLAG_UNIQUEID) as u32;
+            assert_eq!(all >> 16 & libc::PACKET_FANOUT_FLAG_DEFRAG, 0);
+        }
+    }
+
+    #[test]
+    fn modes_are_read_and_written_alike() {
+        for (name, mode) in FanoutMode::ALL {
+            assert_eq!((name.parse(), mode.to_string()), (Ok(mode), name.to_string()));
+        }
+        assert!("rollover".parse::<FanoutMode>().unwrap_err().contains("hash, cpu, queue and lb"));
+    }
+}

@@ -1,0 +1,152 @@
+//! Flags of `capbench record`; letters mean what they mean to tcpdump.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use capbench_capture::file::FileFormat;
+use capbench_capture::{ByteCount, FanoutMode};
+use clap::Args;
+
+use super::capture::CaptureFlags;
+use super::positive_duration;
+use super::soak::share;
+
+/// What to record, and to where.
+#[derive(Args, Clone, Debug)]
+pub struct RecordFlags {
+    /// Interface to record from; several become one stream in time order
+    #[arg(short = 'i', long, value_name = "IF")]
+    pub interface: Vec<String>,
+    /// Capture method; auto: the cheapest lossless one of the newest bench of this host below capbench-results, else
+    /// packet-v3
+    #[arg(long, value_name = "METHOD", default_value = "auto")]
+    pub method: String,
+    /// Stop after so many packets
+    #[arg(short = 'c', long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Stop after this time [default: when interrupted]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub duration: Option<Duration>,
+    /// Which packets: an expression of pcap-filter(7), or a program as tcpdump -ddd prints it
+    #[arg(value_name = "FILTER")]
+    pub filter: Vec<String>,
+    /// Read the filter from a file; the one on the command line is not heeded
+    #[arg(short = 'F', long = "filter-file", value_name = "FILE")]
+    pub filter_file: Option<PathBuf>,
+    /// Do not let libpcap optimise the filter's program
+    #[arg(short = 'O', long)]
+    pub no_optimise: bool,
+    /// Print the filter's program and end: -d in words, -dd as C, -ddd as numbers
+    #[arg(short = 'd', action = clap::ArgAction::Count)]
+    pub dump: u8,
+    /// List the interfaces and end
+    #[arg(short = 'D', long)]
+    pub list_interfaces: bool,
+    /// List the link types of the interfaces and end
+    #[arg(short = 'L', long)]
+    pub list_data_link_types: bool,
+    /// Share the packets of each interface among captures by hash, cpu, queue or lb (in turn)
+    #[arg(long, value_name = "MODE", requires = "members")]
+    pub fanout: Option<FanoutMode>,
+    /// How many captures share the packets of an interface
+    #[arg(long, value_name = "N", requires = "fanout")]
+    pub members: Option<usize>,
+    /// CPUs for the threads in their order: one for each capture, one to merge several; for example 2,3 or 4-7
+    #[arg(long, value_name = "LIST")]
+    pub cpu: Option<String>,
+    /// Hand packets over as they come, at the cost of CPU time
+    #[arg(long)]
+    pub immediate_mode: bool,
+    /// User to become once interfaces are open
+    #[arg(short = 'Z', long = "relinquish-privileges", value_name = "USER")]
+    pub user: Option<String>,
+    /// One JSON document about all packets at the end, on standard output (on standard error with -w -)
+    #[arg(long)]
+    pub json: bool,
+    /// Share of the accepted packets that may be lost, such as 1e-6 or 0.1%; more ends with exit code 3
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub max_loss: Option<f64>,
+    #[command(flatten)]
+    pub output: OutputFlags,
+    #[command(flatten)]
+    pub capture: CaptureFlags,
+}
+
+/// To where.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct OutputFlags {
+    /// File to write; - is standard output. With -G a pattern of strftime(3)
+    #[arg(short = 'w', long = "write", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Format: pcapng, which says where packets are missing, or pcap with nanoseconds
+    #[arg(long, value_name = "FORMAT", value_parser = format, default_value = "pcapng")]
+    pub format: FileFormat,
+    /// Begin a new file when one is larger than this: in units of 1,000,000 bytes, or with a unit such as 64MiB
+    #[arg(short = 'C', long = "file-size", value_name = "SIZE", value_parser = file_size)]
+    pub file_size: Option<u64>,
+    /// Begin a new file after so many packets
+    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub file_packets: Option<u64>,
+    /// Begin a new file every so many seconds
+    #[arg(short = 'G', long = "file-seconds", value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub file_seconds: Option<u32>,
+    /// How many files: with -C a ring, with -G alone the end
+    #[arg(short = 'W', long, value_name = "FILES", value_parser = clap::value_parser!(u32).range(1..))]
+    pub files: Option<u32>,
+    /// Let readers of the file have packets as soon as the disk has nothing else to do
+    #[arg(short = 'U', long)]
+    pub packet_buffered: bool,
+    /// Compress with Zstandard; .zst is put behind the name
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+        allow_hyphen_values = true)]
+    pub zstd: Option<i32>,
+    /// Write past the page cache
+    #[arg(long)]
+    pub direct: bool,
+    /// Memory for packets that wait for the disk [default: 64MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub write_buffer: Option<ByteCount>,
+}
+
+fn format(text: &str) -> Result<FileFormat, String> {
+    let known = [FileFormat::Pcapng, FileFormat::Pcap];
+    known
+        .into_iter()
+        .find(|format| format.name() == text)
+        .ok_or_else(|| format!("\"{text}\" is not a format; pcapng and pcap are"))
+}
+
+/// tcpdump's unit, unless one is given.
+fn file_size(text: &str) -> Result<u64, String> {
+    const UNIT: u64 = 1_000_000;
+    let bytes = match text.parse::<u64>() {
+        Ok(number) => number.checked_mul(UNIT).ok_or_else(|| format!("\"{text}\" is out of range"))?,
+        Err(_) => text.parse::<ByteCount>()?.0,
+    };
+    match bytes {
+        0 => Err("a file of 0 bytes holds no packet".into()),
+        bytes => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{file_size, format};
+    use capbench_capture::file::FileFormat;
+
+    #[test]
+    fn sizes_of_files_are_in_millions_of_bytes() {
+        assert_eq!(file_size("2"), Ok(2_000_000));
+        assert_eq!(file_size("64KiB"), Ok(65_536));
+        for text in ["0", "", "fast", "99999999999999999999", "18446744073709551615"] {
+            assert!(file_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn formats_have_names() {
+        assert_eq!(format("pcap"), Ok(FileFormat::Pcap));
+        assert!(format("text").unwrap_err().contains("pcapng and pcap"));
+    }
+}

@@ -1,0 +1,173 @@
+//! `capbench record`: packets to files, every one accounted for.
+
+mod auto;
+mod describe;
+mod ledger;
+mod lists;
+mod plan;
+mod status;
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use capbench_capture::recording::{Account, End, Finished, Opened, Session};
+use capbench_sys::host::identity;
+use signal_hook::consts::{SIGUSR1, SIGUSR2};
+
+use crate::cli::record::RecordFlags;
+use crate::exit::{Exit, Usage};
+use crate::stop::Stop;
+
+/// How often signals, limits and the recording itself are looked at.
+const LOOK: Duration = Duration::from_millis(20);
+/// How often counters are read, and the status line is drawn.
+const SECOND: Duration = Duration::from_secs(1);
+/// The end that a shell shows of a program that a signal would have ended, for a pipe that nobody reads.
+const SIGPIPE: u8 = 13;
+
+/// Runs the command.
+pub fn run(flags: &RecordFlags) -> Result<Exit> {
+    if flags.list_interfaces {
+        return lists::interfaces();
+    }
+    if flags.list_data_link_types {
+        return lists::link_types(&flags.interface);
+    }
+    if flags.dump > 0 {
+        return lists::program(flags);
+    }
+    check(flags)?;
+    // The user is looked for before anything is opened, and become after it.
+    let user = flags.user.as_deref().map(user).transpose()?;
+    let plan = plan::of(flags)?;
+    let stop = Stop::install()?;
+    let wishes = Signals::install()?;
+    let what = plan::in_words(&plan);
+    let opened = Opened::open(plan)?;
+    if let Some((name, identity)) = user {
+        identity::become_user(name, identity).with_context(|| format!("cannot become {name} (-Z)"))?;
+    }
+    let running: Vec<_> = opened.running().map(|(_, running)| running.clone()).collect();
+    let session = opened.start()?;
+    eprintln!("capbench: listening on {what}");
+    for running in &running {
+        eprintln!("capbench: {}: {}; {}", running.method, running.engine, running.geometry);
+        if let Some(shortfall) = &running.shortfall {
+            eprintln!("capbench: {shortfall}");
+        }
+    }
+    watch(flags, &session, &stop, &wishes);
+    close(flags, &stop, session.finish())
+}
+
+/// What only flags together show.
+fn check(flags: &RecordFlags) -> Result<()> {
+    let refuse = |text: &str| Err(Usage(text.into()).into());
+    if flags.interface.is_empty() {
+        return refuse("-i: which interface? -D lists them");
+    }
+    let Some(file) = &flags.output.file else {
+        return refuse("-w: record writes files; give a name, or - for standard output");
+    };
+    if file.as_os_str() == "-" && std::io::stdout().is_terminal() {
+        return refuse(
+            "-w -: standard output is a terminal; give a file, or a pipe to a program that reads it",
+        );
+    }
+    Ok(())
+}
+
+fn user(name: &str) -> Result<(&str, identity::Identity)> {
+    let found = identity::of_user(name)?;
+    let identity = found.ok_or_else(|| Usage(format!("-Z {name}: there is no such user")))?;
+    Ok((name, identity))
+}
+
+/// What signals ask for besides the end.
+struct Signals {
+    print: Arc<AtomicBool>,
+    flush: Arc<AtomicBool>,
+}
+
+impl Signals {
+    fn install() -> Result<Self> {
+        let signals = Self { print: Arc::default(), flush: Arc::default() };
+        for (signal, flag) in [(SIGUSR1, &signals.print), (SIGUSR2, &signals.flush)] {
+            signal_hook::flag::register(signal, Arc::clone(flag))
+                .with_context(|| format!("cannot handle signal {signal}"))?;
+        }
+        Ok(signals)
+    }
+}
+
+/// Until the recording is to end, or has.
+fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals) {
+    let start = Instant::now();
+    let mut next = start + SECOND;
+    let mut status = status::Status::new(session);
+    while !session.is_over() && !stop.is_wanted() {
+        let now = Instant::now();
+        if flags.duration.is_some_and(|duration| now - start >= duration) {
+            break;
+        }
+        if signals.flush.swap(false, Relaxed) {
+            session.flush();
+        }
+        if signals.print.swap(false, Relaxed) {
+            status.clear();
+            eprint!("{}", ledger::text(&session.account()));
+        }
+        if now >= next {
+            // What was missed, as by a process that was stopped, is not made up for.
+            next = now + SECOND;
+            session.statistics();
+            status.show(session);
+        }
+        thread::sleep(LOOK);
+    }
+    status.clear();
+}
+
+/// tcpdump's lines, the ledger, what went wrong, and the exit code.
+fn close(flags: &RecordFlags, stop: &Stop, finished: Finished) -> Result<Exit> {
+    let Finished { end, account, failures } = finished;
+    eprint!("{}", ledger::closing(&account));
+    eprint!("{}", ledger::text(&account));
+    let document = ledger::document(&account, end);
+    let mut saved = Ok(());
+    if let Some(file) = plan::side_file(&flags.output) {
+        let text = serde_json::to_string_pretty(&document)? + "\n";
+        saved = std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()));
+    }
+    if flags.json {
+        let text = serde_json::to_string_pretty(&document)? + "\n";
+        if plan::is_standard_output(&flags.output) { eprint!("{text}") } else { crate::exit::print(&text)? }
+    }
+    let mut failures = failures.into_iter();
+    if let Some(first) = failures.next() {
+        for other in failures {
+            eprintln!("capbench: {other}");
+        }
+        return Err(first.into());
+    }
+    saved?;
+    Ok(exit(flags, stop, end, &account))
+}
+
+fn exit(flags: &RecordFlags, stop: &Stop, end: End, account: &Account) -> Exit {
+    if flags.max_loss.is_some_and(|limit| ledger::loss_ratio(account) > limit) {
+        return Exit::LossOverLimit;
+    }
+    match (end, stop.signal()) {
+        (End::ReaderGone, _) => Exit::Stopped(SIGPIPE),
+        // Being interrupted is how recording without a limit ends.
+        (End::Asked, signal) if signal != 0 && (flags.count.is_some() || flags.duration.is_some()) => {
+            Exit::Stopped(signal)
+        }
+        _ => Exit::Done,
+    }
+}

@@ -1,0 +1,280 @@
+//! `capbench record` for real: what is sent stands in the files once, as programs of others read them, too.
+
+mod support;
+
+use std::fs;
+use std::time::Duration;
+
+use support::recording::counted_by_others;
+use support::why::send;
+use support::{
+    Ended, File, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileged,
+    program, run,
+};
+
+const FRAMES: u64 = 20_000;
+/// A rate that any host holds, also while it compiles something.
+const RATE: &str = "50000";
+const METHODS: [&str; 6] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3", "libpcap"];
+
+fn traffic(trial: u16) -> String {
+    format!("--rate {RATE} --size imix -c {FRAMES} --trial {trial}")
+}
+
+#[test]
+fn root_every_method_records_every_frame_once() {
+    if !privileged("root_every_method_records_every_frame_once") {
+        return;
+    }
+    let (_turn, folder) = (in_turn(), Scratch::new());
+    for (number, method) in METHODS.iter().enumerate() {
+        let spaces = Namespaces::new();
+        let format = ["pcapng", "pcap"][number % 2];
+        let file = folder.file(&format!("{method}.{format}"));
+        let recording =
+            Recording::start(&spaces.right, &file, &format!("--method {method} --format {format}"));
+        send(&spaces, &traffic(7));
+        let (ended, document) = recording.interrupt();
+        let read = File::read(&file, 7, None, None);
+        assert!(read.holds_once(FRAMES), "{method}: {} packets: {ended:#?}", read.packets.len());
+        assert!(!read.ends_early && read.format.name() == format, "{method}");
+        assert_eq!(counted_by_others(&file), [FRAMES; 3], "{method}");
+        let ledger = &document["interfaces"][0];
+        for (key, expected) in
+            [("accepted", FRAMES), ("taken", FRAMES), ("written", FRAMES), ("in_hand", 0), ("unexplained", 0)]
+        {
+            assert_eq!(ledger[key], expected, "{method}: {key}: {document:#}");
+        }
+        for line in [
+            format!("{FRAMES} packets captured"),
+            format!("{FRAMES} packets received by filter"),
+            "0 packets dropped by kernel".into(),
+        ] {
+            assert!(ended.errors.lines().any(|said| said == line), "{method}: {line}: {ended:#?}");
+        }
+        if format == "pcapng" {
+            let last = read.last_statistics(0);
+            assert_eq!(
+                (last.accepted, last.delivered, last.system_dropped),
+                (Some(FRAMES), Some(FRAMES), Some(0)),
+                "{method}: {last:?}"
+            );
+            assert!(last.end_ns.is_some(), "{method}: {last:?}");
+        } else {
+            let side = fs::read_to_string(folder.file(&format!("{method}.pcap.ledger.json"))).unwrap();
+            let side: serde_json::Value = serde_json::from_str(&side).unwrap();
+            assert_eq!(side["written"], FRAMES, "{method}: {side:#}");
+        }
+    }
+}
+
+#[test]
+fn root_several_ports_become_one_stream_in_order() {
+    if !privileged("root_several_ports_become_one_stream_in_order") {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    for number in [1, 2] {
+        let peer = format!("peer name right{number} netns {}", spaces.right.path());
+        spaces.left.ip(&format!("link add name left{number} type veth {peer}"));
+        spaces.left.ip(&format!("link set dev left{number} arp off up"));
+        spaces.right.ip(&format!("link set dev right{number} arp off up"));
+        let has_carrier = || spaces.right.ip(&format!("-o link show dev right{number}")).contains("LOWER_UP");
+        eventually("a veth pair has carrier", has_carrier);
+    }
+    for method in ["packet-v3", "packet-v2", "recvmmsg"] {
+        let file = folder.file(&format!("{method}.pcapng"));
+        let ports = "-i right -i right1 -i right2";
+        let recording =
+            Recording::start_on(&spaces.right, ports, &file, &format!("--method {method} --ring 16MiB"));
+        let senders: Vec<_> = ["left", "left1", "left2"]
+            .iter()
+            .enumerate()
+            .map(|(number, interface)| {
+                let mut command = capbench();
+                command.args(["send", "-i", interface, "--json", "--rate", "10000", "-c", "10000"]);
+                command.args(["--trial", &(7 + number).to_string()]);
+                Running::start(Some(&spaces.left), &mut command)
+            })
+            .collect();
+        senders.into_iter().for_each(|sender| drop(sender.end().success()));
+        let (ended, document) = recording.interrupt();
+        for trial in [7, 8, 9] {
+            let read = File::read(&file, trial, None, None);
+            let of_port: Vec<_> =
+                read.packets.iter().filter(|packet| packet.interface == u32::from(trial) - 7).collect();
+            let found: Vec<_> = of_port.iter().filter_map(|packet| packet.sequence).collect();
+            assert!(
+                found.iter().copied().eq(0..10_000) && of_port.len() == 10_000,
+                "{method}: {} of {}: {ended:#?}",
+                found.len(),
+                of_port.len()
+            );
+            assert!(
+                read.packets.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns),
+                "{method}: in time order: {document:#}"
+            );
+            assert_eq!(read.statistics.iter().filter(|block| block.end_ns.is_some()).count(), 3, "{method}");
+        }
+        for port in document["interfaces"].as_array().unwrap() {
+            assert_eq!(
+                (&port["late"], &port["unexplained"], &port["in_hand"]),
+                (&0.into(), &0.into(), &0.into()),
+                "{method}: {document:#}"
+            );
+        }
+        assert_eq!(counted_by_others(&file), [30_000; 3], "{method}");
+    }
+}
+
+#[test]
+fn root_captures_that_share_an_interface_record_all_of_it() {
+    if !privileged("root_captures_that_share_an_interface_record_all_of_it") {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    let file = folder.file("shared.pcapng");
+    let recording =
+        Recording::start(&spaces.right, &file, "--method packet-v3 --ring 16MiB --fanout hash --members 2");
+    send(&spaces, &format!("{} --flows 64", traffic(7)));
+    let (_, document) = recording.interrupt();
+    assert_eq!(document["interfaces"][0]["members"], 2, "{document:#}");
+    assert_eq!(document["interfaces"][0]["unexplained"], 0, "{document:#}");
+    let mut found: Vec<_> = {
+        let octets = fs::read(&file).unwrap();
+        let layout = capbench_traffic::FrameLayout {
+            flows: capbench_traffic::Flows::new(64).unwrap(),
+            ..capbench_traffic::FrameLayout::default()
+        };
+        let recogniser =
+            capbench_traffic::Recogniser::new(capbench_traffic::TrialId(7), &layout, None).unwrap();
+        let mut reader = capbench_capture::file::CaptureReader::new(&octets[..]).unwrap();
+        let mut found = Vec::new();
+        while let Some(record) = reader.next_record().unwrap() {
+            if let capbench_capture::file::Record::Packet(packet) = record
+                && let capbench_traffic::Seen::Ours(stamp) = recogniser.look(
+                    packet.data,
+                    packet.original_length,
+                    capbench_traffic::TagMetadata::Absent,
+                )
+            {
+                found.push(stamp.sequence);
+            }
+        }
+        found
+    };
+    found.sort_unstable();
+    assert!(found.into_iter().eq(0..FRAMES), "{document:#}");
+}
+
+#[test]
+fn root_filters_snap_lengths_and_tags_are_heeded() {
+    if !privileged("root_filters_snap_lengths_and_tags_are_heeded") {
+        return;
+    }
+    let (_turn, folder) = (in_turn(), Scratch::new());
+    for method in ["packet-v3", "recv", "packet-v2"] {
+        let spaces = Namespaces::new();
+        let file = folder.file(&format!("{method}.pcapng"));
+        let recording = Recording::start(
+            &spaces.right,
+            &file,
+            &format!("--method {method} -s 96 -c 1000 vlan 100 and udp"),
+        );
+        // Without the tag they are not wanted.
+        send(&spaces, "--rate 10000 -c 500 --trial 7 --size 200");
+        send(&spaces, "--rate 10000 -c 1500 --trial 7 --size 200 --vlan 100");
+        let (ended, document) = recording.end();
+        let read = File::read(&file, 7, Some(100), Some(96));
+        assert!(read.holds_once(1000), "{method}: {} packets: {ended:#?}", read.packets.len());
+        assert!(read.packets.iter().all(|packet| packet.octets == 96), "{method}");
+        assert_eq!(document["end"], "packets", "{method}: {document:#}");
+        let mut tshark = program("tshark");
+        tshark.args(["-n", "-Y", "vlan.id == 100", "-r"]).arg(&file);
+        let lines =
+            run(None, tshark.env("WIRESHARK_CONFIG_DIR", "/nonexistent")).success().out.lines().count();
+        assert_eq!(lines, 1000, "{method}: the tag is among the octets");
+    }
+}
+
+#[test]
+fn root_files_rotate_and_hold_everything_together() {
+    if !privileged("root_files_rotate_and_hold_everything_together") {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    let file = folder.file("ring.pcapng");
+    let recording = Recording::start(&spaces.right, &file, "--method packet-v3 --file-packets 6000");
+    send(&spaces, &traffic(7));
+    recording.interrupt();
+    let mut names = folder.entries();
+    names.sort();
+    assert_eq!(names, ["ring.pcapng", "ring.pcapng1", "ring.pcapng2", "ring.pcapng3"]);
+    let files: Vec<_> = names.iter().map(|name| File::read(&folder.file(name), 7, None, None)).collect();
+    assert_eq!(files.iter().map(|file| file.packets.len()).collect::<Vec<_>>(), [6000, 6000, 6000, 2000]);
+    assert!(files.iter().flat_map(File::sequences).eq(0..FRAMES));
+    assert!(files.iter().all(|file| !file.statistics.is_empty() && !file.ends_early));
+}
+
+#[test]
+fn root_a_pipe_gets_packets_while_they_come() {
+    if !privileged("root_a_pipe_gets_packets_while_they_come") {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    let copy = folder.file("copy.pcapng");
+    let mut command = program("sh");
+    let script = "exec \"$1\" record -i right -w - --method packet-v3 --json > \"$2\"";
+    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_capbench")]).arg(&copy);
+    let mut recorder = Running::start(Some(&spaces.right), &mut command);
+    recorder.wait_for("listening on");
+    send(&spaces, "--rate 10000 -c 100 --trial 7");
+    let is_there = || File::read(&copy, 7, None, None).packets.len() == 100;
+    eventually("packets are in the output while the recorder runs", || copy.exists() && is_there());
+    recorder.signal("TERM");
+    let ended = recorder.end().success();
+    assert!(File::read(&copy, 7, None, None).holds_once(100), "{ended:#?}");
+    assert!(ended.out.is_empty() && ended.errors.contains("\"schema_version\": 1"), "{ended:#?}");
+}
+
+#[test]
+fn root_signals_print_and_flush_and_a_killed_recorder_leaves_a_readable_file() {
+    if !privileged("root_signals_print_and_flush_and_a_killed_recorder_leaves_a_readable_file") {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    let file = folder.file("killed.pcapng");
+    let mut recording = Recording::start(&spaces.right, &file, "--method packet-v3");
+    send(&spaces, &traffic(7));
+    eventually("everything is in the file", || {
+        recording.running.signal("USR2");
+        std::thread::sleep(Duration::from_millis(20));
+        File::read(&file, 7, None, None).packets.len() as u64 == FRAMES
+    });
+    recording.running.signal("USR1");
+    recording.running.wait_for("unexplained");
+    recording.running.signal("KILL");
+    let ended: Ended = recording.running.end();
+    assert_eq!(ended.signal, Some(9), "{ended:#?}");
+    assert!(File::read(&file, 7, None, None).holds_once(FRAMES));
+}
+
+#[test]
+fn root_privileges_are_given_up_and_files_belong_to_the_user() {
+    if !privileged("root_privileges_are_given_up_and_files_belong_to_the_user") {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::of_nobody(), Namespaces::new());
+    let file = folder.file("nobody.pcapng");
+    let recording = Recording::start(&spaces.right, &file, "--method packet-v3 -Z nobody");
+    let status = fs::read_to_string(format!("/proc/{}/status", recording.running.pid())).unwrap();
+    let field =
+        |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_string();
+    assert!(field("Uid:").split_whitespace().all(|uid| uid == NOBODY.to_string()), "{status}");
+    assert_eq!(field("CapEff:"), "0000000000000000", "{status}");
+    send(&spaces, &traffic(7));
+    let (_, document) = recording.interrupt();
+    assert!(File::read(&file, 7, None, None).holds_once(FRAMES), "{document:#}");
+    assert_eq!(document["interfaces"][0]["unexplained"], 0, "{document:#}");
+    assert_eq!(std::os::unix::fs::MetadataExt::uid(&fs::metadata(&file).unwrap()), NOBODY);
+}
