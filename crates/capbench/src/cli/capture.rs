@@ -74,6 +74,11 @@ impl CaptureFlags {
         Ok(())
     }
 
+    /// Whether the user says which direction.
+    pub fn names_direction(&self) -> bool {
+        self.direction.is_some()
+    }
+
     /// The options that the flags ask for.
     pub fn options(&self) -> CaptureOptions {
         let default = CaptureOptions::default();

@@ -23,12 +23,15 @@ pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const RIGHT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// The programs that tests start, with the package that has each.
-const PROGRAMS: [(&str, &str); 17] = [
+const PROGRAMS: [(&str, &str); 21] = [
+    ("bash", "bash"),
     ("chrt", "util-linux"),
     ("date", "coreutils"),
     ("dumpcap", "wireshark-common"),
     ("ethtool", "ethtool"),
     ("ip", "iproute2"),
+    ("man", "man-db"),
+    ("mkfifo", "coreutils"),
     ("netsniff-ng", "netsniff-ng"),
     ("prlimit", "util-linux"),
     ("script", "bsdutils"),
@@ -40,6 +43,7 @@ const PROGRAMS: [(&str, &str); 17] = [
     ("tcpreplay", "tcpreplay"),
     ("tracestats", "libtrace-tools"),
     ("trafgen", "netsniff-ng"),
+    ("tshark", "tshark"),
     ("unshare", "util-linux"),
 ];
 
