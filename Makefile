@@ -44,7 +44,7 @@ setup:
 
 # It builds nothing: what was built as a user is installed as root.
 install:
-	@test -x $(CAPBENCH) || { echo 'make: there is no $(CAPBENCH); `make build` makes it' >&2; exit 1; }
+	@test -f $(CAPBENCH) || { echo 'make: there is no $(CAPBENCH); `make build` makes it' >&2; exit 1; }
 	@set -e; made=$$(mktemp -d); trap 'rm -rf "$$made"' EXIT; \
 	$(CAPBENCH) generate man "$$made/man"; \
 	$(CAPBENCH) generate completions "$$made/completions"; \
