@@ -186,7 +186,7 @@ impl Work {
 
 /// Multiplies `iterations` times, each time what came of the time before, so that an iteration takes what a processor needs for
 /// a rotation and a multiplication in a row (4 cycles on most), and leaves most of its units idle. That is what makes it last as
-/// long whatever stands around it in the program and whatever shares the core. A loop that does nothing but count lasts one
+/// long whatever stands around it in the program and whatever runs on the core's other thread. A loop that does nothing but count lasts one
 /// cycle an iteration or two, by how fast the core fetches it.
 #[inline]
 fn wait_loop(iterations: u64) {

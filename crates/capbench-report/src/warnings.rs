@@ -20,7 +20,7 @@ pub fn warnings(run: &Run) -> Vec<String> {
         let trials = many(results.trials.len() as u64, "trial", "trials");
         warnings.push(format!("The run is not complete: it was stopped or interrupted after {trials}."));
     }
-    const MARKS: [Mark; 4] = [
+    const MARKS: [Mark; 5] = [
         (
             "Trials that show nothing, because their account contradicts itself or the path was not ready",
             |trial| trial.verdict == Verdict::Invalid,
@@ -30,7 +30,11 @@ pub fn warnings(run: &Run) -> Vec<String> {
         }),
         (
             "Trials that the host disturbed, and that stand because repeats were used up or could not be had",
-            |trial| !trial.disturbance.reasons().is_empty(),
+            |trial| !trial.disturbance.beside_pace().reasons().is_empty(),
+        ),
+        (
+            "Trials of which a CPU ran slower than it can, because its core is shared or its clock was lowered",
+            |trial| trial.disturbance.is_slow(),
         ),
         ("Trials that delivered less of more (livelock)", |trial| trial.livelock.is_some()),
     ];

@@ -421,6 +421,19 @@ fn a_run_that_was_interrupted_says_so_and_has_findings() {
 }
 
 #[test]
+fn a_slow_cpu_is_told_apart_from_what_the_host_disturbed() {
+    use capbench_measure::guards::{CpuDisturbance, Pace};
+
+    let mut results = runs::small_bench();
+    let pace = Some(Pace { before_ns: 0.5, after_ns: 0.4, fastest_ns: 0.4 });
+    results.trials[0].disturbance.cpus = vec![CpuDisturbance { cpu: 1, pace, ..CpuDisturbance::default() }];
+    let warnings = report::report(&run(results)).unwrap().warnings;
+    let begin = |words: &str| warnings.iter().filter(|warning| warning.starts_with(words)).count();
+    assert_eq!(begin("Trials of which a CPU ran slower"), 1, "{warnings:?}");
+    assert_eq!(begin("Trials that the host disturbed"), 0, "{warnings:?}");
+}
+
+#[test]
 fn what_a_trial_contradicts_is_a_warning() {
     let mut results = runs::bench();
     results.trials[0].delivered += 1;

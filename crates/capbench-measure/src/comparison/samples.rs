@@ -53,7 +53,7 @@ const IS_STEP: &str = "steps of searches and probes: what they found is compared
 /// What a method delivers then is what the generator sent.
 pub(super) const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
 const IS_SHORT: &str = "the generator did not reach their load";
-/// CPUs are slowed by half and more, for seconds at a time: which run meets more of that is chance that no test within runs knows of.
+/// CPUs that share a core are slowed for seconds at a time: which run meets more of that is chance that no test within runs knows of.
 pub(super) const IS_SLOW: &str =
     "their CPUs ran at a pace (`pace`) at which the other run has no trial of the set-up";
 /// Whoever changed that could have changed every other figure as well.

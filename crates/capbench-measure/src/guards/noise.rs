@@ -7,8 +7,8 @@ use crate::accounts::clocks::ClockDrift;
 /// Steal above this share of a CPU's time spoils a trial, from two ticks on: one tick is a large share of a short trial
 /// and proves nothing.
 const STEAL: f64 = 0.01;
-/// Time of other work above this share of a CPU's time spoils a trial. The times are counted in ticks, which can be
-/// off by one at each end and for each of the trial's own threads, so that they count from four ticks on.
+/// Time of other work above this share of a CPU's time spoils a trial. Most of what it is worked out from is counted in ticks,
+/// which can be off by one at each end and for each of the trial's own threads, so it counts from four ticks on.
 const FOREIGN: f64 = 0.05;
 const FOREIGN_TICKS: u64 = 4;
 /// A step of CLOCK_REALTIME: far more than reading the clocks one by one can be off (microseconds), far less than

@@ -7,6 +7,7 @@ use capbench_capture::{CaptureOptions, Direction};
 use capbench_sys::host::CpuId;
 use capbench_traffic::report::SendReport;
 
+use super::disturbance::wakeups;
 use super::far_end;
 use crate::accounts::clocks::ClockSnapshot;
 use crate::accounts::cpu::CpuWindow;
@@ -29,7 +30,7 @@ use super::nic::{self, Circumstances, NicReport};
 /// Below this share on the chosen CPU, the kernel's receive work was not where the placement says.
 const PLACED: f64 = 0.9;
 
-/// Share of a CPU's busy time that threads other than the trial's may have without spoiling its account.
+/// Share of a CPU's busy time that other work than the trial's may have without spoiling its account.
 const FOREIGN: f64 = 0.05;
 
 /// What was read at one moment.
@@ -247,7 +248,8 @@ impl Account<'_> {
         let (Some(times), Some(kernel)) = (times, kernel) else { return false };
         let own_ns = received.cpu_ns + kernel.napi_threads_ns + 2 * kernel.resolution_ns;
         let window_ns = received.kernel.monotonic_ns().saturating_sub(self.start.monotonic_ns());
-        foreign_ns(&times, window_ns, own_ns, Some(kernel)) as f64 > busy_ns as f64 * FOREIGN
+        foreign_ns(&times, window_ns, own_ns, wakeups(received), Some(kernel)) as f64
+            > busy_ns as f64 * FOREIGN
     }
 
     fn cpu(&self, window: &CpuWindow, outcome: &Outcome, noise: &mut Vec<String>) -> Result<CpuAccount> {

@@ -37,13 +37,14 @@ impl Account<'_> {
             ];
             let own_ns = own_ns.iter().filter(|(place, _)| *place == cpu).map(|(_, ns)| ns).sum::<u64>();
             let times = seen.of(cpu)?;
-            let traced = kernel.as_ref().filter(|kernel| kernel.cpu == cpu && !sends_only);
+            // Where the application runs, too, what is left of the CPU's time is known to be neither's.
+            let traced = kernel.as_ref().filter(|kernel| kernel.cpu == cpu && cpu == placement.application);
             Some(CpuDisturbance {
                 cpu: cpu.number(),
                 window_ns,
                 unaccounted_ns: unaccounted_ns(&times, window_ns),
                 steal_ns: sending.of(cpu)?.steal_ns,
-                foreign_ns: foreign_ns(&times, window_ns, own_ns, traced),
+                foreign_ns: foreign_ns(&times, window_ns, own_ns, wakeups(received), traced),
                 stalls: self.stalls(cpu),
                 pace: None,
             })
@@ -78,6 +79,11 @@ impl Account<'_> {
         let offered = sent.sent as f64 / sent.elapsed.as_secs_f64();
         (offered > 0.0).then(|| (frames / offered * 1e9) as u64)
     }
+}
+
+/// How often the application slept and was woken; `None` where nobody knows.
+pub(super) fn wakeups(received: &Received) -> Option<u64> {
+    received.switches?.voluntary_switches
 }
 
 /// The part of a window that a CPU's times do not tell of: they are sampled while it is busy, and come in ticks.

@@ -78,7 +78,8 @@ pub struct Bound {
     /// Frames that high-loss trials delivered only because there was room; absent where there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untaken: Option<Untaken>,
-    /// Those of them that the host disturbed, and that stand because repeats were used up: they decide as the others do.
+    /// Those of them that the host disturbed, and that stand because repeats were used up, or because a slow CPU is no reason
+    /// for one: they decide as the others do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<u32>,
 }

@@ -144,10 +144,12 @@ fn tail(points: &[Saturated]) -> Option<(f64, &[Saturated])> {
 
 fn unit(points: &[Saturated], asked_ns: Option<f64>) -> Option<UnitTime> {
     let fitted = tail(points).filter(|(slope, _)| *slope > 0.0).map(|(slope, piece)| {
+        // A packet costs something beside its work: a slope that leaves less than nothing for that is noise.
+        let most = median(piece.iter().map(|point| point.time_ns / point.work.max(1.0)).collect());
         let mean = piece.iter().map(|point| point.work).sum::<f64>() / piece.len() as f64;
         let spread: f64 = piece.iter().map(|point| (point.work - mean).powi(2)).sum();
         let noise = median(piece.iter().map(noise).collect());
-        (slope, noise / spread.sqrt())
+        (slope.min(most), noise / spread.sqrt())
     });
     let of_slope = |(ns, error): (f64, f64)| UnitTime { ns, is_fitted: true, error_ns: 3.0 * error };
     let Some(asked) = asked_ns else { return fitted.map(of_slope) };

@@ -9,7 +9,7 @@ use crate::model::{Sentence, Unit};
 use crate::naming::{many, percent, rate, time};
 
 /// Series that are told one by one at most.
-const TOLD: usize = 6;
+const TOLD: usize = 3;
 
 pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
     let mut sentences = Vec::new();

@@ -169,6 +169,18 @@ fn a_shared_cpu_stretches_the_work() {
 }
 
 #[test]
+fn a_slope_that_leaves_less_than_nothing_for_a_packet_is_noise() {
+    let points = |slope: f64, level: f64| -> Vec<Saturated> {
+        let point = |work: f64| Saturated { work, time_ns: slope * work + level, spread_ns: 20.0 };
+        [24_000.0, 27_000.0, 30_000.0, 33_000.0].map(point).to_vec()
+    };
+    let unit = |points: &[Saturated]| find(points, Some(1.0)).unwrap().unit;
+    assert!(!unit(&points(1.13, -2700.0)).is_fitted);
+    assert!(unit(&points(1.13, 2700.0)).is_fitted);
+    assert!(unit(&points(2.0, -50.0)).is_fitted, "a shared CPU, and noise");
+}
+
+#[test]
 fn the_published_table_has_the_regimes_that_were_read_off_it() {
     // Dain's first table at 45,000 packets/s: iterations and the share captured.
     let table = [
