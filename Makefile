@@ -1,10 +1,23 @@
-# The two commands of the README, and their parts. `make help` lists them.
+# The two commands of the README, their parts, and installation. `make help` lists them.
 
 # Where rustup puts cargo, and where Debian puts programs that an ordinary user's path leaves out.
 export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin:/sbin
 CAPBENCH := $(or $(CARGO_TARGET_DIR),target)/release/capbench
 
-.PHONY: help bench test setup build
+# Where things are installed. A package is made below DESTDIR.
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man/man1
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+# The system's Wireshark has one folder, wherever its packager put it; a user's own is below their own prefix.
+EXTCAPDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),$(or $(firstword $(wildcard \
+  /usr/libexec/wireshark/extcap /usr/lib/*/wireshark/extcap /usr/lib64/wireshark/extcap /usr/lib/wireshark/extcap)),\
+  $(PREFIX)/lib/wireshark/extcap),$(PREFIX)/lib/wireshark/extcap)
+
+.PHONY: help bench test setup build install uninstall
 
 help:
 	@echo 'make bench   set up, build and compare the capture methods on this host;'
@@ -12,6 +25,8 @@ help:
 	@echo 'make test    set up and run every check (the same as ./check)'
 	@echo 'make build   build $(CAPBENCH)'
 	@echo 'make setup   install what building and testing need and this host lacks'
+	@echo 'make install put what was built below PREFIX ($(PREFIX)): program, manual pages,'
+	@echo '             completions, systemd unit, and a link for Wireshark; uninstall removes them'
 
 bench: build
 	@$(CAPBENCH) bench $(ARGS)
@@ -26,3 +41,25 @@ build:
 
 setup:
 	@tools/setup test
+
+# It builds nothing: what was built as a user is installed as root.
+install:
+	@test -f $(CAPBENCH) || { echo 'make: there is no $(CAPBENCH); `make build` makes it' >&2; exit 1; }
+	@set -e; made=$$(mktemp -d); trap 'rm -rf "$$made"' EXIT; \
+	$(CAPBENCH) generate man "$$made/man"; \
+	$(CAPBENCH) generate completions "$$made/completions"; \
+	sed 's,^ExecStart=/usr/bin/,ExecStart=$(BINDIR)/,' packaging/capbench-record@.service >"$$made/unit"; \
+	put() { install -D -m "$$1" "$$2" "$(DESTDIR)$$3"; echo "$(DESTDIR)$$3"; }; \
+	put 755 $(CAPBENCH) $(BINDIR)/capbench; \
+	for page in "$$made"/man/*; do put 644 "$$page" "$(MANDIR)/$${page##*/}"; done; \
+	put 644 "$$made/completions/capbench.bash" $(BASHDIR)/capbench; \
+	put 644 "$$made/completions/_capbench" $(ZSHDIR)/_capbench; \
+	put 644 "$$made/completions/capbench.fish" $(FISHDIR)/capbench.fish; \
+	put 644 "$$made/unit" $(UNITDIR)/capbench-record@.service; \
+	mkdir -p $(DESTDIR)$(EXTCAPDIR); \
+	ln -sfn $(BINDIR)/capbench $(DESTDIR)$(EXTCAPDIR)/capbench-extcap; \
+	echo "$(DESTDIR)$(EXTCAPDIR)/capbench-extcap"
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR),$(BINDIR)/capbench $(MANDIR)/capbench.1 $(MANDIR)/capbench-*.1 $(BASHDIR)/capbench \
+	  $(ZSHDIR)/_capbench $(FISHDIR)/capbench.fish $(UNITDIR)/capbench-record@.service $(EXTCAPDIR)/capbench-extcap)

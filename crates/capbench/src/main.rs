@@ -19,11 +19,12 @@ mod table;
 
 use clap::Parser;
 
+use crate::cli::extcap::as_called;
 use crate::cli::{Cli, Command};
 
 fn main() -> std::process::ExitCode {
     // Flags are understood before anything of the host is looked at, so that --help can never fail.
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(as_called(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) => return exit::refused(&error),
     };
@@ -41,6 +42,8 @@ fn main() -> std::process::ExitCode {
         Command::Why(flags) => commands::why::run(flags),
         Command::Report(flags) => commands::report::run(flags),
         Command::Methods(flags) => commands::methods::run(flags),
+        Command::Extcap(flags) => commands::extcap::run(flags),
+        Command::Generate(flags) => commands::generate::run(flags),
     };
     exit::code(done)
 }

@@ -11,6 +11,9 @@ use crate::{Result, SysError};
 /// then be multiples of [`super::pages::ALIGNMENT`], or whatever less the file system asks for.
 pub const DIRECT: i32 = libc::O_DIRECT;
 
+/// The flag of open(2) by which a pipe without a reader is refused (`ENXIO`) instead of waited for (`O_NONBLOCK`).
+pub const NONBLOCK: i32 = libc::O_NONBLOCK;
+
 /// What is known about the file system that a path is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {

@@ -95,13 +95,30 @@ pub fn name_of(index: InterfaceIndex) -> Result<String> {
 /// # Errors
 /// `ENODEV` where there is none in the calling thread's network namespace.
 pub fn hardware_address(name: &str) -> Result<[u8; 6]> {
+    let octets = hardware(name)?.sa_data;
+    Ok(std::array::from_fn(|index| octets[index] as u8))
+}
+
+/// The type of link of the interface `name`: `ARPHRD_*` of linux/if_arp.h (`SIOCGIFHWADDR`).
+///
+/// # Errors
+/// `ENODEV` where there is none in the calling thread's network namespace.
+pub fn hardware_type(name: &str) -> Result<u16> {
+    Ok(hardware(name)?.sa_family)
+}
+
+/// Whether a packet socket gives the packets of links of this type as Ethernet frames: Ethernet, and the loopback interface.
+pub const fn is_ethernet(hardware_type: u16) -> bool {
+    matches!(hardware_type, libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK)
+}
+
+fn hardware(name: &str) -> Result<libc::sockaddr> {
     // SAFETY: all zeroes is a value of the structure, which is plain data.
     let empty: libc::__c_anonymous_ifr_ifru = unsafe { std::mem::zeroed() };
     // SAFETY: SIOCGIFHWADDR reads the name only and writes `ifr_hwaddr` (netdevice(7)).
     let answer = unsafe { interface_request(name, libc::SIOCGIFHWADDR, empty, "SIOCGIFHWADDR") }?;
-    // SAFETY: the request has filled `ifr_hwaddr`, whose octets are plain data.
-    let octets = unsafe { answer.ifru_hwaddr.sa_data };
-    Ok(std::array::from_fn(|index| octets[index] as u8))
+    // SAFETY: the request has filled `ifr_hwaddr`, which is plain data.
+    Ok(unsafe { answer.ifru_hwaddr })
 }
 
 #[cfg(test)]
@@ -133,9 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn the_loopback_interface_has_an_address_of_zeroes() {
+    fn the_loopback_interface_has_an_address_of_zeroes_and_ethernet_frames() {
         assert_eq!(hardware_address("lo").unwrap(), [0; 6]);
         assert_eq!(hardware_address("no-such-if").unwrap_err().errno(), Some(libc::ENODEV));
+        assert_eq!(hardware_type("lo").unwrap(), libc::ARPHRD_LOOPBACK);
+        assert!(is_ethernet(libc::ARPHRD_LOOPBACK) && !is_ethernet(libc::ARPHRD_NONE));
     }
 
     #[test]

@@ -4,6 +4,8 @@ pub mod bench;
 pub mod capture;
 pub mod compare;
 pub mod count;
+pub mod extcap;
+pub mod generate;
 pub mod methods;
 pub mod record;
 pub mod report;
@@ -66,6 +68,11 @@ pub enum Command {
     Why(why::WhyFlags),
     /// List the capture methods: what can run here, and why not.
     Methods(methods::MethodsFlags),
+    /// Capture for Wireshark and tshark, by any method (Wireshark's extcap interface); `--install` lets them find it.
+    Extcap(extcap::ExtcapFlags),
+    /// Make manual pages or completions for shells.
+    #[command(hide = true)]
+    Generate(generate::GenerateFlags),
 }
 
 /// Longer than any measurement, and short enough for whatever is computed from it.

@@ -4,6 +4,8 @@
 pub mod bench;
 pub mod compare;
 pub mod count;
+pub mod extcap;
+pub mod generate;
 mod measuring;
 pub mod methods;
 pub mod record;

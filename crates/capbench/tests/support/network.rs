@@ -23,13 +23,16 @@ pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const RIGHT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// The programs that tests start, with the package that has each.
-const PROGRAMS: [(&str, &str); 20] = [
+const PROGRAMS: [(&str, &str); 23] = [
+    ("bash", "bash"),
     ("capinfos", "wireshark-common"),
     ("chrt", "util-linux"),
     ("date", "coreutils"),
     ("dumpcap", "wireshark-common"),
     ("ethtool", "ethtool"),
     ("ip", "iproute2"),
+    ("man", "man-db"),
+    ("mkfifo", "coreutils"),
     ("mount", "mount"),
     ("netsniff-ng", "netsniff-ng"),
     ("prlimit", "util-linux"),

@@ -1,0 +1,158 @@
+//! `capbench extcap`: captures for Wireshark, by whichever method the user chooses there (extcap(4)).
+//!
+//! Wireshark starts the program once for each question and reads its standard output: nothing but the answer may stand
+//! there. It starts it for every interface when it begins, so that questions have to be answered quickly. What a capture
+//! writes to standard error is shown to the user as a failure.
+
+mod capture;
+mod grammar;
+mod install;
+
+use anyhow::Result;
+use capbench_capture::filter::{FilterText, Optimise};
+use capbench_capture::{
+    CaptureError, CaptureOptions, Delivery, Direction, Interface, METHODS, MethodSpec, methods,
+};
+use capbench_measure::bed::Side;
+use capbench_measure::links::Links;
+use capbench_measure::programs::Programs;
+use capbench_sys::host::interface::{hardware_type, is_ethernet};
+
+use crate::cli::extcap::{DEFAULT_METHOD, ExtcapFlags};
+use crate::exit::{Exit, Unsupported, Usage, print};
+use crate::stop::Stop;
+
+/// Runs the command.
+pub fn run(flags: &ExtcapFlags) -> Result<Exit> {
+    if let Some(folder) = &flags.install {
+        return install::run(folder.as_deref()).map(|()| Exit::Done);
+    }
+    let question = &flags.question;
+    if question.extcap_cleanup_postkill {
+        return Ok(Exit::Done);
+    }
+    if question.extcap_interfaces {
+        print(&(grammar::version() + &grammar::interfaces(&ethernet_interfaces()?)))?;
+        return Ok(Exit::Done);
+    }
+    let Some(called) = &question.extcap_interface else {
+        return match &question.extcap_version {
+            Some(_) => print(&grammar::version()).map(|()| Exit::Done),
+            None => Err(Usage(
+                "Wireshark starts it; `capbench extcap --install` lets Wireshark find it, `--extcap-interfaces` lists what it \
+                 would see"
+                    .into(),
+            )
+            .into()),
+        };
+    };
+    let name = grammar::host_interface(called).ok_or_else(|| {
+        Usage(format!("--extcap-interface {called}: --extcap-interfaces lists them, as capbench-IF"))
+    })?;
+    if question.extcap_dlts {
+        print(grammar::dlts())?;
+    } else if question.extcap_config {
+        print(&grammar::config(&runnable()))?;
+    } else if let (true, Some(fifo)) = (question.capture, &question.fifo) {
+        let method = method(&flags.method)?;
+        flags.capture.check_heeded(std::slice::from_ref(&method), &Programs::default())?;
+        let options = options(flags, &method)?;
+        let stop = Stop::install()?;
+        let filter = question.extcap_capture_filter.as_deref();
+        return capture::capture_to(fifo, &interface(name)?, &method, options, filter, &stop);
+    } else if let Some(filter) = &question.extcap_capture_filter {
+        return verify(filter, &interface(name)?);
+    } else {
+        let steps = "--extcap-dlts, --extcap-config, --extcap-capture-filter or --capture";
+        return Err(Usage(format!("--extcap-interface {called}: give {steps}, too")).into());
+    }
+    Ok(Exit::Done)
+}
+
+/// Interfaces of this namespace whose packets are Ethernet frames, up or down.
+fn ethernet_interfaces() -> Result<Vec<String>> {
+    let links = Links::of_current_namespace()?.all()?;
+    // One that has gone since is none any more.
+    let has_frames = |name: &String| hardware_type(name).is_ok_and(is_ethernet);
+    Ok(links.into_iter().map(|link| link.name).filter(has_frames).collect())
+}
+
+/// The interface to capture from.
+fn interface(name: &str) -> Result<Interface> {
+    let side = Side::existing(name)?;
+    let kind = hardware_type(name)?;
+    if !is_ethernet(kind) {
+        let reason = format!(
+            "{name} has packets of another kind (ARPHRD {kind}), and capbench writes Ethernet frames"
+        );
+        return Err(Unsupported(reason).into());
+    }
+    Ok(Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() })
+}
+
+/// A method that gives frames.
+fn method(text: &str) -> Result<MethodSpec> {
+    let spec: MethodSpec = text.parse().map_err(Usage)?;
+    if methods::find(&spec)?.delivery == Delivery::Counted {
+        return Err(Usage(format!("--method {text}: it counts frames in the kernel and gives none")).into());
+    }
+    Ok(spec)
+}
+
+/// Methods that can run here, each with how it works. Where none can, as for users without privileges, the one that
+/// would be taken, with the reason.
+fn runnable() -> Vec<(&'static str, String)> {
+    let candidates = METHODS.iter().filter(|method| {
+        method.delivery != Delivery::Counted && method.argument.is_none_or(|argument| !argument.required)
+    });
+    let mut found = Vec::new();
+    let mut refused = String::new();
+    for method in candidates {
+        match (method.supported)(&MethodSpec::plain(method.name)) {
+            Ok(()) => found.push((method.name, method.summary.to_string())),
+            Err(reason) if method.name == DEFAULT_METHOD => refused = reason,
+            Err(_) => {}
+        }
+    }
+    if found.is_empty() {
+        found.push((DEFAULT_METHOD, format!("not here: {refused}")));
+    }
+    found
+}
+
+/// The options; both directions, as Wireshark captures, where the method has both and the user names none.
+fn options(flags: &ExtcapFlags, method: &MethodSpec) -> Result<CaptureOptions> {
+    let mut options = flags.capture.options();
+    if flags.capture.direction().is_none() {
+        let sends_too = [Direction::Both, Direction::In].into_iter().find(|&direction| {
+            let asked = CaptureOptions { direction, ..CaptureOptions::default() };
+            can_capture(method, &asked)
+        });
+        options.direction = sends_too.unwrap_or(Direction::In);
+    }
+    Ok(options)
+}
+
+/// Whether the method takes these options on an interface like any other.
+fn can_capture(method: &MethodSpec, options: &CaptureOptions) -> bool {
+    let Some(index) = capbench_sys::host::InterfaceIndex::new(1) else { return false };
+    let any = Interface { name: "lo".into(), index, mtu: 1500 };
+    methods::find(method).is_ok_and(|known| (known.check)(method, &any, options).is_ok())
+}
+
+/// Says what is wrong with a filter, in one line on standard output. Nothing there means that it is right: that, and not the
+/// exit code, is how Wireshark tells. When it cannot be looked at, the exit code says so, and Wireshark knows nothing of it.
+fn verify(filter: &str, interface: &Interface) -> Result<Exit> {
+    let snap = CaptureOptions::default().snap_length;
+    let compiled =
+        FilterText::of_expression(filter).and_then(|text| text.compile(interface, snap, Optimise::Yes));
+    match compiled {
+        Ok(_) => {}
+        Err(error @ (CaptureError::Filter { .. } | CaptureError::Option { .. })) => {
+            let text = error.to_string();
+            print(&format!("{}\n", text.lines().next().unwrap_or("filter: wrong")))?;
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,54 @@
+//! `capbench generate`: manual pages and completions, made of the description of the command line itself.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+use crate::cli::Cli;
+use crate::cli::generate::{GenerateFlags, What};
+use crate::exit::Exit;
+
+/// Runs the command.
+pub fn run(flags: &GenerateFlags) -> Result<Exit> {
+    let folder = &flags.folder;
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let attempt = || format!("cannot write into {}", folder.display());
+    match flags.what {
+        What::Completions => {
+            for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+                clap_complete::generate_to(shell, &mut Cli::command(), "capbench", folder)
+                    .with_context(attempt)?;
+            }
+        }
+        What::Man => {
+            let mut cli = Cli::command().disable_help_subcommand(true);
+            cli.build();
+            pages(&cli, folder).with_context(attempt)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Writes the page of a command, and of each that is below it.
+fn pages(command: &Command, folder: &Path) -> Result<()> {
+    let page = Man::new(command.clone())
+        .manual("capbench manual")
+        .source(concat!("capbench ", env!("CARGO_PKG_VERSION")));
+    let name = page.get_filename();
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    let mut text = String::from_utf8(text)?;
+    let shown: Vec<_> = command.get_subcommands().filter(|below| !below.is_hide_set()).collect();
+    // The generator's heading for what stands below the options in --help.
+    let heading = if shown.is_empty() { ".SH NOTES" } else { ".SH \"EXIT STATUS\"" };
+    text = text.replace(".SH EXTRA", heading);
+    if shown.is_empty() {
+        text.push_str(".SH \"SEE ALSO\"\n\\fBcapbench\\fR(1)\n");
+    }
+    fs::write(folder.join(name), text)?;
+    shown.into_iter().try_for_each(|below| pages(below, folder))
+}
