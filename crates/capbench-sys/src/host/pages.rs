@@ -34,7 +34,7 @@ pub fn carve(count: usize, length: usize) -> Result<Vec<Pages>> {
     if count == 0 {
         return Ok(Vec::new());
     }
-    let map = Arc::new(Mapping::of_pages(total, WHAT)?);
+    let map = Arc::new(Mapping::of_huge_pages(total, WHAT)?);
     Ok((0..count).map(|piece| Pages { map: Arc::clone(&map), offset: piece * length, length }).collect())
 }
 

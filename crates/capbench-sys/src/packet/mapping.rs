@@ -68,6 +68,36 @@ impl Mapping {
         Ok(map)
     }
 
+    /// The same, of huge pages where the kernel has some to give (`MADV_HUGEPAGE` of madvise(2)): fewer translations for
+    /// whoever fills it, and fewer pages to pin for direct I/O from it. What it is made of makes no other difference.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub(crate) fn of_huge_pages(length: usize, what: &str) -> Result<Self> {
+        let map = Self::map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0, what)?;
+        let advise = |advice| {
+            // SAFETY: madvise(2) on a mapping of our own; neither advice changes what is in it.
+            let code = unsafe { libc::madvise(map.base.as_ptr().cast(), length, advice) };
+            check(code, || format!("madvise({advice}) of {what}"))
+        };
+        if advise(libc::MADV_HUGEPAGE).is_err() {
+            // A kernel without them.
+            return Self::of_pages(length, what);
+        }
+        match advise(libc::MADV_POPULATE_WRITE) {
+            Ok(_) => Ok(map),
+            // Before Linux 5.14 there is no such advice.
+            Err(error) if error.errno() == Some(libc::EINVAL) => {
+                for offset in (0..length).step_by(4096) {
+                    // SAFETY: the byte lies in the mapping, which nobody else has a pointer into yet.
+                    unsafe { map.base.as_ptr().add(offset).write_volatile(0) };
+                }
+                Ok(map)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     fn map(
         length: usize,
         flags: libc::c_int,

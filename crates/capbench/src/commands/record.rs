@@ -23,7 +23,7 @@ use crate::exit::{Exit, Usage};
 use crate::stop::Stop;
 
 /// How often signals, limits and the recording itself are looked at.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(100);
 /// How often counters are read, and the status line is drawn.
 const SECOND: Duration = Duration::from_secs(1);
 /// The end that a shell shows of a program that a signal would have ended, for a pipe that nobody reads.
