@@ -1,6 +1,7 @@
 //! From flags to what is recorded.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use capbench_capture::file::{FileFormat, HashAlgorithm};
@@ -29,8 +30,8 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
     let known = methods::find(&method)?;
     let text = filter_text(flags)?;
     let mut base = flags.capture.options();
-    if flags.immediate_mode && !flags.capture.has_retire_timeout() {
-        base.retire_timeout = std::time::Duration::from_millis(1);
+    if !flags.capture.has_retire_timeout() {
+        base.retire_timeout = retire_timeout(flags).unwrap_or(base.retire_timeout);
     }
     let mut sources = Vec::with_capacity(flags.interface.len());
     for name in &flags.interface {
@@ -66,6 +67,18 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
         packet_buffered: flags.output.packet_buffered || flags.immediate_mode,
         cpus: cpus(flags)?,
     })
+}
+
+/// How long packets may wait for others, where nobody has said it: long for a file of one capture, which nobody reads yet, so
+/// that blocks are full. Several captures that are merged wait for each other, and would hold as much of their rings.
+fn retire_timeout(flags: &RecordFlags) -> Option<Duration> {
+    let is_alone = flags.interface.len() * flags.members.unwrap_or(1) == 1;
+    let is_read = flags.output.packet_buffered || is_standard_output(&flags.output);
+    if flags.immediate_mode {
+        Some(Duration::from_millis(1))
+    } else {
+        (is_alone && !is_read).then_some(Duration::from_millis(100))
+    }
 }
 
 /// How libpcap is to compile.
