@@ -146,6 +146,9 @@ fn record<C: Capture>(
             laying.read(capture, entrance)?;
             laying.scribe.statistics();
         }
+        if granted.is_look_due(wishes) {
+            entrance.look(capture);
+        }
         if granted.is_flush_due(wishes) {
             laying.scribe.flush();
         }

@@ -61,6 +61,11 @@ impl Entrance {
         Ok(lost)
     }
 
+    /// Looks how full the capture is, and tells it.
+    pub(super) fn look(&self, capture: &mut impl Capture) {
+        self.board.tell_fill(capture.fill());
+    }
+
     /// Whether an error is one that the capture gets over: its interface went down, and is still there. A packet socket
     /// stays bound to it, and goes on when it comes up again.
     pub(super) fn survive(&self, error: CaptureError) -> Result<()> {

@@ -153,6 +153,9 @@ impl Giving<'_> {
             if granted.are_statistics_due(wishes, !gave || Entrance::waited(capture) > waited) {
                 self.read(capture)?;
             }
+            if granted.is_look_due(wishes) {
+                self.entrance.look(capture);
+            }
         }
         Ok(())
     }
