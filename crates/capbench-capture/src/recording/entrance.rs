@@ -9,6 +9,7 @@ use capbench_sys::host::interface::{self, InterfaceIndex};
 use super::board::CaptureBoard;
 use super::link::Link;
 use crate::capture::Capture;
+use crate::counters::Counters;
 use crate::error::{CaptureError, Result};
 use crate::intake::Intake;
 use crate::options::Interface;
@@ -43,7 +44,10 @@ impl Entrance {
         interface: &Interface,
         board: Arc<CaptureBoard>,
     ) -> Result<Self> {
-        Ok(Self { intake: capture.intake()?, board, link: Link::of(&interface.name), index: interface.index })
+        let link = Link::of(&interface.name);
+        // Whoever asks before the first reading hears whether there is anything to hear.
+        board.tell_counters(Counters::default(), link.read());
+        Ok(Self { intake: capture.intake()?, board, link, index: interface.index })
     }
 
     /// How often the capture found nothing and had to wait: when that has grown, its ring was empty.

@@ -53,9 +53,8 @@ pub fn run(flags: &ExtcapFlags) -> Result<Exit> {
     } else if question.extcap_config {
         print(&grammar::config(&runnable()))?;
     } else if let (true, Some(fifo)) = (question.capture, &question.fifo) {
-        let source = source(flags, name)?;
         let stop = Stop::install()?;
-        return capture::capture_to(fifo, source, &stop);
+        return capture::capture_to(fifo, &stop, || source(flags, name));
     } else if let Some(filter) = &question.extcap_capture_filter {
         return verify(filter, &recording::interface(&recording::side(name)?));
     } else {

@@ -103,20 +103,22 @@ fn usual_direction(method: &MethodSpec, interface: &Interface) -> Result<Directi
 }
 
 /// Stays with a recording until it is over, or to be ended. Some tens of times in a second `each` may end it, and is told
-/// whether another second has passed and counters are being read.
+/// whether the counters of another second are there.
 pub fn drive(session: &Session, stop: &Stop, mut each: impl FnMut(bool) -> ControlFlow<()>) {
     let mut next = Instant::now() + SECOND;
+    let mut was_asked = false;
     while !session.is_over() && !stop.is_wanted() {
+        // Counters were asked for a look ago, which is time enough to read them.
+        if each(was_asked).is_break() {
+            return;
+        }
         session.look();
         let now = Instant::now();
-        let is_second = now >= next;
-        if is_second {
+        was_asked = now >= next;
+        if was_asked {
             // What was missed, as by a process that was stopped, is not made up for.
             next = now + SECOND;
             session.statistics();
-        }
-        if each(is_second).is_break() {
-            return;
         }
         thread::sleep(LOOK);
     }

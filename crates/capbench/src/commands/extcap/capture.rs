@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use capbench_capture::file::{FileFormat, HashAlgorithm};
@@ -20,9 +20,22 @@ use crate::stop::Stop;
 
 /// How long until it is looked again whether the pipe has a reader: no event tells.
 const READER: Duration = Duration::from_millis(10);
+/// How long a reader is waited for that would only see the end.
+const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Captures into the file, a pipe mostly, until nobody reads it any more or the user stops it.
-pub fn capture_to(path: &Path, source: Source, stop: &Stop) -> Result<Exit> {
+/// Captures into the file, a pipe mostly, until nobody reads it any more or the user stops it. `source` says from where.
+///
+/// Where that fails, whoever reads the pipe is shown its end: dumpcap would wait for its beginning for ever.
+pub fn capture_to(path: &Path, stop: &Stop, source: impl FnOnce() -> Result<Source>) -> Result<Exit> {
+    let captured = source().and_then(|source| capture(path, stop, source));
+    if captured.is_err() {
+        // What kept it from capturing is the news, not what becomes of the pipe.
+        let _ = pipe_with_reader(path, stop, Some(Instant::now() + PATIENCE));
+    }
+    captured
+}
+
+fn capture(path: &Path, stop: &Stop, source: Source) -> Result<Exit> {
     let opened = Opened::open(Plan {
         snap_length: source.options.snap_length,
         sources: vec![source],
@@ -34,7 +47,14 @@ pub fn capture_to(path: &Path, source: Source, stop: &Stop) -> Result<Exit> {
         packet_buffered: true,
         cpus: Vec::new(),
     })?;
-    let Some(held) = pipe_with_reader(path, stop)? else { return Ok(Exit::Done) };
+    let held = match pipe_with_reader(path, stop, None) {
+        Ok(Some(pipe)) => Some(pipe),
+        Ok(None) => return Ok(Exit::Done),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            return Err(error).with_context(|| format!("--fifo {}: cannot open it", path.display()));
+        }
+    };
     let session = opened.start()?;
     drop(held);
     recording::drive(&session, stop, |_| ControlFlow::Continue(()));
@@ -44,24 +64,22 @@ pub fn capture_to(path: &Path, source: Source, stop: &Stop) -> Result<Exit> {
 }
 
 /// The pipe, once somebody reads it: opened then, it does not wait, and while this lives the reader sees no end. `None` when
-/// the user stops it before.
+/// the user stops it before, or its time is over.
 ///
 /// Opening a pipe waits for its reader, and a signal does not end that: so it is tried again and again.
-fn pipe_with_reader(path: &Path, stop: &Stop) -> Result<Option<File>> {
+fn pipe_with_reader(path: &Path, stop: &Stop, until: Option<Instant>) -> io::Result<Option<File>> {
     // ENXIO (open(2)).
     const NO_READER: i32 = 6;
     let mut how = OpenOptions::new();
-    how.write(true).create(true).truncate(false).custom_flags(NONBLOCK);
+    how.write(true).custom_flags(NONBLOCK);
     loop {
         match how.open(path) {
             Ok(pipe) => return Ok(Some(pipe)),
             Err(error) if error.raw_os_error() == Some(NO_READER) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                return Err(error).with_context(|| format!("--fifo {}: cannot open it", path.display()));
-            }
+            Err(error) => return Err(error),
         }
-        if stop.is_wanted() {
+        if stop.is_wanted() || until.is_some_and(|until| Instant::now() >= until) {
             return Ok(None);
         }
         thread::sleep(READER);
