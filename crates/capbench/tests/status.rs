@@ -99,6 +99,10 @@ fn root_losses_are_told_by_place_and_signals_end_nothing() {
     let ended = count.end().success();
     assert_eq!(ended.errors.matches("20000 packets received by filter").count(), 1, "{ended:#?}");
     assert_eq!(ended.out.matches("20000 packets received by filter").count(), 1, "{ended:#?}");
+    // It looked behind the first batch that it took out of the full ring, an eighth of it.
+    let (_, fullest) = ended.out.split_once("how full the ring was at most: ").unwrap();
+    let fullest: f64 = fullest.split_once(" %").unwrap().0.parse().unwrap();
+    assert!((50.0..=100.0).contains(&fullest), "{ended:#?}");
 
     let mut recording =
         Recording::start(&spaces.right, &folder.file("lossy.pcapng"), "--method packet-v2 --ring 1MiB");
