@@ -146,7 +146,7 @@ fn record<C: Capture>(
         }
         laying.publish(lane, entrance);
         laying.scribe.breathe(!gave);
-        if granted.are_statistics_due(wishes, !gave || Entrance::waited(capture) > waited) {
+        if granted.are_statistics_due(wishes, || Entrance::is_calm(capture, gave, waited)) {
             laying.read(capture, entrance)?;
             laying.scribe.statistics();
         }

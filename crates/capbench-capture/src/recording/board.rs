@@ -62,13 +62,13 @@ impl Granted {
         std::mem::replace(&mut self.looks, asked) != asked
     }
 
-    /// Whether counters shall be read: asked for, and the ring was empty just now (`was_empty`), or asked for several times
-    /// meanwhile. Read while it is full, they take the mark off frames that are about to come.
+    /// Whether counters shall be read: asked for, and nothing that was lost is about to come (`is_calm`), or asked for several
+    /// times meanwhile. Read while the ring is full, they take the mark off frames that come behind a loss.
     #[inline]
-    pub(super) fn are_statistics_due(&mut self, wishes: &Wishes, was_empty: bool) -> bool {
+    pub(super) fn are_statistics_due(&mut self, wishes: &Wishes, is_calm: impl FnOnce() -> bool) -> bool {
         const PATIENCE: u64 = 5;
         let asked = wishes.statistics.load(Relaxed);
-        let is_due = asked > self.statistics + if was_empty { 0 } else { PATIENCE };
+        let is_due = asked > self.statistics && (asked > self.statistics + PATIENCE || is_calm());
         if is_due {
             self.statistics = asked;
         }
@@ -198,6 +198,21 @@ mod tests {
         assert_eq!(seen(), (fill(6), fill(70)));
         board.end_second();
         assert_eq!(seen(), (None, fill(70)), "it was not looked");
+    }
+
+    #[test]
+    fn counters_are_read_when_it_is_calm_or_late() {
+        let (wishes, mut granted) = (Wishes::default(), Granted::default());
+        assert!(!granted.are_statistics_due(&wishes, || panic!("nobody asked")));
+        for _ in 0..5 {
+            wishes.statistics();
+            assert!(!granted.are_statistics_due(&wishes, || false));
+        }
+        wishes.statistics();
+        assert!(granted.are_statistics_due(&wishes, || false), "it is late");
+        wishes.statistics();
+        assert!(granted.are_statistics_due(&wishes, || true));
+        assert!(!granted.are_statistics_due(&wishes, || true));
     }
 
     #[test]

@@ -57,6 +57,13 @@ impl Entrance {
         counts.waits + counts.spun
     }
 
+    /// Whether the capture just found its ring empty, and it has not filled up since, as while this process was stopped: then
+    /// no loss lies between what was taken and what comes. `before` is what [`Entrance::waited`] said before the last take.
+    pub(super) fn is_calm(capture: &mut impl Capture, gave: bool, before: u64) -> bool {
+        let was_empty = !gave || Self::waited(capture) > before;
+        was_empty && capture.fill().is_none_or(|fill| fill.share() <= 0.5)
+    }
+
     /// Reads the counters and tells them; what was lost after it was accepted, where the method knows.
     pub(super) fn read(&self, capture: &mut impl Capture) -> Result<Option<u64>> {
         let counters = capture.counters()?;
