@@ -196,7 +196,7 @@ impl Session {
         self.wishes.statistics();
     }
 
-    /// Asks for a look at how full the captures are. Does not wait. To be called some tens of times in a second:
+    /// Asks for a look at how full the captures are. Does not wait. To be called several times in a second:
     /// [`Account`] has the fullest that was seen.
     pub fn look(&self) {
         self.wishes.look();

@@ -20,7 +20,7 @@ use crate::exit::{Unsupported, Usage};
 use crate::stop::Stop;
 
 /// How often signals, limits, rings and the recording itself are looked at.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(100);
 /// How often counters are read.
 const SECOND: Duration = Duration::from_secs(1);
 /// The name of the loopback interface, where every packet that is sent arrives, too.
@@ -102,7 +102,7 @@ fn usual_direction(method: &MethodSpec, interface: &Interface) -> Result<Directi
     Ok(if has_both && interface.name != LOOPBACK { Direction::Both } else { Direction::In })
 }
 
-/// Stays with a recording until it is over, or to be ended. Some tens of times in a second `each` may end it, and is told
+/// Stays with a recording until it is over, or to be ended. Several times in a second `each` may end it, and is told
 /// whether the counters of another second are there.
 pub fn drive(session: &Session, stop: &Stop, mut each: impl FnMut(bool) -> ControlFlow<()>) {
     let mut next = Instant::now() + SECOND;
