@@ -60,6 +60,12 @@ install:
 	ln -sfn $(BINDIR)/capbench $(DESTDIR)$(EXTCAPDIR)/capbench-extcap; \
 	echo "$(DESTDIR)$(EXTCAPDIR)/capbench-extcap"
 
+# Folders are left to whoever else has files in them; below DESTDIR that is nobody, once they are empty.
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(BINDIR)/capbench $(MANDIR)/capbench.1 $(MANDIR)/capbench-*.1 $(BASHDIR)/capbench \
 	  $(ZSHDIR)/_capbench $(FISHDIR)/capbench.fish $(UNITDIR)/capbench-record@.service $(EXTCAPDIR)/capbench-extcap)
+	@for folder in $(BINDIR) $(MANDIR) $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR) $(EXTCAPDIR); do \
+	  if [ -n "$(DESTDIR)" ] && [ -d "$(DESTDIR)$$folder" ]; then \
+	    (cd "$(DESTDIR)" && rmdir -p --ignore-fail-on-non-empty "$${folder#/}"); \
+	  fi; \
+	done

@@ -8,6 +8,7 @@ use capbench_sys::packet::Frame;
 
 use crate::counters::Counters;
 use crate::error::Result;
+use crate::fill::Fill;
 use crate::intake::Intake;
 use crate::mark::Tally;
 use crate::owned::{OwnedBatch, Packing};
@@ -91,6 +92,12 @@ pub trait Capture {
     /// When the process has no descriptor left.
     fn intake(&self) -> Result<Option<Intake>> {
         Ok(None)
+    }
+
+    /// How full it is now, by a few looks at what the kernel shares or one call: for tens of times in a second, not for each
+    /// frame. `None` for methods that cannot tell, and for kernels that do not.
+    fn fill(&mut self) -> Option<Fill> {
+        None
     }
 
     /// What it counted in the kernel, for methods that count frames where they are and hand none over.

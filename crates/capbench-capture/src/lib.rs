@@ -11,6 +11,7 @@
 //! | [`fanout`] | several captures that share the frames of one interface |
 //! | [`options`] | what a user can set, checked before anything is opened |
 //! | [`counters`] | what a method counted, by the place that lost it |
+//! | [`fill`] | how full a capture is |
 //! | [`intake`] | asking a capture what it lost, and closing it, while its frames are borrowed |
 //! | [`merge`] | several captures as one stream in time order |
 //! | [`filter`] | which frames are wanted: expressions, programs, and who runs them |
@@ -45,6 +46,7 @@ pub mod counters;
 pub mod error;
 pub mod fanout;
 pub mod file;
+pub mod fill;
 pub mod filter;
 pub mod hand_off;
 pub mod intake;
@@ -64,6 +66,7 @@ pub use capture::{Batch, Capture, LossMark, Running, Taker, TimeSource, TimeSpan
 pub use counters::{Counters, Loss, LossPlace};
 pub use error::CaptureError;
 pub use fanout::Fanout;
+pub use fill::Fill;
 pub use filter::Filter;
 pub use intake::Intake;
 pub use mark::{FrameMark, MaskedOctet, Tally};

@@ -25,6 +25,8 @@ trait Probe {
     /// The error that ends it.
     fn failure(&mut self) -> CaptureError;
     fn counters(&mut self) -> Counters;
+    /// How full it is, from 0 to 1.
+    fn fill(&mut self) -> f64;
     fn running(&self) -> &Running;
 }
 
@@ -49,6 +51,10 @@ impl<C: Capture> Probe for C {
 
     fn counters(&mut self) -> Counters {
         Capture::counters(self).unwrap()
+    }
+
+    fn fill(&mut self) -> f64 {
+        Capture::fill(self).unwrap().share()
     }
 
     fn running(&self) -> &Running {
@@ -309,6 +315,31 @@ fn root_what_a_full_ring_drops_is_counted_exactly() {
             method == "packet-v3",
             "{counters:?}"
         );
+    });
+}
+
+#[test]
+fn root_a_capture_is_as_full_as_frames_make_it() {
+    with_each_method("root_a_capture_is_as_full_as_frames_make_it", |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let options = CaptureOptions { ring: ByteCount(256 << 10), block: ByteCount(4096), ..options() };
+        capture(&spaces.right, method, &options, |probe| {
+            let send = |frames: u32| (0..frames).for_each(|n| wire.send(&frame(OTHER_MAC, n as u8, 60)));
+            assert_eq!(probe.fill(), 0.0, "{method}");
+            send(32);
+            // A slot is 2048 octets; a block is handed over when its time is up; what a queued frame takes is the kernel's affair.
+            let start = Instant::now();
+            while probe.fill() == 0.0 && start.elapsed() < PATIENCE {
+                thread::yield_now();
+            }
+            let some = probe.fill();
+            let is_slotted = method == "packet-v1" || method == "packet-v2";
+            assert!(if is_slotted { some == 0.25 } else { some > 0.0 && some < 1.0 }, "{method}: {some}");
+            send(5000);
+            assert_eq!(probe.fill(), 1.0, "{method}");
+            probe.drain();
+            assert_eq!(probe.fill(), 0.0, "{method}");
+        });
     });
 }
 

@@ -25,6 +25,7 @@ macro_rules! plain_values {
 plain_values!(
     i32,
     u32,
+    [u32; 9],
     libc::timeval,
     libc::packet_mreq,
     libc::tpacket_req,

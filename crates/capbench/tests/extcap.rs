@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use support::{
-    Ended, Namespaces, Place, Running, Scratch, capbench, eventually, in_turn, lossy, privileged, program,
-    run,
+    Ended, File as Recorded, Namespaces, Place, Running, Scratch, capbench, eventually, in_turn, lossy,
+    privileged, program, run,
 };
 
 /// The program under the name by which Wireshark knows it.
@@ -180,7 +180,9 @@ fn root_a_filter_is_right_when_nothing_is_said_of_it() {
     for right in ["", "udp", "vlan 5 and (tcp port 80 or host 192.0.2.1)", "1,6 0 0 262144"] {
         assert_eq!(verify(right).success().out, "", "{right}");
     }
-    for (wrong, part) in [("udp and", "syntax error"), ("port http-", "port"), ("2,6 0 0 0", "says 2")] {
+    for (wrong, part) in
+        [("udp and", "syntax error"), ("port http-", "at \"http-\""), ("2,6 0 0 0", "says 2")]
+    {
         let said = verify(wrong).success().out;
         assert!(said.contains(part) && said.lines().count() == 1, "{wrong}: {said}");
     }
@@ -213,8 +215,8 @@ fn send(spaces: &Namespaces, arguments: &str) {
     run(Some(&spaces.left), &mut command).success();
 }
 
-/// tshark as an ordinary user with nothing but CAP_NET_RAW, which finds programs for captures in a folder of the test.
-fn tshark_of_nobody(home: &Scratch) -> Command {
+/// tshark as an ordinary user with nothing but these capabilities, which finds programs for captures in a folder of the test.
+fn tshark_of_nobody(home: &Scratch, capabilities: &str) -> Command {
     // Copies the program, and makes that copy executable for everybody.
     drop(home.capbench_of_nobody(home));
     let extcap = home.file("extcap");
@@ -224,7 +226,7 @@ fn tshark_of_nobody(home: &Scratch) -> Command {
     }
     let mut command = program("setpriv");
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
-    command.args(["--inh-caps", "+net_raw", "--ambient-caps", "+net_raw"]);
+    command.args(["--inh-caps", capabilities, "--ambient-caps", capabilities]);
     command.arg(program("tshark").get_program()).args(["-n", "-l"]);
     command.env("WIRESHARK_EXTCAP_DIR", extcap).env("HOME", home.path()).current_dir(home.path());
     command
@@ -232,11 +234,110 @@ fn tshark_of_nobody(home: &Scratch) -> Command {
 
 /// Lengths of the frames in a file, by tshark.
 fn lengths(file: &Path) -> Vec<u32> {
+    fields(file, "frame.len")
+}
+
+/// A number of each frame in a file, by tshark.
+fn fields(file: &Path, name: &str) -> Vec<u32> {
     let mut command = program("tshark");
-    command.args(["-n", "-T", "fields", "-e", "frame.len", "-r"]).arg(file);
+    command.args(["-n", "-T", "fields", "-e", name, "-r"]).arg(file);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", lossy(&output.stderr));
     lossy(&output.stdout).lines().map(|line| line.parse().unwrap()).collect()
+}
+
+/// A capture by tshark: the method, where one is chosen; the filter; other options, as preferences of tshark; what the file
+/// says of the interface.
+struct Case {
+    method: Option<&'static str>,
+    filter: Option<&'static str>,
+    options: &'static [&'static str],
+    says: &'static [&'static str],
+}
+
+const CASES: [Case; 7] = [
+    Case { method: None, filter: None, options: &[], says: &["captured by packet-v3", "64 blocks of 1MiB"] },
+    Case {
+        method: Some("packet-v3"),
+        filter: Some("udp and not port 53"),
+        options: &["ring:32MiB", "snaplen:60"],
+        says: &["32 blocks of 1MiB", "udp and not port 53"],
+    },
+    Case {
+        method: Some("recv"),
+        filter: None,
+        options: &["nopromiscuous:true"],
+        says: &["captured by recv ("],
+    },
+    Case {
+        method: Some("recvmmsg"),
+        filter: Some("udp"),
+        options: &["direction:in"],
+        says: &["captured by recvmmsg"],
+    },
+    Case {
+        method: Some("packet-v1"),
+        filter: None,
+        options: &["ring:8MiB"],
+        says: &["captured by packet-v1", "(8MiB)"],
+    },
+    Case {
+        method: Some("packet-v2"),
+        filter: Some("udp"),
+        options: &["snaplen:0"],
+        says: &["captured by packet-v2"],
+    },
+    Case { method: Some("libpcap"), filter: Some("udp"), options: &[], says: &["captured by libpcap"] },
+];
+
+/// Frames of a trial.
+const FRAMES: u64 = 1000;
+
+/// tshark records what is sent, through us; nothing else is in the file, and nothing is missing.
+fn tshark_records(case: &Case, capabilities: &str) {
+    let Case { method, filter, options, says } = case;
+    let (spaces, home) = (Namespaces::new(), Scratch::of_nobody());
+    let file = home.file("frames.pcapng");
+    let mut command = tshark_of_nobody(&home, capabilities);
+    // One frame more than the trial has: that one ends it.
+    command.args(["-i", "capbench-right", "-c", &(FRAMES + 1).to_string(), "-w"]).arg(&file);
+    let method = method.map(|method| format!("method:{method}"));
+    for option in options.iter().copied().chain(method.as_deref()) {
+        command.arg("-o").arg(format!("extcap.capbench_right.{option}"));
+    }
+    if let Some(filter) = filter {
+        command.args(["-f", filter]);
+    }
+    let what = format!("{command:?}");
+    let tshark = Running::start(Some(&spaces.right), &mut command);
+    eventually("the capture writes", writes);
+    let is_promiscuous = spaces.right.ip("-d link show dev right").contains("promiscuity 1 ");
+    assert_eq!(is_promiscuous, !options.contains(&"nopromiscuous:true"), "{what}");
+    // What the filter leaves out.
+    if filter.is_some() {
+        send(&spaces, "-c 100 --rate 50k --tcp --size 200");
+    }
+    send(&spaces, &format!("-c {FRAMES} --rate 50k --size 128 --trial 7"));
+    send(&spaces, "-c 1 --size 777 --trial 9");
+    let ended = tshark.end().success();
+    assert!(ended.errors.contains(&format!("{} packets captured", FRAMES + 1)), "{what}: {ended:?}");
+    eventually("nobody captures any more", || packet_sockets(&spaces.right) == 0);
+    let mut expected = vec![124; FRAMES as usize];
+    expected.push(773);
+    assert_eq!(lengths(&file), expected, "{what}");
+    let snap = options.contains(&"snaplen:60").then_some(60);
+    let kept = fields(&file, "frame.cap_len");
+    assert!(kept.iter().zip(&expected).all(|(&kept, &whole)| kept == snap.unwrap_or(whole)), "{what}");
+    // By the stamps: each frame once, in order, whole.
+    if snap.is_none() {
+        let sequences = Recorded::read(&file, 7, None, None).sequences();
+        assert!(sequences.into_iter().eq(0..FRAMES), "{what}");
+    }
+    let said = fs::read(&file).unwrap();
+    let said = String::from_utf8_lossy(&said);
+    for part in *says {
+        assert!(said.contains(part), "{what}: {part}");
+    }
 }
 
 #[test]
@@ -245,37 +346,34 @@ fn root_tshark_records_through_us_and_has_every_frame() {
         return;
     }
     let _turn = in_turn();
-    let (spaces, home) = (Namespaces::new(), Scratch::of_nobody());
-    for (method, filter) in [(None, None), (Some("recv"), None), (Some("packet-v2"), Some("udp"))] {
-        let file = home.file("frames.pcapng");
-        let mut command = tshark_of_nobody(&home);
-        // One frame more than is sent at first: that one ends it.
-        command.args(["-i", "capbench-right", "-c", "1001", "-w"]).arg(&file);
-        if let Some(method) = method {
-            command.arg("-o").arg(format!("extcap.capbench_right.method:{method}"));
-        }
-        if let Some(filter) = filter {
-            command.args(["-f", filter]);
-        }
-        let tshark = Running::start(Some(&spaces.right), &mut command);
-        eventually("the capture writes", writes);
-        // What the filter leaves out.
-        if filter.is_some() {
-            send(&spaces, "-c 100 --rate 50k --tcp --size 200");
-        }
-        send(&spaces, "-c 1000 --rate 50k --size 128");
-        send(&spaces, "-c 1 --size 777");
-        let ended = tshark.end().success();
-        assert!(ended.errors.contains("1001 packets captured"), "{ended:?}");
-        let mut expected = vec![124; 1000];
-        expected.push(773);
-        assert_eq!(lengths(&file), expected, "{method:?}");
-        eventually("nobody captures any more", || packet_sockets(&spaces.right) == 0);
-        let said = fs::read(&file).unwrap();
-        let said = String::from_utf8_lossy(&said);
-        assert!(said.contains(&format!("captured by {}", method.unwrap_or("packet-v3"))), "{method:?}");
-        fs::remove_file(&file).unwrap();
+    CASES.iter().for_each(|case| tshark_records(case, "+net_raw"));
+}
+
+/// A method without a filter of its own: capbench runs it.
+#[cfg(feature = "bpf")]
+#[test]
+fn root_tshark_records_by_xdp_with_the_filter_run_by_us() {
+    if !privileged("root_tshark_records_by_xdp_with_the_filter_run_by_us") {
+        return;
     }
+    let _turn = in_turn();
+    let case =
+        Case { method: Some("af-xdp"), filter: Some("udp"), options: &[], says: &["captured by af-xdp"] };
+    tshark_records(&case, "+net_raw,+net_admin,+bpf,+perfmon,+ipc_lock");
+}
+
+#[test]
+fn root_what_keeps_a_capture_from_starting_is_shown_by_tshark() {
+    if !privileged("root_what_keeps_a_capture_from_starting_is_shown_by_tshark") {
+        return;
+    }
+    let _turn = in_turn();
+    let (spaces, home) = (Namespaces::new(), Scratch::of_nobody());
+    let mut command = tshark_of_nobody(&home, "+net_raw");
+    command.args(["-i", "capbench-right", "-c", "1", "-w"]).arg(home.file("frames.pcapng"));
+    command.args(["-o", "extcap.capbench_right.ring:1KiB"]);
+    let ended = run(Some(&spaces.right), &mut command);
+    assert!(ended.code != Some(0) && ended.errors.contains("--ring"), "{ended:?}");
 }
 
 /// A pipe, and a capture into it.

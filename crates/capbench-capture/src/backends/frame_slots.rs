@@ -9,6 +9,7 @@ use super::socket_setup::{Context, Polling, bind, unbound};
 use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
+use crate::fill::Fill;
 use crate::intake::Intake;
 use crate::options::{ByteCount, CaptureOptions, Interface};
 use crate::owned::Packing;
@@ -116,6 +117,10 @@ impl<V: Slotted> Capture for FrameSlots<V> {
 
     fn intake(&self) -> Result<Option<Intake>> {
         Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
+    }
+
+    fn fill(&mut self) -> Option<Fill> {
+        Fill::new(self.ring.waiting(), self.ring.geometry().frames())
     }
 
     fn waits(&self) -> WaitCounts {

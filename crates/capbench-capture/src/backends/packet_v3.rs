@@ -9,6 +9,7 @@ use super::socket_setup::{Context, Polling, SOCKET_SETTINGS, bind, probe, unboun
 use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
+use crate::fill::Fill;
 use crate::intake::Intake;
 use crate::methods::{CapturePoint, Delivery, Method};
 use crate::options::{ByteCount, CaptureOptions, Interface};
@@ -168,6 +169,10 @@ impl Capture for PacketV3 {
 
     fn intake(&self) -> Result<Option<Intake>> {
         Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
+    }
+
+    fn fill(&mut self) -> Option<Fill> {
+        Fill::new(self.ring.withheld(), self.ring.geometry().blocks())
     }
 
     fn waits(&self) -> WaitCounts {

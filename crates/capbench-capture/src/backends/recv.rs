@@ -9,6 +9,7 @@ use super::socket_setup::{COMMON_OPTIONS, Context, Polling, SOCKET_SETTINGS, bin
 use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
+use crate::fill::Fill;
 use crate::intake::Intake;
 use crate::methods::{CapturePoint, Delivery, Method};
 use crate::options::{ByteCount, CaptureOptions, Interface};
@@ -217,6 +218,11 @@ impl<C: ReceiveCall> Capture for SocketReader<C> {
 
     fn intake(&self) -> Result<Option<Intake>> {
         Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
+    }
+
+    fn fill(&mut self) -> Option<Fill> {
+        let memory = self.socket.receive_memory().ok()?;
+        Fill::new(memory.used, memory.of)
     }
 
     fn waits(&self) -> WaitCounts {

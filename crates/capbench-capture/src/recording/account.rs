@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use crate::counters::{Loss, LossPlace};
+use crate::fill::Fill;
 use crate::merge::{MergeTally, PortTally};
 use crate::writing::PacketCounts;
 
@@ -61,6 +62,11 @@ pub struct InterfaceAccount {
     pub output: PacketCounts,
     /// Octets of frames that were given to it, without FCS.
     pub octets: u64,
+    /// How full the fullest of its captures was, in the second that ended last and since; absent where the method cannot
+    /// tell.
+    pub fill: Option<Fill>,
+    /// The same since the beginning.
+    pub fullest: Option<Fill>,
     /// Lost frames that stand in the file as drop counts before packets; absent where the format has no place for them.
     pub told: Option<u64>,
     /// Lost frames behind which no packet of the interface came: they stand in the statistics alone.
@@ -146,6 +152,8 @@ mod tests {
             past_end: 5,
             output: PacketCounts { written: 80, refused: 3, unwritten: 2 },
             octets: 0,
+            fill: None,
+            fullest: None,
             told: Some(13),
             behind_last: 0,
             merged: None,

@@ -42,10 +42,14 @@ impl Taker for Laying<'_> {
     #[inline]
     fn take(&mut self, frame: &Frame<'_>) {
         self.taken += 1;
-        if self.mark == LossMark::Frames && frame.is_losing() && self.losses.is_news(frame.time_ns) {
+        let is_marked = self.mark == LossMark::Frames && frame.is_losing();
+        if is_marked && self.losses.is_news(frame.time_ns) {
             self.at_mark();
         } else if !self.losses.is_empty() {
-            let lost = self.losses.at_frame(self.mark, self.begins_batch, frame.time_ns);
+            let lost = match is_marked {
+                true => self.losses.at_late_mark(frame.time_ns),
+                false => self.losses.at_frame(self.mark, self.begins_batch, frame.time_ns),
+            };
             self.scribe.lost(0, lost);
         }
         self.begins_batch = false;
@@ -142,9 +146,12 @@ fn record<C: Capture>(
         }
         laying.publish(lane, entrance);
         laying.scribe.breathe(!gave);
-        if granted.are_statistics_due(wishes, !gave || Entrance::waited(capture) > waited) {
+        if granted.are_statistics_due(wishes, || Entrance::is_calm(capture, gave, waited)) {
             laying.read(capture, entrance)?;
             laying.scribe.statistics();
+        }
+        if granted.is_look_due(wishes) {
+            entrance.look(capture);
         }
         if granted.is_flush_due(wishes) {
             laying.scribe.flush();

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::link::LinkCounts;
 use crate::counters::Counters;
+use crate::fill::Fill;
 
 /// What whoever watches the recording wants.
 #[derive(Debug, Default)]
@@ -12,6 +13,7 @@ pub(super) struct Wishes {
     stop: AtomicBool,
     flush: AtomicU64,
     statistics: AtomicU64,
+    looks: AtomicU64,
 }
 
 /// How much of [`Wishes`] a thread has granted.
@@ -19,6 +21,7 @@ pub(super) struct Wishes {
 pub(super) struct Granted {
     flush: u64,
     statistics: u64,
+    looks: u64,
 }
 
 impl Wishes {
@@ -32,6 +35,10 @@ impl Wishes {
 
     pub(super) fn statistics(&self) {
         self.statistics.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn look(&self) {
+        self.looks.fetch_add(1, Relaxed);
     }
 
     #[inline]
@@ -48,17 +55,53 @@ impl Granted {
         std::mem::replace(&mut self.flush, asked) != asked
     }
 
-    /// Whether counters shall be read: asked for, and the ring was empty just now (`was_empty`), or asked for several times
-    /// meanwhile. Read while it is full, they take the mark off frames that are about to come.
+    /// Whether it shall be looked how full the capture is.
     #[inline]
-    pub(super) fn are_statistics_due(&mut self, wishes: &Wishes, was_empty: bool) -> bool {
+    pub(super) fn is_look_due(&mut self, wishes: &Wishes) -> bool {
+        let asked = wishes.looks.load(Relaxed);
+        std::mem::replace(&mut self.looks, asked) != asked
+    }
+
+    /// Whether counters shall be read: asked for, and nothing that was lost is about to come (`is_calm`), or asked for several
+    /// times meanwhile. Read while the ring is full, they take the mark off frames that come behind a loss.
+    #[inline]
+    pub(super) fn are_statistics_due(&mut self, wishes: &Wishes, is_calm: impl FnOnce() -> bool) -> bool {
         const PATIENCE: u64 = 5;
         let asked = wishes.statistics.load(Relaxed);
-        let is_due = asked > self.statistics + if was_empty { 0 } else { PATIENCE };
+        let is_due = asked > self.statistics && (asked > self.statistics + PATIENCE || is_calm());
         if is_due {
             self.statistics = asked;
         }
         is_due
+    }
+}
+
+/// How full a capture was at most; absent where it was never looked, or nobody can tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fills {
+    this_second: Option<Fill>,
+    last_second: Option<Fill>,
+    ever: Option<Fill>,
+}
+
+impl Fills {
+    fn note(&mut self, fill: Fill) {
+        self.this_second = Fill::fullest([self.this_second, Some(fill)]);
+        self.ever = Fill::fullest([self.ever, Some(fill)]);
+    }
+
+    fn end_second(&mut self) {
+        self.last_second = self.this_second.take();
+    }
+
+    /// In the second that ended last, and since.
+    pub(super) fn lately(&self) -> Option<Fill> {
+        Fill::fullest([self.last_second, self.this_second])
+    }
+
+    /// Since the beginning.
+    pub(super) fn ever(&self) -> Option<Fill> {
+        self.ever
     }
 }
 
@@ -70,6 +113,7 @@ pub(super) struct CaptureBoard {
     /// Times that its interface went down.
     pub(super) went_down: AtomicU64,
     is_down: AtomicBool,
+    fills: Mutex<Fills>,
     counters: Mutex<Counters>,
     link: Mutex<LinkCounts>,
 }
@@ -86,6 +130,21 @@ impl CaptureBoard {
 
     pub(super) fn link(&self) -> LinkCounts {
         *self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tell_fill(&self, fill: Option<Fill>) {
+        let Some(fill) = fill else { return };
+        self.fills.lock().unwrap_or_else(PoisonError::into_inner).note(fill);
+    }
+
+    /// How full the capture was.
+    pub(super) fn fills(&self) -> Fills {
+        *self.fills.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A second has passed.
+    pub(super) fn end_second(&self) {
+        self.fills.lock().unwrap_or_else(PoisonError::into_inner).end_second();
     }
 
     pub(super) fn set_down(&self, is_down: bool) {
@@ -115,4 +174,53 @@ pub(super) struct LaneBoard {
     pub(super) told: AtomicU64,
     /// Lost frames that stand nowhere in the file because no frame of the interface came after them.
     pub(super) untold: AtomicU64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CaptureBoard, Granted, Wishes};
+    use crate::fill::Fill;
+
+    #[test]
+    fn the_fullest_of_a_second_stays_to_be_seen_for_the_next_one() {
+        let (board, fill) = (CaptureBoard::default(), |used: u64| Fill::new(used, 100u64));
+        let seen = || (board.fills().lately(), board.fills().ever());
+        assert_eq!(seen(), (None, None));
+        for used in [3, 70, 5] {
+            board.tell_fill(fill(used));
+        }
+        board.tell_fill(None);
+        assert_eq!(seen(), (fill(70), fill(70)));
+        board.end_second();
+        board.tell_fill(fill(6));
+        assert_eq!(seen(), (fill(70), fill(70)));
+        board.end_second();
+        assert_eq!(seen(), (fill(6), fill(70)));
+        board.end_second();
+        assert_eq!(seen(), (None, fill(70)), "it was not looked");
+    }
+
+    #[test]
+    fn counters_are_read_when_it_is_calm_or_late() {
+        let (wishes, mut granted) = (Wishes::default(), Granted::default());
+        assert!(!granted.are_statistics_due(&wishes, || panic!("nobody asked")));
+        for _ in 0..5 {
+            wishes.statistics();
+            assert!(!granted.are_statistics_due(&wishes, || false));
+        }
+        wishes.statistics();
+        assert!(granted.are_statistics_due(&wishes, || false), "it is late");
+        wishes.statistics();
+        assert!(granted.are_statistics_due(&wishes, || true));
+        assert!(!granted.are_statistics_due(&wishes, || true));
+    }
+
+    #[test]
+    fn several_wishes_to_look_are_granted_by_one_look() {
+        let (wishes, mut granted) = (Wishes::default(), Granted::default());
+        assert!(!granted.is_look_due(&wishes));
+        wishes.look();
+        wishes.look();
+        assert!(granted.is_look_due(&wishes) && !granted.is_look_due(&wishes));
+    }
 }

@@ -9,6 +9,7 @@ use capbench_sys::host::interface::{self, InterfaceIndex};
 use super::board::CaptureBoard;
 use super::link::Link;
 use crate::capture::Capture;
+use crate::counters::Counters;
 use crate::error::{CaptureError, Result};
 use crate::intake::Intake;
 use crate::options::Interface;
@@ -43,7 +44,10 @@ impl Entrance {
         interface: &Interface,
         board: Arc<CaptureBoard>,
     ) -> Result<Self> {
-        Ok(Self { intake: capture.intake()?, board, link: Link::of(&interface.name), index: interface.index })
+        let link = Link::of(&interface.name);
+        // Whoever asks before the first reading hears whether there is anything to hear.
+        board.tell_counters(Counters::default(), link.read());
+        Ok(Self { intake: capture.intake()?, board, link, index: interface.index })
     }
 
     /// How often the capture found nothing and had to wait: when that has grown, its ring was empty.
@@ -53,12 +57,24 @@ impl Entrance {
         counts.waits + counts.spun
     }
 
+    /// Whether the capture just found its ring empty, and it has not filled up since, as while this process was stopped: then
+    /// no loss lies between what was taken and what comes. `before` is what [`Entrance::waited`] said before the last take.
+    pub(super) fn is_calm(capture: &mut impl Capture, gave: bool, before: u64) -> bool {
+        let was_empty = !gave || Self::waited(capture) > before;
+        was_empty && capture.fill().is_none_or(|fill| fill.share() <= 0.5)
+    }
+
     /// Reads the counters and tells them; what was lost after it was accepted, where the method knows.
     pub(super) fn read(&self, capture: &mut impl Capture) -> Result<Option<u64>> {
         let counters = capture.counters()?;
         let lost = counters.dropped();
         self.board.tell_counters(counters, self.link.read());
         Ok(lost)
+    }
+
+    /// Looks how full the capture is, and tells it.
+    pub(super) fn look(&self, capture: &mut impl Capture) {
+        self.board.tell_fill(capture.fill());
     }
 
     /// Whether an error is one that the capture gets over: its interface went down, and is still there. A packet socket

@@ -13,11 +13,16 @@ pub(super) struct Unplaced {
     count: u64,
     /// When they were counted, ns since the epoch.
     read_ns: u64,
+    /// The reading before the first that counted some of them.
+    since_ns: u64,
 }
 
 impl Unplaced {
     /// The counters were read, and say that so many were lost since the beginning.
     pub(super) fn read(&mut self, lost: u64, now_ns: u64) {
+        if self.count == 0 {
+            self.since_ns = self.read_ns;
+        }
         self.count += lost.saturating_sub(self.known);
         self.known = self.known.max(lost);
         self.read_ns = now_ns;
@@ -38,6 +43,13 @@ impl Unplaced {
     /// What is to be said before a frame that bears a mark.
     pub(super) fn at_mark(&mut self) -> u64 {
         std::mem::take(&mut self.count)
+    }
+
+    /// What is to be said before a frame that bears a mark from before the counters were read. Marks from before the reading
+    /// that took them off are about losses that were told.
+    #[cold]
+    pub(super) fn at_late_mark(&mut self, time_ns: u64) -> u64 {
+        if time_ns >= self.since_ns { self.at_mark() } else { 0 }
     }
 
     /// What is to be said before a frame that bears none: `begins_batch` for the first of its batch.
@@ -70,6 +82,19 @@ mod tests {
         assert_eq!(losses.at_frame(LossMark::Batch(false), true, 4000), 2);
         losses.read(8, 3000);
         assert_eq!(losses.at_frame(LossMark::Unknown, false, 0), 1);
+    }
+
+    #[test]
+    fn a_mark_from_before_the_reading_is_the_place_unless_its_losses_were_told() {
+        let mut losses = Unplaced::default();
+        losses.read(0, 500);
+        losses.read(5, 1000);
+        assert!(!losses.is_news(700));
+        assert_eq!((losses.at_late_mark(700), losses.at_late_mark(701)), (5, 0));
+        losses.read(8, 2000);
+        losses.read(9, 3000);
+        assert_eq!(losses.at_late_mark(999), 0, "it says that the first five were lost");
+        assert_eq!(losses.at_late_mark(1001), 4);
     }
 
     #[test]

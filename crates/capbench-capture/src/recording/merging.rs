@@ -150,8 +150,11 @@ impl Giving<'_> {
             if gave && self.entrance.board.is_down() {
                 self.entrance.board.set_down(false);
             }
-            if granted.are_statistics_due(wishes, !gave || Entrance::waited(capture) > waited) {
+            if granted.are_statistics_due(wishes, || Entrance::is_calm(capture, gave, waited)) {
                 self.read(capture)?;
+            }
+            if granted.is_look_due(wishes) {
+                self.entrance.look(capture);
             }
         }
         Ok(())
@@ -290,7 +293,7 @@ pub(super) fn merge(
         });
         publish(&ports, lanes);
         scribe.breathe(gave == 0);
-        if granted.are_statistics_due(wishes, gave == 0) {
+        if granted.are_statistics_due(wishes, || gave == 0) {
             scribe.statistics();
         }
         if granted.is_flush_due(wishes) {

@@ -19,6 +19,9 @@
 //! there, too. Methods without marks have their counters read once a second, or with each batch where several captures are
 //! merged, and the number stands with the next frame: its place is only that precise. Frames that the writer refused stand with the next frame of
 //! their interface in the file.
+//!
+//! How full a ring is changes faster than anybody reads it: captures look when they are asked to, between two batches, and
+//! the fullest that they saw is kept.
 
 pub mod account;
 mod alone;

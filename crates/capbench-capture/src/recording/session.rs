@@ -20,6 +20,7 @@ use crate::capture::Running;
 use crate::counters::{Counters, Loss, LossPlace};
 use crate::error::{CaptureError, Result};
 use crate::file::FileFormat;
+use crate::fill::Fill;
 use crate::merge::{MergeTally, PortTally};
 use crate::writing::{Ending, WriterCounts, WriterGauge};
 
@@ -189,7 +190,16 @@ impl Session {
 
     /// Asks for counters to be read and put into the file. Does not wait. To be called once a second.
     pub fn statistics(&self) {
+        for board in self.lanes.iter().flat_map(|(_, captures)| captures) {
+            board.end_second();
+        }
         self.wishes.statistics();
+    }
+
+    /// Asks for a look at how full the captures are. Does not wait. To be called several times in a second:
+    /// [`Account`] has the fullest that was seen.
+    pub fn look(&self) {
+        self.wishes.look();
     }
 
     /// Whether it has ended by itself, and is to be finished.
@@ -287,6 +297,8 @@ fn account(session: &Session, written: &WriterCounts, merge: Option<MergeTally>)
             past_end: lane.past.load(Relaxed),
             output: written.interfaces.get(number).copied().unwrap_or_default(),
             octets: lane.octets.load(Relaxed),
+            fill: Fill::fullest(captures.iter().map(|capture| capture.fills().lately())),
+            fullest: Fill::fullest(captures.iter().map(|capture| capture.fills().ever())),
             told: (session.plan.format == FileFormat::Pcapng).then(|| lane.told.load(Relaxed)),
             behind_last: lane.untold.load(Relaxed),
             merged: merge.as_ref().map(|tally| together(session, tally, number)),

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::frame::{Frame, PacketType, VlanTag};
 use super::geometry::{BlockGeometry, align};
 use super::mapping::Mapping;
+use super::run::ready_in_a_row;
 use super::status::{StatusWord, give_release, read_acquire};
 use crate::error::{Result, SysError};
 
@@ -79,6 +80,21 @@ impl BlockRing {
         let last = if self.next == 0 { self.shared.geometry.blocks() - 1 } else { self.next - 1 };
         // Relaxed: nothing is read on the strength of it.
         self.shared.held[last as usize].load(Ordering::Relaxed)
+    }
+
+    /// Blocks that the kernel cannot fill: those that it has handed over and nobody has taken, by a look at a few status
+    /// words, and those that are out.
+    pub fn withheld(&self) -> u32 {
+        let blocks = self.shared.geometry.blocks();
+        // Relaxed: nothing is read on the strength of it.
+        let is_held = |index: u32| self.shared.held[index as usize].load(Ordering::Relaxed);
+        let ready = ready_in_a_row(blocks, |offset| {
+            let index = ((u64::from(self.next) + u64::from(offset)) % u64::from(blocks)) as u32;
+            // SAFETY: `status` gives an aligned word inside the live mapping.
+            !is_held(index) && unsafe { read_acquire(self.shared.status(index)) } & libc::TP_STATUS_USER != 0
+        });
+        // One that comes back between the two looks could count twice.
+        (ready + (0..blocks).filter(|&index| is_held(index)).count() as u32).min(blocks)
     }
 
     /// Takes the next block if the kernel has handed it over.

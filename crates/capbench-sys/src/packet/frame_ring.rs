@@ -3,6 +3,7 @@
 use super::frame::{Frame, PacketType, VlanTag};
 use super::geometry::{FrameGeometry, FrameVersion};
 use super::mapping::Mapping;
+use super::run::ready_in_a_row;
 use super::status::{StatusWord, give_release, read_acquire};
 use crate::error::{Result, SysError};
 
@@ -37,6 +38,17 @@ impl FrameRing {
     pub fn is_ready(&self) -> bool {
         // SAFETY: `status` gives an aligned word inside the live mapping.
         unsafe { read_acquire(self.status(self.next)) & libc::TP_STATUS_USER != 0 }
+    }
+
+    /// Slots with frames that nobody has taken, by a look at a few status words. The kernel fills slots in order; where
+    /// several CPUs fill some at the same time, one that is late hides those behind it.
+    pub fn waiting(&self) -> u32 {
+        let frames = self.geometry.frames();
+        ready_in_a_row(frames, |offset| {
+            let slot = (u64::from(self.next) + u64::from(offset)) % u64::from(frames);
+            // SAFETY: `status` gives an aligned word inside the live mapping.
+            unsafe { read_acquire(self.status(slot as u32)) & libc::TP_STATUS_USER != 0 }
+        })
     }
 
     /// Takes the frames that are ready, in order and at most `most`; `None` when the next slot is the kernel's.
@@ -249,6 +261,23 @@ mod tests {
             (4..=16).collect::<Vec<_>>()
         );
         assert!(ring.take(1).is_none());
+    }
+
+    #[test]
+    fn what_waits_is_counted_wherever_the_reader_is() {
+        for version in [FrameVersion::V1, FrameVersion::V2] {
+            let geometry = FrameGeometry::new(256, 16, 4096).unwrap();
+            let (mut kernel, mut ring) = FrameKernel::with_ring(geometry, version).unwrap();
+            let mut waiting = 0;
+            for round in 0..40 {
+                for _ in 0..round % 19 {
+                    waiting += u32::from(kernel.deliver(&[1; 60], 60, None));
+                }
+                assert_eq!(ring.waiting(), waiting, "{version:?}, round {round}");
+                waiting -= ring.take(round % 17).map_or(0, |batch| batch.len() as u32);
+                assert_eq!(ring.waiting(), waiting, "{version:?}, round {round}");
+            }
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! | [`fanout`] | groups of sockets that share the frames of an interface |
 //! | [`geometry`] | sizes of rings, checked before the kernel sees them |
 //! | `mapping` | the memory shared with the kernel |
+//! | `run` | how many slots or blocks lie ready |
 //! | `status` | the two functions through which ownership of that memory changes hands |
 //! | [`frame_ring`] | TPACKET_V1 and V2: one slot, one frame |
 //! | [`block_ring`] | TPACKET_V3: blocks full of frames, taken as owned tokens |
@@ -22,6 +23,7 @@ pub mod frame_ring;
 pub mod geometry;
 pub(crate) mod mapping;
 pub mod receive_vector;
+mod run;
 pub mod send_vector;
 pub mod socket;
 pub mod stand_in;
@@ -36,6 +38,7 @@ pub use geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 pub use receive_vector::ReceiveVector;
 pub use send_vector::{SendVector, Sent};
 pub use socket::{
-    Filter, FilterInstruction, PacketSocket, PacketStatistics, Protocol, Readiness, Version, attach_filter,
+    Filter, FilterInstruction, PacketSocket, PacketStatistics, Protocol, Readiness, ReceiveMemory, Version,
+    attach_filter,
 };
 pub use transmit_ring::{Kick, Prefix, TransmitRing};

@@ -16,6 +16,9 @@ use crate::error::{Result, SysError, check};
 use crate::host::interface::InterfaceIndex;
 use crate::socket_option::{self, Buffer};
 
+/// `asm-generic/socket.h`.
+const SO_MEMINFO: libc::c_int = 55;
+
 /// One classic BPF instruction (`struct sock_filter` of `linux/filter.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilterInstruction {
@@ -70,6 +73,15 @@ pub struct PacketStatistics {
     pub drops: u32,
     /// How often a V3 ring froze because its next block was not free (`tp_freeze_q_cnt`).
     pub freezes: Option<u32>,
+}
+
+/// Memory of a socket's receive queue, in bytes of the kernel's own accounting (`SO_MEMINFO`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveMemory {
+    /// What the frames in the queue take (`SK_MEMINFO_RMEM_ALLOC`). It can be more than there may be by one frame.
+    pub used: u32,
+    /// What they may take (`SK_MEMINFO_RCVBUF`).
+    pub of: u32,
 }
 
 /// How waiting for frames ended.
@@ -361,6 +373,20 @@ impl PacketSocket {
             socket_option::get(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, "PACKET_STATISTICS")?;
         let freezes = (length == size_of::<libc::tpacket_stats_v3>()).then_some(value.tp_freeze_q_cnt);
         Ok(PacketStatistics { packets: value.tp_packets, drops: value.tp_drops, freezes })
+    }
+
+    /// How much of the memory of the receive queue is in use (`SO_MEMINFO`, Linux 4.12). Frames in a ring are not in the
+    /// queue.
+    ///
+    /// # Errors
+    /// `ENOPROTOOPT` on older kernels.
+    pub fn receive_memory(&self) -> Result<ReceiveMemory> {
+        let (values, _): ([u32; 9], usize) =
+            socket_option::get(&self.fd, libc::SOL_SOCKET, SO_MEMINFO, "SO_MEMINFO")?;
+        Ok(ReceiveMemory {
+            used: values[libc::SK_MEMINFO_RMEM_ALLOC as usize],
+            of: values[libc::SK_MEMINFO_RCVBUF as usize],
+        })
     }
 
     /// Waits until there is something to read (poll(2)).

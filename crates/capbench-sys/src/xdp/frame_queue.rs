@@ -139,6 +139,11 @@ impl FrameQueue {
         self.received.available() > 0
     }
 
+    /// Frames in the receive ring that nobody has taken, and how many there is room for.
+    pub fn waiting(&self) -> (u32, u32) {
+        self.received.waiting()
+    }
+
     /// Whether the driver waits for a system call before it uses the fill ring again.
     #[inline]
     pub fn needs_wakeup(&self) -> bool {

@@ -209,6 +209,11 @@ impl Receiver {
         self.ports.iter().map(|port| port.frames.taken())
     }
 
+    /// Of each queue, the frames in its receive ring that nobody has taken, and how many there is room for.
+    pub fn waiting(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.ports.iter().map(|port| port.frames.waiting())
+    }
+
     /// Descriptors that named no chunk that the kernel had been lent: always 0, unless kernel or driver are at fault.
     pub fn impossible(&self) -> u64 {
         self.ports.iter().map(|port| port.frames.impossible()).sum()

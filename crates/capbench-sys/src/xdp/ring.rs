@@ -245,6 +245,12 @@ impl<T: Entry> Consumer<T> {
         self.known()
     }
 
+    /// Entries that wait to be read now, and how many the ring has.
+    pub(crate) fn waiting(&self) -> (u32, u32) {
+        let waiting = self.ring.producer().wrapping_sub(self.next);
+        (waiting.min(self.ring.size), self.ring.size)
+    }
+
     /// Entries that are known to be the consumer's.
     #[inline]
     fn known(&self) -> u32 {

@@ -51,7 +51,11 @@ fn a_reader_that_sleeps_loses_in_the_ring_exactly() {
     let taken = (0..100).filter(|&number| kernel.deliver(&text(number))).count();
     let statistics = kernel.statistics();
     assert_eq!((taken, statistics.rx_ring_full, statistics.rx_dropped), (8, Some(92), 0));
-    assert_eq!(drain(&mut queue).len(), 8);
+    assert_eq!(queue.waiting(), (8, 8));
+    drop(queue.take());
+    assert_eq!(queue.waiting(), (4, 8));
+    assert_eq!(drain(&mut queue).len(), 4);
+    assert_eq!(queue.waiting(), (0, 8));
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub struct CaptureFlags {
     /// How long to look for frames again and again before sleeping [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     spin: Option<Duration>,
-    /// Which frames: in, out or inout [default: in; of record: inout, as of tcpdump]
+    /// Which frames: in, out or inout [default: in; of record and extcap: inout, as of tcpdump]
     #[arg(short = 'Q', long, value_name = "DIRECTION")]
     direction: Option<Direction>,
     /// Arguments for the environment layer of DPDK, in one word; they stand behind capbench's own

@@ -1,26 +1,33 @@
 //! `capbench count`: counts what arrives, a line per second, totals at the end.
 
-use std::io::Write;
+mod lines;
+
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use capbench_capture::{Capture, Counters, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with};
+use anyhow::Result;
+use capbench_capture::{Capture, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with};
 use capbench_measure::bed::Side;
 use capbench_measure::mark::mark;
 use capbench_measure::programs::Programs;
 use capbench_measure::receiver::Verifier;
 use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
-use capbench_measure::trial::Arrivals;
 use capbench_sys::host::clock;
 use capbench_traffic::{Recogniser, TrialId};
-use serde_json::json;
 
+use self::lines::{Lines, Told, Totals};
 use crate::cli::count::CountFlags;
 use crate::exit::{Exit, Usage};
+use crate::signals::Signals;
 use crate::stop::Stop;
 
 /// How long one wait for frames lasts; bounds how late a line or the end comes.
 const TICK: Duration = Duration::from_millis(50);
+
+/// How often a line is printed.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// How often it is looked how full the capture is.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// How long frames are looked for after the method failed, as it does when its interface goes down.
 const LAST_LOOK: Duration = Duration::from_millis(200);
@@ -40,8 +47,9 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
         super::send::pin(cpu)?;
     }
     let stop = Stop::install()?;
+    let signals = Signals::install()?;
     let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
-    let counter = Counter { flags, recogniser, stop: stop.clone() };
+    let counter = Counter { flags, recogniser, stop: stop.clone(), signals };
     open_with(&method, &interface, &options, counter)??;
     Ok(match stop.signal() {
         // Being interrupted is how counting without a limit ends.
@@ -87,15 +95,7 @@ struct Counter<'f> {
     flags: &'f CountFlags,
     recogniser: Option<Recogniser>,
     stop: Stop,
-}
-
-/// What was counted up to a moment.
-#[derive(Clone, Copy, Default)]
-struct Totals {
-    packets: u64,
-    octets: u64,
-    dropped: Option<u64>,
-    seconds: f64,
+    signals: Signals,
 }
 
 impl Visitor for Counter<'_> {
@@ -114,8 +114,13 @@ impl Visitor for Counter<'_> {
         let mut lines = Lines::new(self.flags.json);
         let (mut packets, mut octets) = (0u64, 0u64);
         let limit = self.flags.count.unwrap_or(u64::MAX);
-        let mut next_line = Duration::from_secs(1);
+        let (mut next_line, mut next_look) = (SECOND, Duration::ZERO);
         let (mut failure, mut counted) = (None, None);
+        let mut totals = Totals::default();
+        let told = |verifier: Option<&Verifier>, counted: Option<Tally>| {
+            verifier
+                .map(|verifier| counted.map_or_else(|| Told::Verified(verifier.arrivals()), Told::Counted))
+        };
         loop {
             let taken = capture.for_each(TICK, |frame| {
                 // What comes with the last frame that was asked for is no longer counted.
@@ -146,125 +151,40 @@ impl Visitor for Counter<'_> {
                 || packets >= limit
                 || self.stop.is_wanted()
                 || self.flags.duration.is_some_and(|duration| elapsed >= duration);
-            if elapsed >= next_line || over {
-                let dropped = capture.counters()?.dropped();
-                lines.print(Totals { packets, octets, dropped, seconds: elapsed.as_secs_f64() })?;
-                next_line = elapsed + Duration::from_secs(1);
+            if elapsed >= next_look {
+                lines.note(capture.fill());
+                next_look = elapsed + LOOK;
+            }
+            let is_asked = self.signals.is_print_wanted();
+            let is_due = elapsed >= next_line || over;
+            if is_due || is_asked {
+                totals = Totals {
+                    packets,
+                    octets,
+                    seconds: elapsed.as_secs_f64(),
+                    counters: capture.counters()?,
+                    cpu_ns: clock::thread_cpu_ns() - cpu_start,
+                };
+            }
+            if is_asked {
+                lines.tell(&totals, told(verifier.as_ref(), counted).as_ref());
+            }
+            if is_due {
+                lines.print(totals.clone())?;
+                next_line = elapsed + SECOND;
             }
             if over {
                 break;
             }
         }
-        let cpu_ns = clock::thread_cpu_ns() - cpu_start;
-        let told =
-            verifier.map(|verifier| counted.map_or(Told::Verified(verifier.arrivals()), Told::Counted));
-        lines.close(packets, octets, capture.counters()?, cpu_ns, told)?;
-        failure.map_or(Ok(()), |(error, _)| Err(error.into()))
-    }
-}
-
-/// What is known of a trial's frames.
-enum Told {
-    /// Each was verified.
-    Verified(Arrivals),
-    /// The method counted them where they arrived.
-    Counted(Tally),
-}
-
-/// Prints a line per second, as text or as JSON objects.
-struct Lines {
-    json: bool,
-    last: Totals,
-}
-
-impl Lines {
-    fn new(json: bool) -> Self {
-        Self { json, last: Totals { dropped: Some(0), ..Totals::default() } }
-    }
-
-    fn print(&mut self, now: Totals) -> Result<()> {
-        let seconds = (now.seconds - self.last.seconds).max(1e-9);
-        let packets = now.packets - self.last.packets;
-        let pps = packets as f64 / seconds;
-        let dropped = now.dropped.zip(self.last.dropped).map(|(now, last)| now - last);
-        let mut out = std::io::stdout().lock();
-        let written = if self.json {
-            let line = json!({
-                "time_s": now.seconds,
-                "packets": packets,
-                "octets": now.octets - self.last.octets,
-                "packets_per_s": pps,
-                "dropped": dropped,
-            });
-            writeln!(out, "{line}")
-        } else {
-            let dropped = dropped.map_or("unknown".into(), |dropped| dropped.to_string());
-            writeln!(
-                out,
-                "{:8.3} s  {packets:>10} packets  {pps:>12.0} packets/s  {dropped:>8} dropped",
-                now.seconds
-            )
+        let end = Totals {
+            packets,
+            octets,
+            counters: capture.counters()?,
+            cpu_ns: clock::thread_cpu_ns() - cpu_start,
+            ..totals
         };
-        self.last = now;
-        written.and_then(|()| out.flush()).context("cannot write to standard output")
-    }
-
-    /// tcpdump's three lines first, since scripts read them, then the rest.
-    fn close(
-        &self,
-        packets: u64,
-        octets: u64,
-        counters: Counters,
-        cpu_ns: u64,
-        told: Option<Told>,
-    ) -> Result<()> {
-        let mut out = std::io::stdout().lock();
-        if self.json {
-            let (arrivals, tally) = match &told {
-                Some(Told::Verified(arrivals)) => (Some(arrivals), None),
-                Some(Told::Counted(tally)) => (None, Some(tally)),
-                None => (None, None),
-            };
-            let total = json!({
-                "schema_version": 1,
-                "total": true,
-                "packets": packets,
-                "octets": octets,
-                "accepted": counters.accepted,
-                "dropped": counters.dropped(),
-                "cpu_s": cpu_ns as f64 / 1e9,
-                "verified": arrivals.map(|seen| json!({
-                    "delivered": seen.delivered, "duplicates": seen.duplicates, "reordered": seen.reordered,
-                    "foreign": seen.foreign, "truncated": seen.truncated, "corrupt": seen.corrupt,
-                })),
-                "counted_in_kernel": tally.map(|tally| json!({
-                    "delivered": tally.marked, "duplicates": tally.duplicates, "foreign": tally.other,
-                })),
-            });
-            return writeln!(out, "{total}").context("cannot write to standard output");
-        }
-        let text = |count: Option<u64>| count.map_or("unknown".to_string(), |count| count.to_string());
-        let per_packet = if packets == 0 { 0.0 } else { cpu_ns as f64 / packets as f64 };
-        let mut lines = format!(
-            "{packets} packets captured\n{} packets received by filter\n{} packets dropped by kernel\n\
-             {octets} octets without FCS; {:.3} s of CPU time, {per_packet:.0} ns per packet\n",
-            text(counters.accepted),
-            text(counters.dropped()),
-            cpu_ns as f64 / 1e9,
-        );
-        match told {
-            Some(Told::Verified(seen)) => lines.push_str(&format!(
-                "verified: {} delivered once, {} duplicate, {} reordered, {} foreign, {} cut short, {} damaged\n",
-                seen.delivered, seen.duplicates, seen.reordered, seen.foreign, seen.truncated, seen.corrupt
-            )),
-            Some(Told::Counted(tally)) => lines.push_str(&format!(
-                "counted in the kernel, not verified: {} delivered once, {} duplicate, {} foreign\n",
-                tally.marked,
-                text(tally.duplicates),
-                tally.other
-            )),
-            None => {}
-        }
-        out.write_all(lines.as_bytes()).context("cannot write to standard output")
+        lines.close(&end, told(verifier.as_ref(), counted).as_ref())?;
+        failure.map_or(Ok(()), |(error, _)| Err(error.into()))
     }
 }

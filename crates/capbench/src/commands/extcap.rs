@@ -10,16 +10,15 @@ mod install;
 
 use anyhow::Result;
 use capbench_capture::filter::{FilterText, Optimise};
-use capbench_capture::{
-    CaptureError, CaptureOptions, Delivery, Direction, Interface, METHODS, MethodSpec, methods,
-};
-use capbench_measure::bed::Side;
+use capbench_capture::recording::Source;
+use capbench_capture::{CaptureError, CaptureOptions, Delivery, Interface, METHODS, MethodSpec};
 use capbench_measure::links::Links;
 use capbench_measure::programs::Programs;
 use capbench_sys::host::interface::{hardware_type, is_ethernet};
 
+use super::recording::{self, Wanted};
 use crate::cli::extcap::{DEFAULT_METHOD, ExtcapFlags};
-use crate::exit::{Exit, Unsupported, Usage, print};
+use crate::exit::{Exit, Usage, print};
 use crate::stop::Stop;
 
 /// Runs the command.
@@ -54,14 +53,10 @@ pub fn run(flags: &ExtcapFlags) -> Result<Exit> {
     } else if question.extcap_config {
         print(&grammar::config(&runnable()))?;
     } else if let (true, Some(fifo)) = (question.capture, &question.fifo) {
-        let method = method(&flags.method)?;
-        flags.capture.check_heeded(std::slice::from_ref(&method), &Programs::default())?;
-        let options = options(flags, &method)?;
         let stop = Stop::install()?;
-        let filter = question.extcap_capture_filter.as_deref();
-        return capture::capture_to(fifo, &interface(name)?, &method, options, filter, &stop);
+        return capture::capture_to(fifo, &stop, || source(flags, name));
     } else if let Some(filter) = &question.extcap_capture_filter {
-        return verify(filter, &interface(name)?);
+        return verify(filter, &recording::interface(&recording::side(name)?));
     } else {
         let steps = "--extcap-dlts, --extcap-config, --extcap-capture-filter or --capture";
         return Err(Usage(format!("--extcap-interface {called}: give {steps}, too")).into());
@@ -77,26 +72,21 @@ fn ethernet_interfaces() -> Result<Vec<String>> {
     Ok(links.into_iter().map(|link| link.name).filter(has_frames).collect())
 }
 
-/// The interface to capture from.
-fn interface(name: &str) -> Result<Interface> {
-    let side = Side::existing(name)?;
-    let kind = hardware_type(name)?;
-    if !is_ethernet(kind) {
-        let reason = format!(
-            "{name} has packets of another kind (ARPHRD {kind}), and capbench writes Ethernet frames"
-        );
-        return Err(Unsupported(reason).into());
-    }
-    Ok(Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() })
-}
-
-/// A method that gives frames.
-fn method(text: &str) -> Result<MethodSpec> {
-    let spec: MethodSpec = text.parse().map_err(Usage)?;
-    if methods::find(&spec)?.delivery == Delivery::Counted {
-        return Err(Usage(format!("--method {text}: it counts frames in the kernel and gives none")).into());
-    }
-    Ok(spec)
+/// What is captured.
+fn source(flags: &ExtcapFlags, name: &str) -> Result<Source> {
+    let method = recording::method(&flags.method)?;
+    flags.capture.check_heeded(std::slice::from_ref(&method), &Programs::default())?;
+    let filter = flags.question.extcap_capture_filter.as_deref().filter(|text| !text.trim().is_empty());
+    let filter = filter.map(FilterText::of_expression).transpose()?;
+    let wanted = Wanted {
+        method: &method,
+        options: flags.capture.options(),
+        direction: flags.capture.direction(),
+        filter: filter.as_ref(),
+        optimise: Optimise::Yes,
+        members: 1,
+    };
+    wanted.on(name)
 }
 
 /// Methods that can run here, each with how it works. Where none can, as for users without privileges, the one that
@@ -118,26 +108,6 @@ fn runnable() -> Vec<(&'static str, String)> {
         found.push((DEFAULT_METHOD, format!("not here: {refused}")));
     }
     found
-}
-
-/// The options; both directions, as Wireshark captures, where the method has both and the user names none.
-fn options(flags: &ExtcapFlags, method: &MethodSpec) -> Result<CaptureOptions> {
-    let mut options = flags.capture.options();
-    if flags.capture.direction().is_none() {
-        let sends_too = [Direction::Both, Direction::In].into_iter().find(|&direction| {
-            let asked = CaptureOptions { direction, ..CaptureOptions::default() };
-            can_capture(method, &asked)
-        });
-        options.direction = sends_too.unwrap_or(Direction::In);
-    }
-    Ok(options)
-}
-
-/// Whether the method takes these options on an interface like any other.
-fn can_capture(method: &MethodSpec, options: &CaptureOptions) -> bool {
-    let Some(index) = capbench_sys::host::InterfaceIndex::new(1) else { return false };
-    let any = Interface { name: "lo".into(), index, mtu: 1500 };
-    methods::find(method).is_ok_and(|known| (known.check)(method, &any, options).is_ok())
 }
 
 /// Says what is wrong with a filter, in one line on standard output. Nothing there means that it is right: that, and not the

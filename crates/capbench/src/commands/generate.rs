@@ -20,8 +20,7 @@ pub fn run(flags: &GenerateFlags) -> Result<Exit> {
     match flags.what {
         What::Completions => {
             for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-                clap_complete::generate_to(shell, &mut Cli::command(), "capbench", folder)
-                    .with_context(attempt)?;
+                clap_complete::generate_to(shell, &mut shown(), "capbench", folder).with_context(attempt)?;
             }
         }
         What::Man => {
@@ -31,6 +30,13 @@ pub fn run(flags: &GenerateFlags) -> Result<Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// The command line without hidden commands, which the generators of completions would offer.
+fn shown() -> Command {
+    let cli = Cli::command();
+    let commands = cli.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
+    Command::new("capbench").version(env!("CARGO_PKG_VERSION")).propagate_version(true).subcommands(commands)
 }
 
 /// Writes the page of a command, and of each that is below it.

@@ -1,5 +1,5 @@
 //! One file per command, and what commands that run trials share: [`scene`], what is measured, and [`measuring`], the
-//! run around it.
+//! run around it. What those that record packets share is in [`recording`].
 
 pub mod bench;
 pub mod compare;
@@ -9,6 +9,7 @@ pub mod generate;
 mod measuring;
 pub mod methods;
 pub mod record;
+mod recording;
 pub mod report;
 pub mod reproduce;
 pub mod rfc2544;

@@ -1,31 +1,25 @@
 //! `capbench record`: packets to files, every one accounted for.
 
 mod auto;
-mod describe;
 mod ledger;
 mod lists;
 mod plan;
 mod status;
 
 use std::io::IsTerminal;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::ops::ControlFlow;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use capbench_capture::recording::{Account, End, Finished, Opened, Session};
 use capbench_sys::host::identity;
-use signal_hook::consts::{SIGUSR1, SIGUSR2};
 
+use super::recording;
 use crate::cli::record::RecordFlags;
 use crate::exit::{Exit, Usage};
+use crate::signals::Signals;
 use crate::stop::Stop;
 
-/// How often signals, limits and the recording itself are looked at.
-const LOOK: Duration = Duration::from_millis(100);
-/// How often counters are read, and the status line is drawn.
-const SECOND: Duration = Duration::from_secs(1);
 /// The end that a shell shows of a program that a signal would have ended, for a pipe that nobody reads.
 const SIGPIPE: u8 = 13;
 
@@ -45,7 +39,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     let user = flags.user.as_deref().map(user).transpose()?;
     let plan = plan::of(flags)?;
     let stop = Stop::install()?;
-    let wishes = Signals::install()?;
+    let signals = Signals::install()?;
     let what = plan::in_words(&plan);
     let opened = Opened::open(plan)?;
     if let Some((name, identity)) = user {
@@ -60,7 +54,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
             eprintln!("capbench: {shortfall}");
         }
     }
-    watch(flags, &session, &stop, &wishes);
+    watch(flags, &session, &stop, &signals);
     close(flags, &stop, session.finish())
 }
 
@@ -87,48 +81,26 @@ fn user(name: &str) -> Result<(&str, identity::Identity)> {
     Ok((name, identity))
 }
 
-/// What signals ask for besides the end.
-struct Signals {
-    print: Arc<AtomicBool>,
-    flush: Arc<AtomicBool>,
-}
-
-impl Signals {
-    fn install() -> Result<Self> {
-        let signals = Self { print: Arc::default(), flush: Arc::default() };
-        for (signal, flag) in [(SIGUSR1, &signals.print), (SIGUSR2, &signals.flush)] {
-            signal_hook::flag::register(signal, Arc::clone(flag))
-                .with_context(|| format!("cannot handle signal {signal}"))?;
-        }
-        Ok(signals)
-    }
-}
-
 /// Until the recording is to end, or has.
 fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals) {
     let start = Instant::now();
-    let mut next = start + SECOND;
     let mut status = status::Status::new(session);
-    while !session.is_over() && !stop.is_wanted() {
-        let now = Instant::now();
-        if flags.duration.is_some_and(|duration| now - start >= duration) {
-            break;
+    recording::drive(session, stop, |is_second| {
+        if flags.duration.is_some_and(|duration| start.elapsed() >= duration) {
+            return ControlFlow::Break(());
         }
-        if signals.flush.swap(false, Relaxed) {
+        if signals.is_flush_wanted() {
             session.flush();
         }
-        if signals.print.swap(false, Relaxed) {
+        if signals.is_print_wanted() {
             status.clear();
             eprint!("{}", ledger::text(&session.account()));
         }
-        if now >= next {
-            // What was missed, as by a process that was stopped, is not made up for.
-            next = now + SECOND;
-            session.statistics();
+        if is_second {
             status.show(session);
         }
-        thread::sleep(LOOK);
-    }
+        ControlFlow::Continue(())
+    });
     status.clear();
 }
 
@@ -147,13 +119,7 @@ fn close(flags: &RecordFlags, stop: &Stop, finished: Finished) -> Result<Exit> {
         let text = serde_json::to_string_pretty(&document)? + "\n";
         if plan::is_standard_output(&flags.output) { eprint!("{text}") } else { crate::exit::print(&text)? }
     }
-    let mut failures = failures.into_iter();
-    if let Some(first) = failures.next() {
-        for other in failures {
-            eprintln!("capbench: {other}");
-        }
-        return Err(first.into());
-    }
+    recording::outcome(failures)?;
     saved?;
     Ok(exit(flags, stop, end, &account))
 }

@@ -20,6 +20,7 @@ use crate::backends::socket_setup::Context;
 use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::Counters;
 use crate::error::Result;
+use crate::fill::Fill;
 use crate::options::{ByteCount, CaptureOptions, Interface};
 use crate::owned::Packing;
 use crate::spec::MethodSpec;
@@ -186,6 +187,10 @@ impl Capture for AfXdp {
             counters.raw.push(("pass_failed".into(), passing.failed));
         }
         Ok(counters)
+    }
+
+    fn fill(&mut self) -> Option<Fill> {
+        Fill::fullest(self.receiver.waiting().map(|(frames, of)| Fill::new(frames, of)))
     }
 
     fn waits(&self) -> WaitCounts {

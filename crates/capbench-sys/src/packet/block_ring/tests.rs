@@ -45,6 +45,29 @@ fn a_held_block_is_not_taken_twice_and_stops_the_kernel() {
 }
 
 #[test]
+fn blocks_are_withheld_while_they_wait_and_while_they_are_out() {
+    let (mut kernel, mut ring) = ring(5);
+    let mut out = VecDeque::new();
+    for round in 0..30u32 {
+        let mut waiting = 0;
+        while waiting < round % 4 && kernel.fill(&[&[1; 60]]).is_some() {
+            waiting += 1;
+        }
+        assert_eq!(ring.withheld(), waiting + out.len() as u32, "round {round}");
+        while let Some(block) = ring.take() {
+            out.push_back(block);
+        }
+        assert_eq!(ring.withheld(), out.len() as u32, "round {round}");
+        // The one behind the first comes back before it.
+        drop(if round % 3 == 0 { out.remove(1) } else { None });
+        while out.len() as u32 > round % 5 {
+            out.pop_front();
+        }
+        assert_eq!(ring.withheld(), out.len() as u32, "round {round}");
+    }
+}
+
+#[test]
 fn blocks_closed_after_a_loss_are_marked_until_the_counters_are_read() {
     let (mut kernel, mut ring) = ring(2);
     kernel.fill(&[&[0; 60]]);

@@ -1,9 +1,10 @@
 //! What became of every packet, in words and as data.
 
+use capbench_capture::Fill;
 use capbench_capture::recording::{Account, End, InterfaceAccount};
 use serde_json::{Value, json};
 
-use super::status::place;
+use crate::status::{in_a_word, in_words};
 use crate::table::Table;
 
 /// tcpdump's three lines, which scripts read: sums over all interfaces, and `unknown` where one of them cannot tell.
@@ -36,6 +37,11 @@ pub fn text(account: &Account) -> String {
             several => format!(", {several} captures"),
         };
         text.push_str(&format!("\n{} ({}{members})\n{}", interface.name, interface.method, rows(interface)));
+        text.push_str(&format!(
+            "how full the ring was at most: {}; in the last second: {}\n",
+            in_words(interface.fullest),
+            in_words(interface.fill)
+        ));
         if let Some(told) = interface.told {
             text.push_str(&format!(
                 "lost packets told in the file before the packet that follows: {told}; behind the last packet: {}\n",
@@ -81,7 +87,7 @@ fn all_rows(interface: &InterfaceAccount) -> Vec<Row> {
         row("accepted", interface.accepted.and_then(number), "the method's counter; lost ones included"),
     ];
     rows.extend(interface.losses.iter().map(|loss| Row {
-        place: format!("lost: {}", place(loss.place)),
+        place: format!("lost: {}", in_a_word(loss.place)),
         count: loss.count.and_then(number),
         source: loss.source.clone().into_owned(),
     }));
@@ -162,6 +168,8 @@ fn of_interface(interface: &InterfaceAccount) -> Value {
         "in_hand": interface.in_hand(),
         "unexplained": interface.unexplained(),
         "octets": interface.octets,
+        "ring_fill": interface.fill.map(Fill::share),
+        "ring_fullest": interface.fullest.map(Fill::share),
         "drops_told": interface.told,
         "drops_behind_last": interface.behind_last,
         "late": interface.merged.map(|merged| merged.late),

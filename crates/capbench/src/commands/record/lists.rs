@@ -1,12 +1,12 @@
 //! What is asked for instead of recording: interfaces, link types, a filter's program.
 
 use anyhow::{Context, Result};
+use capbench_capture::SnapLength;
 use capbench_capture::filter::Listing;
-use capbench_capture::{Interface, SnapLength};
-use capbench_measure::bed::Side;
 
 use super::plan;
 use crate::cli::record::RecordFlags;
+use crate::commands::recording;
 use crate::exit::{Exit, Usage, print};
 
 /// `-D`: every interface of this network namespace.
@@ -33,7 +33,7 @@ pub fn link_types(interfaces: &[String]) -> Result<Exit> {
         return Err(Usage("-i: link types of which interface? -D lists them".into()).into());
     }
     for name in interfaces {
-        Side::existing(name)?;
+        recording::side(name)?;
         print(&format!("Data link types for {name}:\n  EN10MB (Ethernet)\n"))?;
     }
     Ok(Exit::Done)
@@ -47,8 +47,7 @@ pub fn program(flags: &RecordFlags) -> Result<Exit> {
     let Some(text) = plan::filter_text(flags)? else {
         return Err(Usage("-d: no filter was given".into()).into());
     };
-    let side = Side::existing(name)?;
-    let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
+    let interface = recording::interface(&recording::side(name)?);
     let snap: SnapLength = flags.capture.options().snap_length;
     let filter = text.compile(&interface, snap, plan::optimise(flags))?;
     if let Some(listing) = Listing::of_count(flags.dump) {

@@ -6,61 +6,43 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_capture::file::{FileFormat, HashAlgorithm};
 use capbench_capture::filter::{FilterText, Optimise};
-use capbench_capture::methods;
-use capbench_capture::recording::{Plan, Source};
+use capbench_capture::recording::Plan;
 use capbench_capture::writing::{Rotation, WriteOptions};
-use capbench_capture::{Delivery, Direction, Fanout, Interface, MethodSpec};
-use capbench_measure::bed::Side;
+use capbench_capture::{Fanout, MethodSpec};
 use capbench_measure::programs::Programs;
-use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
 
-use super::{auto, describe};
+use super::auto;
 use crate::cli::record::{OutputFlags, RecordFlags};
+use crate::commands::recording::{self, Wanted};
 use crate::exit::Usage;
-
-/// The name of the loopback interface, where every packet that is sent arrives, too.
-const LOOPBACK: &str = "lo";
 
 /// What the flags ask for, with filters compiled on their interfaces.
 pub fn of(flags: &RecordFlags) -> Result<Plan> {
     let method = method(&flags.method)?;
     flags.capture.check_heeded(std::slice::from_ref(&method), &Programs::default())?;
-    let known = methods::find(&method)?;
     let text = filter_text(flags)?;
-    let mut base = flags.capture.options();
+    let mut options = flags.capture.options();
+    options.fanout = flags.fanout.map(Fanout::new);
     if !flags.capture.has_retire_timeout() {
-        base.retire_timeout = retire_timeout(flags).unwrap_or(base.retire_timeout);
+        options.retire_timeout = retire_timeout(flags).unwrap_or(options.retire_timeout);
     }
-    let mut sources = Vec::with_capacity(flags.interface.len());
-    for name in &flags.interface {
-        let side = Side::existing(name)?;
-        let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
-        let mut options = base.clone();
-        options.direction = flags.capture.direction().unwrap_or_else(|| {
-            let knows = known.options.contains(&"--direction");
-            if knows && name != LOOPBACK { Direction::Both } else { Direction::In }
-        });
-        options.fanout = flags.fanout.map(Fanout::new);
-        options.filter = match &text {
-            Some(text) => Some(text.compile(&interface, options.snap_length, optimise(flags))?),
-            None => None,
-        };
-        let description = describe::interface(&interface, side.mac(), options.filter.as_ref());
-        sources.push(Source {
-            interface,
-            method: method.clone(),
-            options,
-            members: flags.members.unwrap_or(1),
-            description,
-        });
-    }
+    let snap_length = options.snap_length;
+    let wanted = Wanted {
+        method: &method,
+        options,
+        direction: flags.capture.direction(),
+        filter: text.as_ref(),
+        optimise: optimise(flags),
+        members: flags.members.unwrap_or(1),
+    };
+    let sources = flags.interface.iter().map(|name| wanted.on(name)).collect::<Result<_>>()?;
     Ok(Plan {
         sources,
         format: flags.output.format,
-        section: describe::section(),
-        snap_length: base.snap_length,
+        section: recording::describe::section(),
+        snap_length,
         hash: HashAlgorithm::default(),
         write: write_options(&flags.output),
         packets: flags.count,
@@ -95,27 +77,14 @@ pub fn filter_text(flags: &RecordFlags) -> Result<Option<FilterText>> {
     Ok((text != FilterText::Expression(String::new())).then_some(text))
 }
 
-/// The method, which has to give packets, on the interface as it is.
+/// The method that was named, or the one that suits this host.
 fn method(text: &str) -> Result<MethodSpec> {
     if text == "auto" {
         let (method, why) = auto::choose();
         eprintln!("capbench: method {method}: {why}");
         return Ok(method);
     }
-    let refuse = |reason: String| Err(Usage(format!("--method {text}: {reason}")).into());
-    let spec: MethodSpec = text.parse().map_err(Usage)?;
-    if matches!(subject::find(&spec, &Programs::default())?.subject, Subject::Program(_)) {
-        return refuse("record captures by itself; bench measures programs".into());
-    }
-    if let Some(setting) =
-        spec.settings().iter().find(|given| PATH_SETTINGS.iter().any(|known| known.name == given.name))
-    {
-        return refuse(format!("+{} changes the link, which only bench does, on its own", setting.name));
-    }
-    if methods::find(&spec)?.delivery == Delivery::Counted {
-        return refuse("it counts packets in the kernel, and gives none that could be recorded".into());
-    }
-    Ok(spec)
+    recording::method(text)
 }
 
 fn write_options(flags: &OutputFlags) -> WriteOptions {

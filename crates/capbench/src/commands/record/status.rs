@@ -1,16 +1,17 @@
 //! A line per second on a terminal, and warnings while the writer does not keep up.
 
-use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
-use capbench_capture::LossPlace;
 use capbench_capture::recording::{Account, InterfaceAccount, Session};
 use capbench_capture::writing::{Lag, WriterCounts};
+use capbench_capture::{Fill, LossPlace};
+use console::Term;
+
+use crate::status::{Figures, InPlace, Losses};
 
 /// What was told last.
 pub struct Status {
-    is_terminal: bool,
-    is_shown: bool,
+    line: Option<InPlace>,
     before: Totals,
     at: Instant,
     writer: WriterCounts,
@@ -35,8 +36,7 @@ impl Totals {
 impl Status {
     pub fn new(session: &Session) -> Self {
         Self {
-            is_terminal: std::io::stderr().is_terminal(),
-            is_shown: false,
+            line: InPlace::on(Term::stderr()),
             before: Totals::default(),
             at: Instant::now(),
             writer: session.writer(),
@@ -52,29 +52,25 @@ impl Status {
         self.tell_links(&account);
         let seconds = self.at.elapsed().as_secs_f64().max(1e-9);
         let now = Totals::of(&account);
-        if self.is_terminal {
+        if let Some(line) = &mut self.line {
             let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
-            let line = format!(
-                "{} packets  {}packets/s  {}bit/s  buffers {}/{}  dropped: {}",
-                now.packets,
-                short(rate(now.packets, self.before.packets)),
-                short(8.0 * rate(now.octets, self.before.octets)),
-                account.buffers_in_use,
-                account.buffers,
-                drops(&account)
-            );
-            // Back to the start of the line, and what is left of the old one away.
-            eprint!("\r\x1b[K{line}");
-            let _ = std::io::stderr().flush();
-            self.is_shown = true;
+            let figures = Figures {
+                packets: now.packets,
+                packets_per_s: rate(now.packets, self.before.packets),
+                bits_per_s: 8.0 * rate(now.octets, self.before.octets),
+                ring: Fill::fullest(account.interfaces.iter().map(|interface| interface.fill)),
+                buffers: Some((account.buffers_in_use, account.buffers)),
+                losses: losses(&account),
+            };
+            line.show(&figures.to_string());
         }
         (self.before, self.at, self.writer) = (now, Instant::now(), writer);
     }
 
     /// Makes room for other lines.
     pub fn clear(&mut self) {
-        if std::mem::take(&mut self.is_shown) {
-            eprint!("\r\x1b[K");
+        if let Some(line) = &mut self.line {
+            line.clear();
         }
     }
 
@@ -108,59 +104,14 @@ impl Status {
     }
 }
 
-/// Losses by place, those that are none left out.
-fn drops(account: &Account) -> String {
-    let mut places: Vec<(&str, u64)> = Vec::new();
+/// Losses of all interfaces.
+fn losses(account: &Account) -> Losses {
+    let mut losses = Losses::default();
     for interface in &account.interfaces {
-        let kernel = interface.losses.iter().filter_map(|loss| Some((place(loss.place), loss.count?)));
-        for (place, count) in kernel.chain([("writer", interface.output.lost())]) {
-            match places.iter_mut().find(|(known, _)| *known == place) {
-                Some((_, sum)) => *sum += count,
-                None => places.push((place, count)),
-            }
+        for loss in &interface.losses {
+            losses.add(loss.place, loss.count);
         }
+        losses.add(LossPlace::Writer, Some(interface.output.lost()));
     }
-    let lost: Vec<_> = places
-        .iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(place, count)| format!("{place} {count}"))
-        .collect();
-    if lost.is_empty() { "none".into() } else { lost.join(", ") }
-}
-
-/// A place in a word or two.
-pub fn place(place: LossPlace) -> &'static str {
-    match place {
-        LossPlace::Link => "interface",
-        LossPlace::Xdp => "XDP",
-        LossPlace::Filter => "filter",
-        LossPlace::FillRing => "fill ring",
-        LossPlace::Ring => "ring",
-        LossPlace::MethodQueue => "method queue",
-        LossPlace::ApplicationQueue => "application queue",
-        LossPlace::Writer => "writer",
-    }
-}
-
-/// A number with a prefix of the SI, followed by nothing or that prefix.
-fn short(number: f64) -> String {
-    for (unit, prefix) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
-        if number >= unit {
-            return format!("{:.2} {prefix}", number / unit);
-        }
-    }
-    format!("{number:.0} ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::short;
-
-    #[test]
-    fn numbers_are_short() {
-        assert_eq!(
-            [0.0, 999.4, 1500.0, 2.5e6, 1e10].map(short),
-            ["0 ", "999 ", "1.50 k", "2.50 M", "10.00 G"]
-        );
-    }
+    losses
 }

@@ -1,0 +1,59 @@
+//! How full a capture is.
+
+use std::fmt;
+
+/// How much of the room for frames between kernel and application is in use: frames that wait, or blocks that are out. A
+/// capture that is full loses the next frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    used: u64,
+    of: u64,
+}
+
+impl Fill {
+    /// So much of so much, in any one unit: slots, blocks, bytes. `None` where there is no room at all. What the kernel allows
+    /// beyond the room, as for the last frame of a queue, counts as full.
+    pub fn new(used: impl Into<u64>, of: impl Into<u64>) -> Option<Self> {
+        let (used, of) = (used.into(), of.into());
+        (of > 0).then(|| Self { used: used.min(of), of })
+    }
+
+    /// From 0, empty, to 1, full.
+    pub fn share(self) -> f64 {
+        self.used as f64 / self.of as f64
+    }
+
+    /// The fuller one.
+    #[must_use]
+    pub fn or_fuller(self, other: Self) -> Self {
+        let across = |one: Self, other: Self| u128::from(one.used) * u128::from(other.of);
+        if across(other, self) > across(self, other) { other } else { self }
+    }
+
+    /// The fullest of several; `None` where nothing is known of any.
+    pub fn fullest(several: impl IntoIterator<Item = Option<Self>>) -> Option<Self> {
+        several.into_iter().flatten().reduce(Self::or_fuller)
+    }
+}
+
+impl fmt::Display for Fill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.0} %", 100.0 * self.share())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fill;
+
+    #[test]
+    fn shares_are_compared_across_units() {
+        let fill = |used: u64, of: u64| Fill::new(used, of);
+        assert_eq!(fill(0, 0), None);
+        assert_eq!(fill(70, 64).unwrap().share(), 1.0);
+        assert_eq!(Fill::fullest([None, fill(1, 64), fill(2, 100), None]), fill(2, 100));
+        assert_eq!(Fill::fullest([fill(u64::MAX, u64::MAX), fill(1, 2)]), fill(u64::MAX, u64::MAX));
+        assert_eq!(Fill::fullest([None, None]), None);
+        assert_eq!(fill(3, 64).unwrap().to_string(), "5 %");
+    }
+}

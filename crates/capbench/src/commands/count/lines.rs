@@ -1,0 +1,187 @@
+//! What `count` prints: a line per second, and totals.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use capbench_capture::{Counters, Fill, Tally};
+use capbench_measure::trial::Arrivals;
+use console::Term;
+use serde_json::{Value, json};
+
+use crate::status::{Figures, InPlace, Losses, in_words};
+
+/// What was counted up to a moment.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    pub packets: u64,
+    /// Without FCS.
+    pub octets: u64,
+    pub seconds: f64,
+    /// What the method counted.
+    pub counters: Counters,
+    /// CPU time of the thread that counts.
+    pub cpu_ns: u64,
+}
+
+/// What is known of a trial's frames.
+#[derive(Debug)]
+pub enum Told {
+    /// Each was verified.
+    Verified(Arrivals),
+    /// The method counted them where they arrived.
+    Counted(Tally),
+}
+
+/// Prints lines: one in the place of the other on a terminal, and as text or JSON objects elsewhere.
+#[derive(Debug)]
+pub struct Lines {
+    json: bool,
+    in_place: Option<InPlace>,
+    last: Totals,
+    /// How full the capture was at most since the last line.
+    fill: Option<Fill>,
+    /// And since the beginning.
+    fullest: Option<Fill>,
+}
+
+impl Lines {
+    pub fn new(json: bool) -> Self {
+        let in_place = if json { None } else { InPlace::on(Term::stdout()) };
+        Self { json, in_place, last: Totals::default(), fill: None, fullest: None }
+    }
+
+    /// The capture is so full.
+    pub fn note(&mut self, fill: Option<Fill>) {
+        self.fill = Fill::fullest([self.fill, fill]);
+        self.fullest = Fill::fullest([self.fullest, fill]);
+    }
+
+    /// What is new since the last line.
+    pub fn print(&mut self, now: Totals) -> Result<()> {
+        let seconds = (now.seconds - self.last.seconds).max(1e-9);
+        let (packets, octets) = (now.packets - self.last.packets, now.octets - self.last.octets);
+        let per_second = packets as f64 / seconds;
+        let since = now.counters.since(&self.last.counters);
+        let (fill, losses) = (self.fill.take(), Losses::of(&since));
+        let written = if self.json {
+            say(&format!(
+                "{}\n",
+                json!({
+                    "time_s": now.seconds,
+                    "packets": packets,
+                    "octets": octets,
+                    "packets_per_s": per_second,
+                    "dropped": since.dropped(),
+                    "losses": by_place(&losses),
+                    "ring_fill": fill.map(Fill::share),
+                })
+            ))
+        } else if let Some(line) = &mut self.in_place {
+            let figures = Figures {
+                packets: now.packets,
+                packets_per_s: per_second,
+                bits_per_s: 8.0 * octets as f64 / seconds,
+                ring: fill,
+                buffers: None,
+                losses: Losses::of(&now.counters),
+            };
+            line.show(&figures.to_string());
+            Ok(())
+        } else {
+            let dropped = since.dropped().map_or("unknown".into(), |dropped| dropped.to_string());
+            let places = match losses.to_string() {
+                none if none == "none" => String::new(),
+                some => format!("  by place: {some}"),
+            };
+            say(&format!(
+                "{:8.3} s  {packets:>10} packets  {per_second:>12.0} packets/s  {dropped:>8} dropped  ring {}{places}\n",
+                now.seconds,
+                in_words(fill),
+            ))
+        };
+        self.last = now;
+        written
+    }
+
+    /// What was counted so far, on standard error, for who asks by a signal.
+    pub fn tell(&mut self, now: &Totals, told: Option<&Told>) {
+        if let Some(line) = &mut self.in_place {
+            line.clear();
+        }
+        eprint!("{}", self.totals(now, told));
+    }
+
+    /// Everything, at the end.
+    pub fn close(mut self, end: &Totals, told: Option<&Told>) -> Result<()> {
+        if let Some(line) = &mut self.in_place {
+            line.clear();
+        }
+        if self.json { say(&format!("{}\n", self.document(end, told))) } else { say(&self.totals(end, told)) }
+    }
+
+    fn document(&self, end: &Totals, told: Option<&Told>) -> Value {
+        let (arrivals, tally) = match told {
+            Some(Told::Verified(arrivals)) => (Some(arrivals), None),
+            Some(Told::Counted(tally)) => (None, Some(tally)),
+            None => (None, None),
+        };
+        json!({
+            "schema_version": 1,
+            "total": true,
+            "packets": end.packets,
+            "octets": end.octets,
+            "accepted": end.counters.accepted,
+            "dropped": end.counters.dropped(),
+            "losses": by_place(&Losses::of(&end.counters)),
+            "ring_fullest": self.fullest.map(Fill::share),
+            "cpu_s": end.cpu_ns as f64 / 1e9,
+            "verified": arrivals.map(|seen| json!({
+                "delivered": seen.delivered, "duplicates": seen.duplicates, "reordered": seen.reordered,
+                "foreign": seen.foreign, "truncated": seen.truncated, "corrupt": seen.corrupt,
+            })),
+            "counted_in_kernel": tally.map(|tally| json!({
+                "delivered": tally.marked, "duplicates": tally.duplicates, "foreign": tally.other,
+            })),
+        })
+    }
+
+    /// tcpdump's three lines first, since scripts read them, then the rest.
+    fn totals(&self, end: &Totals, told: Option<&Told>) -> String {
+        let Totals { packets, octets, counters, cpu_ns, .. } = end;
+        let text = |count: Option<u64>| count.map_or("unknown".to_string(), |count| count.to_string());
+        let per_packet = if *packets == 0 { 0.0 } else { *cpu_ns as f64 / *packets as f64 };
+        let mut lines = format!(
+            "{packets} packets captured\n{} packets received by filter\n{} packets dropped by kernel\n\
+             {octets} octets without FCS; {:.3} s of CPU time, {per_packet:.0} ns per packet\n\
+             dropped by place: {}; how full the ring was at most: {}\n",
+            text(counters.accepted),
+            text(counters.dropped()),
+            *cpu_ns as f64 / 1e9,
+            Losses::of(counters),
+            in_words(self.fullest),
+        );
+        match told {
+            Some(Told::Verified(seen)) => lines.push_str(&format!(
+                "verified: {} delivered once, {} duplicate, {} reordered, {} foreign, {} cut short, {} damaged\n",
+                seen.delivered, seen.duplicates, seen.reordered, seen.foreign, seen.truncated, seen.corrupt
+            )),
+            Some(Told::Counted(tally)) => lines.push_str(&format!(
+                "counted in the kernel, not verified: {} delivered once, {} duplicate, {} foreign\n",
+                tally.marked,
+                text(tally.duplicates),
+                tally.other
+            )),
+            None => {}
+        }
+        lines
+    }
+}
+
+fn say(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
+}
+
+fn by_place(losses: &Losses) -> Vec<Value> {
+    losses.iter().map(|(place, count)| json!({ "place": place, "count": count })).collect()
+}

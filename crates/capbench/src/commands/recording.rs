@@ -1,0 +1,135 @@
+//! What `record` and `extcap` share: from names to what is recorded, and a recording from its start to its end.
+
+pub mod describe;
+
+use std::ops::ControlFlow;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use capbench_capture::filter::{FilterText, Optimise};
+use capbench_capture::methods;
+use capbench_capture::recording::{Session, Source};
+use capbench_capture::{CaptureError, CaptureOptions, Delivery, Direction, Interface, MethodSpec};
+use capbench_measure::bed::Side;
+use capbench_measure::programs::Programs;
+use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
+use capbench_sys::host::interface::{hardware_type, is_ethernet};
+
+use crate::exit::{Unsupported, Usage};
+use crate::stop::Stop;
+
+/// How often signals, limits, rings and the recording itself are looked at.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often counters are read.
+const SECOND: Duration = Duration::from_secs(1);
+/// The name of the loopback interface, where every packet that is sent arrives, too.
+const LOOPBACK: &str = "lo";
+
+/// A method that gives packets, on the interface as it is.
+pub fn method(text: &str) -> Result<MethodSpec> {
+    let refuse = |reason: String| Err(Usage(format!("--method {text}: {reason}")).into());
+    let spec: MethodSpec = text.parse().map_err(Usage)?;
+    if matches!(subject::find(&spec, &Programs::default())?.subject, Subject::Program(_)) {
+        return refuse("capbench records by itself; bench measures programs".into());
+    }
+    if let Some(setting) =
+        spec.settings().iter().find(|given| PATH_SETTINGS.iter().any(|known| known.name == given.name))
+    {
+        return refuse(format!("+{} changes the link, which only bench does, on its own", setting.name));
+    }
+    if methods::find(&spec)?.delivery == Delivery::Counted {
+        return refuse("it counts packets in the kernel, and gives none that could be recorded".into());
+    }
+    Ok(spec)
+}
+
+/// An interface of this network namespace whose packets are Ethernet frames.
+pub fn side(name: &str) -> Result<Side> {
+    let side = Side::existing(name)?;
+    let kind = hardware_type(name)?;
+    if !is_ethernet(kind) {
+        let reason = format!(
+            "{name} has packets of another kind (ARPHRD {kind}), and capbench writes Ethernet frames"
+        );
+        return Err(Unsupported(reason).into());
+    }
+    Ok(side)
+}
+
+/// The same as methods want it.
+pub fn interface(side: &Side) -> Interface {
+    Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() }
+}
+
+/// How an interface is to be recorded.
+#[derive(Debug)]
+pub struct Wanted<'w> {
+    /// The method.
+    pub method: &'w MethodSpec,
+    /// Its options, but for direction and filter.
+    pub options: CaptureOptions,
+    /// Which packets, where the user says so; otherwise those that tcpdump and Wireshark take.
+    pub direction: Option<Direction>,
+    /// Which of these.
+    pub filter: Option<&'w FilterText>,
+    /// How the filter is compiled.
+    pub optimise: Optimise,
+    /// How many captures share its packets.
+    pub members: usize,
+}
+
+impl Wanted<'_> {
+    /// What is recorded of an interface, with the filter compiled on it.
+    pub fn on(&self, name: &str) -> Result<Source> {
+        let side = side(name)?;
+        let interface = interface(&side);
+        let mut options = self.options.clone();
+        options.direction = self.direction.map_or_else(|| usual_direction(self.method, &interface), Ok)?;
+        options.filter = match self.filter {
+            Some(text) => Some(text.compile(&interface, options.snap_length, self.optimise)?),
+            None => None,
+        };
+        let description = describe::interface(&interface, side.mac(), options.filter.as_ref());
+        Ok(Source { interface, method: self.method.clone(), options, members: self.members, description })
+    }
+}
+
+/// Both directions where the method has both and each packet is seen in one of them only.
+fn usual_direction(method: &MethodSpec, interface: &Interface) -> Result<Direction> {
+    let both = CaptureOptions { direction: Direction::Both, ..CaptureOptions::default() };
+    let has_both = (methods::find(method)?.check)(method, interface, &both).is_ok();
+    Ok(if has_both && interface.name != LOOPBACK { Direction::Both } else { Direction::In })
+}
+
+/// Stays with a recording until it is over, or to be ended. Several times in a second `each` may end it, and is told
+/// whether the counters of another second are there.
+pub fn drive(session: &Session, stop: &Stop, mut each: impl FnMut(bool) -> ControlFlow<()>) {
+    let mut next = Instant::now() + SECOND;
+    let mut was_asked = false;
+    while !session.is_over() && !stop.is_wanted() {
+        // Counters were asked for a look ago, which is time enough to read them.
+        if each(was_asked).is_break() {
+            return;
+        }
+        session.look();
+        let now = Instant::now();
+        was_asked = now >= next;
+        if was_asked {
+            // What was missed, as by a process that was stopped, is not made up for.
+            next = now + SECOND;
+            session.statistics();
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// The first of what went wrong; the others are printed.
+pub fn outcome(failures: Vec<CaptureError>) -> Result<()> {
+    let mut failures = failures.into_iter();
+    let Some(first) = failures.next() else { return Ok(()) };
+    for other in failures {
+        eprintln!("capbench: {other}");
+    }
+    Err(first.into())
+}

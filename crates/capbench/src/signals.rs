@@ -1,0 +1,36 @@
+//! What a capture that runs is asked for by signals, besides its end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGUSR1, SIGUSR2};
+
+/// `SIGUSR1` and `SIGUSR2`, which then no longer end the process.
+#[derive(Debug)]
+pub struct Signals {
+    print: Arc<AtomicBool>,
+    flush: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Installs the handlers.
+    pub fn install() -> Result<Self> {
+        let signals = Self { print: Arc::default(), flush: Arc::default() };
+        for (signal, flag) in [(SIGUSR1, &signals.print), (SIGUSR2, &signals.flush)] {
+            signal_hook::flag::register(signal, Arc::clone(flag))
+                .with_context(|| format!("cannot handle signal {signal}"))?;
+        }
+        Ok(signals)
+    }
+
+    /// Whether somebody wants to see the statistics, since this was last asked.
+    pub fn is_print_wanted(&self) -> bool {
+        self.print.load(Relaxed) && self.print.swap(false, Relaxed)
+    }
+
+    /// Whether what was captured shall be brought to where its readers are, since this was last asked.
+    pub fn is_flush_wanted(&self) -> bool {
+        self.flush.load(Relaxed) && self.flush.swap(false, Relaxed)
+    }
+}

@@ -1,0 +1,194 @@
+//! What a capture shows every second: packets, rates, how full its ring is, and losses by place.
+
+use std::fmt;
+use std::io::Write;
+
+use capbench_capture::{Counters, Fill, LossPlace};
+use console::Term;
+
+/// What a second brought.
+#[derive(Debug)]
+pub struct Figures {
+    /// Packets since the beginning.
+    pub packets: u64,
+    /// Packets per second in this one.
+    pub packets_per_s: f64,
+    /// Bits per second in this one, those of the FCS not among them.
+    pub bits_per_s: f64,
+    /// How full the ring was at most in this one.
+    pub ring: Option<Fill>,
+    /// Buffers that wait for the disk, and how many there are, where anything is written.
+    pub buffers: Option<(u64, u64)>,
+    /// What was lost since the beginning.
+    pub losses: Losses,
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} packets  {}packets/s  {}bit/s  ring {}",
+            self.packets,
+            short(self.packets_per_s),
+            short(self.bits_per_s),
+            in_words(self.ring)
+        )?;
+        if let Some((in_use, of)) = self.buffers {
+            write!(f, "  buffers {in_use}/{of}")?;
+        }
+        write!(f, "  dropped: {}", self.losses)
+    }
+}
+
+/// How full a ring is: `12 %`, or that nobody can tell.
+pub fn in_words(fill: Option<Fill>) -> String {
+    fill.map_or_else(|| "unknown".into(), |fill| fill.to_string())
+}
+
+/// Packets lost, by place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Losses(Vec<(&'static str, Option<u64>)>);
+
+impl Losses {
+    /// Those that a method counts.
+    pub fn of(counters: &Counters) -> Self {
+        let mut losses = Self::default();
+        for loss in &counters.losses {
+            losses.add(loss.place, loss.count);
+        }
+        losses
+    }
+
+    /// So many more at a place; `None` where it is not known how many.
+    pub fn add(&mut self, place: LossPlace, count: Option<u64>) {
+        let place = in_a_word(place);
+        match self.0.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, sum)) => *sum = sum.zip(count).map(|(sum, more)| sum + more),
+            None => self.0.push((place, count)),
+        }
+    }
+
+    /// Each place with how many it lost.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Option<u64>)> {
+        self.0.iter().copied()
+    }
+}
+
+/// Places that lost none are left out.
+impl fmt::Display for Losses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<_> = self
+            .iter()
+            .filter(|(_, count)| *count != Some(0))
+            .map(|(place, count)| match count {
+                Some(count) => format!("{place} {count}"),
+                None => format!("{place} unknown"),
+            })
+            .collect();
+        f.pad(&if words.is_empty() { "none".into() } else { words.join(", ") })
+    }
+}
+
+/// A place in a word or two.
+pub fn in_a_word(place: LossPlace) -> &'static str {
+    match place {
+        LossPlace::Link => "interface",
+        LossPlace::Xdp => "XDP",
+        LossPlace::Filter => "filter",
+        LossPlace::FillRing => "fill ring",
+        LossPlace::Ring => "ring",
+        LossPlace::MethodQueue => "method queue",
+        LossPlace::ApplicationQueue => "application queue",
+        LossPlace::Writer => "writer",
+    }
+}
+
+/// A number with a prefix of the SI, followed by nothing or that prefix.
+fn short(number: f64) -> String {
+    for (unit, prefix) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
+        if number >= unit {
+            return format!("{:.2} {prefix}", number / unit);
+        }
+    }
+    format!("{number:.0} ")
+}
+
+/// One line of a terminal, shown in the place of the one before.
+#[derive(Debug)]
+pub struct InPlace {
+    terminal: Term,
+    is_shown: bool,
+}
+
+impl InPlace {
+    /// `None` where nothing can be drawn over: in a file, a pipe, or on a dumb terminal.
+    pub fn on(terminal: Term) -> Option<Self> {
+        let can_draw = terminal.is_term() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+        can_draw.then_some(Self { terminal, is_shown: false })
+    }
+
+    /// Shows as much of a line as there is room for. A terminal that is gone is nobody's loss.
+    pub fn show(&mut self, line: &str) {
+        let columns = self.terminal.size_checked().map_or(80, |(_, columns)| usize::from(columns));
+        // In the last column some terminals go on to the next line.
+        let line: String = line.chars().take(columns.saturating_sub(1)).collect();
+        // Back to the start of the line, and what is left of the old one away (ECMA-48: CR, EL).
+        let _ = write!(self.terminal, "\r\x1b[K{line}").and_then(|()| self.terminal.flush());
+        self.is_shown = true;
+    }
+
+    /// Makes room for other lines.
+    pub fn clear(&mut self) {
+        if std::mem::take(&mut self.is_shown) {
+            let _ = write!(self.terminal, "\r\x1b[K").and_then(|()| self.terminal.flush());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Figures, Losses, short};
+    use capbench_capture::{Fill, LossPlace};
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [0.0, 999.4, 1500.0, 2.5e6, 1e10].map(short),
+            ["0 ", "999 ", "1.50 k", "2.50 M", "10.00 G"]
+        );
+    }
+
+    #[test]
+    fn losses_are_told_by_place_and_the_unknown_is_not_none() {
+        let mut losses = Losses::default();
+        assert_eq!(losses.to_string(), "none");
+        losses.add(LossPlace::Link, None);
+        losses.add(LossPlace::Ring, Some(0));
+        losses.add(LossPlace::Writer, Some(3));
+        assert_eq!(losses.to_string(), "interface unknown, writer 3");
+        losses.add(LossPlace::Ring, Some(2));
+        losses.add(LossPlace::Link, Some(1));
+        losses.add(LossPlace::Writer, Some(4));
+        assert_eq!(losses.to_string(), "interface unknown, ring 2, writer 7");
+    }
+
+    #[test]
+    fn a_line_says_where_packets_are_lost_and_how_near_the_ring_is_to_it() {
+        let mut losses = Losses::default();
+        losses.add(LossPlace::Ring, Some(12));
+        let mut figures = Figures {
+            packets: 1_234_567,
+            packets_per_s: 1.2e6,
+            bits_per_s: 9.9e8,
+            ring: Fill::new(1u32, 8u32),
+            buffers: Some((3, 64)),
+            losses,
+        };
+        assert_eq!(
+            figures.to_string(),
+            "1234567 packets  1.20 Mpackets/s  990.00 Mbit/s  ring 12 %  buffers 3/64  dropped: ring 12"
+        );
+        (figures.ring, figures.buffers) = (None, None);
+        assert!(figures.to_string().ends_with("bit/s  ring unknown  dropped: ring 12"), "{figures}");
+    }
+}
