@@ -59,8 +59,8 @@ pub struct InterfaceAccount {
     pub past_end: u64,
     /// What became of those given to the output.
     pub output: PacketCounts,
-    /// Octets of frames that were given to it, without FCS.
-    pub octets: u64,
+    /// Octets of frames that were given to it, without FCS; absent where nobody looked at each frame (verbatim files).
+    pub octets: Option<u64>,
     /// Lost frames that stand in the file as drop counts before packets; absent where the format has no place for them.
     pub told: Option<u64>,
     /// Lost frames behind which no packet of the interface came: they stand in the statistics alone.
@@ -145,7 +145,7 @@ mod tests {
             filtered: None,
             past_end: 5,
             output: PacketCounts { written: 80, refused: 3, unwritten: 2 },
-            octets: 0,
+            octets: Some(0),
             told: Some(13),
             behind_last: 0,
             merged: None,

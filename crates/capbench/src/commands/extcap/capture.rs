@@ -182,7 +182,7 @@ fn pipe_with_reader(path: &Path, stop: &Stop) -> Result<Option<File>> {
 
 fn extent(octets: &[u8]) -> Option<Record> {
     let extent = PcapngEncoder::extent(octets)?;
-    Some(Record { length: extent.length, packet_of: extent.packet_of })
+    Some(Record { length: extent.length, packet_of: extent.packet_of, packets: extent.frames })
 }
 
 /// What the file begins and ends with.

@@ -22,13 +22,17 @@ pub struct Status {
 #[derive(Clone, Copy, Default)]
 struct Totals {
     packets: u64,
-    octets: u64,
+    /// Absent where nobody looks at each packet.
+    octets: Option<u64>,
 }
 
 impl Totals {
     fn of(account: &Account) -> Self {
-        let sum = |of: fn(&InterfaceAccount) -> u64| account.interfaces.iter().map(of).sum();
-        Self { packets: sum(InterfaceAccount::captured), octets: sum(|interface| interface.octets) }
+        let interfaces = || account.interfaces.iter();
+        Self {
+            packets: interfaces().map(InterfaceAccount::captured).sum(),
+            octets: interfaces().map(|interface| interface.octets).sum(),
+        }
     }
 }
 
@@ -54,11 +58,16 @@ impl Status {
         let now = Totals::of(&account);
         if self.is_terminal {
             let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
+            let bits = match (now.octets, self.before.octets) {
+                (Some(now), before) => {
+                    format!("{}bit/s  ", short(8.0 * rate(now, before.unwrap_or(0))))
+                }
+                _ => String::new(),
+            };
             let line = format!(
-                "{} packets  {}packets/s  {}bit/s  buffers {}/{}  dropped: {}",
+                "{} packets  {}packets/s  {bits}buffers {}/{}  dropped: {}",
                 now.packets,
                 short(rate(now.packets, self.before.packets)),
-                short(8.0 * rate(now.octets, self.before.octets)),
                 account.buffers_in_use,
                 account.buffers,
                 drops(&account)
