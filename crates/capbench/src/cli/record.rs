@@ -80,7 +80,7 @@ pub struct OutputFlags {
     #[arg(short = 'w', long = "write", value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Format: pcapng, which says where packets are missing; pcap with nanoseconds; or verbatim, blocks of a packet-v3 ring
-    /// as they are, which takes least CPU time with --direct and which capbench convert makes pcapng of
+    /// as they are, for less CPU time with --direct; capbench convert makes pcapng of them
     #[arg(long, value_name = "FORMAT", value_parser = format, default_value = "pcapng")]
     pub format: FileFormat,
     /// Begin a new file when one is larger than this: in units of 1,000,000 bytes, or with a unit such as 64MiB
