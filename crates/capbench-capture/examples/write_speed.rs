@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         options.when_full = WhenFull::Wait;
         options.direct = how == "direct";
         options.compression = how.strip_prefix("zstd").map(str::parse).transpose()?;
-        let whole = |bytes: &[u8]| Some(Record { length: bytes.len(), packet_of: Some(0) });
+        let whole = |bytes: &[u8]| Some(Record { length: bytes.len(), packet_of: Some(0), packets: 1 });
         let mut output = Output::open(&options, whole, 0, &mut Bare)?;
         let (start, process, here) = (monotonic_ns(), process_cpu_ns(this)?, thread_cpu_ns());
         let records = (mebibytes << 20) / record as u64;

@@ -19,6 +19,7 @@
 //! | [`wait`] | spinning and polling |
 //! | [`mod@file`] | frames laid into memory as capture files have them, and read back |
 //! | [`writing`] | encoded records to files |
+//! | [`convert`] | capture files of one format into files of another |
 //! | [`recording`] | all of these in threads: captures of several interfaces to files, with an account |
 //!
 //! A frame is borrowed from its batch, a batch from its capture; dropping the batch gives the memory back:
@@ -42,6 +43,7 @@
 
 pub mod backends;
 pub mod capture;
+pub mod convert;
 pub mod counters;
 pub mod error;
 pub mod fanout;

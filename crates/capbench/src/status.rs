@@ -13,8 +13,8 @@ pub struct Figures {
     pub packets: u64,
     /// Packets per second in this one.
     pub packets_per_s: f64,
-    /// Bits per second in this one, those of the FCS not among them.
-    pub bits_per_s: f64,
+    /// Bits per second in this one, those of the FCS not among them; absent where nobody looks at each packet.
+    pub bits_per_s: Option<f64>,
     /// How full the ring was at most in this one.
     pub ring: Option<Fill>,
     /// Buffers that wait for the disk, and how many there are, where anything is written.
@@ -25,14 +25,11 @@ pub struct Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} packets  {}packets/s  {}bit/s  ring {}",
-            self.packets,
-            short(self.packets_per_s),
-            short(self.bits_per_s),
-            in_words(self.ring)
-        )?;
+        write!(f, "{} packets  {}packets/s  ", self.packets, short(self.packets_per_s))?;
+        if let Some(bits_per_s) = self.bits_per_s {
+            write!(f, "{}bit/s  ", short(bits_per_s))?;
+        }
+        write!(f, "ring {}", in_words(self.ring))?;
         if let Some((in_use, of)) = self.buffers {
             write!(f, "  buffers {in_use}/{of}")?;
         }
@@ -179,7 +176,7 @@ mod tests {
         let mut figures = Figures {
             packets: 1_234_567,
             packets_per_s: 1.2e6,
-            bits_per_s: 9.9e8,
+            bits_per_s: Some(9.9e8),
             ring: Fill::new(1u32, 8u32),
             buffers: Some((3, 64)),
             losses,

@@ -4,8 +4,8 @@ mod support;
 
 use support::why::send;
 use support::{
-    File, Namespaces, Place, Recording, Running, Scratch, capbench, eventually, in_turn, privileged, program,
-    run,
+    File, Namespaces, Place, Recording, Running, Scratch, Tmpfs, capbench, eventually, in_turn, privileged,
+    program, run,
 };
 
 /// Frames of a run in which the recorder stands still for a while.
@@ -88,25 +88,6 @@ fn root_methods_without_marks_tell_losses_too_and_so_do_merged_ports() {
         let behind = ledger["drops_behind_last"].as_u64().unwrap();
         assert_eq!(read.dropped() + behind, missing, "{method}: {document:#}");
         assert_eq!(read.last_statistics(0).system_dropped, Some(missing), "{method}");
-    }
-}
-
-/// A file system of its own, in memory, taken away when the test ends.
-struct Tmpfs(Scratch);
-
-impl Tmpfs {
-    fn new(size: &str) -> Self {
-        let folder = Scratch::new();
-        let mut mount = program("mount");
-        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "capbench-test"]).arg(folder.path());
-        run(None, &mut mount).success();
-        Self(folder)
-    }
-}
-
-impl Drop for Tmpfs {
-    fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
     }
 }
 

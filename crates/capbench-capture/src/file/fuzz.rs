@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{env, fs};
 
 use self::changes::{Dice, changed};
-use super::tests::{Kept, KeptPacket, Trickle, Whole, example, packets, pcap_example};
+use super::tests::{Kept, KeptPacket, Trickle, Whole, example, packets, pcap_example, small_example};
 use super::{
     Encoder, HashAlgorithm, InterfaceDescription, InterfaceFilter, InterfaceStatistics, PcapEncoder,
     PcapngEncoder, SectionDescription,
@@ -125,6 +125,7 @@ fn corpus() -> Vec<Vec<u8>> {
     paths.sort();
     let mut files: Vec<_> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
     files.extend([false, true].map(example));
+    files.push(small_example());
     for magic in [0xa1b2_c3d4, 0xa1b2_3c4d] {
         files.extend([false, true].map(|big| pcap_example(big, magic)));
     }

@@ -8,7 +8,8 @@
 //! | `tagging` | a frame's octets with the VLAN tag that the kernel removed |
 //! | `blocks` | numbers of the pcapng format, and blocks that are no hot path |
 //! | [`pcapng`], [`pcap`] | the encoders |
-//! | [`reading`] | the reader of both formats |
+//! | [`verbatim`] | blocks of a V3 ring as they are, in a format of our own |
+//! | [`reading`] | the reader of all of them |
 //!
 //! An encoder knows neither files nor threads: it lays one record after the other into whatever memory it is given, and
 //! says when the next one does not fit, so that the caller goes on in other memory. No record straddles two buffers.
@@ -25,6 +26,7 @@ pub mod statistics;
 mod tagging;
 #[cfg(test)]
 mod tests;
+pub mod verbatim;
 
 pub use description::{InterfaceDescription, InterfaceFilter, SectionDescription};
 pub use facts::{HashAlgorithm, PacketFacts};
@@ -32,6 +34,7 @@ pub use pcap::PcapEncoder;
 pub use pcapng::PcapngEncoder;
 pub use reading::{CaptureReader, FileError, Packet, PacketHash, ReadInterface, Record};
 pub use statistics::{Booking, InterfaceStatistics, LostAt};
+pub use verbatim::VerbatimEncoder;
 
 use capbench_sys::packet::Frame;
 
@@ -45,6 +48,8 @@ pub enum FileFormat {
     Pcapng,
     /// draft-ietf-opsawg-pcap.
     Pcap,
+    /// Blocks of a V3 ring as they are: see [`verbatim`].
+    Verbatim,
 }
 
 impl FileFormat {
@@ -53,6 +58,7 @@ impl FileFormat {
         match self {
             Self::Pcapng => "pcapng",
             Self::Pcap => "pcap",
+            Self::Verbatim => "verbatim",
         }
     }
 }
@@ -92,6 +98,8 @@ pub struct Extent {
     pub length: usize,
     /// The interface whose frame it is; `None` for any other record.
     pub packet_of: Option<u32>,
+    /// Its frames: 1, unless it is a block of a ring.
+    pub frames: u64,
 }
 
 /// Whether buffers of that size hold any frame of the encoder.

@@ -32,7 +32,7 @@ impl PcapEncoder {
     pub fn extent(octets: &[u8]) -> Option<Extent> {
         let [.., a, b, c, d, _, _, _, _] = *octets.first_chunk::<HEAD>()?;
         let captured = u32::from_le_bytes([a, b, c, d]) as usize;
-        Some(Extent { length: HEAD + captured, packet_of: Some(0) })
+        Some(Extent { length: HEAD + captured, packet_of: Some(0), frames: 1 })
     }
 
     /// Octets of the largest record at a snap length.

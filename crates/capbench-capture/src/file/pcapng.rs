@@ -7,6 +7,7 @@ use super::description::{InterfaceDescription, SectionDescription};
 use super::facts::{HashAlgorithm, PacketFacts, flags_of};
 use super::statistics::InterfaceStatistics;
 use super::tagging::Laid;
+use super::verbatim::{self, RING_BLOCK};
 use super::{Encoder, Extent, SnapLength};
 use crate::error::Result;
 
@@ -57,9 +58,13 @@ impl PcapngEncoder {
     pub fn extent(octets: &[u8]) -> Option<Extent> {
         let head: &[u8; 16] = octets.first_chunk()?;
         let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let (kind, length, interface) = (word(0), word(4) as usize, word(8));
-        let packet_of = (kind == ENHANCED_PACKET).then_some(interface);
-        (length >= FRAMING && length.is_multiple_of(4)).then_some(Extent { length, packet_of })
+        let (kind, length) = (word(0), word(4) as usize);
+        let (packet_of, frames) = match kind {
+            ENHANCED_PACKET => (Some(word(8)), 1),
+            RING_BLOCK => (Some(0), word(verbatim::place::FRAMES).into()),
+            _ => (None, 0),
+        };
+        (length >= FRAMING && length.is_multiple_of(4)).then_some(Extent { length, packet_of, frames })
     }
 
     /// Octets of the largest record at a snap length.

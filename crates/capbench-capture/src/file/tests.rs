@@ -3,6 +3,7 @@
 mod foreign;
 mod reading;
 mod round_trip;
+mod verbatim;
 
 use std::io::{self, Read};
 
@@ -12,6 +13,7 @@ use super::reading::{CaptureReader, FileError, LARGEST_RECORD, Packet, PacketHas
 use super::statistics::InterfaceStatistics;
 
 pub(super) use foreign::{example, pcap_example};
+pub(super) use verbatim::small_example;
 
 /// A record that outlives its reader.
 #[derive(Clone, Debug, PartialEq)]

@@ -60,8 +60,8 @@ pub struct InterfaceAccount {
     pub past_end: u64,
     /// What became of those given to the output.
     pub output: PacketCounts,
-    /// Octets of frames that were given to it, without FCS.
-    pub octets: u64,
+    /// Octets of frames that were given to it, without FCS; absent where nobody looked at each frame (verbatim files).
+    pub octets: Option<u64>,
     /// How full the fullest of its captures was, in the second that ended last and since; absent where the method cannot
     /// tell.
     pub fill: Option<Fill>,
@@ -151,7 +151,7 @@ mod tests {
             filtered: None,
             past_end: 5,
             output: PacketCounts { written: 80, refused: 3, unwritten: 2 },
-            octets: 0,
+            octets: Some(0),
             fill: None,
             fullest: None,
             told: Some(13),

@@ -1,26 +1,41 @@
-//! The loop for one capture: its frames are encoded where they lie, by the thread that takes them.
+//! The loop for one capture: its frames are encoded where they lie, by the thread that takes them; or blocks of its ring go to
+//! the file as they are.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_sys::host::clock::realtime_ns;
-use capbench_sys::packet::Frame;
+use capbench_sys::packet::{Block, Frame};
 
 use super::board::{Granted, LaneBoard, Wishes};
 use super::entrance::{Entrance, TICK};
 use super::losses::Unplaced;
 use super::scribe::Scribe;
-use crate::capture::{Capture, LossMark, Taker};
+use crate::capture::{Batch, Capture, LossMark, Taker};
 use crate::error::{CaptureError, Result};
 use crate::filter::SoftwareFilter;
 use crate::intake::Intake;
+use crate::owned::OwnedBatch;
 use crate::writing::WriterGauge;
+
+/// What is done with frames.
+pub(super) struct How {
+    /// A filter that the method does not run itself.
+    pub(super) filter: Option<SoftwareFilter>,
+    /// Whether blocks of a ring are recorded as they are, where they are large enough.
+    pub(super) by_block: bool,
+}
+
+/// Which part of a block has to be in use for it to be written from where it lies: one in so many. Others come where there is
+/// little traffic: their pages would be mostly empty.
+const WORTH_WRITING: usize = 8;
 
 /// Lays frames into the output.
 struct Laying<'s> {
     scribe: &'s mut Scribe,
     filter: Option<SoftwareFilter>,
+    by_block: bool,
     intake: Option<&'s Intake>,
     losses: Unplaced,
     mark: LossMark,
@@ -63,6 +78,35 @@ impl Taker for Laying<'_> {
 }
 
 impl Laying<'_> {
+    /// The next frames, one by one or as a block.
+    fn next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> Result<bool> {
+        if !self.by_block {
+            return capture.take_with(timeout, self);
+        }
+        let Some(batch) = capture.next_owned(timeout)? else { return Ok(false) };
+        self.begin(batch.loss_mark(), batch.queue());
+        match batch {
+            OwnedBatch::Block(block) if block.used() * WORTH_WRITING >= block.octets().len() => {
+                self.take_block(block);
+            }
+            other => other.frames().for_each(|frame| self.take(&frame)),
+        }
+        Ok(true)
+    }
+
+    fn take_block(&mut self, block: Block) {
+        let Some(first_ns) = block.frames().next().map(|frame| frame.time_ns) else { return };
+        if !self.losses.is_empty() {
+            let lost = self.losses.at_frame(self.mark, true, first_ns);
+            self.scribe.lost(0, lost);
+        }
+        let frames = block.len() as u64;
+        match self.scribe.block(block, first_ns) {
+            Ok(()) => self.taken += frames,
+            Err(block) => block.frames().for_each(|frame| self.take(&frame)),
+        }
+    }
+
     /// Frames were lost before the place that the capture has come to.
     #[cold]
     fn at_mark(&mut self) {
@@ -94,7 +138,7 @@ impl Laying<'_> {
 pub(super) fn run<C: Capture>(
     mut capture: C,
     entrance: &Entrance,
-    filter: Option<SoftwareFilter>,
+    how: How,
     mut scribe: Scribe,
     lane: &LaneBoard,
     wishes: &Wishes,
@@ -102,7 +146,8 @@ pub(super) fn run<C: Capture>(
     let gauge = scribe.gauge();
     let mut laying = Laying {
         scribe: &mut scribe,
-        filter,
+        filter: how.filter,
+        by_block: how.by_block,
         intake: entrance.intake.as_ref(),
         losses: Unplaced::default(),
         mark: LossMark::Unknown,
@@ -131,7 +176,7 @@ fn record<C: Capture>(
     let mut granted = Granted::default();
     while !wishes.is_stop() && !laying.scribe.has_ended() {
         let waited = Entrance::waited(capture);
-        let gave = match capture.take_with(TICK, laying) {
+        let gave = match laying.next(capture, TICK) {
             Ok(gave) => gave,
             Err(error) => {
                 entrance.survive(error)?;
@@ -172,7 +217,7 @@ fn empty<C: Capture>(
         if !laying.scribe.has_ended() {
             wait_for_writer(gauge);
         }
-        let gave = match capture.take_with(TICK / 4, laying) {
+        let gave = match laying.next(capture, TICK / 4) {
             Ok(gave) => gave,
             Err(error) => {
                 entrance.survive(error)?;

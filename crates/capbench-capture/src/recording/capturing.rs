@@ -32,7 +32,14 @@ pub(super) struct Ready {
 /// What the thread of an open capture is to do.
 pub(super) enum Job {
     /// To record its frames itself.
-    Alone { scribe: Box<Scribe>, lane: Arc<LaneBoard>, filter: Option<SoftwareFilter>, over: Arc<AtomicBool> },
+    Alone {
+        scribe: Box<Scribe>,
+        lane: Arc<LaneBoard>,
+        filter: Option<SoftwareFilter>,
+        over: Arc<AtomicBool>,
+        /// Whether blocks of a ring go to the file as they are.
+        by_block: bool,
+    },
     /// To give them to a thread that merges.
     Give { number: usize, merge: SyncSender<News> },
 }
@@ -142,8 +149,9 @@ impl Visitor for Loop<'_> {
         drop(told);
         let Ok(job) = jobs.recv() else { return Ok(None) };
         Ok(Some(match job {
-            Job::Alone { scribe, lane, filter, over } => {
-                let (scribe, outcome) = alone::run(capture, &entrance, filter, *scribe, &lane, &wishes);
+            Job::Alone { scribe, lane, filter, over, by_block } => {
+                let how = alone::How { filter, by_block };
+                let (scribe, outcome) = alone::run(capture, &entrance, how, *scribe, &lane, &wishes);
                 over.store(true, Relaxed);
                 Left { scribe: Some(scribe), outcome }
             }

@@ -5,7 +5,7 @@
 //! | [`plan`] | what is recorded, how, and to where |
 //! | [`session`] | opening, starting, asking and ending a recording |
 //! | `capturing` | the thread of a capture: opens it, and does one of the two loops |
-//! | `alone` | the loop for one capture: frames are encoded where they lie in the ring |
+//! | `alone` | the loop for one capture: frames are encoded where they lie in the ring, or its blocks written from there |
 //! | `merging` | the loops for several: each gives batches to a thread that merges and encodes them |
 //! | `entrance` | what a method can do besides giving frames: marks, counters, an interface that goes and comes |
 //! | `scribe` | frames and statistics into the output, each with what was lost before it |

@@ -2,9 +2,11 @@
 
 use capbench_sys::host::CpuId;
 
+use crate::backends::packet_v3;
 use crate::error::{CaptureError, Result};
+use crate::file::reading::LARGEST_RECORD;
 use crate::file::{FileFormat, HashAlgorithm, InterfaceDescription, SectionDescription};
-use crate::options::{CaptureOptions, Interface, SnapLength};
+use crate::options::{ByteCount, CaptureOptions, Interface, SnapLength};
 use crate::spec::MethodSpec;
 use crate::writing::WriteOptions;
 
@@ -63,6 +65,30 @@ impl Plan {
                     source.interface.name
                 ));
             }
+        }
+        if self.format == FileFormat::Verbatim {
+            self.check_verbatim()?;
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// [`CaptureError::Option`]: anything but one ring of blocks that readers of the file will take.
+    fn check_verbatim(&self) -> Result<()> {
+        let refuse = |reason: String| Err(CaptureError::Option { option: "--format verbatim", reason });
+        if self.captures() != 1 {
+            return refuse("it is for one capture; record several interfaces, or members, as pcapng".into());
+        }
+        for Source { method, options, .. } in &self.sources {
+            if method.name() != packet_v3::METHOD.name {
+                return refuse(format!("{method} has no blocks; give --method packet-v3"));
+            }
+            if options.block.0 > LARGEST_RECORD as u64 {
+                return refuse(format!("blocks are at most {} (--block)", ByteCount(LARGEST_RECORD as u64)));
+            }
+        }
+        if cfg!(target_endian = "big") {
+            return refuse("it is little-endian, and this host is not; record pcapng".into());
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use capbench_sys::host::clock::realtime_ns;
-use capbench_sys::packet::Frame;
+use capbench_sys::packet::{Block, Frame};
 
 use super::board::{CaptureBoard, LaneBoard};
 use super::link::LinkCounts;
@@ -12,18 +12,19 @@ use super::plan::Plan;
 use crate::counters::Counters;
 use crate::error::Result;
 use crate::file::{
-    Booking, Encoder, Extent, FileFormat, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts,
-    PcapEncoder, PcapngEncoder, check_buffer,
+    Booking, Encoder, Extent, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
+    PacketFacts, PcapEncoder, PcapngEncoder, VerbatimEncoder, check_buffer, verbatim,
 };
 use crate::writing::{
     FileEnds, NoRoom, Origin, Output, Record, RecordReader, Recorded, WriteOptions, WriterGauge,
 };
 
-/// Either format. Which one is decided by a branch that goes the same way for every frame.
+/// One of the formats. Which one is decided by a branch that goes the same way for every frame.
 #[derive(Clone, Debug)]
 enum Encoding {
     Pcapng(PcapngEncoder),
     Pcap(PcapEncoder),
+    Verbatim(VerbatimEncoder),
 }
 
 impl Encoder for Encoding {
@@ -31,6 +32,7 @@ impl Encoder for Encoding {
         match self {
             Self::Pcapng(encoder) => encoder.header(),
             Self::Pcap(encoder) => encoder.header(),
+            Self::Verbatim(encoder) => encoder.header(),
         }
     }
 
@@ -39,6 +41,7 @@ impl Encoder for Encoding {
         match self {
             Self::Pcapng(encoder) => encoder.encode(frame, facts, room),
             Self::Pcap(encoder) => encoder.encode(frame, facts, room),
+            Self::Verbatim(encoder) => encoder.encode(frame, facts, room),
         }
     }
 
@@ -46,6 +49,7 @@ impl Encoder for Encoding {
         match self {
             Self::Pcapng(encoder) => encoder.statistics(statistics),
             Self::Pcap(encoder) => encoder.statistics(statistics),
+            Self::Verbatim(encoder) => encoder.statistics(statistics),
         }
     }
 
@@ -53,6 +57,7 @@ impl Encoder for Encoding {
         match self {
             Self::Pcapng(encoder) => encoder.largest_record(),
             Self::Pcap(encoder) => encoder.largest_record(),
+            Self::Verbatim(encoder) => encoder.largest_record(),
         }
     }
 }
@@ -99,6 +104,7 @@ pub(super) struct Scribe {
     left: u64,
     has_ended: bool,
     packet_buffered: bool,
+    hash: HashAlgorithm,
 }
 
 impl Scribe {
@@ -108,11 +114,10 @@ impl Scribe {
         descriptions: &[InterfaceDescription],
         boards: &[(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)],
     ) -> Result<Self> {
+        let pcapng = || PcapngEncoder::new(&plan.section, descriptions, plan.snap_length, plan.hash);
         let (encoding, reader): (_, RecordReader) = match plan.format {
-            FileFormat::Pcapng => {
-                let encoder = PcapngEncoder::new(&plan.section, descriptions, plan.snap_length, plan.hash)?;
-                (Encoding::Pcapng(encoder), pcapng_record)
-            }
+            FileFormat::Pcapng => (Encoding::Pcapng(pcapng()?), pcapng_record),
+            FileFormat::Verbatim => (Encoding::Verbatim(VerbatimEncoder::new(pcapng()?)), pcapng_record),
             FileFormat::Pcap => {
                 let encoder = PcapEncoder::new(plan.snap_length);
                 (Encoding::Pcap(encoder), pcap_record)
@@ -145,6 +150,7 @@ impl Scribe {
             left: plan.packets.unwrap_or(u64::MAX),
             has_ended: false,
             packet_buffered: plan.packet_buffered || options.is_standard_output(),
+            hash: plan.hash,
         })
     }
 
@@ -179,6 +185,29 @@ impl Scribe {
             }
             Err(refusal) => self.refused(interface as usize, refusal),
         }
+    }
+
+    /// Records a block of a ring from where it lies, its frames being of interface 0.
+    ///
+    /// # Errors
+    /// The block, where it cannot stand in the file as a whole: its frames are to be recorded one by one.
+    pub(super) fn block(&mut self, mut block: Block, first_ns: u64) -> std::result::Result<(), Block> {
+        let frames = block.len() as u64;
+        if frames > self.left {
+            return Err(block);
+        }
+        let padding = verbatim::padding((self.output.file_bytes() % verbatim::PAGE as u64) as usize);
+        if !padding.is_empty() && self.output.record(&padding).is_err() {
+            return Err(block);
+        }
+        let times = (first_ns, block.closed_ns().max(first_ns));
+        let lane = &mut self.lanes[0];
+        let Some(length) = verbatim::enclose(&mut block, lane.untold, self.hash) else { return Err(block) };
+        self.output.block(block, length, times)?;
+        lane.told += lane.untold;
+        lane.untold = 0;
+        self.left -= frames;
+        Ok(())
     }
 
     #[cold]
@@ -288,5 +317,5 @@ fn pcap_record(octets: &[u8]) -> Option<Record> {
 }
 
 fn record(extent: Extent) -> Record {
-    Record { length: extent.length, packet_of: extent.packet_of }
+    Record { length: extent.length, packet_of: extent.packet_of, packets: extent.frames }
 }

@@ -145,7 +145,9 @@ impl Opened {
             && let Some(Capture { source, thread, ready }) = captures.pop()
         {
             let lane = Arc::clone(&session.lanes[source].0);
-            thread.start(Job::Alone { scribe: Box::new(scribe), lane, filter: ready.filter, over });
+            let by_block = session.plan.format == FileFormat::Verbatim;
+            let filter = ready.filter;
+            thread.start(Job::Alone { scribe: Box::new(scribe), lane, filter, over, by_block });
             session.captures.push((source, Some(thread)));
             return Ok(session);
         }
@@ -296,10 +298,10 @@ fn account(session: &Session, written: &WriterCounts, merge: Option<MergeTally>)
             filtered: session.filters_here[number].then(|| lane.filtered.load(Relaxed)),
             past_end: lane.past.load(Relaxed),
             output: written.interfaces.get(number).copied().unwrap_or_default(),
-            octets: lane.octets.load(Relaxed),
+            octets: (session.plan.format != FileFormat::Verbatim).then(|| lane.octets.load(Relaxed)),
             fill: Fill::fullest(captures.iter().map(|capture| capture.fills().lately())),
             fullest: Fill::fullest(captures.iter().map(|capture| capture.fills().ever())),
-            told: (session.plan.format == FileFormat::Pcapng).then(|| lane.told.load(Relaxed)),
+            told: (session.plan.format != FileFormat::Pcap).then(|| lane.told.load(Relaxed)),
             behind_last: lane.untold.load(Relaxed),
             merged: merge.as_ref().map(|tally| together(session, tally, number)),
             went_down: captures.iter().map(|capture| capture.went_down.load(Relaxed)).max().unwrap_or(0),

@@ -1,6 +1,9 @@
 //! A buffer of encoded records on its way to a file.
 
+use std::ops::{Deref, DerefMut};
+
 use capbench_sys::host::pages::Pages;
+use capbench_sys::packet::Block;
 
 /// Where a packet of a record came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +27,41 @@ pub(super) struct Cut {
     pub(super) number: u64,
 }
 
+/// Where records lie.
+#[derive(Debug)]
+enum Memory {
+    /// In memory of the pool.
+    Pool(Pages),
+    /// In a ring, as the kernel filled it: dropping it gives the memory back.
+    Ring(Block),
+}
+
+impl Deref for Memory {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Pool(pages) => pages,
+            Self::Ring(block) => block.octets(),
+        }
+    }
+}
+
+impl DerefMut for Memory {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Pool(pages) => pages,
+            Self::Ring(block) => block.octets_mut(),
+        }
+    }
+}
+
 /// Whole records, so that a file may be cut between any two buffers.
 #[derive(Debug)]
 pub(super) struct Buffer {
-    memory: Pages,
+    memory: Memory,
     /// Where the records begin, in the first block of the memory: what is in front of them is left for the end of the buffer before.
     start: usize,
     end: usize,
@@ -43,7 +77,7 @@ pub(super) struct Buffer {
 impl Buffer {
     pub(super) fn new(memory: Pages, interfaces: usize) -> Self {
         Self {
-            memory,
+            memory: Memory::Pool(memory),
             start: 0,
             end: 0,
             packets: 0,
@@ -52,6 +86,28 @@ impl Buffer {
             cut: None,
             flush: false,
         }
+    }
+
+    /// A block of a ring, whose first `length` octets are one record with frames of these times, in interface 0 of so many.
+    pub(super) fn of_block(block: Block, length: usize, times: (u64, u64), interfaces: usize) -> Self {
+        let packets = block.len() as u64;
+        let mut packets_of = vec![0; interfaces];
+        packets_of[0] = packets;
+        Self {
+            memory: Memory::Ring(block),
+            start: 0,
+            end: length,
+            packets,
+            packets_of: packets_of.into(),
+            times: Some(times),
+            cut: None,
+            flush: false,
+        }
+    }
+
+    /// Whether its memory is of the pool.
+    pub(super) fn is_of_pool(&self) -> bool {
+        matches!(self.memory, Memory::Pool(_))
     }
 
     /// Makes it empty. Its records will begin at `start`, so that a file that stands at such an offset in a block is continued by aligned writes.

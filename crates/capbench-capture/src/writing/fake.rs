@@ -28,7 +28,8 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 /// Tells the first record of some bytes.
 pub(super) fn read_record(bytes: &[u8]) -> Option<Record> {
     let interface = word(bytes, 8)?;
-    Some(Record { length: word(bytes, 0)? as usize, packet_of: (interface != NONE).then_some(interface) })
+    let packet_of = (interface != NONE).then_some(interface);
+    Some(Record { length: word(bytes, 0)? as usize, packet_of, packets: packet_of.is_some().into() })
 }
 
 /// A file of such records.

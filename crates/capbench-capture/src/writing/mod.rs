@@ -11,7 +11,8 @@
 //! | `records` | where records end, for files that have to end early |
 //!
 //! The thread that takes packets encodes them straight into a buffer, and never waits: when no buffer is free the packet is
-//! refused and counted at [`crate::LossPlace::Writer`]. Files hold nothing but records one after the other, so that whatever
+//! refused and counted at [`crate::LossPlace::Writer`]. A buffer can also be a block of a ring, where the frames lie: that is
+//! written from there, and the ring has it back afterwards. Files hold nothing but records one after the other, so that whatever
 //! ends the process leaves files that can be read up to the last whole record; with direct I/O up to the last block of
 //! 4 KiB, with compression up to the last buffer.
 mod buffer;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use capbench_sys::host::pages::ALIGNMENT;
+use capbench_sys::packet::Block;
 
 use super::buffer::{Buffer, Cut, Origin};
 use super::counts::{Gauge, WriterCounts, WriterGauge};
@@ -47,6 +48,7 @@ pub struct Output {
     is_aligned: bool,
     waits: bool,
     is_complete: bool,
+    interfaces: usize,
 }
 
 /// How a recording went.
@@ -111,6 +113,7 @@ impl Output {
             is_aligned: options.direct,
             waits: options.when_full == WhenFull::Wait,
             is_complete: false,
+            interfaces: options.interfaces,
         })
     }
 
@@ -168,6 +171,35 @@ impl Output {
         buffer.commit(bytes.len());
         self.position.add(bytes.len(), 0);
         Ok(())
+    }
+
+    /// Records a block of a ring from where it lies: its first `length` octets, one record with packets of interface 0 from
+    /// this time to that one. Until it is written, it is not the ring's.
+    ///
+    /// # Errors
+    /// The block, unrecorded: where it would go beyond the end of a file, or the recording has ended. Then its packets are to
+    /// be recorded one by one.
+    pub fn block(
+        &mut self,
+        block: Block,
+        length: usize,
+        times: (u64, u64),
+    ) -> std::result::Result<(), Block> {
+        let packets = block.len() as u64;
+        if self.is_complete || self.pool.has_ended() || !self.position.takes(packets, times) {
+            return Err(block);
+        }
+        if let Some(buffer) = self.current.take_if(|buffer| buffer.length() > 0 || buffer.cut.is_some()) {
+            self.hand_over(buffer);
+        }
+        self.position.add(length, packets);
+        self.hand_over(Buffer::of_block(block, length, times, self.interfaces));
+        Ok(())
+    }
+
+    /// Bytes that the file has so far, before compression.
+    pub fn file_bytes(&self) -> u64 {
+        self.position.bytes
     }
 
     /// Lets readers see all that was recorded so far, without waiting for it. With direct I/O, this writes a block that will

@@ -134,10 +134,10 @@ impl Pool {
         }
     }
 
-    /// Takes buffers back.
+    /// Takes buffers back; those of a ring go back there.
     pub(super) fn give_back(&self, buffers: impl Iterator<Item = Buffer>, gauge: &Gauge) {
         let mut state = self.lock();
-        state.empty.extend(buffers);
+        state.empty.extend(buffers.filter(Buffer::is_of_pool));
         gauge.in_use(state.empty.len());
         drop(state);
         self.room.notify_one();

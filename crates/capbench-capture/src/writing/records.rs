@@ -7,6 +7,8 @@ pub struct Record {
     pub length: usize,
     /// The interface whose packet it is; `None` for anything else.
     pub packet_of: Option<u32>,
+    /// How many packets it holds.
+    pub packets: u64,
 }
 
 /// Tells the record that bytes begin with; `None` where they do not hold its length. Both formats of capture files say
@@ -51,7 +53,10 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_record_end_it() {
-        assert_eq!(whole(&[0; 64], 64, |_| Some(super::Record { length: 0, packet_of: None }), |_| {}), 0);
+        assert_eq!(
+            whole(&[0; 64], 64, |_| Some(super::Record { length: 0, packet_of: None, packets: 0 }), |_| {}),
+            0
+        );
         assert_eq!(whole(&[0; 64], 64, |_| None, |_| {}), 0);
     }
 }

@@ -91,6 +91,12 @@ impl Position {
         if self.is_within(time_ns) { Next::Same } else { self.beyond(time_ns) }
     }
 
+    /// Whether so many packets from this time to that one all go to the same file.
+    pub(super) fn takes(&self, packets: u64, times: (u64, u64)) -> bool {
+        let most = self.rotation.packets.map_or(u64::MAX, |most| most.saturating_sub(self.packets));
+        packets <= most && self.is_within(times.0) && self.is_in_interval(times.1)
+    }
+
     #[inline]
     fn is_within(&self, time_ns: u64) -> bool {
         self.bytes <= self.rotation.bytes.unwrap_or(u64::MAX)

@@ -232,7 +232,7 @@ impl Writer {
                 keep += whole(buffer.records(), limit, self.reader, |record| {
                     let Some(interface) = record.packet_of.map(|number| number as usize) else { return };
                     if let (Some(kept), Some(rest)) = (kept.get_mut(interface), rest.get_mut(interface)) {
-                        (*kept, *rest) = (*kept + 1, rest.saturating_sub(1));
+                        (*kept, *rest) = (*kept + record.packets, rest.saturating_sub(record.packets));
                     }
                 }) as u64;
                 is_whole = keep == end;

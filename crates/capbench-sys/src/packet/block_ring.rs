@@ -155,6 +155,41 @@ impl Block {
         self.status & libc::TP_STATUS_BLK_TMO != 0
     }
 
+    /// The octets of the whole block as the kernel laid them, its descriptor included.
+    pub fn octets(&self) -> &[u8] {
+        let size = self.shared.geometry.block_size() as usize;
+        // SAFETY: the block lies in the live mapping, whose memory was zero at first; user space owns it since `take`, so
+        // the kernel does not write it, and this process writes its status word only when the token is dropped, which
+        // nothing borrowed from it outlives.
+        unsafe { std::slice::from_raw_parts(self.shared.block(self.index), size) }
+    }
+
+    /// The same, to be changed where no frame lies. Whatever is written there, the kernel writes its fields anew when it
+    /// fills the block again; the status word, too, is given back as it has to be.
+    pub fn octets_mut(&mut self) -> &mut [u8] {
+        let size = self.shared.geometry.block_size() as usize;
+        // SAFETY: as for `octets`, and the token is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.shared.block(self.index), size) }
+    }
+
+    /// How many of them are in use. A block in which frames did not fit any more has at least 8 left: the kernel takes only
+    /// frames that end before its end, at a multiple of 8 (`__packet_lookup_frame_in_block`).
+    pub fn used(&self) -> usize {
+        let header = self.shared.header(self.index);
+        // SAFETY: as for `header`.
+        let used = unsafe { (&raw const (*header).blk_len).read() } as usize;
+        used.min(self.shared.geometry.block_size() as usize)
+    }
+
+    /// When the kernel closed it, in ns since 1970-01-01 UTC: its frames are older, or as old.
+    pub fn closed_ns(&self) -> u64 {
+        let header = self.shared.header(self.index);
+        // SAFETY: as for `header`.
+        let time = unsafe { (&raw const (*header).ts_last_pkt).read() };
+        // With TPACKET_V3 the kernel puts nanoseconds there (`prb_close_block`).
+        u64::from(time.ts_sec) * 1_000_000_000 + u64::from(time.ts_usec)
+    }
+
     /// The frames in the order in which the kernel placed them. A frame whose header points outside the block ends the
     /// iteration: [`Block::len`] then says more than the iterator gives.
     #[inline]

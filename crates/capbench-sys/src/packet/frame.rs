@@ -69,7 +69,7 @@ pub struct VlanTag {
 impl VlanTag {
     /// The tag that status flags and fields of a ring header or of `tpacket_auxdata` describe.
     #[inline]
-    pub(crate) fn from_status(status: u32, tci: u16, tpid: u16) -> Option<Self> {
+    pub fn from_status(status: u32, tci: u16, tpid: u16) -> Option<Self> {
         if status & libc::TP_STATUS_VLAN_VALID == 0 {
             return None;
         }

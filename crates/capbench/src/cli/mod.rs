@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod capture;
 pub mod compare;
+pub mod convert;
 pub mod count;
 pub mod extcap;
 pub mod generate;
@@ -64,6 +65,8 @@ pub enum Command {
     Count(count::CountFlags),
     /// Record packets to files, every one accounted for: several interfaces in time order, by any capture method.
     Record(record::RecordFlags),
+    /// Convert capture files: what record wrote verbatim, pcapng and pcap, into pcapng or pcap.
+    Convert(convert::ConvertFlags),
     /// Say where an interface loses packets now, why, and what to change; makes no traffic.
     Why(why::WhyFlags),
     /// List the capture methods: what can run here, and why not.

@@ -79,7 +79,8 @@ pub struct OutputFlags {
     /// File to write; - is standard output. With -G a pattern of strftime(3)
     #[arg(short = 'w', long = "write", value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Format: pcapng, which says where packets are missing, or pcap with nanoseconds
+    /// Format: pcapng, which says where packets are missing; pcap with nanoseconds; or verbatim, blocks of a packet-v3 ring
+    /// as they are, for less CPU time with --direct; capbench convert makes pcapng of them
     #[arg(long, value_name = "FORMAT", value_parser = format, default_value = "pcapng")]
     pub format: FileFormat,
     /// Begin a new file when one is larger than this: in units of 1,000,000 bytes, or with a unit such as 64MiB
@@ -110,11 +111,16 @@ pub struct OutputFlags {
 }
 
 fn format(text: &str) -> Result<FileFormat, String> {
-    let known = [FileFormat::Pcapng, FileFormat::Pcap];
-    known
-        .into_iter()
-        .find(|format| format.name() == text)
-        .ok_or_else(|| format!("\"{text}\" is not a format; pcapng and pcap are"))
+    named(text, &[FileFormat::Pcapng, FileFormat::Pcap, FileFormat::Verbatim])
+}
+
+/// The format of this name among some.
+pub fn named(text: &str, known: &[FileFormat]) -> Result<FileFormat, String> {
+    let found = known.iter().find(|format| format.name() == text);
+    found.copied().ok_or_else(|| {
+        let names: Vec<_> = known.iter().map(|format| format.name()).collect();
+        format!("\"{text}\" is not a format; there is {}", names.join(", "))
+    })
 }
 
 /// tcpdump's unit, unless one is given.
@@ -147,6 +153,7 @@ mod tests {
     #[test]
     fn formats_have_names() {
         assert_eq!(format("pcap"), Ok(FileFormat::Pcap));
-        assert!(format("text").unwrap_err().contains("pcapng and pcap"));
+        assert_eq!(format("verbatim"), Ok(FileFormat::Verbatim));
+        assert!(format("text").unwrap_err().contains("pcapng, pcap, verbatim"));
     }
 }

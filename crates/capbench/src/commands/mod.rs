@@ -3,6 +3,7 @@
 
 pub mod bench;
 pub mod compare;
+pub mod convert;
 pub mod count;
 pub mod extcap;
 pub mod generate;

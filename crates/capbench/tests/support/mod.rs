@@ -14,5 +14,5 @@ pub mod why;
 pub use network::{Namespaces, PATIENCE, Place, eventually, in_turn, lossy, privileged, program};
 pub use process::{Ended, Running, capbench, run, signal};
 pub use recording::{File, Recording};
-pub use scratch::{NOBODY, Scratch};
+pub use scratch::{NOBODY, Scratch, Tmpfs};
 pub use setting::Setting;

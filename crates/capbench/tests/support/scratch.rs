@@ -72,3 +72,23 @@ impl Drop for Scratch {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
+
+/// A file system of its own, in memory, taken away when the test ends.
+pub struct Tmpfs(pub Scratch);
+
+impl Tmpfs {
+    /// Of a size as mount(8) understands it.
+    pub fn new(size: &str) -> Self {
+        let folder = Scratch::new();
+        let mut mount = program("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "capbench-test"]).arg(folder.path());
+        super::run(None, &mut mount).success();
+        Self(folder)
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+    }
+}

@@ -11,6 +11,11 @@ pub enum FileError {
     /// It is of no format that is known here.
     #[error("is neither pcap nor pcapng: it begins with {}", hexadecimal(.0))]
     Unknown([u8; 4]),
+    /// It is a verbatim file, and not of the version that is known here.
+    #[error(
+        "is a verbatim file that ends early, or of another version of capbench; convert it with that one"
+    )]
+    OtherVerbatim,
     /// The system would not give it.
     #[error("cannot be read: {0}")]
     Read(#[source] io::Error),

@@ -61,6 +61,12 @@ impl<R: Read> Input<R> {
         &self.memory[self.begin..self.end]
     }
 
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn octets_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.begin..self.end]
+    }
+
     /// Goes on behind so many octets, which are there.
     #[inline]
     pub(super) fn skip(&mut self, octets: usize) {

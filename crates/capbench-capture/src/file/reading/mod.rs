@@ -1,4 +1,4 @@
-//! Reads capture files: pcapng and pcap, of either order of octets and any resolution of times.
+//! Reads capture files: pcapng and pcap, of either order of octets and any resolution of times, and verbatim ones.
 //!
 //! A file may come from anywhere. Whatever stands in it, the reader does not panic, and takes no more memory than
 //! [`LARGEST_RECORD`] for a record, and as much again for the descriptions of a section. A file that ends within a record,
@@ -9,7 +9,7 @@
 //! | `input` | octets read ahead |
 //! | `octets` | numbers and options in either order |
 //! | `record` | what comes out |
-//! | `pcapng`, `pcap` | records out of octets |
+//! | `pcapng`, `pcap`, `ring` | records out of octets |
 //! | `error` | why it cannot go on |
 
 mod error;
@@ -18,6 +18,7 @@ mod octets;
 mod pcap;
 mod pcapng;
 mod record;
+mod ring;
 
 use std::io::Read;
 use std::mem::take;
@@ -27,9 +28,11 @@ pub use record::{Packet, PacketHash, ReadInterface, Record};
 
 use self::input::{Input, There};
 use self::octets::Order;
+use self::ring::Ring;
 use super::FileFormat;
 use super::blocks::{BYTE_ORDER, FRAMING, INTERFACE, SECTION, STATISTICS};
 use super::description::SectionDescription;
+use super::verbatim::{MAGIC, RING_BLOCK};
 
 /// Octets of a record at most. More than any program captures of a frame: `MAXIMUM_SNAPLEN` of libpcap is 256 KiB, and some
 /// captures of a loopback interface go beyond.
@@ -47,6 +50,8 @@ pub struct CaptureReader<R> {
     interfaces: Vec<ReadInterface>,
     /// Memory that the interfaces take.
     described: usize,
+    /// The block of a ring that the next frame is in.
+    ring: Option<Ring>,
     /// Octets of the record that was given last.
     used: usize,
     frames: u64,
@@ -57,7 +62,7 @@ pub struct CaptureReader<R> {
 /// What the first octets tell, and how far the reader has come.
 #[derive(Debug)]
 enum Format {
-    Pcapng { order: Order },
+    Pcapng { order: Order, is_verbatim: bool },
     Pcap { format: pcap::Format, stage: Stage },
 }
 
@@ -81,7 +86,14 @@ impl<R: Read> CaptureReader<R> {
         }
         let magic = <[u8; 4]>::try_from(&input.octets()[..4]).unwrap_or_default();
         let format = if magic == SECTION.to_le_bytes() {
-            Format::Pcapng { order: Order::Little }
+            Format::Pcapng { order: Order::Little, is_verbatim: false }
+        } else if MAGIC.starts_with(&magic) {
+            let is_there = input.want(MAGIC.len()).map_err(FileError::Read)? == There::Whole;
+            if !is_there || !input.octets().starts_with(MAGIC) {
+                return Err(FileError::OtherVerbatim);
+            }
+            input.skip(MAGIC.len());
+            Format::Pcapng { order: Order::Little, is_verbatim: true }
         } else {
             let format = pcap::Format::of(magic).ok_or(FileError::Unknown(magic))?;
             Format::Pcap { format, stage: Stage::Section }
@@ -92,6 +104,7 @@ impl<R: Read> CaptureReader<R> {
             section: SectionDescription::default(),
             interfaces: Vec::new(),
             described: 0,
+            ring: None,
             used: 0,
             frames: 0,
             ends_early: false,
@@ -119,6 +132,7 @@ impl<R: Read> CaptureReader<R> {
     /// Its format.
     pub fn format(&self) -> FileFormat {
         match self.format {
+            Format::Pcapng { is_verbatim: true, .. } => FileFormat::Verbatim,
             Format::Pcapng { .. } => FileFormat::Pcapng,
             Format::Pcap { .. } => FileFormat::Pcap,
         }
@@ -141,11 +155,14 @@ impl<R: Read> CaptureReader<R> {
 
     fn next_block(&mut self) -> Result<Option<Record<'_>>, FileError> {
         let (kind, order, length) = loop {
+            if self.ring.is_some() {
+                return self.next_of_ring();
+            }
             let Some(block) = self.find_block()? else { return Ok(None) };
             if pcapng::is_known(block.0) {
                 break block;
             }
-            self.input.skip(block.2);
+            self.begin_ring(block)?;
         };
         self.used = length;
         let body = &self.input.octets()[8..length - 4];
@@ -182,9 +199,42 @@ impl<R: Read> CaptureReader<R> {
         Ok(Some(record))
     }
 
+    /// Goes into a block of a ring that holds frames, and past any other of a kind that is none of [`Record`]'s.
+    fn begin_ring(&mut self, (kind, _, length): (u32, Order, usize)) -> Result<(), FileError> {
+        if kind == RING_BLOCK && matches!(self.format, Format::Pcapng { is_verbatim: true, .. }) {
+            let ring = Ring::of(&self.input.octets()[..length]).filter(|_| !self.interfaces.is_empty());
+            let ring = ring.ok_or_else(|| self.damaged("a block of a ring without head or interface"))?;
+            self.ring = Some(ring).filter(|ring| ring.left > 0);
+        }
+        if self.ring.is_none() {
+            self.input.skip(length);
+        }
+        Ok(())
+    }
+
+    fn next_of_ring(&mut self) -> Result<Option<Record<'_>>, FileError> {
+        let Some(mut ring) = self.ring.take() else { return Ok(None) };
+        let damaged = FileError::Damaged {
+            frames: self.frames,
+            what: "a frame that does not lie in its block of a ring".into(),
+        };
+        let snap = self.interfaces.first().map_or(0, |interface| interface.snap);
+        let Some(packet) = ring.next(&mut self.input.octets_mut()[..ring.length], snap) else {
+            return Err(damaged);
+        };
+        self.frames += 1;
+        self.over = false;
+        if ring.left > 0 {
+            self.ring = Some(ring);
+        } else {
+            self.used = ring.length;
+        }
+        Ok(Some(Record::Packet(packet)))
+    }
+
     /// Type, order of octets and length of the next block, all of which is there; `None` at the end.
     fn find_block(&mut self) -> Result<Option<(u32, Order, usize)>, FileError> {
-        let Format::Pcapng { mut order } = self.format else { return Ok(None) };
+        let Format::Pcapng { mut order, is_verbatim } = self.format else { return Ok(None) };
         if !self.is_there(8)? {
             return Ok(None);
         }
@@ -202,7 +252,7 @@ impl<R: Read> CaptureReader<R> {
             } else {
                 return Err(self.damaged(&format!("a section without {BYTE_ORDER:#x}")));
             };
-            self.format = Format::Pcapng { order };
+            self.format = Format::Pcapng { order, is_verbatim };
             least += 4;
         }
         let Some(([kind, length], _)) = order.words(self.input.octets()) else { return Ok(None) };

@@ -176,7 +176,7 @@ proptest! {
             assert_eq!(encode(&mut record), Some(length));
             record
         }
-        let of = |length: usize, interface| Some(Extent { length, packet_of: Some(interface) });
+        let of = |length: usize, interface| Some(Extent { length, packet_of: Some(interface), frames: 1 });
         let record = check(&pcapng(snap), &made);
         prop_assert_eq!(PcapngEncoder::extent(&record), of(record.len(), made.facts.interface));
         prop_assert_eq!(PcapngEncoder::extent(&record[..15]), None);
@@ -255,8 +255,8 @@ fn descriptions_and_statistics_are_records_of_no_frame() {
     let octets = [encoder.header(), encoder.statistics(&InterfaceStatistics::default()).unwrap()].concat();
     let mut at = 0;
     for _ in 0..5 {
-        let Extent { length, packet_of } = PcapngEncoder::extent(&octets[at..]).unwrap();
-        assert_eq!(packet_of, None);
+        let Extent { length, packet_of, frames } = PcapngEncoder::extent(&octets[at..]).unwrap();
+        assert_eq!((packet_of, frames), (None, 0));
         at += length;
     }
     assert_eq!(at, octets.len());

@@ -69,7 +69,7 @@ fn files_are_those_of_tcpdump_by_name_and_octet() {
         let mut options = WriteOptions::new(ours.0.join("o.pcap"));
         options.rotation = Rotation { bytes: Some(1_000_000), files: files_kept, ..Rotation::default() };
         options.when_full = WhenFull::Wait;
-        let reader = |bytes: &[u8]| Some(Record { length: bytes.len(), packet_of: Some(0) });
+        let reader = |bytes: &[u8]| Some(Record { length: bytes.len(), packet_of: Some(0), packets: 1 });
         let mut output = Output::open(&options, reader, 0, &mut Pcap).unwrap();
         for number in packets.clone() {
             let bytes = packet(number);

@@ -80,7 +80,7 @@ impl Lines {
             let figures = Figures {
                 packets: now.packets,
                 packets_per_s: per_second,
-                bits_per_s: 8.0 * octets as f64 / seconds,
+                bits_per_s: Some(8.0 * octets as f64 / seconds),
                 ring: fill,
                 buffers: None,
                 losses: Losses::of(&now.counters),

@@ -23,13 +23,17 @@ pub struct Status {
 #[derive(Clone, Copy, Default)]
 struct Totals {
     packets: u64,
-    octets: u64,
+    /// Absent where nobody looks at each packet.
+    octets: Option<u64>,
 }
 
 impl Totals {
     fn of(account: &Account) -> Self {
-        let sum = |of: fn(&InterfaceAccount) -> u64| account.interfaces.iter().map(of).sum();
-        Self { packets: sum(InterfaceAccount::captured), octets: sum(|interface| interface.octets) }
+        let interfaces = || account.interfaces.iter();
+        Self {
+            packets: interfaces().map(InterfaceAccount::captured).sum(),
+            octets: interfaces().map(|interface| interface.octets).sum(),
+        }
     }
 }
 
@@ -57,7 +61,7 @@ impl Status {
             let figures = Figures {
                 packets: now.packets,
                 packets_per_s: rate(now.packets, self.before.packets),
-                bits_per_s: 8.0 * rate(now.octets, self.before.octets),
+                bits_per_s: now.octets.map(|octets| 8.0 * rate(octets, self.before.octets.unwrap_or(0))),
                 ring: Fill::fullest(account.interfaces.iter().map(|interface| interface.fill)),
                 buffers: Some((account.buffers_in_use, account.buffers)),
                 losses: losses(&account),

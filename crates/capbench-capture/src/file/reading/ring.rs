@@ -1,0 +1,107 @@
+//! Frames of a block of a V3 ring (`struct tpacket3_hdr` and what is behind it, linux/if_packet.h) in a verbatim file.
+
+use capbench_sys::packet::{Frame, PacketType, VlanTag};
+
+use super::super::blocks::FRAMING;
+use super::super::facts::flags_of;
+use super::super::verbatim::place;
+use super::record::{Packet, PacketHash};
+
+/// Octets of a frame's header and of the address behind it.
+const HEAD: usize = 68;
+/// Where in them the hash stands.
+const HASH: usize = 28;
+/// Where the kind of packet stands: `sll_pkttype` of the address.
+const PACKET_TYPE: usize = 58;
+/// Octets of the two MAC addresses.
+const ADDRESSES: usize = 12;
+/// Octets of a VLAN tag.
+const TAG: usize = 4;
+/// Octets of the length behind the frames.
+const TAIL: usize = 4;
+
+/// The place in a block.
+#[derive(Debug)]
+pub(super) struct Ring {
+    /// Octets of the block.
+    pub(super) length: usize,
+    /// Frames that were not given yet.
+    pub(super) left: u32,
+    offset: usize,
+    lost: u64,
+    algorithm: u8,
+}
+
+impl Ring {
+    /// Before the first frame of a whole block; `None` for one that is too short for its own numbers.
+    pub(super) fn of(block: &[u8]) -> Option<Self> {
+        let word = |at: usize| Some(u32::from_le_bytes(*block.get(at..)?.first_chunk()?));
+        Some(Self {
+            length: block.len(),
+            left: word(place::FRAMES)?,
+            offset: word(place::FIRST)? as usize,
+            lost: u64::from_le_bytes(*block.get(place::LOST..)?.first_chunk()?),
+            algorithm: word(place::HASH)? as u8,
+        })
+        .filter(|_| block.len() >= place::HASH + FRAMING)
+    }
+
+    /// The next frame of that block, its VLAN tag back in its octets: the addresses move into the room in front of them.
+    /// It is cut at the interface's snap length `snap`, since the tag may be more than that. `None` where it lies outside of the
+    /// block, or in what is in front of it.
+    pub(super) fn next<'a>(&mut self, block: &'a mut [u8], snap: u32) -> Option<Packet<'a>> {
+        let end = block.len().checked_sub(TAIL)?;
+        let block = block.get_mut(self.offset..end)?;
+        let header: [u8; HEAD] = *block.first_chunk()?;
+        let word =
+            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let half = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
+        let (next, captured, mut wire_length, status) =
+            (word(0) as usize, word(12) as usize, word(16), word(20));
+        let mut begin = usize::from(half(24));
+        let end = begin.checked_add(captured).filter(|&end| begin >= HEAD + TAG && end <= block.len())?;
+        self.left = self.left.checked_sub(1)?;
+        if self.left > 0 && next < end {
+            return None;
+        }
+        self.offset = self.offset.checked_add(next)?;
+
+        if let Some(tag) = VlanTag::from_status(status, word(32) as u16, half(36)) {
+            wire_length = wire_length.saturating_add(TAG as u32);
+            if captured >= ADDRESSES {
+                block.copy_within(begin..begin + ADDRESSES, begin - TAG);
+                begin -= TAG;
+                let [a, b] = tag.tpid.to_be_bytes();
+                let [c, d] = tag.tci.to_be_bytes();
+                block[begin + ADDRESSES..][..TAG].copy_from_slice(&[a, b, c, d]);
+            }
+        }
+        let hash = word(HASH);
+        block[HASH..HASH + 4].copy_from_slice(&hash.to_be_bytes());
+        let block = &*block;
+        let data = &block[begin..end];
+        let data = &data[..data.len().min(if snap == 0 { usize::MAX } else { snap as usize })];
+        let frame = Frame {
+            data,
+            wire_length: wire_length.max(data.len() as u32),
+            time_ns: u64::from(word(4)) * 1_000_000_000 + u64::from(word(8)),
+            vlan: None,
+            packet_type: PacketType::from(header[PACKET_TYPE]),
+            hash: None,
+            status,
+        };
+        let flags = flags_of(&frame);
+        let lost = std::mem::take(&mut self.lost);
+        Some(Packet {
+            interface: 0,
+            data: frame.data,
+            original_length: frame.wire_length,
+            time_ns: Some(frame.time_ns),
+            dropped: (lost > 0).then_some(lost),
+            flags: (flags != 0).then_some(flags),
+            queue: None,
+            hash: (hash != 0)
+                .then(|| PacketHash { algorithm: self.algorithm, value: &block[HASH..HASH + 4] }),
+        })
+    }
+}

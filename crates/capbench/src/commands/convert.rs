@@ -1,0 +1,65 @@
+//! `capbench convert`: capture files of one format into another, what `record --format verbatim` wrote above all.
+
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use capbench_capture::convert::{ConvertError, Converted, convert, decompressed};
+use capbench_capture::file::FileFormat;
+use capbench_capture::writing::WriteOptions;
+
+use crate::cli::convert::ConvertFlags;
+use crate::exit::{Exit, Usage};
+
+/// The end that a shell shows of a program that a signal would have ended, for a pipe that nobody reads.
+const SIGPIPE: u8 = 13;
+
+/// Runs the command.
+pub fn run(flags: &ConvertFlags) -> Result<Exit> {
+    let mut options = WriteOptions::new(&flags.output);
+    options.compression = flags.zstd;
+    if options.is_standard_output() && io::stdout().is_terminal() {
+        return Err(Usage("-: standard output is a terminal; give a file, or a pipe".into()).into());
+    }
+    let is_pcap = flags.output.extension().is_some_and(|extension| extension == "pcap");
+    let format = flags.format.unwrap_or(if is_pcap { FileFormat::Pcap } else { FileFormat::Pcapng });
+    let mut written = flags.output.clone().into_os_string();
+    if flags.zstd.is_some() {
+        written.push(".zst");
+    }
+    if !options.is_standard_output() && is_same(&flags.input, Path::new(&written)) {
+        return Err(Usage(format!("{} would be overwritten while it is read", flags.input.display())).into());
+    }
+    let name = flags.input.display();
+    let source: Box<dyn Read> = if flags.input.as_os_str() == "-" {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(&flags.input).with_context(|| format!("cannot read {name}"))?)
+    };
+    let source = decompressed(source).with_context(|| format!("cannot read {name}"))?;
+    let mut converted = Converted::default();
+    let done = convert(source, format, &options, &mut converted);
+    let Converted { packets, dropped, ends_early } = converted;
+    eprintln!("capbench: {packets} packets converted");
+    if dropped > 0 && format == FileFormat::Pcap {
+        eprintln!("capbench: {name} tells of {dropped} lost packets, for which pcap has no place");
+    }
+    match done {
+        Err(ConvertError::ReaderGone) => Ok(Exit::Stopped(SIGPIPE)),
+        done => {
+            done.with_context(|| name.to_string())?;
+            anyhow::ensure!(
+                !ends_early,
+                "{name} ends within a record; everything before it, {packets} packets, is converted"
+            );
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn is_same(input: &Path, output: &Path) -> bool {
+    let identity = |path| fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
+    identity(input).is_some_and(|found| identity(output) == Some(found))
+}
