@@ -15,6 +15,7 @@ use crate::file::{
     Booking, Encoder, Extent, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
     PacketFacts, PcapEncoder, PcapngEncoder, VerbatimEncoder, check_buffer, verbatim,
 };
+use crate::options::ByteCount;
 use crate::writing::{
     FileEnds, NoRoom, Origin, Output, Record, RecordReader, Recorded, WriteOptions, WriterGauge,
 };
@@ -132,7 +133,11 @@ impl Scribe {
             ..InterfaceStatistics::default()
         });
         let mut ends = Ends { encoding: encoding.clone(), statistics: statistics.collect() };
-        let options = WriteOptions { interfaces: plan.sources.len(), ..plan.write.clone() };
+        let mut options = WriteOptions { interfaces: plan.sources.len(), ..plan.write.clone() };
+        if plan.format == FileFormat::Verbatim {
+            // What waits to be written is missing in the ring.
+            options.gather = options.gather.min(ByteCount(plan.sources[0].options.ring.0 / 4));
+        }
         let output = Output::open(&options, reader, now, &mut ends)?;
         let lane = |(board, captures): &(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)| Lane {
             board: Arc::clone(board),

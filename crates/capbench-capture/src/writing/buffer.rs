@@ -105,6 +105,11 @@ impl Buffer {
         }
     }
 
+    /// Bytes of memory that it keeps from others.
+    pub(super) fn footprint(&self) -> usize {
+        self.memory.len()
+    }
+
     /// Whether its memory is of the pool.
     pub(super) fn is_of_pool(&self) -> bool {
         matches!(self.memory, Memory::Pool(_))

@@ -31,6 +31,9 @@ pub struct WriteOptions {
     /// Write past the page cache. It takes a fraction of the CPU time, and leaves the host's memory alone; but nothing
     /// besides the pool holds what comes faster than the disk writes.
     pub direct: bool,
+    /// Memory that is filled before it is written, where [`WriteOptions::direct`] is set: a direct write costs about as much
+    /// whatever its size. At most a quarter of the pool. What is older than a second does not wait.
+    pub gather: ByteCount,
     /// Who shall own the files, where they are not created by the one who shall: user and group.
     pub owner: Option<(u32, u32)>,
     /// What happens while no buffer is free.
@@ -81,6 +84,7 @@ impl WriteOptions {
             interfaces: 1,
             compression: None,
             direct: false,
+            gather: ByteCount(4 << 20),
             owner: None,
             when_full: WhenFull::Refuse,
             files: None,
@@ -90,6 +94,12 @@ impl WriteOptions {
     /// Whether it goes to the standard output.
     pub fn is_standard_output(&self) -> bool {
         self.path == Path::new("-")
+    }
+
+    /// Bytes of memory for which the writer waits. The page cache gathers by itself.
+    pub(super) fn gathered(&self) -> usize {
+        let most = if self.direct { self.gather.0.min(self.pool.0 / 4) } else { 0 };
+        usize::try_from(most).unwrap_or(usize::MAX)
     }
 
     /// # Errors

@@ -85,7 +85,7 @@ impl Output {
     ) -> Result<Self> {
         let buffers = options.buffers()?;
         let gauge = Arc::new(Gauge::new(options.interfaces, buffers.len()));
-        let pool = Arc::new(Pool::new(buffers));
+        let pool = Arc::new(Pool::new(buffers, options.gathered()));
         let is_suffixed = options.compression.is_some() && !options.is_standard_output();
         let names = FileNames::new(&options.path, &options.rotation, is_suffixed);
         let mut position = Position::new(options.rotation, now_ns);
@@ -215,7 +215,8 @@ impl Output {
     /// The same, unless the writer has older buffers to write: then those come first anyway, and a buffer that is not full
     /// would only be one fewer to hold what comes. For who calls it after every few packets, and when there are none.
     pub fn flush_if_idle(&mut self) {
-        if self.current.as_ref().is_some_and(|buffer| buffer.length() > 0) && self.pool.is_drained() {
+        let has_records = self.current.as_ref().is_some_and(|buffer| buffer.length() > 0);
+        if self.pool.hurry() && has_records {
             self.flush();
         }
     }

@@ -2,6 +2,9 @@
 //!
 //! A lock is taken once for a buffer, never for a packet. The buffer that came back last is given out first: its memory is
 //! the most likely to be in a cache, and while the writer keeps up only a few buffers are touched at all.
+//!
+//! The writer may wait for several buffers, since a direct write costs about as much whatever its size; but not for the rest
+//! of a file that somebody waits for, and never for buffers that nobody has room to fill.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,12 +20,22 @@ pub(super) struct Pool {
     work: Condvar,
     /// A buffer has come back, or none ever will.
     room: Condvar,
+    /// Buffers in all.
+    buffers: usize,
+    /// Bytes of memory for which the writer waits.
+    gather: usize,
 }
 
 #[derive(Debug)]
 struct State {
     empty: Vec<Buffer>,
     full: VecDeque<Buffer>,
+    /// Memory of the full ones.
+    full_bytes: usize,
+    /// What is full is to be written without waiting for more.
+    is_urgent: bool,
+    /// The writer has nothing in its hands.
+    is_idle: bool,
     closing: Closing,
     /// The writer has ended and takes nothing any more.
     ended: bool,
@@ -55,14 +68,19 @@ pub(super) enum Refusal {
 }
 
 impl Pool {
-    pub(super) fn new(buffers: Vec<Buffer>) -> Self {
+    /// The writer waits for so many bytes of memory that `buffers` fill.
+    pub(super) fn new(buffers: Vec<Buffer>, gather: usize) -> Self {
+        let count = buffers.len();
         let state = State {
-            full: VecDeque::with_capacity(buffers.len()),
+            full: VecDeque::with_capacity(count),
+            full_bytes: 0,
+            is_urgent: false,
+            is_idle: true,
             empty: buffers,
             closing: Closing::No,
             ended: false,
         };
-        Self { state: Mutex::new(state), work: Condvar::new(), room: Condvar::new() }
+        Self { state: Mutex::new(state), work: Condvar::new(), room: Condvar::new(), buffers: count, gather }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -94,15 +112,32 @@ impl Pool {
         if state.ended {
             return Some(buffer);
         }
+        state.full_bytes += buffer.footprint();
+        state.is_urgent |= buffer.flush;
         state.full.push_back(buffer);
+        let is_due = self.is_due(&state);
         drop(state);
-        self.work.notify_one();
+        if is_due {
+            self.work.notify_one();
+        }
         None
     }
 
-    /// Whether the writer has nothing left to begin with.
-    pub(super) fn is_drained(&self) -> bool {
-        self.lock().full.is_empty()
+    /// Whether the writer is to begin with what is full.
+    fn is_due(&self, state: &State) -> bool {
+        let is_short = state.empty.len() * 2 <= self.buffers;
+        let is_enough = state.full_bytes >= self.gather || state.is_urgent || is_short;
+        !state.full.is_empty() && (is_enough || !matches!(state.closing, Closing::No))
+    }
+
+    /// Lets the writer not wait for more than is full now; whether it has nothing in its hands.
+    pub(super) fn hurry(&self) -> bool {
+        let mut state = self.lock();
+        state.is_urgent |= !state.full.is_empty();
+        let is_idle = state.is_idle;
+        drop(state);
+        self.work.notify_one();
+        is_idle
     }
 
     /// Says that nothing more will come, and how the last file ends.
@@ -114,15 +149,20 @@ impl Pool {
     /// Waits for full buffers and moves them behind `batch`, in order: as many as `most` bytes, and at least one.
     pub(super) fn take_full(&self, batch: &mut Vec<Buffer>, most: usize) -> Work {
         let mut state = self.lock();
+        state.is_idle = true;
         loop {
-            let mut bytes = 0;
-            while let Some(length) = state.full.front().map(Buffer::length)
-                && (bytes == 0 || bytes + length <= most)
-            {
-                bytes += length.max(1);
-                batch.extend(state.full.pop_front());
-            }
-            if bytes > 0 {
+            if self.is_due(&state) {
+                let mut bytes = 0;
+                while let Some(length) = state.full.front().map(Buffer::length)
+                    && (bytes == 0 || bytes + length <= most)
+                {
+                    bytes += length.max(1);
+                    let buffer = state.full.pop_front();
+                    state.full_bytes -= buffer.as_ref().map_or(0, Buffer::footprint);
+                    batch.extend(buffer);
+                }
+                state.is_urgent &= !state.full.is_empty();
+                state.is_idle = false;
                 return Work::Buffers;
             }
             match std::mem::replace(&mut state.closing, Closing::Done) {
@@ -156,5 +196,67 @@ impl Pool {
     /// Whether the writer has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.lock().ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Closing, Gauge, Pool, Work};
+    use crate::writing::buffer::Buffer;
+    use capbench_sys::host::pages::{ALIGNMENT, carve};
+
+    const BUFFERS: usize = 32;
+
+    fn pool(gather: usize) -> (Pool, Gauge) {
+        let memory = carve(BUFFERS, ALIGNMENT).unwrap();
+        let buffers = memory.into_iter().map(|pages| Buffer::new(pages, 1)).collect();
+        (Pool::new(buffers, gather * ALIGNMENT), Gauge::new(1, BUFFERS))
+    }
+
+    fn fill(pool: &Pool, gauge: &Gauge, flush: bool) {
+        let mut buffer = pool.take_empty(false, gauge).unwrap();
+        buffer.flush = flush;
+        assert!(pool.hand_over(buffer).is_none());
+    }
+
+    fn is_due(pool: &Pool) -> bool {
+        pool.is_due(&pool.lock())
+    }
+
+    fn taken(pool: &Pool) -> usize {
+        let mut batch = Vec::new();
+        assert!(matches!(pool.take_full(&mut batch, usize::MAX), Work::Buffers));
+        batch.len()
+    }
+
+    #[test]
+    fn the_writer_waits_for_several_buffers_unless_somebody_waits_for_them() {
+        let (pool, gauge) = pool(4);
+        (0..3).for_each(|_| fill(&pool, &gauge, false));
+        assert!(!is_due(&pool));
+        fill(&pool, &gauge, false);
+        assert!(is_due(&pool));
+        assert_eq!(taken(&pool), 4);
+        fill(&pool, &gauge, false);
+        assert!(!is_due(&pool) && !pool.hurry(), "it has four in its hands");
+        assert!(is_due(&pool));
+        assert_eq!(taken(&pool), 1);
+        fill(&pool, &gauge, false);
+        assert!(!is_due(&pool), "what was urgent is written");
+        fill(&pool, &gauge, true);
+        assert_eq!(taken(&pool), 2);
+        fill(&pool, &gauge, false);
+        assert!(!is_due(&pool));
+        pool.lock().closing = Closing::With(Vec::new());
+        assert_eq!(taken(&pool), 1);
+    }
+
+    #[test]
+    fn the_writer_does_not_wait_while_buffers_are_short() {
+        let (pool, gauge) = pool(BUFFERS);
+        (1..BUFFERS / 2).for_each(|_| fill(&pool, &gauge, false));
+        assert!(!is_due(&pool));
+        fill(&pool, &gauge, false);
+        assert_eq!(taken(&pool), BUFFERS / 2);
     }
 }
