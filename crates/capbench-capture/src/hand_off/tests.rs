@@ -96,6 +96,52 @@ fn a_slow_worker_loses_at_its_own_queue_and_nowhere_else() {
 }
 
 #[test]
+fn what_waits_for_the_oldest_batch_is_lost_for_the_sake_of_its_worker() {
+    let plan = Plan { queue: 1, when_full: WhenFull::Drop, ordered: true, ..Plan::new(2) };
+    let (started, starts) = mpsc::channel();
+    let (open, gate) = mpsc::channel::<()>();
+    let gate = Arc::new(Mutex::new(gate));
+    let make = move |worker| {
+        let (started, gate) = (started.clone(), Arc::clone(&gate));
+        move |job: Job<OwnedBatch>| {
+            started.send(worker).unwrap();
+            if worker == 0 {
+                gate.lock().unwrap().recv().unwrap();
+            }
+            number_of(&job.batch)
+        }
+    };
+    let (results, done) = mpsc::channel();
+    let hand_off = HandOff::start(plan, make, move |_, number| results.send(number).unwrap()).unwrap();
+    let (mut kernel, mut ring) = ring(64);
+    let mut give = |port: usize, number| {
+        hand_off.give(port, block_of(&mut kernel, &mut ring, number, 3).unwrap()).unwrap()
+    };
+    assert_eq!(give(0, 0), Given::Queued(0));
+    assert_eq!(receive(&starts), 0);
+    for number in 1..4 {
+        assert_eq!((give(1, number), receive(&starts)), (Given::Queued(1), 1));
+        while hand_off.counts()[1].worked.batches < u64::from(number) {
+            thread::yield_now();
+        }
+    }
+    assert_eq!([4, 5, 6].map(|number| give(usize::from(number != 5), number)), [Given::Lost; 3]);
+    assert!(!hand_off.is_through(0) && !hand_off.is_through(1) && hand_off.is_through(2));
+    let lost = |ports: &[usize]| hand_off.losses_of(ports).iter().map(|loss| loss.count).collect::<Vec<_>>();
+    assert_eq!(
+        [lost(&[0]), lost(&[1]), lost(&[0, 1]), lost(&[7])],
+        [[Some(3), Some(0)], [Some(6), Some(0)], [Some(9), Some(0)], [Some(0), Some(0)]]
+    );
+    let source = &hand_off.losses()[0].source;
+    assert!(source.contains("9 of them because all results waited for its oldest batch"), "{source}");
+    open.send(()).unwrap();
+    hand_off.wait_through(0);
+    hand_off.wait_through(1);
+    assert_eq!(done.try_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert_eq!(hand_off.finish().worked(), Tally { batches: 4, frames: 12 });
+}
+
+#[test]
 fn a_full_queue_makes_the_giver_wait_and_loses_nothing() {
     let plan = Plan { queue: 1, ..Plan::new(2) };
     let (results, done) = mpsc::channel();

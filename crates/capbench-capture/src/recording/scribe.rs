@@ -7,55 +7,15 @@ use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::Frame;
 
 use super::board::{CaptureBoard, LaneBoard};
+use super::encoding::Encoding;
 use super::link::LinkCounts;
 use super::plan::Plan;
 use crate::counters::Counters;
 use crate::error::Result;
 use crate::file::{
-    Booking, Encoder, Extent, FileFormat, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts,
-    PcapEncoder, PcapngEncoder, check_buffer,
+    Booking, Encoder, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts, check_buffer,
 };
-use crate::writing::{
-    FileEnds, NoRoom, Origin, Output, Record, RecordReader, Recorded, WriteOptions, WriterGauge,
-};
-
-/// Either format. Which one is decided by a branch that goes the same way for every frame.
-#[derive(Clone, Debug)]
-enum Encoding {
-    Pcapng(PcapngEncoder),
-    Pcap(PcapEncoder),
-}
-
-impl Encoder for Encoding {
-    fn header(&self) -> Vec<u8> {
-        match self {
-            Self::Pcapng(encoder) => encoder.header(),
-            Self::Pcap(encoder) => encoder.header(),
-        }
-    }
-
-    #[inline]
-    fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize> {
-        match self {
-            Self::Pcapng(encoder) => encoder.encode(frame, facts, room),
-            Self::Pcap(encoder) => encoder.encode(frame, facts, room),
-        }
-    }
-
-    fn statistics(&self, statistics: &InterfaceStatistics) -> Option<Vec<u8>> {
-        match self {
-            Self::Pcapng(encoder) => encoder.statistics(statistics),
-            Self::Pcap(encoder) => encoder.statistics(statistics),
-        }
-    }
-
-    fn largest_record(&self) -> usize {
-        match self {
-            Self::Pcapng(encoder) => encoder.largest_record(),
-            Self::Pcap(encoder) => encoder.largest_record(),
-        }
-    }
-}
+use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
 
 /// What a file begins and ends with: the statistics as they are then.
 #[derive(Debug)]
@@ -99,6 +59,8 @@ pub(super) struct Scribe {
     left: u64,
     has_ended: bool,
     packet_buffered: bool,
+    /// Whether there are queues where frames can be lost.
+    has_workers: bool,
 }
 
 impl Scribe {
@@ -108,16 +70,7 @@ impl Scribe {
         descriptions: &[InterfaceDescription],
         boards: &[(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)],
     ) -> Result<Self> {
-        let (encoding, reader): (_, RecordReader) = match plan.format {
-            FileFormat::Pcapng => {
-                let encoder = PcapngEncoder::new(&plan.section, descriptions, plan.snap_length, plan.hash)?;
-                (Encoding::Pcapng(encoder), pcapng_record)
-            }
-            FileFormat::Pcap => {
-                let encoder = PcapEncoder::new(plan.snap_length);
-                (Encoding::Pcap(encoder), pcap_record)
-            }
-        };
+        let encoding = Encoding::new(plan, descriptions)?;
         check_buffer(plan.write.buffer, &encoding)?;
         let now = realtime_ns();
         let statistics = (0..plan.sources.len() as u32).map(|interface| InterfaceStatistics {
@@ -128,7 +81,7 @@ impl Scribe {
         });
         let mut ends = Ends { encoding: encoding.clone(), statistics: statistics.collect() };
         let options = WriteOptions { interfaces: plan.sources.len(), ..plan.write.clone() };
-        let output = Output::open(&options, reader, now, &mut ends)?;
+        let output = Output::open(&options, encoding.reader(), now, &mut ends)?;
         let lane = |(board, captures): &(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)| Lane {
             board: Arc::clone(board),
             captures: captures.clone(),
@@ -145,7 +98,13 @@ impl Scribe {
             left: plan.packets.unwrap_or(u64::MAX),
             has_ended: false,
             packet_buffered: plan.packet_buffered || options.is_standard_output(),
+            has_workers: plan.workers.is_some(),
         })
+    }
+
+    /// What encodes frames for it.
+    pub(super) fn encoding(&self) -> &Encoding {
+        &self.encoding
     }
 
     /// Reads what the writer does, from any thread.
@@ -161,18 +120,42 @@ impl Scribe {
     /// Records a frame.
     #[inline]
     pub(super) fn packet(&mut self, interface: u32, queue: Option<u32>, frame: &Frame<'_>) {
+        self.lay(interface, frame, |encoding, dropped, room| {
+            encoding.encode(frame, &PacketFacts { interface, queue, dropped }, room)
+        });
+    }
+
+    /// Records a frame whose octets are its record, made by [`Scribe::encoding`] without a drop count.
+    #[inline]
+    pub(super) fn record(&mut self, interface: u32, frame: &Frame<'_>) {
+        self.lay(interface, frame, |encoding, dropped, room| match dropped {
+            Some(dropped) => encoding.with_drop_count(frame.data, dropped, room),
+            None => {
+                room.get_mut(..frame.data.len())?.copy_from_slice(frame.data);
+                Some(frame.data.len())
+            }
+        });
+    }
+
+    #[inline]
+    fn lay(
+        &mut self,
+        interface: u32,
+        frame: &Frame<'_>,
+        lay: impl Fn(&Encoding, Option<u64>, &mut [u8]) -> Option<usize>,
+    ) {
         let Self { encoding, ends, output, lanes, left, .. } = self;
         let lane = &mut lanes[interface as usize];
         if *left == 0 {
             lane.past += 1;
             return;
         }
-        let dropped = lane.untold;
-        let facts = PacketFacts { interface, queue, dropped: (dropped > 0).then_some(dropped) };
+        let untold = lane.untold;
+        let dropped = (untold > 0).then_some(untold);
         let origin = Origin { interface, time_ns: frame.time_ns };
-        match output.packet(origin, ends, |room| encoding.encode(frame, &facts, room)) {
+        match output.packet(origin, ends, |room| lay(encoding, dropped, room)) {
             Ok(()) => {
-                lane.told += dropped;
+                lane.told += untold;
                 lane.untold = 0;
                 lane.octets += u64::from(frame.wire_length);
                 *left -= 1;
@@ -257,6 +240,11 @@ impl Scribe {
                 let place = "link".into();
                 losses.insert(0, LostAt { place, booking: Booking::Interface, count: link.missed });
             }
+            if self.has_workers {
+                let lost = lane.captures.iter().map(|capture| capture.gaps.frames()).sum();
+                let place = "application queue".into();
+                losses.push(LostAt { place, booking: Booking::Own, count: Some(lost) });
+            }
             losses.push(LostAt {
                 place: "writer".into(),
                 booking: Booking::Own,
@@ -277,16 +265,4 @@ impl Scribe {
         self.take_statistics(Some(realtime_ns()));
         self.output.finish(&mut self.ends)
     }
-}
-
-fn pcapng_record(octets: &[u8]) -> Option<Record> {
-    PcapngEncoder::extent(octets).map(record)
-}
-
-fn pcap_record(octets: &[u8]) -> Option<Record> {
-    PcapEncoder::extent(octets).map(record)
-}
-
-fn record(extent: Extent) -> Record {
-    Record { length: extent.length, packet_of: extent.packet_of }
 }

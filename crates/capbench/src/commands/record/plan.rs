@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use capbench_capture::file::{FileFormat, HashAlgorithm};
 use capbench_capture::filter::{FilterText, Optimise};
+use capbench_capture::hand_off::{self, WhenFull};
 use capbench_capture::methods;
-use capbench_capture::recording::{Plan, Source};
+use capbench_capture::recording::{Plan, Source, Workers};
 use capbench_capture::writing::{Rotation, WriteOptions};
 use capbench_capture::{Delivery, Direction, Fanout, Interface, MethodSpec};
 use capbench_measure::bed::Side;
@@ -64,7 +65,17 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
         write: write_options(&flags.output),
         packets: flags.count,
         packet_buffered: flags.output.packet_buffered || flags.immediate_mode,
+        workers: workers(flags),
         cpus: cpus(flags)?,
+    })
+}
+
+fn workers(flags: &RecordFlags) -> Option<Workers> {
+    let when_full = if flags.worker_wait { WhenFull::Wait } else { WhenFull::Drop };
+    flags.workers.map(|count| Workers {
+        count: count.into(),
+        queue: flags.worker_queue.map(|batches| batches as usize),
+        when_full,
     })
 }
 
@@ -143,6 +154,20 @@ pub fn side_file(flags: &OutputFlags) -> Option<PathBuf> {
     let mut name = (!is_standard_output(flags)).then(|| file.clone().into_os_string())?;
     name.push(".ledger.json");
     Some(name.into())
+}
+
+/// What stands between captures and the file, as the second line tells it.
+pub fn workers_in_words(plan: &hand_off::Plan) -> String {
+    let hand_off::Plan { workers, queue, .. } = *plan;
+    format!(
+        "{workers} worker{} with {queue} batch{} waiting for each at most; {}",
+        if workers == 1 { "" } else { "s" },
+        if queue == 1 { "" } else { "es" },
+        match plan.when_full {
+            WhenFull::Drop => "more are dropped",
+            WhenFull::Wait => "more stay in the ring",
+        }
+    )
 }
 
 /// What is listened to, as the first line tells it.

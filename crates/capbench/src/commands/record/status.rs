@@ -112,8 +112,9 @@ impl Status {
 fn drops(account: &Account) -> String {
     let mut places: Vec<(&str, u64)> = Vec::new();
     for interface in &account.interfaces {
-        let kernel = interface.losses.iter().filter_map(|loss| Some((place(loss.place), loss.count?)));
-        for (place, count) in kernel.chain([("writer", interface.output.lost())]) {
+        let counted = interface.losses.iter().chain(&interface.queues);
+        let counted = counted.filter_map(|loss| Some((place(loss.place), loss.count?)));
+        for (place, count) in counted.chain([("writer", interface.output.lost())]) {
             match places.iter_mut().find(|(known, _)| *known == place) {
                 Some((_, sum)) => *sum += count,
                 None => places.push((place, count)),
