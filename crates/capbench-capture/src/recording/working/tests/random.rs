@@ -103,16 +103,16 @@ proptest! {
             }
             Some(workers)
         });
-        for port in 0..2 {
+        for (port, lost) in lost.into_iter().enumerate() {
             let mut next = 0;
             for kept in outcome.packets.iter().filter(|kept| kept.interface == port as u32) {
                 prop_assert_eq!(next + kept.dropped.unwrap_or(0), number_of(kept));
                 next = number_of(kept) + 1;
             }
             let [told, behind, _] = outcome.told[port];
-            prop_assert_eq!((told + behind, behind), (lost[port], frames_of(port) - next));
-            prop_assert_eq!(rig.boards[port].gaps.frames(), lost[port]);
-            let comment = format!("application queue (ours) {}, writer (ours) 0", lost[port]);
+            prop_assert_eq!((told + behind, behind), (lost, frames_of(port) - next));
+            prop_assert_eq!(rig.boards[port].gaps.frames(), lost);
+            let comment = format!("application queue (ours) {}, writer (ours) 0", lost);
             prop_assert!(outcome.lost[port].ends_with(&comment), "{}", outcome.lost[port]);
         }
     }
