@@ -24,7 +24,7 @@ use crate::file::{
 };
 use crate::filter::{Beside, Filter, Tags};
 use crate::hand_off::{Distribution, WhenFull};
-use crate::options::{CaptureOptions, Interface, SnapLength};
+use crate::options::{ByteCount, CaptureOptions, Interface, SnapLength};
 use crate::owned::OwnedBatch;
 use crate::spec::MethodSpec;
 use crate::writing::WriteOptions;
@@ -138,7 +138,7 @@ impl Rig {
     ) -> Outcome {
         let folder = Folder::new();
         let mut plan = self.plan.clone();
-        plan.write = WriteOptions::new(folder.0.join("file"));
+        plan.write = WriteOptions { pool: ByteCount(4 << 20), ..WriteOptions::new(folder.0.join("file")) };
         plan.workers = Some(plan::Workers { count: 1, queue: None, when_full: WhenFull::Drop });
         let lanes: Vec<_> = self
             .boards
