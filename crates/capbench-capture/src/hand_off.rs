@@ -116,6 +116,31 @@ impl<B: Batch + Send + 'static, S: Send + 'static> HandOff<B, S> {
         report::losses(&self.counts(), self.shared.plan())
     }
 
+    /// What became of the batches of some ports at each worker so far.
+    pub fn counts_of(&self, ports: &[usize]) -> Vec<WorkerCounts> {
+        self.shared.counts_of(ports)
+    }
+
+    /// The lines of the ledger of some ports: their frames lost at each worker's queue.
+    pub fn losses_of(&self, ports: &[usize]) -> Vec<Loss> {
+        report::losses(&self.counts_of(ports), self.shared.plan())
+    }
+
+    /// Whether results of all batches that a port gave have come to the sink, or will not.
+    pub fn is_through(&self, port: usize) -> bool {
+        self.shared.is_through(port)
+    }
+
+    /// Waits for that. Who goes on giving for the port meanwhile may make it wait longer.
+    pub fn wait_through(&self, port: usize) {
+        self.shared.wait_through(port);
+    }
+
+    /// How batches are handed over.
+    pub fn plan(&self) -> Plan {
+        *self.shared.plan()
+    }
+
     /// Workers that have panicked since this was last asked.
     pub fn take_failures(&self) -> Vec<CaptureError> {
         self.shared.take_failures()

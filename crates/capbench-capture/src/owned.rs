@@ -114,7 +114,7 @@ pub struct Packed {
     span: Option<TimeSpan>,
     mark: LossMark,
     queue: Option<u32>,
-    pool: Arc<Pool>,
+    pool: Arc<Pool<Buffer>>,
 }
 
 impl Packed {
@@ -264,7 +264,7 @@ impl Packing {
 /// Batches that are being filled.
 #[derive(Debug)]
 pub(crate) struct Gathering {
-    pool: Arc<Pool>,
+    pool: Arc<Pool<Buffer>>,
     /// Buffers that one take can fill, so many must be free before.
     reserve: usize,
     /// Buffers that are free at least: the pool is asked only when these do not suffice.

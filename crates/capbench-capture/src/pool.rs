@@ -1,4 +1,6 @@
 //! Memory for copies of frames: buffers that go out and come back, never more than a bound.
+//!
+//! [`Buffer`] is for frames as they were captured; other kinds of copies have buffers of their own.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -32,10 +34,6 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    fn new() -> Self {
-        Self { octets: Vec::with_capacity(BUFFER_OCTETS), entries: Vec::with_capacity(BUFFER_FRAMES) }
-    }
-
     /// Whether there is room for a frame of so many octets.
     #[inline]
     pub(crate) fn has_room(&self, octets: usize) -> bool {
@@ -82,22 +80,42 @@ impl Buffer {
     }
 }
 
+/// What a pool holds.
+pub(crate) trait Pooled {
+    /// With all memory that it needs, as far as that is known.
+    fn new() -> Self;
+
+    /// Makes it empty; its memory stays.
+    fn clear(&mut self);
+}
+
+impl Pooled for Buffer {
+    fn new() -> Self {
+        Self { octets: Vec::with_capacity(BUFFER_OCTETS), entries: Vec::with_capacity(BUFFER_FRAMES) }
+    }
+
+    fn clear(&mut self) {
+        self.octets.clear();
+        self.entries.clear();
+    }
+}
+
 /// Buffers, some here and some out.
 #[derive(Debug)]
-pub(crate) struct Pool {
-    stock: Mutex<Stock>,
+pub(crate) struct Pool<T> {
+    stock: Mutex<Stock<T>>,
     returned: Condvar,
 }
 
 #[derive(Debug)]
-struct Stock {
+struct Stock<T> {
     /// Used before and free now, the one that was used last in front: its memory may still be in a cache.
-    free: VecDeque<Buffer>,
+    free: VecDeque<T>,
     /// How many more can be made: none is made before it is needed.
     unmade: usize,
 }
 
-impl Pool {
+impl<T: Pooled> Pool<T> {
     /// For at most so many buffers.
     pub(crate) fn new(bound: usize) -> Self {
         let stock = Stock { free: VecDeque::with_capacity(bound), unmade: bound };
@@ -123,25 +141,41 @@ impl Pool {
     }
 
     /// An empty buffer, if there is one.
-    pub(crate) fn take(&self) -> Option<Buffer> {
+    pub(crate) fn take(&self) -> Option<T> {
+        Self::out_of(self.lock()).ok()
+    }
+
+    /// An empty buffer, as soon as there is one.
+    pub(crate) fn wait_and_take(&self) -> T {
         let mut stock = self.lock();
-        if let Some(buffer) = stock.free.pop_front() {
-            return Some(buffer);
+        loop {
+            match Self::out_of(stock) {
+                Ok(buffer) => return buffer,
+                Err(none) => stock = self.returned.wait(none).unwrap_or_else(PoisonError::into_inner),
+            }
         }
-        stock.unmade = stock.unmade.checked_sub(1)?;
+    }
+
+    fn out_of(mut stock: MutexGuard<'_, Stock<T>>) -> std::result::Result<T, MutexGuard<'_, Stock<T>>> {
+        if let Some(buffer) = stock.free.pop_front() {
+            return Ok(buffer);
+        }
+        match stock.unmade.checked_sub(1) {
+            Some(left) => stock.unmade = left,
+            None => return Err(stock),
+        }
         drop(stock);
-        Some(Buffer::new())
+        Ok(T::new())
     }
 
     /// Takes a buffer back.
-    pub(crate) fn put(&self, mut buffer: Buffer) {
-        buffer.octets.clear();
-        buffer.entries.clear();
+    pub(crate) fn put(&self, mut buffer: T) {
+        buffer.clear();
         self.lock().free.push_front(buffer);
         self.returned.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Stock> {
+    fn lock(&self) -> MutexGuard<'_, Stock<T>> {
         // Nothing in here can panic half-way.
         self.stock.lock().unwrap_or_else(PoisonError::into_inner)
     }

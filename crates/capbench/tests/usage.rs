@@ -481,6 +481,9 @@ fn recordings_that_cannot_be_are_refused() {
     refused(USAGE, "record -i lo -w a.pcapng --format text", &["text", "pcapng"]);
     refused(USAGE, "record -i lo -w a.pcapng --fanout hash", &["--members"]);
     refused(USAGE, "record -i lo -w a.pcapng --fanout sideways --members 2", &["sideways", "hash"]);
+    refused(USAGE, "record -i lo -w a.pcapng --workers 0", &["--workers"]);
+    refused(USAGE, "record -i lo -w a.pcapng --worker-queue 4", &["--workers"]);
+    refused(USAGE, "record -i lo -w a.pcapng --worker-wait", &["--workers"]);
     refused(USAGE, "record -i lo -w a.pcapng -c 0", &["-c"]);
     refused(USAGE, "record -i lo -w a.pcapng -C 0", &["0 bytes"]);
     refused(USAGE, "record -i lo -w a.pcapng --cpu 9999 --method recv", &["9999"]);

@@ -84,6 +84,10 @@ pub trait Encoder {
     /// then cuts it again.
     fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize>;
 
+    /// Lays a record that [`Encoder::encode`] made without a drop count, and adds one: the octets are those that it had made
+    /// with it. `None` when it does not fit, and nothing is written. A format without a place for drop counts copies it.
+    fn with_drop_count(&self, record: &[u8], dropped: u64, room: &mut [u8]) -> Option<usize>;
+
     /// A record of an interface's counters; `None` for a format that has no place for them.
     fn statistics(&self, statistics: &InterfaceStatistics) -> Option<Vec<u8>>;
 

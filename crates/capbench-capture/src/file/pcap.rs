@@ -63,6 +63,11 @@ impl Encoder for PcapEncoder {
         Some(total)
     }
 
+    fn with_drop_count(&self, record: &[u8], _: u64, room: &mut [u8]) -> Option<usize> {
+        room.get_mut(..record.len())?.copy_from_slice(record);
+        Some(record.len())
+    }
+
     fn statistics(&self, _: &InterfaceStatistics) -> Option<Vec<u8>> {
         None
     }

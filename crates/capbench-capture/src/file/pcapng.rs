@@ -13,6 +13,10 @@ use crate::error::Result;
 
 /// Octets of an enhanced packet block in front of the frame.
 const HEAD: usize = 28;
+/// Where the length of the whole block stands in it.
+const LENGTH: usize = 4;
+/// Where the number of captured octets does.
+const CAPTURED: usize = 20;
 /// Octets of the length behind everything.
 const TAIL: usize = 4;
 /// Octets of `epb_flags`, with its own head of 4.
@@ -126,6 +130,32 @@ impl Encoder for PcapngEncoder {
         Some(total)
     }
 
+    fn with_drop_count(&self, record: &[u8], dropped: u64, room: &mut [u8]) -> Option<usize> {
+        let captured = u32::from_le_bytes(*record.get(CAPTURED..)?.first_chunk()?) as usize;
+        let behind_options = record.len().checked_sub(TAIL)?;
+        let mut at = HEAD + captured.next_multiple_of(4);
+        let is_first = at == behind_options;
+        // The options in front of it.
+        for (code, octets) in [(packet::FLAGS, FLAGS), (packet::HASH, HASH)] {
+            if record.get(at..at + 2)? == code.to_le_bytes() {
+                at += octets;
+            }
+        }
+        let total = record.len() + DROP_COUNT + if is_first { END_OF_OPTIONS } else { 0 };
+        let (front, rest) = room.get_mut(..total)?.split_at_mut_checked(at)?;
+        front.copy_from_slice(record.get(..at)?);
+        front.get_mut(LENGTH..)?.first_chunk_mut().map(|place| *place = (total as u32).to_le_bytes())?;
+        let mut place = Place(rest);
+        place.put(option(packet::DROP_COUNT, 8).to_le_bytes())?;
+        place.put(dropped.to_le_bytes())?;
+        if is_first {
+            place.put(option(END, 0).to_le_bytes())?;
+        }
+        place.put_all(record.get(at..behind_options)?)?;
+        place.put((total as u32).to_le_bytes())?;
+        Some(total)
+    }
+
     fn statistics(&self, statistics: &InterfaceStatistics) -> Option<Vec<u8>> {
         Some(statistics.block())
     }
@@ -155,6 +185,13 @@ impl Place<'_> {
     fn put<const N: usize>(&mut self, octets: [u8; N]) -> Option<()> {
         let (place, rest) = std::mem::take(&mut self.0).split_first_chunk_mut()?;
         *place = octets;
+        self.0 = rest;
+        Some(())
+    }
+
+    fn put_all(&mut self, octets: &[u8]) -> Option<()> {
+        let (place, rest) = std::mem::take(&mut self.0).split_at_mut_checked(octets.len())?;
+        place.copy_from_slice(octets);
         self.0 = rest;
         Some(())
     }

@@ -109,6 +109,11 @@ impl Encoder for VerbatimEncoder {
         self.0.encode(frame, facts, room)
     }
 
+    #[inline]
+    fn with_drop_count(&self, record: &[u8], dropped: u64, room: &mut [u8]) -> Option<usize> {
+        self.0.with_drop_count(record, dropped, room)
+    }
+
     fn statistics(&self, statistics: &InterfaceStatistics) -> Option<Vec<u8>> {
         self.0.statistics(statistics)
     }

@@ -61,7 +61,7 @@ impl Plan {
     }
 
     /// Whether it can be.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let refuse = |reason: &str| Err(CaptureError::HandOff { reason: reason.into() });
         // As many threads and places as nobody has a use for, before they are allocated.
         match (self.workers, self.queue) {

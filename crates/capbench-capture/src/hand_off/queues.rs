@@ -30,6 +30,8 @@ struct State<B> {
     next: u64,
     /// How far results have come.
     progress: Progress,
+    /// By port, the number behind that of its last batch that was queued.
+    behind: Vec<u64>,
     waits: u64,
     is_closed: bool,
 }
@@ -38,12 +40,21 @@ struct State<B> {
 #[derive(Debug)]
 struct Place<B> {
     queue: VecDeque<Entry<B>>,
-    /// Number and frames of the batch that it works on.
-    current: Option<(u64, u64)>,
-    counts: WorkerCounts,
+    /// The batch that it works on.
+    current: Option<Current>,
+    /// By port.
+    counts: Vec<WorkerCounts>,
     /// What it said when it panicked.
     failure: Option<String>,
     is_failure_told: bool,
+}
+
+/// A batch that a worker has in its hands.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    sequence: u64,
+    port: usize,
+    frames: u64,
 }
 
 #[derive(Debug)]
@@ -61,6 +72,25 @@ impl<B> Place<B> {
     fn load(&self) -> usize {
         self.queue.len() + usize::from(self.current.is_some())
     }
+
+    /// Its account of all ports.
+    fn all_counts(&self) -> WorkerCounts {
+        self.counts.iter().copied().sum()
+    }
+
+    /// Its account of a port.
+    fn counts_of(&mut self, port: usize) -> &mut WorkerCounts {
+        if self.counts.len() <= port {
+            self.counts.resize(port + 1, WorkerCounts::default());
+        }
+        &mut self.counts[port]
+    }
+
+    /// The oldest batch that it has.
+    fn oldest(&self) -> Option<u64> {
+        let queued = || self.queue.front().map(|entry| entry.job.sequence);
+        self.current.map(|current| current.sequence).or_else(queued)
+    }
 }
 
 /// Where a batch can go.
@@ -69,7 +99,7 @@ enum Choice {
     Worker(usize),
     /// To this worker when its queue has room again.
     Full(usize),
-    /// To this worker when older batches are done.
+    /// To another worker when the oldest batch is done, which is with this one.
     OutOfWindow(usize),
     /// To nobody: this worker has panicked.
     Gone(usize),
@@ -91,10 +121,20 @@ impl<B> State<B> {
         } else if place.queue.len() >= plan.queue {
             Choice::Full(worker)
         } else if plan.ordered && self.next - self.progress.oldest >= plan.most_held() as u64 {
-            Choice::OutOfWindow(worker)
+            let has_oldest = |place: &Place<B>| place.oldest() == Some(self.progress.oldest);
+            // It may be done just now.
+            Choice::OutOfWindow(self.workers.iter().position(has_oldest).unwrap_or(worker))
         } else {
             Choice::Worker(worker)
         }
+    }
+
+    fn is_through(&self, plan: &Plan, port: usize) -> bool {
+        if plan.ordered {
+            return self.progress.oldest >= self.behind.get(port).copied().unwrap_or(0);
+        }
+        let mut of_port = self.workers.iter().filter_map(|place| place.counts.get(port));
+        of_port.all(|counts| counts.given.batches == counts.worked.batches + counts.lost().batches)
     }
 }
 
@@ -103,7 +143,7 @@ impl<B> Shared<B> {
         let place = |_| Place {
             queue: VecDeque::with_capacity(plan.queue),
             current: None,
-            counts: WorkerCounts::default(),
+            counts: Vec::new(),
             failure: None,
             is_failure_told: false,
         };
@@ -112,6 +152,7 @@ impl<B> Shared<B> {
             turn: 0,
             next: 0,
             progress: Progress { oldest: 0, undelivered: 0 },
+            behind: Vec::new(),
             waits: 0,
             is_closed: false,
         };
@@ -133,8 +174,12 @@ impl<B> Shared<B> {
                     let sequence = state.next;
                     state.next += 1;
                     state.turn = (worker + 1) % self.plan.workers;
+                    if state.behind.len() <= port {
+                        state.behind.resize(port + 1, 0);
+                    }
+                    state.behind[port] = state.next;
                     let place = &mut state.workers[worker];
-                    place.counts.given.count(frames);
+                    place.counts_of(port).given.count(frames);
                     place.queue.push_back(Entry { job: Job { batch, port, sequence }, frames });
                     drop(state);
                     self.work[worker].notify_one();
@@ -152,7 +197,7 @@ impl<B> Shared<B> {
                 (Choice::Gone(worker), _) => break (worker, |counts| &mut counts.given_back),
             }
         };
-        let counts = &mut state.workers[worker].counts;
+        let counts = state.workers[worker].counts_of(port);
         counts.given.count(frames);
         lost_to(counts).count(frames);
         let is_anybody_left = state.workers.iter().any(Place::is_alive);
@@ -170,7 +215,7 @@ impl<B> Shared<B> {
         loop {
             let place = &mut state.workers[worker];
             if let Some(Entry { job, frames }) = place.queue.pop_front() {
-                place.current = Some((job.sequence, frames));
+                place.current = Some(Current { sequence: job.sequence, port: job.port, frames });
                 drop(state);
                 self.room.notify_all();
                 return Some(job);
@@ -186,8 +231,8 @@ impl<B> Shared<B> {
     pub(super) fn done(&self, worker: usize, progress: Progress) {
         let mut state = self.lock();
         let place = &mut state.workers[worker];
-        if let Some((_, frames)) = place.current.take() {
-            place.counts.worked.count(frames);
+        if let Some(Current { port, frames, .. }) = place.current.take() {
+            place.counts_of(port).worked.count(frames);
         }
         self.advance(state, progress);
     }
@@ -211,14 +256,14 @@ impl<B> Shared<B> {
         let place = &mut state.workers[worker];
         place.failure = Some(message);
         let mut numbers = Vec::with_capacity(place.load());
-        if let Some((sequence, frames)) = place.current.take() {
+        if let Some(Current { sequence, port, frames }) = place.current.take() {
             numbers.push(sequence);
-            place.counts.given_back.count(frames);
+            place.counts_of(port).given_back.count(frames);
         }
         let queue = std::mem::take(&mut place.queue);
         for entry in &queue {
             numbers.push(entry.job.sequence);
-            place.counts.given_back.count(entry.frames);
+            place.counts_of(entry.job.port).given_back.count(entry.frames);
         }
         drop(state);
         drop(queue);
@@ -226,8 +271,29 @@ impl<B> Shared<B> {
         numbers
     }
 
+    /// The account of each worker.
     pub(super) fn counts(&self) -> Vec<WorkerCounts> {
-        self.lock().workers.iter().map(|place| place.counts).collect()
+        self.lock().workers.iter().map(Place::all_counts).collect()
+    }
+
+    /// The part of some ports in it.
+    pub(super) fn counts_of(&self, ports: &[usize]) -> Vec<WorkerCounts> {
+        let of_ports =
+            |place: &Place<B>| ports.iter().filter_map(|&port| place.counts.get(port)).copied().sum();
+        self.lock().workers.iter().map(of_ports).collect()
+    }
+
+    /// Whether results of all that a port gave have come, or will not.
+    pub(super) fn is_through(&self, port: usize) -> bool {
+        self.lock().is_through(&self.plan, port)
+    }
+
+    /// Waits for that.
+    pub(super) fn wait_through(&self, port: usize) {
+        let mut state = self.lock();
+        while !state.is_through(&self.plan, port) {
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     pub(super) fn take_failures(&self) -> Vec<CaptureError> {
@@ -252,7 +318,7 @@ impl<B> Shared<B> {
         let state = self.lock();
         let ends = state.workers.iter().zip(summaries).enumerate();
         let workers = ends.map(|(worker, (place, summary))| WorkerReport {
-            counts: place.counts,
+            counts: place.all_counts(),
             summary: summary.ok_or_else(|| CaptureError::Worker {
                 worker,
                 message: place.failure.clone().unwrap_or_else(|| "no message".into()),

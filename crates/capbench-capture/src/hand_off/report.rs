@@ -1,5 +1,6 @@
 //! What became of the batches that were given to workers.
 
+use std::iter::Sum;
 use std::ops::AddAssign;
 
 use super::plan::Plan;
@@ -32,13 +33,14 @@ impl AddAssign for Tally {
 /// The account of a worker: `given` is the sum of the others and of what is in its queue or in its hands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounts {
-    /// Meant for it.
+    /// Meant for it, or lost for its sake.
     pub given: Tally,
     /// It has done its work on them.
     pub worked: Tally,
     /// Lost because its queue was full.
     pub refused: Tally,
-    /// Lost although its queue had room: results come in order, and the oldest was not done yet.
+    /// Lost although there was room in the queue of another worker: results come in order, all that may wait for the oldest
+    /// did, and the oldest was with this one.
     pub out_of_window: Tally,
     /// Lost because it panicked: what it had, and what was for it alone afterwards.
     pub given_back: Tally,
@@ -51,6 +53,19 @@ impl WorkerCounts {
         lost += self.out_of_window;
         lost += self.given_back;
         lost
+    }
+}
+
+impl Sum for WorkerCounts {
+    fn sum<I: Iterator<Item = Self>>(several: I) -> Self {
+        several.fold(Self::default(), |mut sum, one| {
+            sum.given += one.given;
+            sum.worked += one.worked;
+            sum.refused += one.refused;
+            sum.out_of_window += one.out_of_window;
+            sum.given_back += one.given_back;
+            sum
+        })
     }
 }
 
@@ -117,7 +132,7 @@ pub(super) fn losses(counts: &[WorkerCounts], plan: &Plan) -> Vec<Loss> {
     let line = |(worker, counts): (usize, &WorkerCounts)| {
         let mut source = format!("worker {worker}: its queue of {} batches was full", plan.queue);
         for (tally, why) in [
-            (counts.out_of_window, "waited for an older batch of another worker"),
+            (counts.out_of_window, "because all results waited for its oldest batch"),
             (counts.given_back, "given back when it panicked and afterwards"),
         ] {
             if tally.frames > 0 {

@@ -1,13 +1,14 @@
 //! Hand-off on rings that the test plays the kernel for: nothing is read that the kernel owns, and every frame is accounted
 //! for.
 
+mod random;
+
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing};
-use proptest::prelude::*;
 
 use super::*;
 use crate::counters::LossPlace;
@@ -93,6 +94,52 @@ fn a_slow_worker_loses_at_its_own_queue_and_nowhere_else() {
     assert_eq!(report.workers[0].counts.refused, Tally { batches: 5, frames: 15 });
     assert_eq!(report.workers[1].counts.worked, Tally { batches: 40, frames: 120 });
     assert_eq!(report.workers[1].counts.lost(), Tally::default());
+}
+
+#[test]
+fn what_waits_for_the_oldest_batch_is_lost_for_the_sake_of_its_worker() {
+    let plan = Plan { queue: 1, when_full: WhenFull::Drop, ordered: true, ..Plan::new(2) };
+    let (started, starts) = mpsc::channel();
+    let (open, gate) = mpsc::channel::<()>();
+    let gate = Arc::new(Mutex::new(gate));
+    let make = move |worker| {
+        let (started, gate) = (started.clone(), Arc::clone(&gate));
+        move |job: Job<OwnedBatch>| {
+            started.send(worker).unwrap();
+            if worker == 0 {
+                gate.lock().unwrap().recv().unwrap();
+            }
+            number_of(&job.batch)
+        }
+    };
+    let (results, done) = mpsc::channel();
+    let hand_off = HandOff::start(plan, make, move |_, number| results.send(number).unwrap()).unwrap();
+    let (mut kernel, mut ring) = ring(64);
+    let mut give = |port: usize, number| {
+        hand_off.give(port, block_of(&mut kernel, &mut ring, number, 3).unwrap()).unwrap()
+    };
+    assert_eq!(give(0, 0), Given::Queued(0));
+    assert_eq!(receive(&starts), 0);
+    for number in 1..4 {
+        assert_eq!((give(1, number), receive(&starts)), (Given::Queued(1), 1));
+        while hand_off.counts()[1].worked.batches < u64::from(number) {
+            thread::yield_now();
+        }
+    }
+    assert_eq!([4, 5, 6].map(|number| give(usize::from(number != 5), number)), [Given::Lost; 3]);
+    assert!(!hand_off.is_through(0) && !hand_off.is_through(1) && hand_off.is_through(2));
+    let lost = |ports: &[usize]| hand_off.losses_of(ports).iter().map(|loss| loss.count).collect::<Vec<_>>();
+    assert_eq!(
+        [lost(&[0]), lost(&[1]), lost(&[0, 1]), lost(&[7])],
+        [[Some(3), Some(0)], [Some(6), Some(0)], [Some(9), Some(0)], [Some(0), Some(0)]]
+    );
+    let source = &hand_off.losses()[0].source;
+    assert!(source.contains("9 of them because all results waited for its oldest batch"), "{source}");
+    open.send(()).unwrap();
+    hand_off.wait_through(0);
+    hand_off.wait_through(1);
+    assert_eq!(done.try_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert_eq!(hand_off.finish().worked(), Tally { batches: 4, frames: 12 });
 }
 
 #[test]
@@ -286,120 +333,6 @@ fn plans_that_cannot_be_are_refused() {
     assert!(refused(Plan::new(5000)).contains("4096"));
     assert!(refused(Plan { queue: 0, ..Plan::new(1) }).contains("at least one batch"));
     assert!(refused(Plan { queue: 1 << 40, ..Plan::new(1) }).contains("65536"));
-}
-
-/// What a worker is to do with a batch.
-#[derive(Clone, Copy, Debug)]
-struct Orders {
-    port: usize,
-    /// How many batches it holds afterwards at most.
-    hold: usize,
-    panics: bool,
-}
-
-fn orders() -> impl Strategy<Value = Orders> {
-    (0usize..5, 0usize..4, prop::bool::weighted(0.02)).prop_map(|(port, hold, panics)| Orders {
-        port,
-        hold,
-        panics,
-    })
-}
-
-/// Holds blocks for a while, and checks each again before it lets go of it.
-struct Holder {
-    orders: Arc<[Orders]>,
-    held: std::collections::VecDeque<(u32, OwnedBatch)>,
-}
-
-impl Holder {
-    fn let_go(&mut self) {
-        if let Some((number, batch)) = self.held.pop_front() {
-            assert_eq!(number_of(&batch), number, "the kernel wrote a block that was held");
-        }
-    }
-}
-
-impl Worker<OwnedBatch> for Holder {
-    type Output = u32;
-    type Summary = ();
-
-    fn work(&mut self, job: Job<OwnedBatch>) -> u32 {
-        let number = number_of(&job.batch);
-        let orders = self.orders[number as usize];
-        assert!(!orders.panics, "as told");
-        self.held.push_back((number, job.batch));
-        while self.held.len() > orders.hold {
-            self.let_go();
-        }
-        number
-    }
-
-    fn finish(mut self) {
-        while !self.held.is_empty() {
-            self.let_go();
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    /// Workers, queues, blocks and orders as they come: each block is worked on once or stands in the account as lost,
-    /// results are in order when asked for, and the kernel has all its blocks in the end.
-    #[test]
-    fn every_batch_is_accounted_for(
-        workers in 1usize..4,
-        queue in 1usize..4,
-        blocks in 12u32..20,
-        by_port in any::<bool>(),
-        drops in any::<bool>(),
-        ordered in any::<bool>(),
-        orders in prop::collection::vec(orders(), 1..150),
-    ) {
-        let plan = Plan {
-            workers,
-            queue,
-            distribution: if by_port { Distribution::ByPort } else { Distribution::NextFree },
-            when_full: if drops { WhenFull::Drop } else { WhenFull::Wait },
-            ordered,
-        };
-        let (results, done) = mpsc::channel();
-        let (mut kernel, mut ring) = ring(blocks);
-        let orders: Arc<[Orders]> = orders.into();
-        let known = Arc::clone(&orders);
-        let make = move |_| Holder { orders: Arc::clone(&known), held: Default::default() };
-        let sink = move |sequence, number| results.send((sequence, number)).unwrap();
-        let hand_off = HandOff::start(plan, make, sink).unwrap();
-        let (mut given, mut lost) = (0, 0);
-        for (number, order) in (0u32..).zip(orders.iter()) {
-            // Workers that hold blocks may keep the ring full until more come: such a frame is lost in the ring.
-            let Some(batch) = block_of(&mut kernel, &mut ring, number, 2) else { continue };
-            given += 1;
-            match hand_off.give(order.port, batch) {
-                Ok(Given::Queued(worker)) => prop_assert!(!by_port || worker == order.port % workers),
-                Ok(Given::Lost) => lost += 1,
-                Err(error) => {
-                    lost += 1;
-                    prop_assert!(error.to_string().contains("no worker is left"));
-                }
-            }
-        }
-        let report = hand_off.finish();
-        let numbers: Vec<_> = done.iter().collect();
-        prop_assert_eq!(report.given(), Tally { batches: given, frames: 2 * given });
-        prop_assert_eq!(report.worked().batches + report.lost().batches, given);
-        prop_assert_eq!(report.worked().batches, numbers.len() as u64);
-        prop_assert!(report.lost().batches >= lost && report.undelivered == 0);
-        if ordered {
-            prop_assert!(numbers.is_sorted_by(|one, next| one.0 < next.0));
-        }
-        let mut once: Vec<_> = numbers.iter().map(|(_, number)| *number).collect();
-        once.sort_unstable();
-        prop_assert!(once.windows(2).all(|pair| pair[0] != pair[1]));
-        for number in 0..2 * blocks {
-            prop_assert!(block_of(&mut kernel, &mut ring, number, 1).is_some(), "every block is back");
-        }
-    }
 }
 
 #[test]

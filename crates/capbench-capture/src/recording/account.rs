@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! accepted by the kernel = lost in ring or queue + taken + unexplained
-//! taken = left out by a filter of ours + past the end + written + refused by the writer + unwritten + in hand
+//! taken = left out by a filter of ours + lost in queues of workers + past the end + written + refused by the writer + unwritten + in hand
 //! ```
 
 use std::time::Duration;
@@ -54,6 +54,8 @@ pub struct InterfaceAccount {
     pub losses: Vec<Loss>,
     /// Frames that the method gave.
     pub taken: u64,
+    /// Those of them that were lost at the queue of each worker, wanted by a filter of ours or not; empty without workers.
+    pub queues: Vec<Loss>,
     /// Frames that a filter of ours left out; absent where the filter runs in front of the method, or there is none.
     pub filtered: Option<u64>,
     /// Frames that came when the recording had ended by its own limits.
@@ -94,6 +96,11 @@ impl InterfaceAccount {
         self.losses.iter().find(|loss| loss.place == LossPlace::Link)?.count
     }
 
+    /// Frames lost at the queues of workers; `None` without any.
+    pub fn lost_in_queues(&self) -> Option<u64> {
+        self.queues.iter().map(|loss| loss.count).reduce(|sum, count| Some(sum? + count?)).flatten()
+    }
+
     /// Frames that were captured: taken, wanted, and before the end.
     pub fn captured(&self) -> u64 {
         self.taken.saturating_sub(self.filtered.unwrap_or(0)).saturating_sub(self.past_end)
@@ -101,13 +108,14 @@ impl InterfaceAccount {
 
     /// All frames that were wanted and are in no file, as far as is known.
     pub fn lost(&self) -> u64 {
-        self.lost_by_kernel().unwrap_or(0) + self.output.lost()
+        self.lost_by_kernel().unwrap_or(0) + self.lost_in_queues().unwrap_or(0) + self.output.lost()
     }
 
     /// Frames on their way between the method and the file. At the end there are none, or what is there is unexplained.
     pub fn in_hand(&self) -> i64 {
         let PacketCounts { written, refused, unwritten } = self.output;
-        signed(self.captured()) - signed(written) - signed(refused) - signed(unwritten)
+        let lost = self.lost_in_queues().unwrap_or(0);
+        signed(self.captured()) - signed(lost) - signed(written) - signed(refused) - signed(unwritten)
     }
 
     /// Frames that were accepted, and that neither a loss nor anything else explains; negative where more were taken than
@@ -148,6 +156,7 @@ mod tests {
             accepted: Some(100),
             losses: vec![Loss { place: LossPlace::Ring, count: Some(10), source: "".into() }],
             taken: 90,
+            queues: Vec::new(),
             filtered: None,
             past_end: 5,
             output: PacketCounts { written: 80, refused: 3, unwritten: 2 },
@@ -168,6 +177,15 @@ mod tests {
         assert_eq!((all.captured(), all.lost(), all.in_hand(), all.unexplained()), (85, 15, 0, Some(0)));
         let missing = InterfaceAccount { taken: 88, ..account() };
         assert_eq!((missing.in_hand(), missing.unexplained()), (-2, Some(2)));
+    }
+
+    #[test]
+    fn what_workers_lost_is_lost_and_not_in_hand() {
+        let queue =
+            |count| Loss { place: LossPlace::ApplicationQueue, count: Some(count), source: "".into() };
+        let behind = InterfaceAccount { queues: vec![queue(7), queue(0)], ..account() };
+        assert_eq!((behind.lost_in_queues(), behind.lost(), behind.in_hand()), (Some(7), 22, -7));
+        assert_eq!((behind.unexplained(), account().lost_in_queues()), (Some(0), None));
     }
 
     #[test]

@@ -121,7 +121,6 @@ impl Laying<'_> {
 
     fn publish(&self, lane: &LaneBoard, entrance: &Entrance) {
         entrance.board.taken.store(self.taken, Relaxed);
-        lane.came.store(self.taken, Relaxed);
         let filtered = self.filter.as_ref().and_then(|filter| filter.filtered().count);
         lane.filtered.store(filtered.unwrap_or(0), Relaxed);
     }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use super::gaps::Gaps;
 use super::link::LinkCounts;
 use crate::counters::Counters;
 use crate::fill::Fill;
@@ -112,6 +113,8 @@ pub(super) struct CaptureBoard {
     pub(super) taken: AtomicU64,
     /// Times that its interface went down.
     pub(super) went_down: AtomicU64,
+    /// Batches of it that were lost with a worker, or in front of one.
+    pub(super) gaps: Gaps,
     is_down: AtomicBool,
     fills: Mutex<Fills>,
     counters: Mutex<Counters>,
@@ -162,8 +165,6 @@ impl CaptureBoard {
 /// What the thread that encodes tells of an interface.
 #[derive(Debug, Default)]
 pub(super) struct LaneBoard {
-    /// Frames that came to it.
-    pub(super) came: AtomicU64,
     /// Frames that the filter left out here, where it does not run in front of the method.
     pub(super) filtered: AtomicU64,
     /// Frames that came when the recording had ended.

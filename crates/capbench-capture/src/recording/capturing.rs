@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use capbench_sys::host::CpuId;
@@ -10,7 +10,8 @@ use capbench_sys::host::affinity::pin_current_thread;
 
 use super::board::{CaptureBoard, LaneBoard, Wishes};
 use super::entrance::Entrance;
-use super::merging::{News, give, plan_of};
+use super::giving::{Onward, give};
+use super::merging::{batches_of, plan_of};
 use super::plan::Source;
 use super::scribe::Scribe;
 use super::{alone, session::no_thread};
@@ -26,6 +27,8 @@ use crate::options::SnapLength;
 pub(super) struct Ready {
     pub(super) running: Running,
     pub(super) plan: PortPlan,
+    /// Batches that it can give before it needs one back.
+    pub(super) batches: u32,
     pub(super) filter: Option<SoftwareFilter>,
 }
 
@@ -40,8 +43,8 @@ pub(super) enum Job {
         /// Whether blocks of a ring go to the file as they are.
         by_block: bool,
     },
-    /// To give them to a thread that merges.
-    Give { number: usize, merge: SyncSender<News> },
+    /// To give them to others.
+    Give { number: usize, onward: Onward },
 }
 
 /// What it leaves behind.
@@ -145,7 +148,8 @@ impl Visitor for Loop<'_> {
             software.map(|filter| filter.in_software(SnapLength::EVERYTHING, &beside)).transpose()?;
         let entrance = Entrance::of(&capture, &source.interface, board)?;
         let plan = plan_of(&mut capture, &source.options);
-        let _ = told.send(Ready { running, plan, filter });
+        let batches = batches_of(&mut capture, &source.options);
+        let _ = told.send(Ready { running, plan, batches, filter });
         drop(told);
         let Ok(job) = jobs.recv() else { return Ok(None) };
         Ok(Some(match job {
@@ -155,8 +159,8 @@ impl Visitor for Loop<'_> {
                 over.store(true, Relaxed);
                 Left { scribe: Some(scribe), outcome }
             }
-            Job::Give { number, merge } => {
-                let outcome = give(capture, &entrance, number, &merge, &wishes);
+            Job::Give { number, onward } => {
+                let outcome = give(capture, &entrance, number, &onward, &wishes);
                 Left { scribe: None, outcome }
             }
         }))

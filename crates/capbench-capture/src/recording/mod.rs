@@ -6,8 +6,13 @@
 //! | [`session`] | opening, starting, asking and ending a recording |
 //! | `capturing` | the thread of a capture: opens it, and does one of the two loops |
 //! | `alone` | the loop for one capture: frames are encoded where they lie in the ring, or its blocks written from there |
-//! | `merging` | the loops for several: each gives batches to a thread that merges and encodes them |
+//! | `giving` | the loop for several, or with workers: batches go on to other threads |
+//! | `working` | workers that encode batches, and give them back |
+//! | `encoded` | batches that they encoded |
+//! | `gaps` | what was lost in front of workers, and with them |
+//! | `merging` | the thread that merges all batches, and records them |
 //! | `entrance` | what a method can do besides giving frames: marks, counters, an interface that goes and comes |
+//! | `encoding` | the format of the files |
 //! | `scribe` | frames and statistics into the output, each with what was lost before it |
 //! | `losses` | how many frames were lost, and before which one that is said |
 //! | `board` | what the threads tell while they run, and what they are told |
@@ -18,7 +23,7 @@
 //! The counters are then read at once, and the number stands with that frame. What was lost again until that moment stands
 //! there, too. Methods without marks have their counters read once a second, or with each batch where several captures are
 //! merged, and the number stands with the next frame: its place is only that precise. Frames that the writer refused stand with the next frame of
-//! their interface in the file.
+//! their interface in the file, and those of batches that workers lost with the first frame of the capture's next batch.
 //!
 //! How full a ring is changes faster than anybody reads it: captures look when they are asked to, between two batches, and
 //! the fullest that they saw is kept.
@@ -27,14 +32,19 @@ pub mod account;
 mod alone;
 mod board;
 mod capturing;
+mod encoded;
+mod encoding;
 mod entrance;
+mod gaps;
+mod giving;
 mod link;
 mod losses;
 mod merging;
 pub mod plan;
 mod scribe;
 pub mod session;
+mod working;
 
 pub use account::{Account, InterfaceAccount};
-pub use plan::{Plan, Source};
+pub use plan::{Plan, Source, Workers};
 pub use session::{End, Finished, Opened, Session};

@@ -6,6 +6,7 @@ use crate::backends::packet_v3;
 use crate::error::{CaptureError, Result};
 use crate::file::reading::LARGEST_RECORD;
 use crate::file::{FileFormat, HashAlgorithm, InterfaceDescription, SectionDescription};
+use crate::hand_off::{self, WhenFull};
 use crate::options::{ByteCount, CaptureOptions, Interface, SnapLength};
 use crate::spec::MethodSpec;
 use crate::writing::WriteOptions;
@@ -29,7 +30,10 @@ pub struct Plan {
     pub packets: Option<u64>,
     /// Readers of the file shall have each packet as soon as the writer has nothing else to do.
     pub packet_buffered: bool,
-    /// CPUs for the threads in their order: captures, then the one that merges. The first ones again where there are fewer;
+    /// Threads that filter and encode, between captures and the one that then merges. Without them a single capture encodes
+    /// its frames itself, and of several the thread that merges does.
+    pub workers: Option<Workers>,
+    /// CPUs for the threads in their order: captures, workers, then the one that merges. The first ones again where there are fewer;
     /// none, and the scheduler chooses.
     pub cpus: Vec<CpuId>,
 }
@@ -47,6 +51,52 @@ pub struct Source {
     pub members: usize,
     /// What the file says of it. What the capture turns out to be is added.
     pub description: InterfaceDescription,
+}
+
+/// Workers of a recording, and the queues in front of them. Their results are recorded in the order of the batches: a file
+/// is in the order of time, which those of one capture have among themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workers {
+    /// How many.
+    pub count: usize,
+    /// Batches that may wait for each beside the one that it works on; `None` for as many as leave half of each ring to the
+    /// kernel, and 8 at most.
+    pub queue: Option<usize>,
+    /// What happens to a batch while the queues are full.
+    pub when_full: WhenFull,
+}
+
+impl Workers {
+    /// The queue that is taken where none is asked for, if the ring is large enough.
+    const QUEUE: usize = 8;
+
+    /// How batches are handed over, of captures that can give so many before they need one back.
+    ///
+    /// # Errors
+    /// [`CaptureError::Option`]: the workers would hold all of a ring before one of their queues is full.
+    pub(super) fn hand_off(&self, batches: usize) -> Result<hand_off::Plan> {
+        let Self { count, queue, when_full } = *self;
+        let roomy = (batches / 2 / count.max(1)).saturating_sub(1).clamp(1, Self::QUEUE);
+        let plan = hand_off::Plan {
+            queue: queue.unwrap_or(roomy),
+            when_full,
+            ordered: true,
+            ..hand_off::Plan::new(count)
+        };
+        plan.check()?;
+        if plan.most_held() < batches {
+            return Ok(plan);
+        }
+        Err(CaptureError::Option {
+            option: if queue.is_some() { "--worker-queue" } else { "--workers" },
+            reason: format!(
+                "with {count} workers and queues of {} batches, {} batches can be held; a ring that has {batches} runs full \
+                 before. Ask for fewer, for a larger --ring, or for a smaller --block",
+                plan.queue,
+                plan.most_held()
+            ),
+        })
+    }
 }
 
 impl Plan {
@@ -79,6 +129,9 @@ impl Plan {
         if self.captures() != 1 {
             return refuse("it is for one capture; record several interfaces, or members, as pcapng".into());
         }
+        if self.workers.is_some() {
+            return refuse("it leaves nothing for --workers to encode".into());
+        }
         for Source { method, options, .. } in &self.sources {
             if method.name() != packet_v3::METHOD.name {
                 return refuse(format!("{method} has no blocks; give --method packet-v3"));
@@ -96,5 +149,28 @@ impl Plan {
     /// Captures of all interfaces.
     pub(super) fn captures(&self) -> usize {
         self.sources.iter().map(|source| source.members).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Workers;
+    use crate::hand_off::WhenFull;
+
+    #[test]
+    fn queues_leave_half_of_a_ring_and_never_take_all_of_it() {
+        let queue = |count, queue, batches| {
+            let workers = Workers { count, queue, when_full: WhenFull::Drop };
+            workers.hand_off(batches).map(|plan| plan.queue).map_err(|error| error.to_string())
+        };
+        assert_eq!([64, 36, 18, 12, 8, 5].map(|batches| queue(2, None, batches)), [8, 8, 3, 2, 1, 1].map(Ok));
+        assert_eq!(queue(1, Some(62), 64), Ok(62));
+        for (refused, named) in [
+            (queue(2, None, 4), "--workers"),
+            (queue(1, Some(63), 64), "--worker-queue"),
+            (queue(0, None, 9), "at least one"),
+        ] {
+            assert!(refused.as_ref().is_err_and(|text| text.contains(named)), "{refused:?}");
+        }
     }
 }

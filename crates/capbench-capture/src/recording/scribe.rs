@@ -7,61 +7,17 @@ use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame};
 
 use super::board::{CaptureBoard, LaneBoard};
+use super::encoding::Encoding;
 use super::link::LinkCounts;
 use super::plan::Plan;
 use crate::counters::Counters;
 use crate::error::Result;
 use crate::file::{
-    Booking, Encoder, Extent, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
-    PacketFacts, PcapEncoder, PcapngEncoder, VerbatimEncoder, check_buffer, verbatim,
+    Booking, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
+    PacketFacts, check_buffer, verbatim,
 };
 use crate::options::ByteCount;
-use crate::writing::{
-    FileEnds, NoRoom, Origin, Output, Record, RecordReader, Recorded, WriteOptions, WriterGauge,
-};
-
-/// One of the formats. Which one is decided by a branch that goes the same way for every frame.
-#[derive(Clone, Debug)]
-enum Encoding {
-    Pcapng(PcapngEncoder),
-    Pcap(PcapEncoder),
-    Verbatim(VerbatimEncoder),
-}
-
-impl Encoder for Encoding {
-    fn header(&self) -> Vec<u8> {
-        match self {
-            Self::Pcapng(encoder) => encoder.header(),
-            Self::Pcap(encoder) => encoder.header(),
-            Self::Verbatim(encoder) => encoder.header(),
-        }
-    }
-
-    #[inline]
-    fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize> {
-        match self {
-            Self::Pcapng(encoder) => encoder.encode(frame, facts, room),
-            Self::Pcap(encoder) => encoder.encode(frame, facts, room),
-            Self::Verbatim(encoder) => encoder.encode(frame, facts, room),
-        }
-    }
-
-    fn statistics(&self, statistics: &InterfaceStatistics) -> Option<Vec<u8>> {
-        match self {
-            Self::Pcapng(encoder) => encoder.statistics(statistics),
-            Self::Pcap(encoder) => encoder.statistics(statistics),
-            Self::Verbatim(encoder) => encoder.statistics(statistics),
-        }
-    }
-
-    fn largest_record(&self) -> usize {
-        match self {
-            Self::Pcapng(encoder) => encoder.largest_record(),
-            Self::Pcap(encoder) => encoder.largest_record(),
-            Self::Verbatim(encoder) => encoder.largest_record(),
-        }
-    }
-}
+use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
 
 /// What a file begins and ends with: the statistics as they are then.
 #[derive(Debug)]
@@ -106,6 +62,8 @@ pub(super) struct Scribe {
     has_ended: bool,
     packet_buffered: bool,
     hash: HashAlgorithm,
+    /// Whether there are queues where frames can be lost.
+    has_workers: bool,
 }
 
 impl Scribe {
@@ -115,15 +73,7 @@ impl Scribe {
         descriptions: &[InterfaceDescription],
         boards: &[(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)],
     ) -> Result<Self> {
-        let pcapng = || PcapngEncoder::new(&plan.section, descriptions, plan.snap_length, plan.hash);
-        let (encoding, reader): (_, RecordReader) = match plan.format {
-            FileFormat::Pcapng => (Encoding::Pcapng(pcapng()?), pcapng_record),
-            FileFormat::Verbatim => (Encoding::Verbatim(VerbatimEncoder::new(pcapng()?)), pcapng_record),
-            FileFormat::Pcap => {
-                let encoder = PcapEncoder::new(plan.snap_length);
-                (Encoding::Pcap(encoder), pcap_record)
-            }
-        };
+        let encoding = Encoding::new(plan, descriptions)?;
         check_buffer(plan.write.buffer, &encoding)?;
         let now = realtime_ns();
         let statistics = (0..plan.sources.len() as u32).map(|interface| InterfaceStatistics {
@@ -138,7 +88,7 @@ impl Scribe {
             // What waits to be written is missing in the ring.
             options.gather = options.gather.min(ByteCount(plan.sources[0].options.ring.0 / 4));
         }
-        let output = Output::open(&options, reader, now, &mut ends)?;
+        let output = Output::open(&options, encoding.reader(), now, &mut ends)?;
         let lane = |(board, captures): &(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)| Lane {
             board: Arc::clone(board),
             captures: captures.clone(),
@@ -156,7 +106,13 @@ impl Scribe {
             has_ended: false,
             packet_buffered: plan.packet_buffered || options.is_standard_output(),
             hash: plan.hash,
+            has_workers: plan.workers.is_some(),
         })
+    }
+
+    /// What encodes frames for it.
+    pub(super) fn encoding(&self) -> &Encoding {
+        &self.encoding
     }
 
     /// Reads what the writer does, from any thread.
@@ -172,18 +128,42 @@ impl Scribe {
     /// Records a frame.
     #[inline]
     pub(super) fn packet(&mut self, interface: u32, queue: Option<u32>, frame: &Frame<'_>) {
+        self.lay(interface, frame, |encoding, dropped, room| {
+            encoding.encode(frame, &PacketFacts { interface, queue, dropped }, room)
+        });
+    }
+
+    /// Records a frame whose octets are its record, made by [`Scribe::encoding`] without a drop count.
+    #[inline]
+    pub(super) fn record(&mut self, interface: u32, frame: &Frame<'_>) {
+        self.lay(interface, frame, |encoding, dropped, room| match dropped {
+            Some(dropped) => encoding.with_drop_count(frame.data, dropped, room),
+            None => {
+                room.get_mut(..frame.data.len())?.copy_from_slice(frame.data);
+                Some(frame.data.len())
+            }
+        });
+    }
+
+    #[inline]
+    fn lay(
+        &mut self,
+        interface: u32,
+        frame: &Frame<'_>,
+        lay: impl Fn(&Encoding, Option<u64>, &mut [u8]) -> Option<usize>,
+    ) {
         let Self { encoding, ends, output, lanes, left, .. } = self;
         let lane = &mut lanes[interface as usize];
         if *left == 0 {
             lane.past += 1;
             return;
         }
-        let dropped = lane.untold;
-        let facts = PacketFacts { interface, queue, dropped: (dropped > 0).then_some(dropped) };
+        let untold = lane.untold;
+        let dropped = (untold > 0).then_some(untold);
         let origin = Origin { interface, time_ns: frame.time_ns };
-        match output.packet(origin, ends, |room| encoding.encode(frame, &facts, room)) {
+        match output.packet(origin, ends, |room| lay(encoding, dropped, room)) {
             Ok(()) => {
-                lane.told += dropped;
+                lane.told += untold;
                 lane.untold = 0;
                 lane.octets += u64::from(frame.wire_length);
                 *left -= 1;
@@ -291,6 +271,11 @@ impl Scribe {
                 let place = "link".into();
                 losses.insert(0, LostAt { place, booking: Booking::Interface, count: link.missed });
             }
+            if self.has_workers {
+                let lost = lane.captures.iter().map(|capture| capture.gaps.frames()).sum();
+                let place = "application queue".into();
+                losses.push(LostAt { place, booking: Booking::Own, count: Some(lost) });
+            }
             losses.push(LostAt {
                 place: "writer".into(),
                 booking: Booking::Own,
@@ -311,16 +296,4 @@ impl Scribe {
         self.take_statistics(Some(realtime_ns()));
         self.output.finish(&mut self.ends)
     }
-}
-
-fn pcapng_record(octets: &[u8]) -> Option<Record> {
-    PcapngEncoder::extent(octets).map(record)
-}
-
-fn pcap_record(octets: &[u8]) -> Option<Record> {
-    PcapEncoder::extent(octets).map(record)
-}
-
-fn record(extent: Extent) -> Record {
-    Record { length: extent.length, packet_of: extent.packet_of, packets: extent.frames }
 }

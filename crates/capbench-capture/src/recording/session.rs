@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -12,15 +12,18 @@ use capbench_sys::host::affinity::pin_current_thread;
 use super::account::{Account, InterfaceAccount};
 use super::board::{CaptureBoard, LaneBoard, Wishes};
 use super::capturing::{Capturing, Job, Ready};
+use super::giving::{News, Onward};
 use super::link::LinkCounts;
-use super::merging::{self, News, Port};
+use super::merging::{self, Lay, Port};
 use super::plan::Plan;
 use super::scribe::Scribe;
+use super::working::{self, Workers};
 use crate::capture::Running;
 use crate::counters::{Counters, Loss, LossPlace};
 use crate::error::{CaptureError, Result};
 use crate::file::FileFormat;
 use crate::fill::Fill;
+use crate::hand_off;
 use crate::merge::{MergeTally, PortTally};
 use crate::writing::{Ending, WriterCounts, WriterGauge};
 
@@ -33,6 +36,7 @@ pub struct Opened {
     plan: Plan,
     wishes: Arc<Wishes>,
     captures: Vec<Capture>,
+    hand_off: Option<hand_off::Plan>,
 }
 
 #[derive(Debug)]
@@ -49,6 +53,7 @@ pub struct Session {
     plan: Plan,
     wishes: Arc<Wishes>,
     captures: Vec<(usize, Option<Capturing>)>,
+    workers: Option<Arc<Workers>>,
     merge: Option<JoinHandle<(Scribe, MergeTally)>>,
     lanes: Vec<(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)>,
     filters_here: Vec<bool>,
@@ -101,7 +106,14 @@ impl Opened {
                 captures.push(Capture { source, thread, ready });
             }
         }
-        Ok(Self { plan, wishes, captures })
+        let batches = captures.iter().map(|capture| capture.ready.batches as usize).min().unwrap_or(0);
+        let hand_off = plan.workers.map(|workers| workers.hand_off(batches)).transpose()?;
+        Ok(Self { plan, wishes, captures, hand_off })
+    }
+
+    /// How batches are handed to workers, where there are any.
+    pub fn hand_off(&self) -> Option<hand_off::Plan> {
+        self.hand_off
     }
 
     /// What each capture turned out to be, with the interface's number in the plan.
@@ -114,7 +126,7 @@ impl Opened {
     /// # Errors
     /// When the file cannot be opened, or no thread is to be had.
     pub fn start(self) -> Result<Session> {
-        let Self { plan, wishes, mut captures } = self;
+        let Self { plan, wishes, mut captures, hand_off } = self;
         let lanes: Vec<_> = (0..plan.sources.len())
             .map(|source| {
                 let of_source = captures.iter().filter(|capture| capture.source == source);
@@ -133,6 +145,7 @@ impl Opened {
         let mut session = Session {
             wishes,
             captures: Vec::with_capacity(captures.len()),
+            workers: None,
             merge: None,
             lanes,
             filters_here,
@@ -142,6 +155,7 @@ impl Opened {
             plan,
         };
         if captures.len() == 1
+            && hand_off.is_none()
             && let Some(Capture { source, thread, ready }) = captures.pop()
         {
             let lane = Arc::clone(&session.lanes[source].0);
@@ -151,15 +165,64 @@ impl Opened {
             session.captures.push((source, Some(thread)));
             return Ok(session);
         }
-        let (merge, news) = sync_channel::<News>(NEWS);
-        let mut ports = Vec::with_capacity(captures.len());
-        let mut threads = Vec::with_capacity(captures.len());
-        for Capture { source, thread, ready } in captures {
-            ports.push(Port::new(source as u32, ready.plan, ready.filter));
-            threads.push((source, thread));
+        match hand_off {
+            None => {
+                let (merge, news) = sync_channel(NEWS);
+                session.merge_in_thread(ports_of(&captures), news, scribe, captures.len())?;
+                session.give(captures, || Onward::Merge(merge.clone()));
+            }
+            Some(hand_off) => {
+                let (merge, news) = sync_channel(NEWS);
+                let setup = session.setup_of(hand_off, &captures, &scribe);
+                session.merge_in_thread(
+                    ports_of(&captures),
+                    news,
+                    scribe,
+                    captures.len() + hand_off.workers,
+                )?;
+                let workers = Arc::new(Workers::start(setup, merge.clone())?);
+                session.workers = Some(Arc::clone(&workers));
+                session.give(captures, || Onward::Workers(Arc::clone(&workers), merge.clone()));
+            }
         }
-        let lanes: Vec<_> = session.lanes.iter().map(|(lane, _)| Arc::clone(lane)).collect();
-        let (cpu, wishes) = (cpu_of(&session.plan.cpus, threads.len()), Arc::clone(&session.wishes));
+        Ok(session)
+    }
+}
+
+/// What the thread that merges is to know of captures.
+fn ports_of(captures: &[Capture]) -> Vec<Port> {
+    let port = |Capture { source, thread, ready }: &Capture| {
+        Port::new(*source as u32, ready.plan, ready.filter.clone(), Arc::clone(&thread.board))
+    };
+    captures.iter().map(port).collect()
+}
+
+impl Session {
+    fn setup_of(&self, plan: hand_off::Plan, captures: &[Capture], scribe: &Scribe) -> working::Setup {
+        let lane = |Capture { source, ready, .. }: &Capture| working::Lane {
+            interface: *source as u32,
+            filter: ready.filter.clone(),
+        };
+        working::Setup {
+            plan,
+            encoding: scribe.encoding().clone(),
+            lanes: captures.iter().map(lane).collect(),
+            held: captures.iter().map(|capture| capture.ready.plan).collect(),
+            cpus: (0..plan.workers).map(|worker| cpu_of(&self.plan.cpus, captures.len() + worker)).collect(),
+        }
+    }
+
+    /// Starts the thread that merges, which is the one with this number.
+    fn merge_in_thread<B: Lay + Send + 'static>(
+        &mut self,
+        ports: Vec<Port>,
+        news: Receiver<News<B>>,
+        scribe: Scribe,
+        number: usize,
+    ) -> Result<()> {
+        let lanes: Vec<_> = self.lanes.iter().map(|(lane, _)| Arc::clone(lane)).collect();
+        let (wishes, over) = (Arc::clone(&self.wishes), Arc::clone(&self.over));
+        let cpu = cpu_of(&self.plan.cpus, number);
         let work = move || {
             if let Some(cpu) = cpu {
                 // The captures' threads have shown that the CPUs can be had; one that went away since then costs nothing
@@ -170,16 +233,18 @@ impl Opened {
             over.store(true, Relaxed);
             done
         };
-        session.merge = Some(thread::Builder::new().name("merge".into()).spawn(work).map_err(no_thread)?);
-        for (number, (source, thread)) in threads.into_iter().enumerate() {
-            thread.start(Job::Give { number, merge: merge.clone() });
-            session.captures.push((source, Some(thread)));
-        }
-        Ok(session)
+        self.merge = Some(thread::Builder::new().name("merge".into()).spawn(work).map_err(no_thread)?);
+        Ok(())
     }
-}
 
-impl Session {
+    /// Lets captures begin to give.
+    fn give(&mut self, captures: Vec<Capture>, onward: impl Fn() -> Onward) {
+        for (number, Capture { source, thread, .. }) in captures.into_iter().enumerate() {
+            thread.start(Job::Give { number, onward: onward() });
+            self.captures.push((source, Some(thread)));
+        }
+    }
+
     /// Asks it to take what is in the rings, and to end. Does not wait.
     pub fn stop(&self) {
         self.wishes.stop();
@@ -208,6 +273,11 @@ impl Session {
     pub fn is_over(&self) -> bool {
         let is_done = |thread: &Option<Capturing>| thread.as_ref().is_none_or(Capturing::is_finished);
         self.over.load(Relaxed) || self.captures.iter().all(|(_, thread)| is_done(thread))
+    }
+
+    /// Workers that have panicked since this was last asked. The others go on.
+    pub fn take_failures(&self) -> Vec<CaptureError> {
+        self.workers.as_ref().map(|workers| workers.take_failures()).unwrap_or_default()
     }
 
     /// What the writer did so far.
@@ -257,6 +327,14 @@ impl Session {
             None => self.gauge.read(),
         };
         let account = account(&self, &counts, merged);
+        // The captures have let go of them.
+        if let Some(workers) = self.workers.take().and_then(Arc::into_inner) {
+            let failed = workers.finish();
+            if !failed.is_empty() {
+                end = End::Failed;
+            }
+            failures.extend(failed);
+        }
         Finished { end, account, failures }
     }
 }
@@ -279,6 +357,8 @@ pub(super) fn no_thread(source: std::io::Error) -> CaptureError {
 fn account(session: &Session, written: &WriterCounts, merge: Option<MergeTally>) -> Account {
     let interfaces = session.plan.sources.iter().enumerate().map(|(number, source)| {
         let (lane, captures) = &session.lanes[number];
+        let is_here = |(port, (source, _)): (usize, &(usize, _))| (*source == number).then_some(port);
+        let ports: Vec<_> = session.captures.iter().enumerate().filter_map(is_here).collect();
         let counters: Vec<_> = captures.iter().map(|capture| capture.counters()).collect();
         let counters = Counters::sum(&counters);
         let link = captures.first().map_or_else(LinkCounts::default, |capture| capture.link());
@@ -295,6 +375,7 @@ fn account(session: &Session, written: &WriterCounts, merge: Option<MergeTally>)
             accepted: counters.accepted,
             losses,
             taken: captures.iter().map(|capture| capture.taken.load(Relaxed)).sum(),
+            queues: session.workers.as_ref().map_or_else(Vec::new, |workers| workers.losses_of(&ports)),
             filtered: session.filters_here[number].then(|| lane.filtered.load(Relaxed)),
             past_end: lane.past.load(Relaxed),
             output: written.interfaces.get(number).copied().unwrap_or_default(),

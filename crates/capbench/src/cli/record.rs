@@ -51,7 +51,17 @@ pub struct RecordFlags {
     /// How many captures share the packets of an interface
     #[arg(long, value_name = "N", requires = "fanout")]
     pub members: Option<usize>,
-    /// CPUs for the threads in their order: one for each capture, one to merge several; for example 2,3 or 4-7
+    /// So many threads filter and encode packets, where otherwise the capture's thread, or the one that merges, does it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub workers: Option<u16>,
+    /// Batches that may wait for each worker; more are dropped, and counted [default: at most 8, and as many as leave half of
+    /// the ring to the kernel]
+    #[arg(long, value_name = "BATCHES", requires = "workers", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub worker_queue: Option<u32>,
+    /// Drop nothing in front of workers: while their queues are full the ring has to hold what comes
+    #[arg(long, requires = "workers")]
+    pub worker_wait: bool,
+    /// CPUs for the threads in their order: one for each capture, one for each worker, one to merge; for example 2,3 or 4-7
     #[arg(long, value_name = "LIST")]
     pub cpu: Option<String>,
     /// Hand packets over as they come, at the cost of CPU time

@@ -46,8 +46,12 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
         identity::become_user(name, identity).with_context(|| format!("cannot become {name} (-Z)"))?;
     }
     let running: Vec<_> = opened.running().map(|(_, running)| running.clone()).collect();
+    let hand_off = opened.hand_off();
     let session = opened.start()?;
     eprintln!("capbench: listening on {what}");
+    if let Some(hand_off) = hand_off {
+        eprintln!("capbench: {}", plan::workers_in_words(&hand_off));
+    }
     for running in &running {
         eprintln!("capbench: {}: {}; {}", running.method, running.engine, running.geometry);
         if let Some(shortfall) = &running.shortfall {
@@ -95,6 +99,10 @@ fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals)
         if signals.is_print_wanted() {
             status.clear();
             eprint!("{}", ledger::text(&session.account()));
+        }
+        for failure in session.take_failures() {
+            status.clear();
+            eprintln!("capbench: {failure}");
         }
         if is_second {
             status.show(session);

@@ -9,6 +9,7 @@ pub mod results_file;
 pub mod saved;
 pub mod scratch;
 pub mod setting;
+pub mod still;
 pub mod why;
 
 pub use network::{Namespaces, PATIENCE, Place, eventually, in_turn, lossy, privileged, program};
@@ -16,3 +17,4 @@ pub use process::{Ended, Running, capbench, run, signal};
 pub use recording::{File, Recording};
 pub use scratch::{NOBODY, Scratch, Tmpfs};
 pub use setting::Setting;
+pub use still::Still;

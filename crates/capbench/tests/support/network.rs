@@ -23,7 +23,7 @@ pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const RIGHT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// The programs that tests start, with the package that has each.
-const PROGRAMS: [(&str, &str); 23] = [
+const PROGRAMS: [(&str, &str); 24] = [
     ("bash", "bash"),
     ("capinfos", "wireshark-common"),
     ("chrt", "util-linux"),
@@ -36,6 +36,7 @@ const PROGRAMS: [(&str, &str); 23] = [
     ("mount", "mount"),
     ("netsniff-ng", "netsniff-ng"),
     ("prlimit", "util-linux"),
+    ("python3", "python3"),
     ("script", "bsdutils"),
     ("setpriv", "util-linux"),
     ("sh", "dash"),

@@ -186,6 +186,32 @@ proptest! {
     }
 
     #[test]
+    fn a_drop_count_can_be_added_later(made in made(), dropped in any::<u64>(), snap in prop::sample::select(vec![11, 96, 0])) {
+        fn check(encoder: &impl Encoder, made: &Made, dropped: u64) {
+            let encode = |dropped| {
+                let mut record = vec![0; encoder.largest_record()];
+                let facts = PacketFacts { dropped, ..made.facts };
+                let length = encoder.encode(&made.frame(), &facts, &mut record).unwrap();
+                record.truncate(length);
+                record
+            };
+            let (without, with) = (encode(None), encode(Some(dropped)));
+            for less in [1, with.len()] {
+                let mut room = vec![0xaa; with.len() - less];
+                assert_eq!(encoder.with_drop_count(&without, dropped, &mut room), None);
+                assert!(room.iter().all(|&octet| octet == 0xaa));
+            }
+            let mut room = vec![0xaa; with.len() + 1];
+            assert_eq!(encoder.with_drop_count(&without, dropped, &mut room), Some(with.len()));
+            assert_eq!((&room[..with.len()], room[with.len()]), (&with[..], 0xaa));
+        }
+        check(&pcapng(SnapLength::new(snap)), &made, dropped);
+        check(&PcapEncoder::new(SnapLength::new(snap)), &made, dropped);
+        let record = pcapng(SnapLength::new(snap)).header();
+        prop_assert!(pcapng(SnapLength::new(snap)).with_drop_count(&record[..20], 1, &mut [0; 99]).is_none(), "no record");
+    }
+
+    #[test]
     fn statistics_come_back_and_absent_ones_stay_absent(
         interface in 0u32..3,
         times in any::<(u64, Option<u64>, Option<u64>)>(),

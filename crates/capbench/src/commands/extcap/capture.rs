@@ -45,6 +45,7 @@ fn capture(path: &Path, stop: &Stop, source: Source) -> Result<Exit> {
         write: WriteOptions::new(path),
         packets: None,
         packet_buffered: true,
+        workers: None,
         cpus: Vec::new(),
     })?;
     let held = match pipe_with_reader(path, stop, None) {

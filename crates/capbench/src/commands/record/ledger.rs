@@ -1,7 +1,7 @@
 //! What became of every packet, in words and as data.
 
-use capbench_capture::Fill;
 use capbench_capture::recording::{Account, End, InterfaceAccount};
+use capbench_capture::{Fill, Loss};
 use serde_json::{Value, json};
 
 use crate::status::{in_a_word, in_words};
@@ -86,12 +86,14 @@ fn all_rows(interface: &InterfaceAccount) -> Vec<Row> {
         row("received by the interface", interface.received.and_then(number), "rx_packets of the interface"),
         row("accepted", interface.accepted.and_then(number), "the method's counter; lost ones included"),
     ];
-    rows.extend(interface.losses.iter().map(|loss| Row {
+    let of_loss = |loss: &Loss| Row {
         place: format!("lost: {}", in_a_word(loss.place)),
         count: loss.count.and_then(number),
         source: loss.source.clone().into_owned(),
-    }));
+    };
+    rows.extend(interface.losses.iter().map(of_loss));
     rows.push(row("taken", number(interface.taken), "packets that the method gave"));
+    rows.extend(interface.queues.iter().map(of_loss));
     if let Some(filtered) = interface.filtered {
         rows.push(row("left out by the filter", number(filtered), "the filter, run by capbench"));
     }
@@ -160,6 +162,7 @@ fn of_interface(interface: &InterfaceAccount) -> Value {
         "lost_by_interface": interface.lost_by_interface(),
         "lost_by_kernel": interface.lost_by_kernel(),
         "taken": interface.taken,
+        "lost_in_queues": interface.lost_in_queues(),
         "filtered": interface.filtered,
         "past_end": interface.past_end,
         "written": interface.output.written,

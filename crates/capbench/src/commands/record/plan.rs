@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_capture::file::{FileFormat, HashAlgorithm};
 use capbench_capture::filter::{FilterText, Optimise};
-use capbench_capture::recording::Plan;
+use capbench_capture::hand_off::{self, WhenFull};
+use capbench_capture::recording::{Plan, Workers};
 use capbench_capture::writing::{Rotation, WriteOptions};
 use capbench_capture::{Fanout, MethodSpec};
 use capbench_measure::programs::Programs;
@@ -47,6 +48,7 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
         write: write_options(&flags.output),
         packets: flags.count,
         packet_buffered: flags.output.packet_buffered || flags.immediate_mode,
+        workers: workers(flags),
         cpus: cpus(flags)?,
     })
 }
@@ -54,13 +56,22 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
 /// How long packets may wait for others, where nobody has said it: long for a file of one capture, which nobody reads yet, so
 /// that blocks are full. Several captures that are merged wait for each other, and would hold as much of their rings.
 fn retire_timeout(flags: &RecordFlags) -> Option<Duration> {
-    let is_alone = flags.interface.len() * flags.members.unwrap_or(1) == 1;
+    let is_alone = flags.interface.len() * flags.members.unwrap_or(1) == 1 && flags.workers.is_none();
     let is_read = flags.output.packet_buffered || is_standard_output(&flags.output);
     if flags.immediate_mode {
         Some(Duration::from_millis(1))
     } else {
         (is_alone && !is_read).then_some(Duration::from_millis(100))
     }
+}
+
+fn workers(flags: &RecordFlags) -> Option<Workers> {
+    let when_full = if flags.worker_wait { WhenFull::Wait } else { WhenFull::Drop };
+    flags.workers.map(|count| Workers {
+        count: count.into(),
+        queue: flags.worker_queue.map(|batches| batches as usize),
+        when_full,
+    })
 }
 
 /// How libpcap is to compile.
@@ -125,6 +136,20 @@ pub fn side_file(flags: &OutputFlags) -> Option<PathBuf> {
     let mut name = (!is_standard_output(flags)).then(|| file.clone().into_os_string())?;
     name.push(".ledger.json");
     Some(name.into())
+}
+
+/// What stands between captures and the file, as the second line tells it.
+pub fn workers_in_words(plan: &hand_off::Plan) -> String {
+    let hand_off::Plan { workers, queue, .. } = *plan;
+    format!(
+        "{workers} worker{} with {queue} batch{} waiting for each at most; {}",
+        if workers == 1 { "" } else { "s" },
+        if queue == 1 { "" } else { "es" },
+        match plan.when_full {
+            WhenFull::Drop => "more are dropped",
+            WhenFull::Wait => "more stay in the ring",
+        }
+    )
 }
 
 /// What is listened to, as the first line tells it.

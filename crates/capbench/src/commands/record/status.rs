@@ -112,7 +112,7 @@ impl Status {
 fn losses(account: &Account) -> Losses {
     let mut losses = Losses::default();
     for interface in &account.interfaces {
-        for loss in &interface.losses {
+        for loss in interface.losses.iter().chain(&interface.queues) {
             losses.add(loss.place, loss.count);
         }
         losses.add(LossPlace::Writer, Some(interface.output.lost()));
