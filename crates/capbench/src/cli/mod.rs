@@ -17,6 +17,7 @@ pub mod send;
 pub mod soak;
 pub mod sweep;
 pub mod traffic;
+pub mod verify;
 pub mod why;
 
 use std::time::Duration;
@@ -64,6 +65,8 @@ pub enum Command {
     Count(count::CountFlags),
     /// Record packets to files, every one accounted for: several interfaces in time order, by any capture method.
     Record(record::RecordFlags),
+    /// Look in capture files for every frame that `send` made: what is missing, and whether the files say so.
+    Verify(verify::VerifyFlags),
     /// Say where an interface loses packets now, why, and what to change; makes no traffic.
     Why(why::WhyFlags),
     /// List the capture methods: what can run here, and why not.
