@@ -59,8 +59,8 @@ pub struct Recorded {
     looks: Vec<Option<Look>>,
     frames: u64,
     other: OtherFrames,
-    last_ns: u64,
-    times: StepsBack,
+    latest_ns: u64,
+    late: Late,
 }
 
 /// Frames that are none of a trial, or not as they were sent.
@@ -76,12 +76,12 @@ pub struct OtherFrames {
     pub untagged: u64,
 }
 
-/// Frames whose time is before that of the frame in front of them.
+/// Frames that stand behind one of a later time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StepsBack {
+pub struct Late {
     /// How many.
     pub frames: u64,
-    /// The largest step, in nanoseconds.
+    /// By how many nanoseconds at most.
     pub most_ns: u64,
 }
 
@@ -120,8 +120,8 @@ impl Recorded {
             looks: Vec::new(),
             frames: 0,
             other: OtherFrames::default(),
-            last_ns: 0,
-            times: StepsBack::default(),
+            latest_ns: 0,
+            late: Late::default(),
         }
     }
 
@@ -168,8 +168,8 @@ impl Recorded {
     }
 
     /// Frames out of time order.
-    pub fn steps_back(&self) -> StepsBack {
-        self.times
+    pub fn late(&self) -> Late {
+        self.late
     }
 
     /// Whether every frame of every trial is there once, as it was sent, and the files contradict themselves in nothing.
@@ -214,10 +214,10 @@ impl Recorded {
     fn note(&mut self, packet: &Packet<'_>) {
         self.frames += 1;
         if let Some(time_ns) = packet.time_ns {
-            let back = self.last_ns.saturating_sub(time_ns);
-            self.times.frames += u64::from(back > 0);
-            self.times.most_ns = self.times.most_ns.max(back);
-            self.last_ns = time_ns;
+            let behind = self.latest_ns.saturating_sub(time_ns);
+            self.late.frames += u64::from(behind > 0);
+            self.late.most_ns = self.late.most_ns.max(behind);
+            self.latest_ns = self.latest_ns.max(time_ns);
         }
         let at = packet.interface as usize;
         let look = self.looks.get(at).and_then(Option::as_ref);

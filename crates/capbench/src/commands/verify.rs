@@ -72,13 +72,13 @@ fn text(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
         text.push_str(&format!("{}: {format}, {} packets{end}\n", file.display(), read.frames));
     }
     recorded.trials().iter().for_each(|trial| text.push_str(&of_trial(trial)));
-    let (other, back) = (recorded.other(), recorded.steps_back());
+    let (other, late) = (recorded.other(), recorded.late());
     text.push_str(&format!(
-        "{} foreign, {} cut short, {} damaged, {} without their VLAN tag\n{} earlier than the packet before",
-        other.foreign, other.truncated, other.corrupt, other.untagged, back.frames
+        "{} foreign, {} cut short, {} damaged, {} without their VLAN tag\n{} behind one of a later time",
+        other.foreign, other.truncated, other.corrupt, other.untagged, late.frames
     ));
-    if back.frames > 0 {
-        text.push_str(&format!(", by {:.6} s at most", back.most_ns as f64 / 1e9));
+    if late.frames > 0 {
+        text.push_str(&format!(", by {:.6} s at most", late.most_ns as f64 / 1e9));
     }
     text.push('\n');
     for (number, interface) in recorded.interfaces().iter().enumerate() {
@@ -144,7 +144,7 @@ fn name(number: usize, interface: &RecordedInterface) -> String {
 }
 
 fn document(files: &[(&Path, FileRead)], recorded: &Recorded, is_right: bool) -> Value {
-    let (other, back) = (recorded.other(), recorded.steps_back());
+    let (other, late) = (recorded.other(), recorded.late());
     let of_file = |(file, read): &(&Path, FileRead)| {
         json!({
             "file": file.display().to_string(),
@@ -196,8 +196,8 @@ fn document(files: &[(&Path, FileRead)], recorded: &Recorded, is_right: bool) ->
         "truncated": other.truncated,
         "corrupt": other.corrupt,
         "untagged": other.untagged,
-        "earlier_than_before": back.frames,
-        "most_earlier_ns": back.most_ns,
+        "late": late.frames,
+        "latest_ns": (late.frames > 0).then_some(late.most_ns),
         "files": files.iter().map(of_file).collect::<Vec<_>>(),
         "trials": recorded.trials().iter().map(of_trial).collect::<Vec<_>>(),
         "interfaces": recorded.interfaces().iter().map(of_interface).collect::<Vec<_>>(),
