@@ -18,6 +18,7 @@
 //! | [`search`] | the highest load that is held, by goals of the standards or of one's own |
 //! | [`soak`] | one load for minutes to days |
 //! | [`sweep`] | one thing varied: work, frame size, ring, placement or load |
+//! | [`recorded`] | what capture files hold of the frames of trials |
 //! | [`reproduction`] | experiments of publications, run again beside their published tables |
 //! | [`rfc2544`] | latency, frame loss rate, back-to-back frames, system recovery |
 //! | [`comparison`] | two runs, or methods that took turns: what changed by more than chance |
@@ -55,6 +56,7 @@ pub mod placement;
 pub mod places;
 pub mod programs;
 pub mod receiver;
+pub mod recorded;
 mod rehearsal;
 pub mod reproduction;
 pub mod results;

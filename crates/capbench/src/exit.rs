@@ -95,14 +95,15 @@ pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
         Ok(Exit::Partly(code)) => ExitCode::from(code),
         Err(error) if reader_left(&error) => ExitCode::from(READER_LEFT),
         Err(error) => {
-            eprintln!("capbench: {}", one_line(&error));
+            eprintln!("capbench: {}", message(&error));
             ExitCode::from(of_error(&error))
         }
     }
 }
 
-/// The error and its causes, each said once: many messages contain their cause already.
-fn one_line(error: &anyhow::Error) -> String {
+/// The error and its causes, each said once: many messages contain their cause already. In one line, but for the place of an
+/// error in a filter, which is shown below the filter.
+fn message(error: &anyhow::Error) -> String {
     let mut line = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !line.contains(&cause) {
@@ -110,7 +111,10 @@ fn one_line(error: &anyhow::Error) -> String {
             line.push_str(&cause);
         }
     }
-    line.replace('\n', " ")
+    let is_filter = |cause: &(dyn std::error::Error + 'static)| {
+        matches!(cause.downcast_ref(), Some(CaptureError::Filter { .. }))
+    };
+    if error.chain().any(is_filter) { line } else { line.replace('\n', " ") }
 }
 
 /// Prints to standard output.

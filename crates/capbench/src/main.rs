@@ -42,6 +42,7 @@ fn main() -> std::process::ExitCode {
         Command::Count(flags) => commands::count::run(flags),
         Command::Record(flags) => commands::record::run(flags),
         Command::Convert(flags) => commands::convert::run(flags),
+        Command::Verify(flags) => commands::verify::run(flags),
         Command::Why(flags) => commands::why::run(flags),
         Command::Report(flags) => commands::report::run(flags),
         Command::Methods(flags) => commands::methods::run(flags),

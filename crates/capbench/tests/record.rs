@@ -74,14 +74,7 @@ fn root_several_ports_become_one_stream_in_order() {
         return;
     }
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
-    for number in [1, 2] {
-        let peer = format!("peer name right{number} netns {}", spaces.right.path());
-        spaces.left.ip(&format!("link add name left{number} type veth {peer}"));
-        spaces.left.ip(&format!("link set dev left{number} arp off up"));
-        spaces.right.ip(&format!("link set dev right{number} arp off up"));
-        let has_carrier = || spaces.right.ip(&format!("-o link show dev right{number}")).contains("LOWER_UP");
-        eventually("a veth pair has carrier", has_carrier);
-    }
+    spaces.add_pairs(2);
     for method in ["packet-v3", "packet-v2", "recvmmsg"] {
         let file = folder.file(&format!("{method}.pcapng"));
         let ports = "-i right -i right1 -i right2";

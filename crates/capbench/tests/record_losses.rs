@@ -2,6 +2,7 @@
 
 mod support;
 
+use support::recording::counted_by_others;
 use support::why::send;
 use support::{
     File, Namespaces, Place, Recording, Running, Scratch, Tmpfs, capbench, eventually, in_turn, privileged,
@@ -57,8 +58,16 @@ fn root_what_a_ring_lost_stands_before_the_packet_that_follows() {
         let mut tshark = program("tshark");
         tshark.args(["-n", "-T", "fields", "-e", "frame.drop_count", "-r"]).arg(&file);
         let told = run(None, tshark.env("WIRESHARK_CONFIG_DIR", "/nonexistent")).success().out;
-        let by_tshark: u64 = told.lines().filter_map(|line| line.trim().parse::<u64>().ok()).sum();
-        assert_eq!(by_tshark, read.dropped(), "{method}");
+        let by_tshark = told.lines().map(|line| line.trim().parse::<u64>().ok());
+        assert!(by_tshark.eq(read.packets.iter().map(|packet| packet.dropped)), "{method}: packet by packet");
+        let by_us = run(None, capbench().args(["verify", "--json", "--trial", "7"]).arg(&file));
+        assert_eq!(by_us.code, Some(3), "{method}: {by_us:#?}");
+        let port = &by_us.json()["interfaces"][0];
+        assert_eq!(
+            (&port["gaps_told"], &port["told_elsewhere"], &port["lost"]),
+            (&port["gaps"], &0.into(), &missing.into()),
+            "{method}: {port:#}"
+        );
     }
 }
 
@@ -109,6 +118,9 @@ fn root_a_full_disk_ends_it_with_a_readable_file_and_an_account() {
     assert!(written > 1000 && read.holds_once(written) && !read.ends_early, "{written}: {document:#}");
     let ledger = &document["interfaces"][0];
     assert_eq!((&ledger["written"], &ledger["in_hand"]), (&written.into(), &0.into()), "{document:#}");
+    assert!(ledger["unwritten"].as_u64() > Some(0), "what the disk did not take is told: {document:#}");
+    assert_eq!(ledger["unexplained"], 0, "{document:#}");
+    assert_eq!(counted_by_others(&file), [written; 3]);
     assert_eq!(document["end"], "failed", "{document:#}");
 }
 
@@ -138,5 +150,6 @@ fn root_an_interface_that_goes_down_and_comes_back_is_recorded_on() {
         assert!(read.sequences().into_iter().eq((0..1000).chain(0..1000)), "{method}: {document:#}");
         let ledger = &document["interfaces"][0];
         assert_eq!((&ledger["went_down"], &ledger["unexplained"]), (&1.into(), &0.into()), "{method}");
+        assert_eq!((&ledger["written"], &document["lost"]), (&2000.into(), &0.into()), "{method}");
     }
 }

@@ -319,6 +319,7 @@ fn help_of_everything() {
         "report",
         "send",
         "count",
+        "verify",
         "why",
         "methods",
     ];

@@ -95,7 +95,7 @@ impl InterfaceStatistics {
         for (at, LostAt { place, booking, count }) in losses.iter().enumerate() {
             comment.push_str(if at == 0 { " " } else { ", " });
             comment.push_str(place);
-            comment.push_str(if *booking == Booking::Own { " (ours) " } else { " " });
+            comment.push_str(if *booking == Booking::Own { OWN } else { " " });
             match count {
                 // Writing to a string does not fail.
                 Some(count) => drop(write!(comment, "{count}")),
@@ -103,6 +103,14 @@ impl InterfaceStatistics {
             }
         }
         self.comments.push(comment);
+    }
+
+    /// Frames that the program itself lost, as the comment of [`InterfaceStatistics::book`] says it; absent where none of its
+    /// places is known.
+    pub fn own_dropped(&self) -> Option<u64> {
+        let comment = self.comments.iter().find_map(|comment| comment.strip_prefix(LOST))?;
+        let places = comment.split(", ").filter_map(|place| place.split_once(OWN));
+        places.filter_map(|(_, count)| count.parse::<u64>().ok()).reduce(u64::saturating_add)
     }
 
     /// The block.
@@ -127,6 +135,8 @@ impl InterfaceStatistics {
 
 /// How the comment about losses begins.
 const LOST: &str = "lost:";
+/// What stands between a place of ours and its count.
+const OWN: &str = " (ours) ";
 
 #[cfg(test)]
 mod tests {
@@ -149,9 +159,11 @@ mod tests {
         assert_eq!((statistics.interface_dropped, statistics.system_dropped), (Some(3), None));
         let expected = "lost: link 3, driver unknown, backlog unknown, writer (ours) 5";
         assert_eq!(statistics.comments, [expected]);
+        assert_eq!(statistics.own_dropped(), Some(5));
         statistics.book(&[lost("ring", Booking::System, Some(2)), lost("backlog", Booking::System, Some(7))]);
         assert_eq!((statistics.interface_dropped, statistics.system_dropped), (None, Some(9)));
         assert_eq!(statistics.comments, ["lost: ring 2, backlog 7"], "the old booking is gone");
+        assert_eq!(statistics.own_dropped(), None, "no place of ours");
     }
 
     #[test]

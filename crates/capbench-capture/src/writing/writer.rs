@@ -81,6 +81,7 @@ impl Failure {
             ErrorKind::PermissionDenied => {
                 "choose a place that the user who records (-Z) may write to, or change its owner"
             }
+            ErrorKind::IsADirectory => "name a file in it",
             ErrorKind::ReadOnlyFilesystem => "choose another place with -w",
             ErrorKind::NotFound | ErrorKind::NotADirectory => "make the directory first",
             ErrorKind::FileTooLarge => "limit the size of a file with -C",

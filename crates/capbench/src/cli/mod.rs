@@ -18,6 +18,7 @@ pub mod send;
 pub mod soak;
 pub mod sweep;
 pub mod traffic;
+pub mod verify;
 pub mod why;
 
 use std::time::Duration;
@@ -67,6 +68,8 @@ pub enum Command {
     Record(record::RecordFlags),
     /// Convert capture files: what record wrote verbatim, pcapng and pcap, into pcapng or pcap.
     Convert(convert::ConvertFlags),
+    /// Look in capture files for every frame that `send` made: what is missing, and whether the files say so.
+    Verify(verify::VerifyFlags),
     /// Say where an interface loses packets now, why, and what to change; makes no traffic.
     Why(why::WhyFlags),
     /// List the capture methods: what can run here, and why not.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use capbench_capture::file::FileFormat;
 use capbench_capture::{ByteCount, FanoutMode};
+use capbench_sys::packet::fanout::MOST_MEMBERS;
 use clap::Args;
 
 use super::capture::CaptureFlags;
@@ -49,7 +50,7 @@ pub struct RecordFlags {
     #[arg(long, value_name = "MODE", requires = "members")]
     pub fanout: Option<FanoutMode>,
     /// How many captures share the packets of an interface
-    #[arg(long, value_name = "N", requires = "fanout")]
+    #[arg(long, value_name = "N", requires = "fanout", value_parser = members)]
     pub members: Option<usize>,
     /// So many threads filter and encode packets, where otherwise the capture's thread, or the one that merges, does it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
@@ -133,6 +134,11 @@ pub fn named(text: &str, known: &[FileFormat]) -> Result<FileFormat, String> {
     })
 }
 
+fn members(text: &str) -> Result<usize, String> {
+    let refuse = || format!("\"{text}\" captures cannot share an interface; 1 to {MOST_MEMBERS} can");
+    text.parse().ok().filter(|members| (1..=MOST_MEMBERS).contains(members)).ok_or_else(refuse)
+}
+
 /// tcpdump's unit, unless one is given.
 fn file_size(text: &str) -> Result<u64, String> {
     const UNIT: u64 = 1_000_000;
@@ -148,7 +154,7 @@ fn file_size(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{file_size, format};
+    use super::{file_size, format, members};
     use capbench_capture::file::FileFormat;
 
     #[test]
@@ -157,6 +163,14 @@ mod tests {
         assert_eq!(file_size("64KiB"), Ok(65_536));
         for text in ["0", "", "fast", "99999999999999999999", "18446744073709551615"] {
             assert!(file_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_group_has_a_member_and_no_more_than_the_kernel_takes() {
+        assert_eq!((members("1"), members("256")), (Ok(1), Ok(256)));
+        for text in ["0", "257", "-1", "many"] {
+            assert!(members(text).unwrap_err().contains("1 to 256"), "{text}");
         }
     }
 

@@ -19,4 +19,5 @@ pub mod search;
 pub mod send;
 pub mod soak;
 pub mod sweep;
+pub mod verify;
 pub mod why;

@@ -120,6 +120,18 @@ impl Namespaces {
         spaces.right.wait_for_carrier("right");
         spaces
     }
+
+    /// Adds pairs `left1` and `right1`, `left2` and `right2`, and so on.
+    pub fn add_pairs(&self, count: u32) {
+        for number in 1..=count {
+            let (left, right) = (format!("left{number}"), format!("right{number}"));
+            let peer = format!("peer name {right} netns {}", self.right.path());
+            self.left.ip(&format!("link add name {left} type veth {peer}"));
+            self.left.set_up(&left);
+            self.right.set_up(&right);
+            self.right.wait_for_carrier(&right);
+        }
+    }
 }
 
 impl Place {

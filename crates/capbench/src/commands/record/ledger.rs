@@ -56,6 +56,12 @@ pub fn text(account: &Account) -> String {
             text.push_str(&format!("it went down {} times\n", interface.went_down));
         }
     }
+    if let Some(merge) = &account.merge {
+        text.push_str(&format!(
+            "\nheld by the merge: at most {} batches of {} bytes; put out before every interface had come as far: {}",
+            merge.most_held_batches, merge.most_held_octets, merge.forced
+        ));
+    }
     text.push_str(&format!(
         "\n{} bytes in {} file{}; at most {} of {} buffers in use, longest write {:.1} ms\n",
         account.bytes,
@@ -101,7 +107,11 @@ fn all_rows(interface: &InterfaceAccount) -> Vec<Row> {
     rows.extend([
         row("past the end", number(interface.past_end), "packets that came when the limit was reached"),
         row("written", number(output.written), "the writer"),
-        row("lost: writer, no room", number(output.refused), "packets without a free buffer"),
+        row(
+            "lost: writer, no room",
+            number(output.refused),
+            "packets without a free buffer, or behind a failed write",
+        ),
         row("lost: writer, unwritten", number(output.unwritten), "packets that could not be written"),
         row("in hand", Some(interface.in_hand()), "taken less all of those"),
         row("unexplained", interface.unexplained(), "accepted less lost in front of capbench less taken"),

@@ -117,8 +117,11 @@ fn write_options(flags: &OutputFlags) -> WriteOptions {
 fn cpus(flags: &RecordFlags) -> Result<Vec<CpuId>> {
     let Some(text) = &flags.cpu else { return Ok(Vec::new()) };
     let online = online_cpus()?;
-    let cpus = parse_cpu_list(text)
-        .ok_or_else(|| Usage(format!("--cpu {text}: not a list of CPUs; write for example 2,3 or 4-7")))?;
+    // Part by part, since a list as a whole is a set: here threads take CPUs in the order given, and may share one.
+    let parts: Option<Vec<_>> = text.split(',').map(parse_cpu_list).collect();
+    let cpus = parts
+        .ok_or_else(|| Usage(format!("--cpu {text}: not a list of CPUs; write for example 2,3 or 4-7")))?
+        .concat();
     if let Some(missing) = cpus.iter().find(|cpu| !online.contains(cpu)) {
         return Err(Usage(format!("--cpu {text}: CPU {missing} does not exist or is offline")).into());
     }

@@ -1,0 +1,44 @@
+//! Losses at an interface as a file tells them, and as they are.
+
+use capbench_capture::file::InterfaceStatistics;
+
+/// What files hold of an interface.
+#[derive(Debug, Default)]
+pub struct RecordedInterface {
+    /// Its name, where the file has it.
+    pub name: Option<String>,
+    /// Its frames.
+    pub frames: u64,
+    /// Frames that the file says were lost: its drop counts.
+    pub told: u64,
+    /// Frames behind a gap in the numbers of their trial.
+    pub gaps: u64,
+    /// Those whose drop count is just what is missing.
+    pub gaps_told: u64,
+    /// Drop counts of frames behind no gap, or behind one of another size.
+    pub told_elsewhere: u64,
+    /// Its last statistics.
+    pub statistics: Option<InterfaceStatistics>,
+}
+
+impl RecordedInterface {
+    /// Frames that its last statistics say were lost, at the interface, by the system, or by the program itself.
+    pub fn lost(&self) -> Option<u64> {
+        let statistics = self.statistics.as_ref()?;
+        let places = [statistics.interface_dropped, statistics.system_dropped, statistics.own_dropped()];
+        places.into_iter().flatten().reduce(u64::saturating_add)
+    }
+
+    /// Whether drop counts tell of more than its statistics do.
+    pub fn contradicts_itself(&self) -> bool {
+        self.lost().is_some_and(|lost| self.told > lost)
+    }
+
+    pub(super) fn note(&mut self, dropped: u64, gap: u64) {
+        self.frames += 1;
+        self.told = self.told.saturating_add(dropped);
+        self.gaps += u64::from(gap > 0);
+        self.gaps_told += u64::from(gap > 0 && dropped == gap);
+        self.told_elsewhere += u64::from(dropped > 0 && dropped != gap);
+    }
+}

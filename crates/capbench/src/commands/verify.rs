@@ -1,0 +1,205 @@
+//! `capbench verify`: every frame that `capbench send` made, looked for in capture files.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use capbench_capture::file::{FileFormat, InterfaceStatistics};
+use capbench_measure::recorded::{FileRead, Recorded, RecordedInterface, TrialFrames};
+use capbench_traffic::TrialId;
+use serde_json::{Value, json};
+
+use crate::cli::verify::VerifyFlags;
+use crate::exit::{Exit, Usage, print};
+
+/// Ranges of missing frames that are printed of a trial.
+const RANGES: usize = 20;
+
+/// Runs the command.
+pub fn run(flags: &VerifyFlags) -> Result<Exit> {
+    let mut trials: Vec<_> = flags.trial.iter().copied().map(TrialId).collect();
+    trials.sort_unstable();
+    if trials.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(Usage("--trial: a number is there twice".into()).into());
+    }
+    let mut recorded = Recorded::new(&trials, flags.layout.layout()?);
+    let mut files: Vec<(&Path, FileRead)> = Vec::new();
+    for file in &flags.files {
+        let read = recorded.read(open(file)?);
+        let is_over = read.failure.is_some();
+        files.push((file, read));
+        // What follows cannot be told from what is missing in between.
+        if is_over {
+            break;
+        }
+    }
+    recorded.end(flags.frames);
+    let is_right = recorded.is_right() && files.iter().all(|(_, read)| is_whole(read));
+    print(&if flags.json {
+        serde_json::to_string_pretty(&document(&files, &recorded, is_right))? + "\n"
+    } else {
+        text(&files, &recorded)
+    })?;
+    match files.pop() {
+        Some((file, FileRead { failure: Some(failure), .. })) => Err(anyhow!("{} {failure}", file.display())),
+        _ if is_right => Ok(Exit::Done),
+        _ => Ok(Exit::LossOverLimit),
+    }
+}
+
+fn open(file: &Path) -> Result<Box<dyn Read>> {
+    if file.as_os_str() == "-" {
+        return Ok(Box::new(std::io::stdin().lock()));
+    }
+    let refused = |error| anyhow!("{} cannot be opened: {error}", file.display());
+    Ok(Box::new(File::open(file).map_err(refused)?))
+}
+
+fn is_whole(read: &FileRead) -> bool {
+    read.failure.is_none() && !read.ends_early
+}
+
+fn text(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
+    let mut text = String::new();
+    for (file, read) in files {
+        let format = read.format.map_or("of no known format", FileFormat::name);
+        let end = match (&read.failure, read.ends_early) {
+            (Some(failure), _) => format!("; it {failure}"),
+            (None, true) => "; it ends within a record".into(),
+            (None, false) => String::new(),
+        };
+        text.push_str(&format!("{}: {format}, {} packets{end}\n", file.display(), read.frames));
+    }
+    recorded.trials().iter().for_each(|trial| text.push_str(&of_trial(trial)));
+    let (other, late) = (recorded.other(), recorded.late());
+    text.push_str(&format!(
+        "{} foreign, {} cut short, {} damaged, {} without their VLAN tag\n{} behind one of a later time",
+        other.foreign, other.truncated, other.corrupt, other.untagged, late.frames
+    ));
+    if late.frames > 0 {
+        text.push_str(&format!(", by {:.6} s at most", late.most_ns as f64 / 1e9));
+    }
+    text.push('\n');
+    for (number, interface) in recorded.interfaces().iter().enumerate() {
+        text.push_str(&of_interface(number, interface));
+    }
+    text
+}
+
+fn of_trial(trial: &TrialFrames) -> String {
+    let missing = trial.missing();
+    let mut text = format!(
+        "trial {}: {} delivered once, {} duplicate, {} reordered, {} missing",
+        trial.trial.0, trial.delivered, trial.duplicates, trial.reordered, missing.numbers
+    );
+    let ranges = trial.missing_ranges().take(RANGES).map(|range| match range.end - range.start {
+        1 => range.start.to_string(),
+        _ => format!("{}-{}", range.start, range.end - 1),
+    });
+    let told: Vec<_> = ranges.collect();
+    if missing.ranges > 0 {
+        text.push_str(&format!(": {}", told.join(", ")));
+    }
+    if missing.ranges > told.len() as u64 {
+        text.push_str(&format!(" and {} more ranges", missing.ranges - told.len() as u64));
+    }
+    text.push('\n');
+    text
+}
+
+fn of_interface(number: usize, interface: &RecordedInterface) -> String {
+    let name = name(number, interface);
+    let mut text = format!(
+        "{name}: {} packets; drop counts of {} lost ones; {} of {} gaps told by the packet behind them",
+        interface.frames, interface.told, interface.gaps_told, interface.gaps
+    );
+    if interface.told_elsewhere > 0 {
+        text.push_str(&format!("; drop counts that fit no gap: {}", interface.told_elsewhere));
+    }
+    text.push('\n');
+    if let Some(statistics) = &interface.statistics {
+        let word =
+            |count: Option<u64>| count.map_or_else(|| "unknown".to_string(), |count| count.to_string());
+        text.push_str(&format!(
+            "{name}: statistics: {} received, {} accepted, {} delivered; lost by the interface {}, by the system {}, \
+             by the recorder {}",
+            word(statistics.received),
+            word(statistics.accepted),
+            word(statistics.delivered),
+            word(statistics.interface_dropped),
+            word(statistics.system_dropped),
+            word(statistics.own_dropped()),
+        ));
+        if interface.contradicts_itself() {
+            text.push_str("; these are fewer than its drop counts tell");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn name(number: usize, interface: &RecordedInterface) -> String {
+    interface.name.clone().unwrap_or_else(|| format!("interface {number}"))
+}
+
+fn document(files: &[(&Path, FileRead)], recorded: &Recorded, is_right: bool) -> Value {
+    let (other, late) = (recorded.other(), recorded.late());
+    let of_file = |(file, read): &(&Path, FileRead)| {
+        json!({
+            "file": file.display().to_string(),
+            "format": read.format.map(FileFormat::name),
+            "packets": read.frames,
+            "ends_early": read.ends_early,
+            "failure": read.failure.as_ref().map(ToString::to_string),
+        })
+    };
+    let of_trial = |trial: &TrialFrames| {
+        let ranges = trial.missing_ranges().take(RANGES).map(|range| [range.start, range.end - 1]);
+        json!({
+            "trial": trial.trial.0,
+            "delivered": trial.delivered,
+            "duplicates": trial.duplicates,
+            "reordered": trial.reordered,
+            "missing": trial.missing().numbers,
+            "missing_ranges": trial.missing().ranges,
+            "first_missing_ranges": ranges.collect::<Vec<_>>(),
+        })
+    };
+    let of_statistics = |statistics: &InterfaceStatistics| {
+        json!({
+            "received": statistics.received,
+            "accepted": statistics.accepted,
+            "delivered": statistics.delivered,
+            "lost_by_interface": statistics.interface_dropped,
+            "lost_by_system": statistics.system_dropped,
+            "lost_by_recorder": statistics.own_dropped(),
+        })
+    };
+    let of_interface = |interface: &RecordedInterface| {
+        json!({
+            "interface": interface.name,
+            "packets": interface.frames,
+            "drops_told": interface.told,
+            "gaps": interface.gaps,
+            "gaps_told": interface.gaps_told,
+            "told_elsewhere": interface.told_elsewhere,
+            "lost": interface.lost(),
+            "statistics": interface.statistics.as_ref().map(of_statistics),
+        })
+    };
+    json!({
+        "schema_version": 1,
+        "right": is_right,
+        "packets": recorded.frames(),
+        "foreign": other.foreign,
+        "truncated": other.truncated,
+        "corrupt": other.corrupt,
+        "untagged": other.untagged,
+        "late": late.frames,
+        "latest_ns": (late.frames > 0).then_some(late.most_ns),
+        "files": files.iter().map(of_file).collect::<Vec<_>>(),
+        "trials": recorded.trials().iter().map(of_trial).collect::<Vec<_>>(),
+        "interfaces": recorded.interfaces().iter().map(of_interface).collect::<Vec<_>>(),
+    })
+}
