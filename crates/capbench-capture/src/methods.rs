@@ -37,6 +37,8 @@ pub struct Method {
     pub untested: Option<&'static str>,
     /// Where on a frame's way it takes frames.
     pub capture_point: fn(&MethodSpec) -> CapturePoint,
+    /// Whether frames that it captures do not reach the host's network stack, so that the host is cut off while it runs.
+    pub takes_frames: fn(&MethodSpec) -> bool,
     /// How frames come from the kernel, or the card, to the application.
     pub delivery: Delivery,
     /// Whether its settings and its own options can be: [`Method::accepts`] asks.

@@ -64,6 +64,7 @@ pub static METHOD: Method = Method {
     in_default: false,
     untested: Some("partly, PCI devices untested on hardware"),
     capture_point,
+    takes_frames: |spec| !matches!(spec.argument(), None | Some("net_af_packet")),
     delivery: Delivery::Ring,
     check,
     supported,

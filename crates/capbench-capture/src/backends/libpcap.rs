@@ -51,6 +51,7 @@ pub static METHOD: Method = Method {
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,
+    takes_frames: |_| false,
     delivery: Delivery::Ring,
     check: |spec, _, options| Plan::of(spec, options).map(drop),
     supported,

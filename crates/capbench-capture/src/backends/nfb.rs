@@ -47,6 +47,7 @@ pub static METHOD: Method = Method {
     in_default: false,
     untested: Some("untested on hardware: no NFB card was at hand; tested against a stand-in for libnfb"),
     capture_point: CapturePoint::stack,
+    takes_frames: |_| true,
     delivery: Delivery::Ring,
     check: |spec, _, options| {
         vendor::only_received("nfb", options)?;

@@ -20,6 +20,7 @@ pub static METHOD: Method = Method {
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,
+    takes_frames: |_| false,
     delivery: Delivery::Ring,
     check: frame_slots::check,
     supported: |_| probe(Some(Version::V1)),

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_sys::packet::{Block, BlockGeometry, BlockRing, Frame, PacketSocket, Version};
+use capbench_sys::packet::{Block, BlockGeometry, BlockRing, FlowHashes, Frame, PacketSocket, Version};
 
 use super::socket_setup::{Context, Polling, SOCKET_SETTINGS, bind, probe, unbound};
 use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
@@ -39,6 +39,7 @@ pub static METHOD: Method = Method {
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,
+    takes_frames: |_| false,
     delivery: Delivery::Ring,
     check: |spec, _, options| Polling::parse(spec, options).and_then(|_| geometry(options)).map(drop),
     supported: |_| probe(Some(Version::V3)),
@@ -52,6 +53,8 @@ pub struct PacketV3 {
     statistics: Accumulator,
     waiter: Waiter,
     polling: Polling,
+    /// How long it sleeps between two looks while poll(2) does not.
+    look: Duration,
     context: Context,
     running: Running,
 }
@@ -67,7 +70,8 @@ impl PacketV3 {
         let geometry = geometry(options)?;
         let (socket, filtered) = unbound(&context, interface, options)?;
         let polling = Polling::set(&context, spec, options, &socket)?;
-        let ring = socket.receive_blocks(geometry).map_err(fail)?;
+        let hashes = if options.flow_hashes { FlowHashes::Filled } else { FlowHashes::None };
+        let ring = socket.receive_blocks(geometry, hashes).map_err(fail)?;
         let group = bind(&context, &socket, interface, options)?;
         Ok(Self {
             socket,
@@ -75,6 +79,7 @@ impl PacketV3 {
             statistics: Accumulator::default(),
             waiter: Waiter::new(polling.spin),
             polling,
+            look: look(ByteCount(geometry.bytes())),
             running: Running {
                 method: METHOD.name,
                 engine: format!("AF_PACKET ring, TPACKET_V3{group}"),
@@ -138,7 +143,7 @@ impl PacketV3 {
                 waiter.sleep(sleep).map_err(|error| context.fail(error))?;
                 return Ok(found);
             }
-            thread::sleep(STEP.min(left));
+            thread::sleep(self.look.min(left));
             if let Some(block) = self.ring.take() {
                 return Ok(Some(block));
             }
@@ -146,8 +151,12 @@ impl PacketV3 {
     }
 }
 
-/// How long a look at a ring waits whose last block is held elsewhere: short beside the time in which a ring fills.
-const STEP: Duration = Duration::from_micros(250);
+/// How long a look at a ring waits whose last block is held elsewhere: a quarter of the time in which 40 Gbit/s fill it.
+fn look(ring: ByteCount) -> Duration {
+    const OCTETS_PER_S: f64 = 5e9;
+    let fills = Duration::from_secs_f64(ring.0 as f64 / OCTETS_PER_S);
+    (fills / 4).clamp(Duration::from_micros(250), Duration::from_millis(10))
+}
 
 impl Capture for PacketV3 {
     type Batch<'a> = Block;

@@ -20,6 +20,7 @@ pub static METHOD: Method = Method {
     in_default: true,
     untested: None,
     capture_point: CapturePoint::stack,
+    takes_frames: |_| false,
     delivery: Delivery::Copied,
     check,
     supported: |_| probe(None),

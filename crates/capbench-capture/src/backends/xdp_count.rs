@@ -48,6 +48,7 @@ pub static METHOD: Method = Method {
     in_default: false,
     untested: None,
     capture_point,
+    takes_frames: |spec| !spec.has("pass"),
     delivery: Delivery::Counted,
     #[cfg(feature = "bpf")]
     check: counting::check,

@@ -20,6 +20,8 @@ pub enum Offload {
     ReceiveChecksum,
     /// Checksums of sent packets are filled in by the NIC: those captured on their way out are unfinished.
     TransmitChecksum,
+    /// Hashes of flows are computed by the NIC for received packets.
+    ReceiveHash,
 }
 
 /// How an offload is asked for and set, from linux/ethtool.h.
@@ -40,9 +42,10 @@ impl Offload {
             Self::Gso => (0x23, 0x24, "ETHTOOL_SGSO", u32::MAX),
             Self::ReceiveChecksum => (0x14, 0x15, "ETHTOOL_SRXCSUM", u32::MAX),
             Self::TransmitChecksum => (0x16, 0x17, "ETHTOOL_STXCSUM", u32::MAX),
-            // ETH_FLAG_LRO and ETH_FLAG_RXVLAN share a word with others.
+            // ETH_FLAG_LRO, ETH_FLAG_RXVLAN and ETH_FLAG_RXHASH share a word with others.
             Self::Lro => (0x25, 0x26, "ETHTOOL_SFLAGS", 1 << 15),
             Self::ReceiveVlan => (0x25, 0x26, "ETHTOOL_SFLAGS", 1 << 8),
+            Self::ReceiveHash => (0x25, 0x26, "ETHTOOL_SFLAGS", 1 << 28),
         };
         Commands { get, set, name, bits }
     }
@@ -104,8 +107,8 @@ mod tests {
 
     #[test]
     fn the_loopback_interface_tells() {
-        use Offload::{Gro, Gso, Lro, ReceiveChecksum, ReceiveVlan, TransmitChecksum, Tso};
-        for offload in [Gro, Tso, Gso, Lro, ReceiveVlan, ReceiveChecksum, TransmitChecksum] {
+        use Offload::{Gro, Gso, Lro, ReceiveChecksum, ReceiveHash, ReceiveVlan, TransmitChecksum, Tso};
+        for offload in [Gro, Tso, Gso, Lro, ReceiveVlan, ReceiveChecksum, TransmitChecksum, ReceiveHash] {
             get("lo", offload).unwrap();
         }
         assert!(!get("lo", Lro).unwrap() && get("lo", TransmitChecksum).unwrap());

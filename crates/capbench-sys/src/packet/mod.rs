@@ -38,7 +38,7 @@ pub use geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 pub use receive_vector::ReceiveVector;
 pub use send_vector::{SendVector, Sent};
 pub use socket::{
-    Filter, FilterInstruction, PacketSocket, PacketStatistics, Protocol, Readiness, ReceiveMemory, Version,
-    attach_filter,
+    Filter, FilterInstruction, FlowHashes, PacketSocket, PacketStatistics, Protocol, Readiness,
+    ReceiveMemory, Version, attach_filter,
 };
 pub use transmit_ring::{Kick, Prefix, TransmitRing};

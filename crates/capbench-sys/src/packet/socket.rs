@@ -93,6 +93,15 @@ pub enum Readiness {
     Nothing,
 }
 
+/// Whether frames of a ring of blocks come with hashes of their flows (`TP_FT_REQ_FILL_RXHASH` of linux/if_packet.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowHashes {
+    /// They do. What the NIC has not computed, the kernel computes when it puts the frame into the ring.
+    Filled,
+    /// They do not.
+    None,
+}
+
 /// An AF_PACKET socket of type SOCK_RAW.
 #[derive(Debug)]
 pub struct PacketSocket {
@@ -176,11 +185,11 @@ impl PacketSocket {
         Mapping::of_socket(self.as_fd(), geometry.bytes() as usize)
     }
 
-    /// Allocates and maps a receive ring of blocks (`PACKET_RX_RING` with TPACKET_V3). Flow hashes are filled in.
+    /// Allocates and maps a receive ring of blocks (`PACKET_RX_RING` with TPACKET_V3).
     ///
     /// # Errors
     /// As for [`PacketSocket::receive_frames`].
-    pub fn receive_blocks(&self, geometry: BlockGeometry) -> Result<BlockRing> {
+    pub fn receive_blocks(&self, geometry: BlockGeometry, hashes: FlowHashes) -> Result<BlockRing> {
         self.set_version(Version::V3)?;
         let frame_size = 2048.min(geometry.block_size());
         let request = libc::tpacket_req3 {
@@ -191,7 +200,10 @@ impl PacketSocket {
             tp_frame_nr: geometry.blocks() * (geometry.block_size() / frame_size),
             tp_retire_blk_tov: geometry.retire_timeout_ms(),
             tp_sizeof_priv: 0,
-            tp_feature_req_word: libc::TP_FT_REQ_FILL_RXHASH,
+            tp_feature_req_word: match hashes {
+                FlowHashes::Filled => libc::TP_FT_REQ_FILL_RXHASH,
+                FlowHashes::None => 0,
+            },
         };
         socket_option::set(&self.fd, libc::SOL_PACKET, libc::PACKET_RX_RING, &request, "PACKET_RX_RING")?;
         BlockRing::new(Mapping::of_socket(self.as_fd(), geometry.bytes() as usize)?, geometry)

@@ -96,6 +96,7 @@ impl CaptureFlags {
             snap_length: self.snaplen.map_or(default.snap_length, SnapLength::new),
             promiscuous: !self.no_promiscuous,
             spin: self.spin.unwrap_or(default.spin),
+            flow_hashes: default.flow_hashes,
             direction: self.direction.unwrap_or(default.direction),
             eal_arguments: self
                 .eal

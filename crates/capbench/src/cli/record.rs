@@ -65,6 +65,9 @@ pub struct RecordFlags {
     /// CPUs for the threads in their order: one for each capture, one for each worker, one to merge; for example 2,3 or 4-7
     #[arg(long, value_name = "LIST")]
     pub cpu: Option<String>,
+    /// Have the kernel compute a hash of each packet's flow where the interface does not: packet-v3 writes it to the file
+    #[arg(long)]
+    pub flow_hash: bool,
     /// Hand packets over as they come, at the cost of CPU time
     #[arg(long)]
     pub immediate_mode: bool,

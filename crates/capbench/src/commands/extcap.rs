@@ -85,6 +85,7 @@ fn source(flags: &ExtcapFlags, name: &str) -> Result<Source> {
         filter: filter.as_ref(),
         optimise: Optimise::Yes,
         members: 1,
+        flow_hashes: false,
     };
     wanted.on(name)
 }

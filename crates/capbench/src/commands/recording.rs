@@ -77,6 +77,8 @@ pub struct Wanted<'w> {
     pub optimise: Optimise,
     /// How many captures share its packets.
     pub members: usize,
+    /// Whether the kernel is to compute flow hashes where the NIC does not.
+    pub flow_hashes: bool,
 }
 
 impl Wanted<'_> {
@@ -90,6 +92,7 @@ impl Wanted<'_> {
             Some(text) => Some(text.compile(&interface, options.snap_length, self.optimise)?),
             None => None,
         };
+        options.flow_hashes = self.flow_hashes || describe::has_flow_hashes(&interface);
         let description = describe::interface(&interface, side.mac(), options.filter.as_ref());
         Ok(Source { interface, method: self.method.clone(), options, members: self.members, description })
     }

@@ -37,6 +37,7 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
         filter: text.as_ref(),
         optimise: optimise(flags),
         members: flags.members.unwrap_or(1),
+        flow_hashes: flags.flow_hash,
     };
     let sources = flags.interface.iter().map(|name| wanted.on(name)).collect::<Result<_>>()?;
     Ok(Plan {

@@ -47,6 +47,11 @@ pub fn interface(
     }
 }
 
+/// Whether its packets come with flow hashes that the NIC has computed. Where it cannot be found out they do not.
+pub fn has_flow_hashes(interface: &Interface) -> bool {
+    offload::get(&interface.name, Offload::ReceiveHash).unwrap_or(false)
+}
+
 /// Which offloads are on: those that make packets look other than on the wire.
 fn offloads(interface: &str) -> Option<String> {
     const ASKED: [(&str, Offload); 7] = [
