@@ -1,16 +1,19 @@
 //! Capture files of one format into files of another, packet by packet, with the counters and the losses that they tell of.
 //!
 //! What comes out of a verbatim file is what recording pcapng would have written. A pcapng file with several sections stays
-//! one; where interfaces are described behind packets, a section begins there.
+//! one, and interfaces that are described behind packets are described there. Each description is written once, so that the
+//! output is not larger than a few times the input, whatever that is.
 
 use std::io::{self, Cursor, ErrorKind, Read};
+use std::mem::take;
 
 use capbench_sys::packet::Frame;
 
 use crate::error::CaptureError;
 use crate::file::{
-    CaptureReader, ETHERNET, Encoder, Extent, FileError, FileFormat, HashAlgorithm, InterfaceStatistics,
-    Packet, PacketFacts, PcapEncoder, PcapngEncoder, ReadInterface, Record, SectionDescription,
+    CaptureReader, ETHERNET, Encoder, Extent, FileError, FileFormat, HashAlgorithm, InterfaceDescription,
+    InterfaceStatistics, LeftOut, Packet, PacketFacts, PcapEncoder, PcapngEncoder, Record,
+    SectionDescription,
 };
 use crate::options::SnapLength;
 use crate::writing::{self, Ending, FileEnds, NoRoom, Origin, Output, WhenFull, WriteOptions};
@@ -25,6 +28,10 @@ pub struct Converted {
     pub packets: u64,
     /// Lost packets of which the file told, before one of its packets.
     pub dropped: u64,
+    /// Packets without a time in the file. They have time 0 in the output, the beginning of 1970.
+    pub without_time: u64,
+    /// What of the file is not in the output. What pcap has no place for at all is not counted.
+    pub left_out: LeftOut,
     /// Whether the file ended within a record: everything before is converted.
     pub ends_early: bool,
 }
@@ -43,10 +50,10 @@ pub enum ConvertError {
         /// `LINKTYPE_…`.
         link_type: u16,
     },
-    /// A section's header that is larger than any that is written.
-    #[error("a section's descriptions have {octets} octets, more than are written")]
-    Descriptions {
-        /// Octets of them.
+    /// A description of a section or an interface, or statistics, larger than any that are written.
+    #[error("a description, or statistics, of {octets} octets, more than are written")]
+    Description {
+        /// Octets of it.
         octets: usize,
     },
     /// A packet that is larger than any that is written.
@@ -90,13 +97,6 @@ enum Encoding {
 }
 
 impl Encoding {
-    fn header(&self) -> Vec<u8> {
-        match self {
-            Self::Pcapng(encoder) => encoder.header(),
-            Self::Pcap(encoder) => encoder.header(),
-        }
-    }
-
     fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize> {
         match self {
             Self::Pcapng(encoder) => encoder.encode(frame, facts, room),
@@ -128,13 +128,13 @@ struct Conversion<'o> {
     options: WriteOptions,
     format: FileFormat,
     is_verbatim: bool,
-    section: SectionDescription,
-    interfaces: Vec<ReadInterface>,
-    hash: HashAlgorithm,
-    /// Octets of the largest packet beyond what the interfaces' snap lengths say: files of others may have such.
-    beyond: usize,
-    encoding: Option<Encoding>,
-    output: Option<Output>,
+    /// The section that was read and is not yet written.
+    section: Option<SectionDescription>,
+    /// Those of its interfaces that are not.
+    interfaces: Vec<InterfaceDescription>,
+    /// The largest snap length of the section's interfaces so far: libpcap reads only files in which all have the same.
+    snap: Option<SnapLength>,
+    output: Option<(Encoding, Output)>,
     converted: &'o mut Converted,
 }
 
@@ -153,15 +153,16 @@ pub fn convert(
         options: WriteOptions { when_full: WhenFull::Wait, interfaces: 1, ..options.clone() },
         format,
         is_verbatim: reader.format() == FileFormat::Verbatim,
-        section: SectionDescription::default(),
+        section: None,
         interfaces: Vec::new(),
-        hash: HashAlgorithm::default(),
-        beyond: 0,
-        encoding: None,
+        snap: None,
         output: None,
         converted,
     };
     let read = conversion.run(&mut reader);
+    let beyond_frames = conversion.converted.left_out.options;
+    conversion.converted.left_out = reader.left_out();
+    conversion.converted.left_out.options += beyond_frames;
     conversion.converted.ends_early = reader.ends_early();
     let finished = conversion.finish();
     // Where writing has failed, reading has only ended because of that.
@@ -171,34 +172,27 @@ pub fn convert(
 impl Conversion<'_> {
     fn run<R: Read>(&mut self, reader: &mut CaptureReader<R>) -> Result<(), ConvertError> {
         while let Some(record) = reader.next_record()? {
-            match record {
+            let goes_on = match record {
                 Record::Section(section) => {
-                    self.section = section.clone();
-                    self.interfaces.clear();
-                    self.encoding = None;
+                    let goes_on = self.is_described() || self.prepare()?;
+                    self.section = Some(section.clone());
+                    self.snap = None;
+                    goes_on
                 }
                 Record::Interface(number, interface) => {
                     if interface.link_type != ETHERNET {
                         let link_type = interface.link_type;
                         return Err(ConvertError::LinkType { interface: number, link_type });
                     }
-                    self.interfaces.push(interface.clone());
-                    self.encoding = None;
+                    self.interfaces.push(interface.description.clone());
+                    self.snap = self.snap.max(Some(SnapLength::new(interface.snap)));
+                    true
                 }
-                Record::Packet(packet) => {
-                    if !self.packet(&packet)? {
-                        return Ok(());
-                    }
-                }
-                Record::Statistics(statistics) => {
-                    self.prepare()?;
-                    let octets = self.encoding.as_ref().and_then(|encoding| encoding.statistics(&statistics));
-                    if let (Some(output), Some(octets)) = (&mut self.output, octets)
-                        && output.record(&octets) == Err(NoRoom::Ended)
-                    {
-                        return Ok(());
-                    }
-                }
+                Record::Packet(packet) => self.packet(&packet)?,
+                Record::Statistics(statistics) => self.statistics(&statistics)?,
+            };
+            if !goes_on {
+                break;
             }
         }
         Ok(())
@@ -206,30 +200,28 @@ impl Conversion<'_> {
 
     /// Whether the output took it; where it has ended, finishing it tells why.
     fn packet(&mut self, packet: &Packet<'_>) -> Result<bool, ConvertError> {
-        if let Some(hash) = packet.hash
-            && (hash.algorithm == HashAlgorithm::Toeplitz.code()) != (self.hash == HashAlgorithm::Toeplitz)
-        {
-            let is_toeplitz = self.hash != HashAlgorithm::Toeplitz;
-            self.hash = if is_toeplitz { HashAlgorithm::Toeplitz } else { HashAlgorithm::Unassigned };
-            self.encoding = None;
-        }
-        if !self.is_verbatim && packet.data.len() > self.snap().octets() as usize {
-            self.beyond = packet.data.len();
-            self.encoding = None;
-        }
         let too_long =
             ConvertError::TooLong { number: self.converted.packets + 1, octets: packet.data.len() };
         if packet.data.len() > SnapLength::EVERYTHING.octets() as usize {
             return Err(too_long);
         }
-        self.prepare()?;
-        let (Some(encoding), Some(output)) = (&self.encoding, &mut self.output) else { return Ok(false) };
+        if !self.prepare()? {
+            return Ok(false);
+        }
+        let Some((encoding, output)) = &mut self.output else { return Ok(false) };
+        if let (Encoding::Pcapng(encoder), Some(hash)) = (&mut *encoding, packet.hash) {
+            encoder.set_hash_algorithm(hash.algorithm);
+        }
         let origin = Origin { interface: 0, time_ns: packet.time_ns.unwrap_or(0) };
         let (frame, facts) = (packet.frame(), packet.facts());
         match output.packet(origin, &mut Ends(Vec::new()), |room| encoding.encode(&frame, &facts, room)) {
             Ok(()) => {
                 self.converted.packets += 1;
                 self.converted.dropped += packet.dropped.unwrap_or(0);
+                self.converted.without_time += u64::from(packet.time_ns.is_none());
+                if self.format != FileFormat::Pcap {
+                    self.converted.left_out.options += packet.beyond_frame();
+                }
                 Ok(true)
             }
             Err(NoRoom::Ended) => Ok(false),
@@ -237,57 +229,93 @@ impl Conversion<'_> {
         }
     }
 
-    fn snap(&self) -> SnapLength {
-        if self.format == FileFormat::Pcap && !self.is_verbatim {
-            // Its header stands before any packet is known.
-            return SnapLength::EVERYTHING;
+    /// As [`Conversion::packet`].
+    fn statistics(&mut self, statistics: &InterfaceStatistics) -> Result<bool, ConvertError> {
+        if !self.prepare()? {
+            return Ok(false);
         }
-        let snaps = self.interfaces.iter().map(|interface| SnapLength::new(interface.snap));
-        let snap = snaps.max().unwrap_or(SnapLength::EVERYTHING);
-        if self.beyond > snap.octets() as usize { SnapLength::new(self.beyond as u32) } else { snap }
+        let Some((encoding, output)) = &mut self.output else { return Ok(false) };
+        encoding.statistics(statistics).map_or(Ok(true), |block| put(output, &block))
     }
 
-    /// Makes what is written next stand behind the descriptions that it belongs to.
-    fn prepare(&mut self) -> Result<(), ConvertError> {
-        if self.encoding.is_some() {
-            return Ok(());
+    /// Whether all descriptions that were read are written.
+    fn is_described(&self) -> bool {
+        self.section.is_none() && self.interfaces.is_empty()
+    }
+
+    /// Opens the output, and writes the descriptions that were read and are not yet written. Whether the output took them.
+    fn prepare(&mut self) -> Result<bool, ConvertError> {
+        if self.output.is_some() && self.is_described() {
+            return Ok(true);
         }
-        let encoding = match self.format {
-            FileFormat::Pcap => Encoding::Pcap(PcapEncoder::new(self.snap())),
+        let Some((_, output)) = &mut self.output else { return self.open().map(|()| true) };
+        let (section, interfaces) = (self.section.take(), take(&mut self.interfaces));
+        if self.format == FileFormat::Pcap {
+            return Ok(true);
+        }
+        if let Some(section) = section
+            && !put(output, &section.block()?)?
+        {
+            return Ok(false);
+        }
+        for interface in interfaces {
+            if !put(output, &interface.block(self.snap.unwrap_or(SnapLength::EVERYTHING))?)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The output begins with what was described up to here.
+    fn open(&mut self) -> Result<(), ConvertError> {
+        let section = self.section.get_or_insert_default();
+        let snap = self.snap.unwrap_or(SnapLength::EVERYTHING);
+        let (encoding, header) = match self.format {
+            FileFormat::Pcap => {
+                // Its header stands before any packet is known.
+                let encoder = PcapEncoder::new(if self.is_verbatim { snap } else { SnapLength::EVERYTHING });
+                let header = encoder.header();
+                (Encoding::Pcap(encoder), header)
+            }
             FileFormat::Pcapng | FileFormat::Verbatim => {
-                let interfaces: Vec<_> =
-                    self.interfaces.iter().map(|interface| interface.description.clone()).collect();
-                Encoding::Pcapng(PcapngEncoder::new(&self.section, &interfaces, self.snap(), self.hash)?)
+                let mut header = section.block()?;
+                for interface in &self.interfaces {
+                    header.extend(interface.block(snap)?);
+                }
+                // Files of others may have packets beyond their interfaces' snap lengths: they stay whole.
+                let (none, whole) = (SectionDescription::default(), SnapLength::EVERYTHING);
+                let encoder = PcapngEncoder::new(&none, &[], whole, HashAlgorithm::default())?;
+                (Encoding::Pcapng(encoder), header)
             }
         };
-        let header = encoding.header();
-        match &mut self.output {
-            None => {
-                let reader = match encoding {
-                    Encoding::Pcapng(_) => |octets: &[u8]| PcapngEncoder::extent(octets).map(record),
-                    Encoding::Pcap(_) => |octets: &[u8]| PcapEncoder::extent(octets).map(record),
-                };
-                self.output = Some(Output::open(&self.options, reader, 0, &mut Ends(header))?);
-            }
-            Some(output) if self.format != FileFormat::Pcap => {
-                if output.record(&header) == Err(NoRoom::TooLong) {
-                    return Err(ConvertError::Descriptions { octets: header.len() });
-                }
-            }
-            Some(_) => {}
-        }
-        self.encoding = Some(encoding);
+        let reader = match encoding {
+            Encoding::Pcapng(_) => |octets: &[u8]| PcapngEncoder::extent(octets).map(record),
+            Encoding::Pcap(_) => |octets: &[u8]| PcapEncoder::extent(octets).map(record),
+        };
+        let output = Output::open(&self.options, reader, 0, &mut Ends(header))?;
+        self.output = Some((encoding, output));
+        self.section = None;
+        self.interfaces.clear();
         Ok(())
     }
 
     fn finish(mut self) -> Result<(), ConvertError> {
         self.prepare()?;
-        let Some(output) = self.output.take() else { return Ok(()) };
+        let Some((_, output)) = self.output.take() else { return Ok(()) };
         match output.finish(&mut Ends(Vec::new())).ending {
             Ending::Finished | Ending::FileLimit => Ok(()),
             Ending::ReaderGone => Err(ConvertError::ReaderGone),
             Ending::Failed(error) => Err(error.into()),
         }
+    }
+}
+
+/// Writes a block that is no packet. Whether the output took it.
+fn put(output: &mut Output, block: &[u8]) -> Result<bool, ConvertError> {
+    match output.record(block) {
+        Ok(()) => Ok(true),
+        Err(NoRoom::Ended) => Ok(false),
+        Err(NoRoom::Full | NoRoom::TooLong) => Err(ConvertError::Description { octets: block.len() }),
     }
 }
 

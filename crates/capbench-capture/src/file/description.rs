@@ -56,7 +56,7 @@ pub enum InterfaceFilter {
 
 impl SectionDescription {
     /// The section header block.
-    pub(super) fn block(&self) -> Result<Vec<u8>> {
+    pub(crate) fn block(&self) -> Result<Vec<u8>> {
         let mut body = BYTE_ORDER.to_le_bytes().to_vec();
         // Version 1.0, of a length that is not known yet.
         body.extend([1, 0, 0, 0]);
@@ -94,7 +94,7 @@ impl InterfaceDescription {
     }
 
     /// The interface description block: Ethernet, times in nanoseconds.
-    pub(super) fn block(&self, snap: SnapLength) -> Result<Vec<u8>> {
+    pub(crate) fn block(&self, snap: SnapLength) -> Result<Vec<u8>> {
         let mut body = u32::from(ETHERNET).to_le_bytes().to_vec();
         body.extend(snap.octets().to_le_bytes());
         let mut block = BlockBuilder::new(INTERFACE, &body);

@@ -32,7 +32,7 @@ pub use description::{InterfaceDescription, InterfaceFilter, SectionDescription}
 pub use facts::{HashAlgorithm, PacketFacts};
 pub use pcap::PcapEncoder;
 pub use pcapng::PcapngEncoder;
-pub use reading::{CaptureReader, FileError, Packet, PacketHash, ReadInterface, Record};
+pub use reading::{CaptureReader, FileError, LeftOut, Packet, PacketHash, ReadInterface, Record};
 pub use statistics::{Booking, InterfaceStatistics, LostAt};
 pub use verbatim::VerbatimEncoder;
 

@@ -57,6 +57,11 @@ impl PcapngEncoder {
         Ok(Self { header, snap, hash_code: hash.code() })
     }
 
+    /// Takes hashes of the frames that follow as computed by the algorithm of this number (the first octet of `epb_hash`).
+    pub(crate) fn set_hash_algorithm(&mut self, code: u8) {
+        self.hash_code = code;
+    }
+
     /// How far the block goes that these octets, written by such an encoder, begin with; `None` when they do not hold its
     /// first 16, or begin with none.
     pub fn extent(octets: &[u8]) -> Option<Extent> {

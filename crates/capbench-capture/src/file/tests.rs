@@ -1,5 +1,6 @@
 //! Encoders and reader against each other, and the reader against files as others write them.
 
+mod converting;
 mod foreign;
 mod reading;
 mod round_trip;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use capbench_capture::convert::{ConvertError, Converted, convert, decompressed};
-use capbench_capture::file::FileFormat;
+use capbench_capture::file::{FileFormat, LeftOut};
 use capbench_capture::writing::WriteOptions;
 
 use crate::cli::convert::ConvertFlags;
@@ -41,10 +41,18 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     let source = decompressed(source).with_context(|| format!("cannot read {name}"))?;
     let mut converted = Converted::default();
     let done = convert(source, format, &options, &mut converted);
-    let Converted { packets, dropped, ends_early } = converted;
+    let Converted { packets, dropped, without_time, left_out, ends_early } = converted;
     eprintln!("capbench: {packets} packets converted");
     if dropped > 0 && format == FileFormat::Pcap {
         eprintln!("capbench: {name} tells of {dropped} lost packets, for which pcap has no place");
+    }
+    if without_time > 0 {
+        eprintln!(
+            "capbench: {without_time} packets of {name} have no time; they got time 0, which is 1970-01-01"
+        );
+    }
+    if left_out != LeftOut::default() {
+        eprintln!("capbench: left out of {name}: {}", listed(left_out));
     }
     match done {
         Err(ConvertError::ReaderGone) => Ok(Exit::Stopped(SIGPIPE)),
@@ -57,6 +65,21 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
             Ok(Exit::Done)
         }
     }
+}
+
+/// What was left out, by kind.
+fn listed(left_out: LeftOut) -> String {
+    let LeftOut { names, secrets, custom, blocks, comments, options } = left_out;
+    let kinds = [
+        ("name resolution blocks", names),
+        ("blocks of decryption secrets", secrets),
+        ("custom blocks", custom),
+        ("other blocks", blocks),
+        ("packet comments", comments),
+        ("other options", options),
+    ];
+    let told = kinds.iter().filter(|(_, count)| *count > 0).map(|(kind, count)| format!("{kind} {count}"));
+    told.collect::<Vec<_>>().join(", ")
 }
 
 fn is_same(input: &Path, output: &Path) -> bool {

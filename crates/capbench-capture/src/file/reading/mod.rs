@@ -9,11 +9,13 @@
 //! | `input` | octets read ahead |
 //! | `octets` | numbers and options in either order |
 //! | `record` | what comes out |
+//! | `left_out` | what does not |
 //! | `pcapng`, `pcap`, `ring` | records out of octets |
 //! | `error` | why it cannot go on |
 
 mod error;
 mod input;
+mod left_out;
 mod octets;
 mod pcap;
 mod pcapng;
@@ -24,6 +26,7 @@ use std::io::Read;
 use std::mem::take;
 
 pub use error::FileError;
+pub use left_out::LeftOut;
 pub use record::{Packet, PacketHash, ReadInterface, Record};
 
 use self::input::{Input, There};
@@ -32,7 +35,7 @@ use self::ring::Ring;
 use super::FileFormat;
 use super::blocks::{BYTE_ORDER, FRAMING, INTERFACE, SECTION, STATISTICS};
 use super::description::SectionDescription;
-use super::verbatim::{MAGIC, RING_BLOCK};
+use super::verbatim::{MAGIC, PADDING, RING_BLOCK};
 
 /// Octets of a record at most. More than any program captures of a frame: `MAXIMUM_SNAPLEN` of libpcap is 256 KiB, and some
 /// captures of a loopback interface go beyond.
@@ -55,6 +58,7 @@ pub struct CaptureReader<R> {
     /// Octets of the record that was given last.
     used: usize,
     frames: u64,
+    left_out: LeftOut,
     ends_early: bool,
     over: bool,
 }
@@ -107,12 +111,14 @@ impl<R: Read> CaptureReader<R> {
             ring: None,
             used: 0,
             frames: 0,
+            left_out: LeftOut::default(),
             ends_early: false,
             over: false,
         })
     }
 
-    /// The next record; `None` at the end, or behind an error. Blocks of a kind that is none of [`Record`]'s are left out.
+    /// The next record; `None` at the end, or behind an error. Blocks of a kind that is none of [`Record`]'s are left
+    /// out, and counted.
     ///
     /// # Errors
     /// When the file is damaged or cannot be read.
@@ -141,6 +147,11 @@ impl<R: Read> CaptureReader<R> {
     /// Frames given so far.
     pub fn frames(&self) -> u64 {
         self.frames
+    }
+
+    /// What it had so far that no record has.
+    pub fn left_out(&self) -> LeftOut {
+        self.left_out
     }
 
     /// Whether the file ended within a record. Known at the end.
@@ -176,19 +187,21 @@ impl<R: Read> CaptureReader<R> {
         }
         let record = match kind {
             SECTION => {
-                self.section = pcapng::section(order, body);
+                self.section = pcapng::section(order, body, &mut self.left_out);
                 self.interfaces.clear();
                 Some(Record::Section(&self.section))
             }
             INTERFACE => {
                 let number = self.interfaces.len() as u32;
-                let interface = pcapng::interface(order, body);
+                let interface = pcapng::interface(order, body, &mut self.left_out);
                 let known = interface.is_some();
                 self.interfaces.extend(interface);
                 self.interfaces.last().filter(|_| known).map(|last| Record::Interface(number, last))
             }
-            STATISTICS => pcapng::statistics(order, body, &self.interfaces).map(Record::Statistics),
-            _ => pcapng::packet(kind, order, body, &self.interfaces).map(Record::Packet),
+            STATISTICS => {
+                pcapng::statistics(order, body, &self.interfaces, &mut self.left_out).map(Record::Statistics)
+            }
+            _ => pcapng::packet(kind, order, body, &self.interfaces, &mut self.left_out).map(Record::Packet),
         };
         let Some(record) = record else {
             let what = "a block that is too short, or of an interface that there is not";
@@ -201,10 +214,13 @@ impl<R: Read> CaptureReader<R> {
 
     /// Goes into a block of a ring that holds frames, and past any other of a kind that is none of [`Record`]'s.
     fn begin_ring(&mut self, (kind, _, length): (u32, Order, usize)) -> Result<(), FileError> {
-        if kind == RING_BLOCK && matches!(self.format, Format::Pcapng { is_verbatim: true, .. }) {
+        let is_verbatim = self.format() == FileFormat::Verbatim;
+        if is_verbatim && kind == RING_BLOCK {
             let ring = Ring::of(&self.input.octets()[..length]).filter(|_| !self.interfaces.is_empty());
             let ring = ring.ok_or_else(|| self.damaged("a block of a ring without head or interface"))?;
             self.ring = Some(ring).filter(|ring| ring.left > 0);
+        } else if !(is_verbatim && kind == PADDING) {
+            self.left_out.block(kind);
         }
         if self.ring.is_none() {
             self.input.skip(length);
@@ -214,13 +230,10 @@ impl<R: Read> CaptureReader<R> {
 
     fn next_of_ring(&mut self) -> Result<Option<Record<'_>>, FileError> {
         let Some(mut ring) = self.ring.take() else { return Ok(None) };
-        let damaged = FileError::Damaged {
-            frames: self.frames,
-            what: "a frame that does not lie in its block of a ring".into(),
-        };
         let snap = self.interfaces.first().map_or(0, |interface| interface.snap);
         let Some(packet) = ring.next(&mut self.input.octets_mut()[..ring.length], snap) else {
-            return Err(damaged);
+            let what = "a frame that does not lie in its block of a ring";
+            return Err(FileError::Damaged { frames: self.frames, what: what.into() });
         };
         self.frames += 1;
         self.over = false;

@@ -1,5 +1,6 @@
 //! Bodies of pcapng blocks (draft-ietf-opsawg-pcapng, section 4 and appendix A): `None` for one that is too short for its
-//! kind, or speaks of an interface that the section does not have.
+//! kind, or speaks of an interface that the section does not have. What of them has no
+//! place in what is read is counted.
 
 use capbench_sys::packet::FilterInstruction;
 
@@ -9,6 +10,7 @@ use super::super::blocks::{
 };
 use super::super::description::{InterfaceDescription, InterfaceFilter, SectionDescription};
 use super::super::statistics::InterfaceStatistics;
+use super::left_out::LeftOut;
 use super::octets::{Options, Order, text};
 use super::record::{Packet, PacketHash, ReadInterface, Units};
 
@@ -23,7 +25,7 @@ pub(super) fn is_known(kind: u32) -> bool {
 }
 
 /// A section header. One without room for its version has no options either.
-pub(super) fn section(order: Order, body: &[u8]) -> SectionDescription {
+pub(super) fn section(order: Order, body: &[u8], left_out: &mut LeftOut) -> SectionDescription {
     let mut section = SectionDescription::default();
     for (code, value) in Options::new(order, body.get(SECTION_HEAD..).unwrap_or_default()) {
         match code {
@@ -31,14 +33,14 @@ pub(super) fn section(order: Order, body: &[u8]) -> SectionDescription {
             of_section::HARDWARE => section.hardware = Some(text(value)),
             of_section::SYSTEM => section.system = Some(text(value)),
             of_section::APPLICATION => section.application = Some(text(value)),
-            _ => {}
+            _ => left_out.options += 1,
         }
     }
     section
 }
 
 /// An interface description.
-pub(super) fn interface(order: Order, body: &[u8]) -> Option<ReadInterface> {
+pub(super) fn interface(order: Order, body: &[u8], left_out: &mut LeftOut) -> Option<ReadInterface> {
     let ([_, snap], options) = order.words(body)?;
     let (mut description, mut units) = (InterfaceDescription::default(), Units::default());
     for (code, value) in Options::new(order, options) {
@@ -53,7 +55,10 @@ pub(super) fn interface(order: Order, body: &[u8]) -> Option<ReadInterface> {
                     units.set_resolution(resolution);
                 }
             }
-            of_interface::FILTER => description.filter = filter(order, value),
+            of_interface::FILTER => {
+                description.filter = filter(order, value);
+                left_out.options += u64::from(description.filter.is_none());
+            }
             of_interface::SYSTEM => description.system = Some(text(value)),
             of_interface::TIME_OFFSET => {
                 if let Some(offset) = order.u64(value) {
@@ -61,7 +66,7 @@ pub(super) fn interface(order: Order, body: &[u8]) -> Option<ReadInterface> {
                 }
             }
             of_interface::HARDWARE => description.hardware = Some(text(value)),
-            _ => {}
+            _ => left_out.options += 1,
         }
     }
     Some(ReadInterface { link_type: order.u16(body)?, snap, description, units })
@@ -89,6 +94,7 @@ pub(super) fn packet<'a>(
     order: Order,
     body: &'a [u8],
     interfaces: &[ReadInterface],
+    left_out: &mut LeftOut,
 ) -> Option<Packet<'a>> {
     let (interface, dropped, (words, rest)) = match kind {
         ENHANCED_PACKET => {
@@ -118,13 +124,14 @@ pub(super) fn packet<'a>(
     let behind = rest.get(data.len().next_multiple_of(4)..).unwrap_or_default();
     for (code, value) in Options::new(order, behind) {
         match code {
+            COMMENT => left_out.comments += 1,
             of_packet::FLAGS => packet.flags = order.u32(value),
             of_packet::HASH if packet.hash.is_none() => {
                 packet.hash = value.split_first().map(|(&algorithm, value)| PacketHash { algorithm, value });
             }
             of_packet::DROP_COUNT if kind == ENHANCED_PACKET => packet.dropped = order.u64(value),
             of_packet::QUEUE if kind == ENHANCED_PACKET => packet.queue = order.u32(value),
-            _ => {}
+            _ => left_out.options += 1,
         }
     }
     Some(packet)
@@ -155,6 +162,7 @@ pub(super) fn statistics(
     order: Order,
     body: &[u8],
     interfaces: &[ReadInterface],
+    left_out: &mut LeftOut,
 ) -> Option<InterfaceStatistics> {
     let ([interface, high, low], options) = order.words(body)?;
     let units = interfaces.get(interface as usize)?.units;
@@ -177,7 +185,7 @@ pub(super) fn statistics(
             of_statistics::ACCEPTED => statistics.accepted = order.u64(value),
             of_statistics::SYSTEM_DROPPED => statistics.system_dropped = order.u64(value),
             of_statistics::DELIVERED => statistics.delivered = order.u64(value),
-            _ => {}
+            _ => left_out.options += 1,
         }
     }
     Some(statistics)

@@ -3,7 +3,7 @@
 use capbench_sys::packet::Frame;
 
 use super::super::description::{InterfaceDescription, SectionDescription};
-use super::super::facts::{PacketFacts, packet_type_of, status_of};
+use super::super::facts::{PacketFacts, flags_of, packet_type_of, status_of};
 use super::super::statistics::InterfaceStatistics;
 
 /// A record of a file, borrowed from its reader.
@@ -111,6 +111,13 @@ impl<'a> Packet<'a> {
             hash: hash.map(u32::from_be_bytes),
             status: status_of(flags),
         }
+    }
+
+    /// How many of its flags word and its hash a captured frame has only a part of, or nothing.
+    pub(crate) fn beyond_frame(&self) -> u64 {
+        let frame = self.frame();
+        let is_in_part = self.flags.unwrap_or(0) != flags_of(&frame);
+        u64::from(is_in_part) + u64::from(self.hash.is_some() && frame.hash.is_none())
     }
 
     /// What is known of it beside that.

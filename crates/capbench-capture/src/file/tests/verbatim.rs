@@ -4,15 +4,14 @@ use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry};
 use proptest::prelude::*;
 
+use super::converting::converted;
 use super::{Kept, Whole, packets};
-use crate::convert::{ConvertError, Converted, convert};
 use crate::file::verbatim::{MAGIC, PAGE, enclose, padding};
 use crate::file::{
     Encoder, FileError, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, PacketFacts,
     PcapngEncoder, SectionDescription, VerbatimEncoder,
 };
 use crate::options::SnapLength;
-use crate::writing::WriteOptions;
 
 const BLOCK: usize = 16 << 10;
 /// Where the frames of a block begin, and what each has in front of its octets (`tp_mac`).
@@ -106,19 +105,6 @@ fn both(blocks: &[(Vec<Beside>, u64)], snap: u32) -> (Vec<u8>, Vec<u8>) {
         }
     }
     (plain, verbatim)
-}
-
-fn converted(file: &[u8], format: FileFormat) -> (Vec<u8>, Converted, Result<(), ConvertError>) {
-    static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!("capbench-convert-{}-{number}", std::process::id()));
-    let mut options = WriteOptions::new(&path);
-    options.pool.0 = 4 << 20;
-    let mut counts = Converted::default();
-    let done = convert(file, format, &options, &mut counts);
-    let written = std::fs::read(&path).unwrap_or_default();
-    let _ = std::fs::remove_file(path);
-    (written, counts, done)
 }
 
 proptest! {
