@@ -80,7 +80,11 @@ fn frame(data: &mut Vec<u8>, number: u32, octets: usize, time_ns: u64) -> Frame<
 }
 
 fn extent(octets: &[u8]) -> Option<Extent> {
-    PcapngEncoder::extent(octets).map(|of| Extent { length: of.length, packet_of: of.packet_of })
+    PcapngEncoder::extent(octets).map(|of| Extent {
+        length: of.length,
+        packet_of: of.packet_of,
+        packets: of.frames,
+    })
 }
 
 /// Records packets of these octets and times; the files in their order.

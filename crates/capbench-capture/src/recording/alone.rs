@@ -189,7 +189,7 @@ fn record<C: Capture>(
             entrance.board.set_down(false);
         }
         laying.publish(lane, entrance);
-        laying.scribe.breathe(!gave);
+        laying.scribe.breathe();
         if granted.are_statistics_due(wishes, || Entrance::is_calm(capture, gave, waited)) {
             laying.read(capture, entrance)?;
             laying.scribe.statistics();

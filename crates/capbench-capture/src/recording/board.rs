@@ -67,7 +67,7 @@ impl Granted {
     /// times meanwhile. Read while the ring is full, they take the mark off frames that come behind a loss.
     #[inline]
     pub(super) fn are_statistics_due(&mut self, wishes: &Wishes, is_calm: impl FnOnce() -> bool) -> bool {
-        const PATIENCE: u64 = 5;
+        const PATIENCE: u64 = 2;
         let asked = wishes.statistics.load(Relaxed);
         let is_due = asked > self.statistics && (asked > self.statistics + PATIENCE || is_calm());
         if is_due {

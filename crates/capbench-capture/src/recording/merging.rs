@@ -153,7 +153,7 @@ pub(super) fn merge<B: Lay>(
             record(&mut ports, &mut scribe, from, frame);
         });
         publish(&ports, lanes);
-        scribe.breathe(gave == 0);
+        scribe.breathe();
         if granted.are_statistics_due(wishes, || gave == 0) {
             scribe.statistics();
         }

@@ -219,16 +219,14 @@ impl Scribe {
         self.left == 0 || self.has_ended || self.output.has_ended()
     }
 
-    /// Lets readers have what is there; to be called when there is nothing else to do, and with `packet_buffered` after
-    /// every few packets.
+    /// Tells the board what is counted and, with `packet_buffered`, lets readers have what is there; to be called after every
+    /// few packets, and when there are none.
     #[inline]
-    pub(super) fn breathe(&mut self, is_idle: bool) {
+    pub(super) fn breathe(&mut self) {
         if self.packet_buffered {
             self.output.flush_if_idle();
         }
-        if is_idle {
-            self.publish();
-        }
+        self.publish();
     }
 
     /// Lets readers have everything.

@@ -95,9 +95,7 @@ impl<M: Medium> Sink for Direct<M> {
         if self.secured() == length {
             return Ok(());
         }
-        self.tail[self.tail_length..].fill(0);
-        self.out.medium.put_at(&self.tail, self.out.stored)?;
-        self.out.medium.cut(length)?;
+        self.out.medium.put_at(&self.tail[..self.tail_length], self.out.stored)?;
         self.flushed = length;
         Ok(())
     }

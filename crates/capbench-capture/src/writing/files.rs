@@ -33,7 +33,7 @@ pub(super) fn opener(options: &WriteOptions) -> Opener {
 /// Not by `std::io::stdout`, which looks for the ends of lines.
 fn standard_output() -> io::Result<Descriptor> {
     let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    Ok(Descriptor { file, is_ours: false })
+    Ok(Descriptor { file, is_ours: false, cached: None })
 }
 
 /// As fopen(3) with "w" does it: what there is of this name is emptied.
@@ -55,7 +55,9 @@ fn create(path: &Path, direct: bool, owner: Option<(u32, u32)>) -> io::Result<De
     {
         fchown(&file, Some(user), Some(group))?;
     }
-    Ok(Descriptor { file, is_ours: about.is_file() })
+    // The end of a file is no whole block, and nothing that is none of it may stand there for a moment.
+    let cached = direct.then(|| OpenOptions::new().write(true).open(path)).transpose()?;
+    Ok(Descriptor { file, is_ours: about.is_file(), cached })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`Output`] (`output`) | room for records, in the file that they belong to |
 //! | `buffer`, `pool` | whole records on their way, and the bounded memory for them |
+//! | [`WriteOptions`] (`options`) | what a user can say about it |
 //! | [`Rotation`] (`rotation`), `names` | when a file ends, and what the next one is called |
 //! | `writer` | the thread that writes |
 //! | `files`, `sink`, `direct`, `compress` | what it writes to: page cache or pipe, disk, Zstandard |
@@ -11,10 +12,11 @@
 //! | `records` | where records end, for files that have to end early |
 //!
 //! The thread that takes packets encodes them straight into a buffer, and never waits: when no buffer is free the packet is
-//! refused and counted at [`crate::LossPlace::Writer`]. A buffer can also be a block of a ring, where the frames lie: that is
+//! refused and counted at [`crate::LossPlace::Writer`] ([`WhenFull::Wait`] is for packets that come from files). A buffer can also be a block of a ring, where the frames lie: that is
 //! written from there, and the ring has it back afterwards. Files hold nothing but records one after the other, so that whatever
 //! ends the process leaves files that can be read up to the last whole record; with direct I/O up to the last block of
-//! 4 KiB, with compression up to the last buffer.
+//! 4 KiB or the last flush, with compression up to the last buffer.
+
 mod buffer;
 mod compress;
 mod counts;

@@ -133,10 +133,12 @@ impl Pool {
     /// Lets the writer not wait for more than is full now; whether it has nothing in its hands.
     pub(super) fn hurry(&self) -> bool {
         let mut state = self.lock();
-        state.is_urgent |= !state.full.is_empty();
         let is_idle = state.is_idle;
-        drop(state);
-        self.work.notify_one();
+        if !state.full.is_empty() {
+            state.is_urgent = true;
+            drop(state);
+            self.work.notify_one();
+        }
         is_idle
     }
 

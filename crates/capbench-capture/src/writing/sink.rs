@@ -41,7 +41,7 @@ pub(super) trait Medium: Write + Debug + Send {
     /// Makes it end at `length`, where it can.
     fn cut(&mut self, length: u64) -> io::Result<()>;
 
-    /// Overwrites bytes; where it writes next does not change.
+    /// Puts bytes there through the page cache, as many as there are; where it writes next does not change.
     fn put_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()>;
 }
 
@@ -51,6 +51,8 @@ pub(super) struct Descriptor {
     pub(super) file: File,
     /// A file that this recording created or emptied: its end is ours.
     pub(super) is_ours: bool,
+    /// The same file through the page cache, where `file` writes past it.
+    pub(super) cached: Option<File>,
 }
 
 impl Write for Descriptor {
@@ -77,7 +79,7 @@ impl Medium for Descriptor {
     }
 
     fn put_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, offset)
+        std::os::unix::fs::FileExt::write_all_at(self.cached.as_ref().unwrap_or(&self.file), bytes, offset)
     }
 }
 

@@ -159,8 +159,8 @@ impl Block {
     pub fn octets(&self) -> &[u8] {
         let size = self.shared.geometry.block_size() as usize;
         // SAFETY: the block lies in the live mapping, whose memory was zero at first; user space owns it since `take`, so
-        // the kernel does not write it, and this process writes its status word only when the token is dropped, which
-        // nothing borrowed from it outlives.
+        // the kernel does not write it; this process writes it by `octets_mut`, which borrows the token mutably, and gives
+        // the status word back when the token is dropped, which nothing borrowed from it outlives.
         unsafe { std::slice::from_raw_parts(self.shared.block(self.index), size) }
     }
 

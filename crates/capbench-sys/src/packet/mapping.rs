@@ -68,8 +68,9 @@ impl Mapping {
         Ok(map)
     }
 
-    /// The same, of huge pages where the kernel has some to give (`MADV_HUGEPAGE` of madvise(2)): fewer translations for
-    /// whoever fills it, and fewer pages to pin for direct I/O from it. What it is made of makes no other difference.
+    /// Zeroed memory that is present, too, of huge pages where the kernel has some to give (`MADV_HUGEPAGE` of madvise(2)): fewer
+    /// translations for whoever fills it, and fewer pages to pin for direct I/O from it. Not for memory that the kernel
+    /// holds for longer than a call: a fork makes it copy-on-write.
     ///
     /// # Errors
     /// When there is not enough memory.

@@ -133,8 +133,14 @@ fn close(flags: &RecordFlags, stop: &Stop, finished: Finished) -> Result<Exit> {
 }
 
 fn exit(flags: &RecordFlags, stop: &Stop, end: End, account: &Account) -> Exit {
-    if flags.max_loss.is_some_and(|limit| ledger::loss_ratio(account) > limit) {
-        return Exit::LossOverLimit;
+    if let Some(limit) = flags.max_loss {
+        if ledger::loss_ratio(account) > limit {
+            return Exit::LossOverLimit;
+        }
+        if !ledger::knows_losses(account) {
+            eprintln!("capbench: --max-loss: the method does not tell how many packets it lost");
+            return Exit::Inconclusive;
+        }
     }
     match (end, stop.signal()) {
         (End::ReaderGone, _) => Exit::Stopped(SIGPIPE),

@@ -21,6 +21,11 @@ pub fn closing(account: &Account) -> String {
     )
 }
 
+/// Whether it is known of every interface how many packets were lost.
+pub fn knows_losses(account: &Account) -> bool {
+    account.interfaces.iter().all(|interface| interface.lost_by_kernel().is_some())
+}
+
 /// Share of the accepted packets that are in no file, as far as is known.
 pub fn loss_ratio(account: &Account) -> f64 {
     let accepted = |interface: &InterfaceAccount| interface.accepted.unwrap_or(interface.taken);

@@ -7,7 +7,10 @@ use capbench_capture::writing::{Lag, WriterCounts};
 use capbench_capture::{Fill, LossPlace};
 use console::Term;
 
-use crate::status::{Figures, InPlace, Losses};
+use crate::status::{Figures, InPlace, Losses, in_words};
+
+/// Share of a ring that is in use from which on the operator is warned.
+const NEARLY_FULL: f64 = 0.75;
 
 /// What was told last.
 pub struct Status {
@@ -18,6 +21,8 @@ pub struct Status {
     /// Whether the operator knows that the output falls behind.
     was_behind: bool,
     downs: Vec<bool>,
+    /// Whether the operator knows that the ring of an interface runs full.
+    were_full: Vec<bool>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -46,6 +51,7 @@ impl Status {
             writer: session.writer(),
             was_behind: false,
             downs: Vec::new(),
+            were_full: Vec::new(),
         }
     }
 
@@ -54,6 +60,7 @@ impl Status {
         let (account, writer) = (session.account(), session.writer());
         self.warn(&writer);
         self.tell_links(&account);
+        self.tell_fills(&account);
         let seconds = self.at.elapsed().as_secs_f64().max(1e-9);
         let now = Totals::of(&account);
         if let Some(line) = &mut self.line {
@@ -89,6 +96,24 @@ impl Status {
             eprintln!("capbench: {lag}");
         }
         self.was_behind = is_behind;
+    }
+
+    /// A ring that runs full is what comes before packets are lost: frames are not taken out fast enough or, of verbatim
+    /// files, not written.
+    fn tell_fills(&mut self, account: &Account) {
+        self.were_full.resize(account.interfaces.len(), false);
+        for (at, interface) in account.interfaces.iter().enumerate() {
+            let is_full = interface.fill.is_some_and(|fill| fill.share() >= NEARLY_FULL);
+            if is_full && !std::mem::replace(&mut self.were_full[at], is_full) {
+                self.clear();
+                eprintln!(
+                    "capbench: the ring of {} was {} full in the last second; --ring makes it larger",
+                    interface.name,
+                    in_words(interface.fill)
+                );
+            }
+            self.were_full[at] = is_full;
+        }
     }
 
     fn tell_links(&mut self, account: &Account) {
