@@ -1,13 +1,13 @@
 //! The verbatim format: blocks of a V3 ring as the kernel filled them, to be written from where they lie.
 //!
-//! A file begins with [`MAGIC`] and goes on as pcapng does, with a section header, an interface description and interface
+//! A file begins with `MAGIC` and goes on as pcapng does, with a section header, an interface description and interface
 //! statistics. Frames are in blocks of a type for local use, each a block of the ring in whole pages: type and length stand
 //! where the kernel has the version and the offset of private data, and the length again in the last 4 octets, behind the
 //! frames. Of the kernel's fields between them, the times of the block have made room for ours:
 //!
 //! | offset | octets | what |
 //! |---|---|---|
-//! | 0 | 4 | type, [`RING_BLOCK`] |
+//! | 0 | 4 | type, `RING_BLOCK` |
 //! | 4 | 4 | length, a multiple of 4 KiB |
 //! | 8 | 4 | `block_status` |
 //! | 12 | 4 | `num_pkts` |
