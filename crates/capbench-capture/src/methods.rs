@@ -39,6 +39,9 @@ pub struct Method {
     pub capture_point: fn(&MethodSpec) -> CapturePoint,
     /// Whether frames that it captures do not reach the host's network stack, so that the host is cut off while it runs.
     pub takes_frames: fn(&MethodSpec) -> bool,
+    /// Whether a capture reads several receive queues, or streams of an adapter, one after the other: then its frames are not
+    /// in the order of their times.
+    pub has_queues: bool,
     /// How frames come from the kernel, or the card, to the application.
     pub delivery: Delivery,
     /// Whether its settings and its own options can be: [`Method::accepts`] asks.

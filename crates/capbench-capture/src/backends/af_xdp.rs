@@ -76,6 +76,7 @@ pub static METHOD: Method = Method {
     untested: Some("partly, zero-copy untested on hardware: no such driver was at hand"),
     capture_point,
     takes_frames: |spec| !spec.has("pass"),
+    has_queues: true,
     delivery: Delivery::Ring,
     #[cfg(feature = "bpf")]
     check: |spec, interface, options| plan::Plan::new(spec, interface, options).map(drop),

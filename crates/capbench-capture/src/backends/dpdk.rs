@@ -65,6 +65,7 @@ pub static METHOD: Method = Method {
     untested: Some("partly, PCI devices untested on hardware"),
     capture_point,
     takes_frames: |spec| !matches!(spec.argument(), None | Some("net_af_packet")),
+    has_queues: true,
     delivery: Delivery::Ring,
     check,
     supported,

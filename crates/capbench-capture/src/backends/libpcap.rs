@@ -52,6 +52,7 @@ pub static METHOD: Method = Method {
     untested: None,
     capture_point: CapturePoint::stack,
     takes_frames: |_| false,
+    has_queues: false,
     delivery: Delivery::Ring,
     check: |spec, _, options| Plan::of(spec, options).map(drop),
     supported,

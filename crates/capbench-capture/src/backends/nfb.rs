@@ -48,6 +48,7 @@ pub static METHOD: Method = Method {
     untested: Some("untested on hardware: no NFB card was at hand; tested against a stand-in for libnfb"),
     capture_point: CapturePoint::stack,
     takes_frames: |_| true,
+    has_queues: true,
     delivery: Delivery::Ring,
     check: |spec, _, options| {
         vendor::only_received("nfb", options)?;

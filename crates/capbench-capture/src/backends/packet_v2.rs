@@ -21,6 +21,7 @@ pub static METHOD: Method = Method {
     untested: None,
     capture_point: CapturePoint::stack,
     takes_frames: |_| false,
+    has_queues: false,
     delivery: Delivery::Ring,
     check: frame_slots::check,
     supported: |_| probe(Some(Version::V2)),

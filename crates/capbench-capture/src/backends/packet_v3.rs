@@ -40,6 +40,7 @@ pub static METHOD: Method = Method {
     untested: None,
     capture_point: CapturePoint::stack,
     takes_frames: |_| false,
+    has_queues: false,
     delivery: Delivery::Ring,
     check: |spec, _, options| Polling::parse(spec, options).and_then(|_| geometry(options)).map(drop),
     supported: |_| probe(Some(Version::V3)),

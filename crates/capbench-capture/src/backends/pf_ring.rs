@@ -58,6 +58,7 @@ pub static METHOD: Method = Method {
     capture_point: CapturePoint::stack,
     // What stands before a colon is a module that takes the card from the kernel.
     takes_frames: |spec| spec.argument().is_some_and(|device| device.contains(':')),
+    has_queues: false,
     delivery: Delivery::Ring,
     check: |spec, interface, _| {
         reading(spec, spec.argument().unwrap_or(&interface.name))?;

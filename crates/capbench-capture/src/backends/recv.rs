@@ -32,6 +32,7 @@ pub static METHOD: Method = Method {
     untested: None,
     capture_point: CapturePoint::stack,
     takes_frames: |_| false,
+    has_queues: false,
     delivery: Delivery::Copied,
     check,
     supported: |_| probe(None),

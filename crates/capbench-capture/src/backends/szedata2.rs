@@ -34,6 +34,7 @@ pub static METHOD: Method = Method {
     untested: Some("untested on hardware: no COMBO card was at hand; tested against a stand-in for libsze2"),
     capture_point: CapturePoint::stack,
     takes_frames: |_| true,
+    has_queues: true,
     delivery: Delivery::Ring,
     check: |_, _, options| vendor::only_received("szedata2", options),
     supported: |spec| vendor::supported(spec, &LIBRARIES, Sze2::load),

@@ -49,6 +49,7 @@ pub static METHOD: Method = Method {
     untested: None,
     capture_point,
     takes_frames: |spec| !spec.has("pass"),
+    has_queues: false,
     delivery: Delivery::Counted,
     #[cfg(feature = "bpf")]
     check: counting::check,

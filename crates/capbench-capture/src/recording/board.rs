@@ -17,6 +17,9 @@ pub(super) struct Wishes {
     looks: AtomicU64,
 }
 
+/// How often counters may be asked for in vain.
+const PATIENCE: u64 = 2;
+
 /// How much of [`Wishes`] a thread has granted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Granted {
@@ -67,7 +70,6 @@ impl Granted {
     /// times meanwhile. Read while the ring is full, they take the mark off frames that come behind a loss.
     #[inline]
     pub(super) fn are_statistics_due(&mut self, wishes: &Wishes, is_calm: impl FnOnce() -> bool) -> bool {
-        const PATIENCE: u64 = 2;
         let asked = wishes.statistics.load(Relaxed);
         let is_due = asked > self.statistics && (asked > self.statistics + PATIENCE || is_calm());
         if is_due {
@@ -179,7 +181,7 @@ pub(super) struct LaneBoard {
 
 #[cfg(test)]
 mod tests {
-    use super::{CaptureBoard, Granted, Wishes};
+    use super::{CaptureBoard, Granted, PATIENCE, Wishes};
     use crate::fill::Fill;
 
     #[test]
@@ -205,7 +207,7 @@ mod tests {
     fn counters_are_read_when_it_is_calm_or_late() {
         let (wishes, mut granted) = (Wishes::default(), Granted::default());
         assert!(!granted.are_statistics_due(&wishes, || panic!("nobody asked")));
-        for _ in 0..5 {
+        for _ in 0..PATIENCE {
             wishes.statistics();
             assert!(!granted.are_statistics_due(&wishes, || false));
         }

@@ -15,6 +15,7 @@ use super::scribe::Scribe;
 use crate::capture::{Batch, Capture, LossMark};
 use crate::filter::SoftwareFilter;
 use crate::merge::{Merge, MergeTally, Moment, Origin, PortPlan, Revisit};
+use crate::methods::Method;
 use crate::options::{ByteCount, CaptureOptions};
 use crate::pool::BUFFER_OCTETS;
 
@@ -52,16 +53,15 @@ pub(super) fn batches_of<C: Capture>(capture: &mut C, options: &CaptureOptions) 
     u32::try_from(options.ring.0 / batch.0.max(1)).unwrap_or(u32::MAX).max(2)
 }
 
-/// What the merge has to know of an open capture.
-pub(super) fn plan_of<C: Capture>(capture: &mut C, options: &CaptureOptions) -> PortPlan {
-    let running = capture.running();
-    let (mut hold, has_queues) = (running.holds, running.method == "af-xdp");
+/// What the merge has to know of an open capture by this method.
+pub(super) fn plan_of<C: Capture>(capture: &mut C, method: &Method, options: &CaptureOptions) -> PortPlan {
+    let mut hold = capture.running().holds;
     if capture.packing().is_some() {
         // Frames are gathered that long behind the method.
         hold += options.retire_timeout;
     }
     let plan = PortPlan::new(hold, batches_of(capture, options));
-    if has_queues { plan.of_several_queues() } else { plan }
+    if method.has_queues { plan.of_several_queues() } else { plan }
 }
 
 /// What the thread that merges knows of a capture.
