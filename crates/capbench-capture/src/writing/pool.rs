@@ -130,16 +130,17 @@ impl Pool {
         !state.full.is_empty() && (is_enough || !matches!(state.closing, Closing::No))
     }
 
-    /// Lets the writer not wait for more than is full now; whether it has nothing in its hands.
+    /// Lets the writer not wait for more than is full now; whether it would begin with one buffer more at once: it has nothing in
+    /// its hands, and was not told before what it has not taken yet.
     pub(super) fn hurry(&self) -> bool {
         let mut state = self.lock();
-        let is_idle = state.is_idle;
+        let is_free = state.is_idle && !state.is_urgent;
         if !state.full.is_empty() {
             state.is_urgent = true;
             drop(state);
             self.work.notify_one();
         }
-        is_idle
+        is_free
     }
 
     /// Says that nothing more will come, and how the last file ends.
@@ -246,6 +247,7 @@ mod tests {
         fill(&pool, &gauge, false);
         assert!(!is_due(&pool), "what was urgent is written");
         fill(&pool, &gauge, true);
+        assert!(!pool.hurry(), "it was told, and has not come yet");
         assert_eq!(taken(&pool), 2);
         fill(&pool, &gauge, false);
         assert!(!is_due(&pool));
