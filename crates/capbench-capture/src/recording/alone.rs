@@ -185,8 +185,8 @@ fn record<C: Capture>(
         if let Some(error) = laying.failure.take() {
             return Err(error);
         }
-        if gave && entrance.board.is_down() {
-            entrance.board.set_down(false);
+        if gave {
+            entrance.gave();
         }
         laying.publish(lane, entrance);
         laying.scribe.breathe();

@@ -50,6 +50,22 @@ impl Entrance {
         Ok(Self { intake: capture.intake()?, board, link, index: interface.index })
     }
 
+    /// Frames came: where the interface was down, this tells whether it is up again. They may have lain in the ring.
+    #[inline]
+    pub(super) fn gave(&self) {
+        if self.board.is_down() {
+            self.look_again();
+        }
+    }
+
+    #[cold]
+    fn look_again(&self) {
+        let flags = interface::name_of(self.index).and_then(|name| interface::flags_of(&name));
+        if flags.is_ok_and(|flags| flags.up()) {
+            self.board.set_down(false);
+        }
+    }
+
     /// How often the capture found nothing and had to wait: when that has grown, its ring was empty.
     #[inline]
     pub(super) fn waited(capture: &impl Capture) -> u64 {

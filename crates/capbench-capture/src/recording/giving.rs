@@ -191,8 +191,8 @@ impl Giving<'_> {
                     false
                 }
             };
-            if gave && self.entrance.board.is_down() {
-                self.entrance.board.set_down(false);
+            if gave {
+                self.entrance.gave();
             }
             if granted.are_statistics_due(wishes, || Entrance::is_calm(capture, gave, waited)) {
                 self.read(capture)?;
