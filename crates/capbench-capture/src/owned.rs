@@ -9,17 +9,17 @@
 //! The pool never grows beyond its bound. Before frames are taken from the method there is room for as many as it can give
 //! at once; where there is none, they stay in the method's ring.
 
-use std::collections::VecDeque;
+mod packing;
+
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use capbench_sys::packet::{Block, Frame};
 
-use crate::capture::{Batch, Capture, LossMark, Taker, TimeSpan};
-use crate::error::{CaptureError, Result};
+use crate::capture::{Batch, LossMark, TimeSpan};
 use crate::merge::{Place, Revisit};
-use crate::options::CaptureOptions;
-use crate::pool::{BUFFER_FRAMES, BUFFER_OCTETS, Buffer, Pool};
+use crate::pool::{Buffer, Pool};
+
+pub use packing::Packing;
 
 /// A batch of frames that belongs to whoever has it.
 #[derive(Debug)]
@@ -153,14 +153,12 @@ impl Batch for Packed {
 impl Revisit for Packed {
     #[inline]
     fn start(&self) -> Place {
-        Place { offset: 0, left: self.buffer.len() as u32 }
+        Place::first_of(self.buffer.len())
     }
 
     #[inline]
     fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>> {
-        let frame = self.buffer.frame(place.offset as usize)?;
-        *place = Place { offset: place.offset + 1, left: place.left.saturating_sub(1) };
-        Some(frame)
+        place.step(|number| self.buffer.frame(number))
     }
 }
 
@@ -187,226 +185,3 @@ impl Drop for Packed {
         self.pool.put(std::mem::take(&mut self.buffer));
     }
 }
-
-/// How long a look for more frames waits while some are already gathered. One value for all looks: `recv` has to make a
-/// system call to change it.
-const MORE: Duration = Duration::from_millis(1);
-
-/// Copies the frames of a method into batches of their own. A method has one beside its ring; memory is not taken before
-/// [`Capture::next_owned`] is called.
-#[derive(Debug)]
-pub struct Packing {
-    /// Out while frames are taken with it, as the capture that gives them has it, too.
-    gathering: Option<Box<Gathering>>,
-}
-
-impl Packing {
-    /// For a method that gives at most so many frames at once, of at most so many octets each.
-    pub(crate) fn new(options: &CaptureOptions, at_once: usize, largest: usize) -> Self {
-        let largest = largest.clamp(1, options.snap_length.octets() as usize);
-        // Each buffer but the last of one take is filled up to less than a frame below its end.
-        let octets = (at_once * largest).div_ceil(BUFFER_OCTETS - largest);
-        let reserve = octets.max(at_once.div_ceil(BUFFER_FRAMES)) + 1;
-        let buffers = usize::try_from(options.ring.0).unwrap_or(usize::MAX) / BUFFER_OCTETS;
-        let gathering = Gathering {
-            pool: Arc::new(Pool::new(buffers.max(2 * reserve))),
-            reserve,
-            available: 0,
-            hold: options.retire_timeout,
-            single: at_once == 1,
-            open: Vec::new(),
-            current: 0,
-            since: None,
-            full: VecDeque::new(),
-            too_large: None,
-            failure: None,
-            did_not_look: false,
-        };
-        Self { gathering: Some(Box::new(gathering)) }
-    }
-
-    /// Whether the last look for frames did not happen, for want of memory for them: then nothing is known of what lies in
-    /// the method's ring.
-    pub(crate) fn did_not_look(&self) -> bool {
-        self.gathering.as_ref().is_some_and(|gathering| gathering.did_not_look)
-    }
-
-    /// The next batch of what `take` takes of `capture`.
-    pub(crate) fn next<C: Capture + ?Sized>(
-        capture: &mut C,
-        timeout: Duration,
-        mut take: impl FnMut(&mut C, Duration, &mut Gathering) -> Result<bool>,
-    ) -> Result<Option<OwnedBatch>> {
-        let Some(mut gathering) = capture.packing().and_then(|packing| packing.gathering.take()) else {
-            let running = capture.running();
-            return Err(CaptureError::Batches {
-                method: running.method,
-                reason: "it hands no frames over that could be kept".into(),
-            });
-        };
-        let outcome = gathering.next(timeout, |timeout, taker| take(capture, timeout, taker));
-        let outcome = outcome.map_err(|failure| match failure {
-            Failure::Capture(error) => error,
-            Failure::TooLarge(octets) => CaptureError::Batches {
-                method: capture.running().method,
-                reason: format!(
-                    "it gave a frame of {octets} octets, more than it said that it gives; set a snap length (--snaplen)"
-                ),
-            },
-        });
-        if let Some(packing) = capture.packing() {
-            packing.gathering = Some(gathering);
-        }
-        Ok(outcome?.map(OwnedBatch::Packed))
-    }
-}
-
-/// Batches that are being filled.
-#[derive(Debug)]
-pub(crate) struct Gathering {
-    pool: Arc<Pool<Buffer>>,
-    /// Buffers that one take can fill, so many must be free before.
-    reserve: usize,
-    /// Buffers that are free at least: the pool is asked only when these do not suffice.
-    available: usize,
-    /// How long frames may wait for more.
-    hold: Duration,
-    /// Whether the method gives single frames. Their own times then say how long the first has waited, where they have any:
-    /// the clock is not read for every frame.
-    single: bool,
-    /// One for each receive queue that has given frames.
-    open: Vec<Packed>,
-    /// Which of them is for the frames that come now.
-    current: usize,
-    /// When the first frame came into one of them.
-    since: Option<Instant>,
-    /// Filled ones, to be handed over in this order.
-    full: VecDeque<Packed>,
-    /// Octets of a frame for which there was no room though there should have been.
-    too_large: Option<usize>,
-    /// What ended the capture while there still were frames to hand over.
-    failure: Option<CaptureError>,
-    /// Whether there was no memory to look for frames.
-    did_not_look: bool,
-}
-
-/// Why there is no batch.
-#[derive(Debug)]
-enum Failure {
-    Capture(CaptureError),
-    TooLarge(usize),
-}
-
-impl Gathering {
-    fn next(
-        &mut self,
-        timeout: Duration,
-        mut take: impl FnMut(Duration, &mut Self) -> Result<bool>,
-    ) -> std::result::Result<Option<Packed>, Failure> {
-        self.did_not_look = false;
-        while self.full.is_empty() && self.failure.is_none() && self.too_large.is_none() {
-            let waits = if self.since.is_none() { timeout } else { MORE };
-            if self.available < self.reserve {
-                self.available = self.pool.wait_for(self.reserve, waits);
-            }
-            if self.available < self.reserve {
-                self.did_not_look = true;
-                self.close_all();
-                break;
-            }
-            match take(waits, self) {
-                Ok(true) if !self.is_over() => {}
-                Ok(_) => {
-                    self.close_all();
-                    break;
-                }
-                Err(error) => {
-                    self.failure = Some(error);
-                    self.close_all();
-                }
-            }
-        }
-        if let Some(packed) = self.full.pop_front() {
-            return Ok(Some(packed));
-        }
-        match (self.too_large.take(), self.failure.take()) {
-            (Some(octets), _) => Err(Failure::TooLarge(octets)),
-            (None, Some(error)) => Err(Failure::Capture(error)),
-            (None, None) => Ok(None),
-        }
-    }
-
-    /// Whether frames have waited for others long enough.
-    #[inline]
-    fn is_over(&mut self) -> bool {
-        if self.single
-            && let Some(span) = self.open.get(self.current).and_then(|open| open.span)
-            && span.least_ns > 0
-        {
-            // A clock that is set back ends the wait, too.
-            self.since.get_or_insert_with(Instant::now);
-            return u128::from(span.greatest_ns - span.least_ns) >= self.hold.as_nanos();
-        }
-        self.since.get_or_insert_with(Instant::now).elapsed() >= self.hold
-    }
-
-    fn close_all(&mut self) {
-        let filled = self.open.drain(..).filter(|packed| packed.frame_count() > 0);
-        self.full.extend(filled);
-        self.since = None;
-    }
-
-    /// Hands a batch on and begins another one of its kind. A receive queue's batches stay in order.
-    fn renew(&mut self, index: usize, mark: LossMark, queue: Option<u32>) -> Option<usize> {
-        let buffer = self.pool.take()?;
-        self.available = self.available.saturating_sub(1);
-        let fresh = Packed { buffer, span: None, mark, queue, pool: Arc::clone(&self.pool) };
-        match self.open.get_mut(index) {
-            Some(old) => self.full.push_back(std::mem::replace(old, fresh)),
-            None => self.open.push(fresh),
-        }
-        Some(index.min(self.open.len() - 1))
-    }
-
-    #[cold]
-    fn renew_for(&mut self, octets: usize) -> bool {
-        let (mark, queue) = self.open.get(self.current).map_or((LossMark::Unknown, None), |full| {
-            // What was lost before the first part of a batch was not lost before the second.
-            let mark = if full.mark == LossMark::Batch(true) { LossMark::Batch(false) } else { full.mark };
-            (mark, full.queue)
-        });
-        let renewed = if octets <= BUFFER_OCTETS { self.renew(self.current, mark, queue) } else { None };
-        match renewed {
-            Some(current) => self.current = current,
-            None => self.too_large = Some(octets),
-        }
-        renewed.is_some()
-    }
-}
-
-impl Taker for Gathering {
-    #[inline]
-    fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
-        let known = self.open.iter().position(|packed| packed.queue == queue);
-        self.current = known.unwrap_or(self.open.len());
-        match self.open.get_mut(self.current) {
-            Some(open) if open.frame_count() == 0 => open.mark = mark,
-            // Nothing may stand in front of the mark.
-            Some(_) if mark != LossMark::Batch(true) => {}
-            _ => {
-                self.renew(self.current, mark, queue);
-            }
-        }
-    }
-
-    #[inline]
-    fn take(&mut self, frame: &Frame<'_>) {
-        let has_room = self.open.get(self.current).is_some_and(|open| open.buffer.has_room(frame.data.len()));
-        if has_room || self.renew_for(frame.data.len()) {
-            self.open[self.current].push(frame);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::channel;
 
 use capbench_capture::file::{
     CaptureReader, Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, PacketFacts,
@@ -87,13 +86,20 @@ fn extent(octets: &[u8]) -> Option<Extent> {
     })
 }
 
-/// Records packets of these octets and times; the files in their order.
+/// Records packets of these octets and times; the files in their order, none of which may have replaced another.
 fn recorded(folder: &Path, rotation: Rotation, packets: &[(usize, u64)]) -> Vec<PathBuf> {
-    let (sender, told) = channel();
+    let begun = record(folder, rotation, packets);
+    let files = in_order(folder);
+    assert_eq!(begun, files.len());
+    files
+}
+
+/// Records packets of these octets and times; how many files were begun.
+fn record(folder: &Path, rotation: Rotation, packets: &[(usize, u64)]) -> usize {
     let name = if rotation.seconds.is_some() { "%s.pcapng" } else { "f.pcapng" };
     let mut options = WriteOptions::new(folder.join(name));
     options.rotation = rotation;
-    (options.interfaces, options.when_full, options.files) = (1, WhenFull::Wait, Some(sender));
+    (options.interfaces, options.when_full) = (1, WhenFull::Wait);
     (options.pool, options.buffer) = (ByteCount(4 << 20), ByteCount(1 << 20));
     let mut ends = Ends { encoder: encoder(), recorded: 0 };
     let encoder = encoder();
@@ -110,11 +116,18 @@ fn recorded(folder: &Path, rotation: Rotation, packets: &[(usize, u64)]) -> Vec<
     assert!(matches!(done.ending, Ending::Finished), "{:?}", done.ending);
     let packets = packets.len() as u64;
     assert_eq!((done.counts.packets().written, done.counts.packets().lost()), (packets, 0));
-    told.try_iter().map(|file| file.path).collect()
+    done.counts.files as usize
 }
 
-/// The numbers of a file's packets, which is whole, and ends with statistics that know of all of them.
-fn numbers(file: &Path, before: u64) -> Vec<u32> {
+/// The files of a folder in the order in which they were written: by what their last statistics know of.
+fn in_order(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort_by_cached_key(|file| contents(file).1);
+    files
+}
+
+/// The numbers of a file's packets, and how many its last statistics, at its end, know of.
+fn contents(file: &Path) -> (Vec<u32>, Option<u64>) {
     let octets = fs::read(file).unwrap();
     let mut reader = CaptureReader::new(&octets[..]).unwrap();
     let (mut numbers, mut last) = (Vec::new(), None);
@@ -129,8 +142,7 @@ fn numbers(file: &Path, before: u64) -> Vec<u32> {
         }
     }
     assert!(!reader.ends_early());
-    assert_eq!(last, Some(before + numbers.len() as u64), "{}", file.display());
-    numbers
+    (numbers, last)
 }
 
 /// Asserts that the files together are so many packets; how many are in each.
@@ -138,7 +150,8 @@ fn assert_all(files: &[PathBuf], packets: usize) -> Vec<usize> {
     let mut all = Vec::new();
     let mut lengths = Vec::new();
     for file in files {
-        let numbers = numbers(file, all.len() as u64);
+        let (numbers, known) = contents(file);
+        assert_eq!(known, Some((all.len() + numbers.len()) as u64), "{}", file.display());
         lengths.push(numbers.len());
         all.extend(numbers);
     }
@@ -235,11 +248,9 @@ proptest! {
             now = now.saturating_add_signed(step_us * 1000) + packets.len() as u64;
         }
         let rotation = Rotation { seconds: Some(seconds), packets: count, ..Rotation::default() };
-        let files = recorded(&folder.0, rotation, &packets);
-        let mut names = files.clone();
-        names.sort();
-        names.dedup();
-        prop_assume!(names.len() == files.len());
+        let begun = record(&folder.0, rotation, &packets);
+        let files = in_order(&folder.0);
+        prop_assume!(begun == files.len());
         let lengths = assert_all(&files, packets.len());
         // Only the first file, which is there before any packet, may have none.
         prop_assert!(lengths.iter().skip(1).all(|&packets| packets > 0), "{:?}", lengths);

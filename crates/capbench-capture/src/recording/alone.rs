@@ -50,7 +50,7 @@ impl Taker for Laying<'_> {
     fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
         (self.mark, self.queue, self.begins_batch) = (mark, queue, true);
         if mark == LossMark::Batch(true) {
-            self.at_mark();
+            self.count_lost();
         }
     }
 
@@ -59,12 +59,10 @@ impl Taker for Laying<'_> {
         self.taken += 1;
         let is_marked = self.mark == LossMark::Frames && frame.is_losing();
         if is_marked && self.losses.is_news(frame.time_ns) {
-            self.at_mark();
-        } else if !self.losses.is_empty() {
-            let lost = match is_marked {
-                true => self.losses.at_late_mark(frame.time_ns),
-                false => self.losses.at_frame(self.mark, self.begins_batch, frame.time_ns),
-            };
+            self.count_lost();
+        }
+        let lost = self.losses.before(frame, self.mark, self.begins_batch);
+        if lost > 0 {
             self.scribe.lost(0, lost);
         }
         self.begins_batch = false;
@@ -95,28 +93,26 @@ impl Laying<'_> {
     }
 
     fn take_block(&mut self, block: Block) {
-        let Some(first_ns) = block.frames().next().map(|frame| frame.time_ns) else { return };
-        if !self.losses.is_empty() {
-            let lost = self.losses.at_frame(self.mark, true, first_ns);
+        let Some(first) = block.frames().next() else { return };
+        let lost = self.losses.before(&first, self.mark, true);
+        if lost > 0 {
             self.scribe.lost(0, lost);
         }
-        let frames = block.len() as u64;
+        let (first_ns, frames) = (first.time_ns, block.len() as u64);
         match self.scribe.block(block, first_ns) {
             Ok(()) => self.taken += frames,
             Err(block) => block.frames().for_each(|frame| self.take(&frame)),
         }
     }
 
-    /// Frames were lost before the place that the capture has come to.
+    /// Reads how many frames were lost, since a mark says that some were.
     #[cold]
-    fn at_mark(&mut self) {
+    fn count_lost(&mut self) {
         match self.intake.map(Intake::lost) {
             Some(Ok(lost)) => self.losses.read(lost, realtime_ns()),
             Some(Err(error)) => self.failure = Some(error),
             None => {}
         }
-        let lost = self.losses.at_mark();
-        self.scribe.lost(0, lost);
     }
 
     fn publish(&self, lane: &LaneBoard, entrance: &Entrance) {
@@ -159,7 +155,7 @@ pub(super) fn run<C: Capture>(
     let emptied = empty(&mut capture, entrance, &mut laying, &gauge);
     // What was found lost, and no frame came after it.
     let read = laying.read(&mut capture, entrance);
-    let untold = laying.losses.at_mark();
+    let untold = laying.losses.rest();
     laying.scribe.lost(0, untold);
     laying.publish(lane, entrance);
     (scribe, recorded.and(emptied).and(read))

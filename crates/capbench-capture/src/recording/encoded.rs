@@ -78,7 +78,6 @@ pub(super) struct Encoded {
     told: Told,
     mark: LossMark,
     queue: Option<u32>,
-    sequence: Option<u64>,
     pool: Arc<Pool<Chunk>>,
 }
 
@@ -96,7 +95,6 @@ impl Encoded {
             told: marked.told,
             mark: marked.loss_mark(),
             queue: marked.queue(),
-            sequence: marked.block_sequence(),
             pool: Arc::clone(pool),
         };
         let chunk = &mut encoded.chunk;
@@ -137,23 +135,17 @@ impl Batch for Encoded {
     fn frame_count(&self) -> usize {
         self.chunk.entries.len()
     }
-
-    fn block_sequence(&self) -> Option<u64> {
-        self.sequence
-    }
 }
 
 impl Revisit for Encoded {
     #[inline]
     fn start(&self) -> Place {
-        Place { offset: 0, left: self.chunk.entries.len() as u32 }
+        Place::first_of(self.chunk.entries.len())
     }
 
     #[inline]
     fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>> {
-        let frame = self.chunk.frame(place.offset as usize)?;
-        *place = Place { offset: place.offset + 1, left: place.left.saturating_sub(1) };
-        Some(frame)
+        place.step(|number| self.chunk.frame(number))
     }
 }
 

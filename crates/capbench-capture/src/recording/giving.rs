@@ -12,7 +12,7 @@ use super::board::{Granted, Wishes};
 use super::encoded::Encoded;
 use super::entrance::{Entrance, TICK};
 use super::working::Workers;
-use crate::capture::{Batch, Capture, LossMark, TimeSpan};
+use crate::capture::{Batch, Capture, LossMark};
 use crate::error::{CaptureError, Result};
 use crate::merge::{Place, Revisit};
 use crate::owned::OwnedBatch;
@@ -109,14 +109,6 @@ impl Batch for Marked {
 
     fn frame_count(&self) -> usize {
         self.batch.frame_count()
-    }
-
-    fn block_sequence(&self) -> Option<u64> {
-        self.batch.block_sequence()
-    }
-
-    fn time_span(&self) -> Option<TimeSpan> {
-        self.batch.time_span()
     }
 }
 

@@ -1,5 +1,7 @@
 //! How many frames an interface lost, and before which frame that is said.
 
+use capbench_sys::packet::Frame;
+
 use crate::capture::LossMark;
 
 /// Losses that the kernel counted and that stand nowhere yet.
@@ -34,33 +36,27 @@ impl Unplaced {
         time_ns == 0 || time_ns >= self.read_ns
     }
 
-    /// Whether there is nothing to place.
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// What is to be said before a frame that bears a mark.
-    pub(super) fn at_mark(&mut self) -> u64 {
+    /// What no frame came after.
+    pub(super) fn rest(&mut self) -> u64 {
         std::mem::take(&mut self.count)
     }
 
-    /// What is to be said before a frame that bears a mark from before the counters were read. Marks from before the reading
-    /// that took them off are about losses that were told.
-    #[cold]
-    pub(super) fn at_late_mark(&mut self, time_ns: u64) -> u64 {
-        if time_ns >= self.since_ns { self.at_mark() } else { 0 }
+    /// What is to be said before a frame of a batch with this mark: `begins_batch` for the first one.
+    #[inline]
+    pub(super) fn before(&mut self, frame: &Frame<'_>, mark: LossMark, begins_batch: bool) -> u64 {
+        if self.count == 0 { 0 } else { self.at(frame.time_ns, frame.is_losing(), mark, begins_batch) }
     }
 
-    /// What is to be said before a frame that bears none: `begins_batch` for the first of its batch.
     #[cold]
-    pub(super) fn at_frame(&mut self, mark: LossMark, begins_batch: bool, time_ns: u64) -> u64 {
+    fn at(&mut self, time_ns: u64, is_marked: bool, mark: LossMark, begins_batch: bool) -> u64 {
         let is_place = match mark {
             LossMark::Unknown => true,
-            LossMark::Batch(_) => begins_batch && self.is_news(time_ns),
+            LossMark::Batch(is_behind_loss) => begins_batch && (is_behind_loss || self.is_news(time_ns)),
+            // Marks from before the reading that took them off are about losses that were told.
+            LossMark::Frames if is_marked => time_ns == 0 || time_ns >= self.since_ns,
             LossMark::Frames => self.is_news(time_ns),
         };
-        if is_place { self.at_mark() } else { 0 }
+        if is_place { self.rest() } else { 0 }
     }
 }
 
@@ -73,15 +69,22 @@ mod tests {
     fn what_was_read_between_marks_waits_for_a_frame_from_after_the_reading() {
         let mut losses = Unplaced::default();
         losses.read(5, 1000);
-        assert_eq!(losses.at_frame(LossMark::Frames, true, 999), 0);
-        assert_eq!(losses.at_frame(LossMark::Frames, false, 1000), 5);
+        assert_eq!(losses.at(999, false, LossMark::Frames, true), 0);
+        assert_eq!(losses.at(1000, false, LossMark::Frames, false), 5);
         losses.read(5, 2000);
-        assert!(losses.is_empty());
+        assert_eq!(losses.at(2000, true, LossMark::Frames, false), 0, "nothing more was lost");
         losses.read(7, 3000);
-        assert_eq!(losses.at_frame(LossMark::Batch(false), false, 4000), 0, "within a batch nothing is lost");
-        assert_eq!(losses.at_frame(LossMark::Batch(false), true, 4000), 2);
-        losses.read(8, 3000);
-        assert_eq!(losses.at_frame(LossMark::Unknown, false, 0), 1);
+        assert_eq!(
+            losses.at(4000, false, LossMark::Batch(false), false),
+            0,
+            "within a batch nothing is lost"
+        );
+        assert_eq!(losses.at(2999, false, LossMark::Batch(false), true), 0);
+        assert_eq!(losses.at(4000, false, LossMark::Batch(false), true), 2);
+        losses.read(8, 5000);
+        assert_eq!(losses.at(4000, false, LossMark::Batch(true), true), 1);
+        losses.read(9, 6000);
+        assert_eq!(losses.at(0, false, LossMark::Unknown, false), 1);
     }
 
     #[test]
@@ -90,11 +93,12 @@ mod tests {
         losses.read(0, 500);
         losses.read(5, 1000);
         assert!(!losses.is_news(700));
-        assert_eq!((losses.at_late_mark(700), losses.at_late_mark(701)), (5, 0));
+        let mut at_mark = |time_ns| losses.at(time_ns, true, LossMark::Frames, false);
+        assert_eq!((at_mark(700), at_mark(701)), (5, 0));
         losses.read(8, 2000);
         losses.read(9, 3000);
-        assert_eq!(losses.at_late_mark(999), 0, "it says that the first five were lost");
-        assert_eq!(losses.at_late_mark(1001), 4);
+        let mut at_mark = |time_ns| losses.at(time_ns, true, LossMark::Frames, false);
+        assert_eq!((at_mark(999), at_mark(1001)), (0, 4), "the first says that the first five were lost");
     }
 
     #[test]
@@ -102,7 +106,8 @@ mod tests {
         let mut losses = Unplaced::default();
         losses.read(5, 1000);
         losses.read(9, 1001);
-        assert_eq!((losses.at_mark(), losses.at_mark()), (9, 0));
+        let mut at_mark = || losses.at(1500, true, LossMark::Frames, false);
+        assert_eq!((at_mark(), at_mark()), (9, 0));
         assert!(losses.is_news(1001) && !losses.is_news(1000) && losses.is_news(0));
     }
 }

@@ -12,7 +12,7 @@ use super::board::{CaptureBoard, Granted, LaneBoard, Wishes};
 use super::giving::{Marked, News, Told};
 use super::losses::Unplaced;
 use super::scribe::Scribe;
-use crate::capture::{Batch, Capture, LossMark};
+use crate::capture::{Batch, Capture};
 use crate::filter::SoftwareFilter;
 use crate::merge::{Merge, MergeTally, Moment, Origin, PortPlan, Revisit};
 use crate::methods::Method;
@@ -101,15 +101,7 @@ impl Port {
             }
             behind_capture = self.board.gaps.before(number);
         }
-        if self.losses.is_empty() {
-            return behind_capture;
-        }
-        let before_capture = match origin.batch.loss_mark() {
-            LossMark::Batch(true) if origin.first => self.losses.at_mark(),
-            LossMark::Frames if frame.is_losing() => self.losses.at_mark(),
-            mark => self.losses.at_frame(mark, origin.first, frame.time_ns),
-        };
-        behind_capture + before_capture
+        behind_capture + self.losses.before(frame, origin.batch.loss_mark(), origin.first)
     }
 }
 
@@ -166,7 +158,7 @@ pub(super) fn merge<B: Lay>(
     }
     let tally = merge.finish(|from, frame| record(&mut ports, &mut scribe, from, frame));
     for port in &mut ports {
-        scribe.lost(port.interface, port.losses.at_mark() + port.board.gaps.rest());
+        scribe.lost(port.interface, port.losses.rest() + port.board.gaps.rest());
     }
     publish(&ports, lanes);
     (scribe, tally)

@@ -1,5 +1,7 @@
 //! Opening, starting, asking and ending a recording.
 
+mod accounting;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -9,22 +11,19 @@ use std::time::Instant;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::pin_current_thread;
 
-use super::account::{Account, InterfaceAccount};
+use super::account::Account;
 use super::board::{CaptureBoard, LaneBoard, Wishes};
 use super::capturing::{Capturing, Job, Ready};
 use super::giving::{News, Onward};
-use super::link::LinkCounts;
 use super::merging::{self, Lay, Port};
 use super::plan::Plan;
 use super::scribe::Scribe;
 use super::working::{self, Workers};
 use crate::capture::Running;
-use crate::counters::{Counters, Loss, LossPlace};
 use crate::error::{CaptureError, Result};
 use crate::file::FileFormat;
-use crate::fill::Fill;
 use crate::hand_off;
-use crate::merge::{MergeTally, PortTally};
+use crate::merge::MergeTally;
 use crate::writing::{Ending, WriterCounts, WriterGauge};
 
 /// Batches and reports on their way to the merge. Batches are bounded by the memory of their captures anyway.
@@ -288,7 +287,7 @@ impl Session {
     /// What became of the packets so far. Each number is true for a moment of its own, those of the kernel for when they
     /// were last read.
     pub fn account(&self) -> Account {
-        account(self, &self.gauge.read(), None)
+        accounting::account(self, &self.gauge.read(), None)
     }
 
     /// Ends it, and waits until everything is written.
@@ -326,7 +325,7 @@ impl Session {
             }
             None => self.gauge.read(),
         };
-        let account = account(&self, &counts, merged);
+        let account = accounting::account(&self, &counts, merged);
         // The captures have let go of them.
         if let Some(workers) = self.workers.take().and_then(Arc::into_inner) {
             let failed = workers.finish();
@@ -352,64 +351,4 @@ fn cpu_of(cpus: &[CpuId], number: usize) -> Option<CpuId> {
 /// No thread to be had.
 pub(super) fn no_thread(source: std::io::Error) -> CaptureError {
     CaptureError::HandOff { reason: format!("the system starts no thread for it: {source}") }
-}
-
-fn account(session: &Session, written: &WriterCounts, merge: Option<MergeTally>) -> Account {
-    let interfaces = session.plan.sources.iter().enumerate().map(|(number, source)| {
-        let (lane, captures) = &session.lanes[number];
-        let is_here = |(port, (source, _)): (usize, &(usize, _))| (*source == number).then_some(port);
-        let ports: Vec<_> = session.captures.iter().enumerate().filter_map(is_here).collect();
-        let counters: Vec<_> = captures.iter().map(|capture| capture.counters()).collect();
-        let counters = Counters::sum(&counters);
-        let link = captures.first().map_or_else(LinkCounts::default, |capture| capture.link());
-        let mut losses = counters.losses;
-        if !losses.iter().any(|loss| loss.place == LossPlace::Link) {
-            let source = LinkCounts::MISSED.into();
-            losses.insert(0, Loss { place: LossPlace::Link, count: link.missed, source });
-        }
-        InterfaceAccount {
-            name: source.interface.name.clone(),
-            method: source.method.to_string(),
-            members: source.members,
-            received: link.received,
-            accepted: counters.accepted,
-            losses,
-            taken: captures.iter().map(|capture| capture.taken.load(Relaxed)).sum(),
-            queues: session.workers.as_ref().map_or_else(Vec::new, |workers| workers.losses_of(&ports)),
-            filtered: session.filters_here[number].then(|| lane.filtered.load(Relaxed)),
-            past_end: lane.past.load(Relaxed),
-            output: written.interfaces.get(number).copied().unwrap_or_default(),
-            octets: (session.plan.format != FileFormat::Verbatim).then(|| lane.octets.load(Relaxed)),
-            fill: Fill::fullest(captures.iter().map(|capture| capture.fills().lately())),
-            fullest: Fill::fullest(captures.iter().map(|capture| capture.fills().ever())),
-            told: (session.plan.format != FileFormat::Pcap).then(|| lane.told.load(Relaxed)),
-            behind_last: lane.untold.load(Relaxed),
-            merged: merge.as_ref().map(|tally| together(session, tally, number)),
-            went_down: captures.iter().map(|capture| capture.went_down.load(Relaxed)).max().unwrap_or(0),
-            is_down: captures.iter().any(|capture| capture.is_down()),
-        }
-    });
-    Account {
-        interfaces: interfaces.collect(),
-        time: session.start.elapsed(),
-        files: written.files,
-        bytes: written.bytes,
-        stored_bytes: written.stored_bytes,
-        buffers: written.pool,
-        buffers_in_use: written.in_use,
-        most_buffers_in_use: written.most_in_use,
-        longest_write: written.longest_write,
-        merge,
-    }
-}
-
-/// What the merge counted of the captures of an interface.
-fn together(session: &Session, tally: &MergeTally, number: usize) -> PortTally {
-    let of_interface = session.captures.iter().zip(&tally.ports).filter(|((source, _), _)| *source == number);
-    of_interface.fold(PortTally::default(), |sum, (_, port)| PortTally {
-        frames: sum.frames + port.frames,
-        late: sum.late + port.late,
-        latest_ns: sum.latest_ns.max(port.latest_ns),
-        unsorted_batches: sum.unsorted_batches + port.unsorted_batches,
-    })
 }

@@ -65,9 +65,7 @@ pub(super) struct Buffer {
     /// Where the records begin, in the first block of the memory: what is in front of them is left for the end of the buffer before.
     start: usize,
     end: usize,
-    packets: u64,
     packets_of: Box<[u64]>,
-    times: Option<(u64, u64)>,
     /// The file that it is the first of, where it begins one.
     pub(super) cut: Option<Cut>,
     /// Whether readers of the file are to see it at once.
@@ -80,26 +78,21 @@ impl Buffer {
             memory: Memory::Pool(memory),
             start: 0,
             end: 0,
-            packets: 0,
             packets_of: vec![0; interfaces].into(),
-            times: None,
             cut: None,
             flush: false,
         }
     }
 
-    /// A block of a ring, whose first `length` octets are one record with frames of these times, in interface 0 of so many.
-    pub(super) fn of_block(block: Block, length: usize, times: (u64, u64), interfaces: usize) -> Self {
-        let packets = block.len() as u64;
+    /// A block of a ring, whose first `length` octets are one record with frames of interface 0 of so many.
+    pub(super) fn of_block(block: Block, length: usize, interfaces: usize) -> Self {
         let mut packets_of = vec![0; interfaces];
-        packets_of[0] = packets;
+        packets_of[0] = block.len() as u64;
         Self {
             memory: Memory::Ring(block),
             start: 0,
             end: length,
-            packets,
             packets_of: packets_of.into(),
-            times: Some(times),
             cut: None,
             flush: false,
         }
@@ -118,7 +111,7 @@ impl Buffer {
     /// Makes it empty. Its records will begin at `start`, so that a file that stands at such an offset in a block is continued by aligned writes.
     pub(super) fn clear(&mut self, start: usize) {
         (self.start, self.end) = (start, start);
-        (self.packets, self.times, self.cut, self.flush) = (0, None, None, false);
+        (self.cut, self.flush) = (None, false);
         self.packets_of.fill(0);
     }
 
@@ -144,12 +137,7 @@ impl Buffer {
     #[inline]
     pub(super) fn commit_packet(&mut self, length: usize, origin: Origin) {
         self.commit(length);
-        self.packets += 1;
         self.packets_of[origin.interface as usize] += 1;
-        self.times = Some(match self.times {
-            Some((first, last)) => (first.min(origin.time_ns), last.max(origin.time_ns)),
-            None => (origin.time_ns, origin.time_ns),
-        });
     }
 
     /// The records.
@@ -177,18 +165,9 @@ impl Buffer {
         &mut self.memory[..self.start]
     }
 
-    pub(super) fn packets(&self) -> u64 {
-        self.packets
-    }
-
     /// Packets by interface.
     pub(super) fn packets_of(&self) -> &[u64] {
         &self.packets_of
-    }
-
-    /// The earliest and the latest time of its packets.
-    pub(super) fn times(&self) -> Option<(u64, u64)> {
-        self.times
     }
 }
 
@@ -202,14 +181,14 @@ mod tests {
         let mut buffer = Buffer::new(carve(1, ALIGNMENT).unwrap().remove(0), 2);
         buffer.clear(100);
         assert_eq!((buffer.start(), buffer.spare_length()), (100, ALIGNMENT - 100));
-        for (interface, time_ns) in [(1, 30), (0, 10), (1, 20)] {
+        for interface in [1, 0, 1] {
             buffer.spare()[..4].copy_from_slice(&[7; 4]);
-            buffer.commit_packet(4, Origin { interface, time_ns });
+            buffer.commit_packet(4, Origin { interface, time_ns: 0 });
         }
         buffer.commit(2);
-        assert_eq!((buffer.packets(), buffer.packets_of(), buffer.times()), (3, &[1, 2][..], Some((10, 30))));
+        assert_eq!(buffer.packets_of(), [1, 2]);
         assert_eq!((buffer.length(), buffer.up_to_end().len()), (14, 114));
         buffer.clear(0);
-        assert_eq!((buffer.length(), buffer.packets(), buffer.times()), (0, 0, None));
+        assert_eq!((buffer.length(), buffer.packets_of()), (0, &[0, 0][..]));
     }
 }

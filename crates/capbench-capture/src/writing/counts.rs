@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::counters::{Loss, LossPlace};
-
 /// What a writer did since it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriterCounts {
@@ -56,15 +54,6 @@ impl WriterCounts {
             refused: sum.refused + one.refused,
             unwritten: sum.unwritten + one.unwritten,
         })
-    }
-
-    /// What was lost here, for a ledger.
-    pub fn loss(&self) -> Loss {
-        Loss {
-            place: LossPlace::Writer,
-            count: Some(self.packets().lost()),
-            source: "capbench: packets without a free buffer, and those that could not be written".into(),
-        }
     }
 
     /// What an operator must know about the time since `before`, an earlier reading.
@@ -225,7 +214,7 @@ impl Gauge {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gauge, Lag, LossPlace};
+    use super::{Gauge, Lag};
     use std::time::Duration;
 
     #[test]
@@ -245,7 +234,7 @@ mod tests {
             losing.lag_since(&behind).unwrap().to_string(),
             "the output does not keep up: 4 packets dropped at the writer; the longest write took 812 ms"
         );
-        assert_eq!((losing.loss().place, losing.loss().count), (LossPlace::Writer, Some(4)));
+        assert_eq!(losing.packets().lost(), 4);
         gauge.in_use(8);
         let over = gauge.read();
         assert_eq!((over.lag_since(&losing), over.most_in_use), (None, 6));

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use capbench_sys::host::filesystem::DIRECT;
@@ -18,10 +18,10 @@ pub(super) type Opener = Box<dyn FnMut(&Path) -> io::Result<Box<dyn Sink>> + Sen
 
 /// Opens what the options say.
 pub(super) fn opener(options: &WriteOptions) -> Opener {
-    let (direct, compression, owner) = (options.direct, options.compression, options.owner);
+    let (direct, compression) = (options.direct, options.compression);
     let is_standard_output = options.is_standard_output();
     Box::new(move |path| {
-        let medium = if is_standard_output { standard_output()? } else { create(path, direct, owner)? };
+        let medium = if is_standard_output { standard_output()? } else { create(path, direct)? };
         Ok(match compression {
             Some(level) => Box::new(Compressed::new(medium, level)?),
             None if direct => Box::new(Direct::new(medium)?),
@@ -37,7 +37,7 @@ fn standard_output() -> io::Result<Descriptor> {
 }
 
 /// As fopen(3) with "w" does it: what there is of this name is emptied.
-fn create(path: &Path, direct: bool, owner: Option<(u32, u32)>) -> io::Result<Descriptor> {
+fn create(path: &Path, direct: bool) -> io::Result<Descriptor> {
     let mut how = OpenOptions::new();
     how.write(true).create(true).truncate(true).mode(0o666);
     if direct {
@@ -48,38 +48,7 @@ fn create(path: &Path, direct: bool, owner: Option<(u32, u32)>) -> io::Result<De
     if direct && !about.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "direct I/O is for files on a disk"));
     }
-    // Whoever gave up the privilege to change owners creates the files as the one who shall have them.
-    if let Some((user, group)) = owner
-        && about.is_file()
-        && (about.uid(), about.gid()) != (user, group)
-    {
-        fchown(&file, Some(user), Some(group))?;
-    }
     // The end of a file is no whole block, and nothing that is none of it may stand there for a moment.
     let cached = direct.then(|| OpenOptions::new().write(true).open(path)).transpose()?;
     Ok(Descriptor { file, is_ours: about.is_file(), cached })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::create;
-    use std::io::Write;
-    use std::os::unix::fs::MetadataExt;
-
-    #[test]
-    fn root_files_belong_to_whom_they_are_meant_for() {
-        let path = std::env::temp_dir().join(format!("capbench-owner-{}", std::process::id()));
-        std::fs::write(&path, "old").unwrap();
-        let mut descriptor = match create(&path, false, Some((65534, 65534))) {
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                std::fs::remove_file(&path).unwrap();
-                return eprintln!("skipped: {error}");
-            }
-            other => other.unwrap(),
-        };
-        descriptor.write_all(b"x").unwrap();
-        let about = std::fs::metadata(&path).unwrap();
-        std::fs::remove_file(&path).unwrap();
-        assert_eq!((about.uid(), about.gid(), about.len()), (65534, 65534, 1));
-    }
 }

@@ -38,7 +38,7 @@ mod tests;
 
 pub use buffer::Origin;
 pub use counts::{Lag, PacketCounts, WriterCounts, WriterGauge};
-pub use options::{WhenFull, WriteOptions, WrittenFile};
+pub use options::{WhenFull, WriteOptions};
 pub use output::{FileEnds, NoRoom, Output, Recorded};
 pub use records::{Record, RecordReader};
 pub use rotation::Rotation;

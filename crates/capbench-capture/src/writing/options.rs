@@ -1,7 +1,6 @@
 //! How a recording is written, checked before anything is opened.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Sender;
 
 use capbench_sys::host::memory::available_bytes;
 use capbench_sys::host::pages::{ALIGNMENT, carve};
@@ -34,12 +33,8 @@ pub struct WriteOptions {
     /// Memory that is filled before it is written, where [`WriteOptions::direct`] is set: a direct write costs about as much
     /// whatever its size. At most a quarter of the pool. What is older than a second does not wait.
     pub gather: ByteCount,
-    /// Who shall own the files, where they are not created by the one who shall: user and group.
-    pub owner: Option<(u32, u32)>,
     /// What happens while no buffer is free.
     pub when_full: WhenFull,
-    /// Who is told of each file that is complete.
-    pub files: Option<Sender<WrittenFile>>,
 }
 
 /// What happens to a packet while no buffer is free.
@@ -49,21 +44,6 @@ pub enum WhenFull {
     Refuse,
     /// It waits: for packets that come from a file.
     Wait,
-}
-
-/// A file that is complete.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenFile {
-    /// Its name.
-    pub path: PathBuf,
-    /// Its bytes before compression.
-    pub bytes: u64,
-    /// Its bytes.
-    pub stored_bytes: u64,
-    /// Its packets.
-    pub packets: u64,
-    /// The earliest and the latest time of a packet, in ns since 1970-01-01 UTC.
-    pub times: Option<(u64, u64)>,
 }
 
 /// Fewer buffers would not let encoding and writing go on side by side: one is filled, one written, and one may have to wait
@@ -85,9 +65,7 @@ impl WriteOptions {
             compression: None,
             direct: false,
             gather: ByteCount(4 << 20),
-            owner: None,
             when_full: WhenFull::Refuse,
-            files: None,
         }
     }
 

@@ -94,7 +94,7 @@ impl Output {
         position.add(header.len(), 0);
         let first = Cut { trailer: Vec::new(), header, second: position.second, number: position.number };
         let shared = (Arc::clone(&pool), Arc::clone(&gauge));
-        let writer = Writer::open(shared, names, opener, reader, options.files.clone(), first)?;
+        let writer = Writer::open(shared, names, opener, reader, first)?;
         let thread =
             thread::Builder::new().name("writer".into()).spawn(|| writer.run()).map_err(|source| {
                 CaptureError::Output {
@@ -193,7 +193,7 @@ impl Output {
             self.hand_over(buffer);
         }
         self.position.add(length, packets);
-        self.hand_over(Buffer::of_block(block, length, times, self.interfaces));
+        self.hand_over(Buffer::of_block(block, length, self.interfaces));
         Ok(())
     }
 

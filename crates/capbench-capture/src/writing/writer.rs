@@ -10,7 +10,6 @@ use super::buffer::{Buffer, Cut};
 use super::counts::Gauge;
 use super::files::Opener;
 use super::names::FileNames;
-use super::options::WrittenFile;
 use super::pool::{Pool, Work};
 use super::records::{RecordReader, whole};
 use super::sink::Sink;
@@ -40,8 +39,6 @@ struct Current {
     sink: Box<dyn Sink>,
     /// Bytes up to the last record.
     end: u64,
-    packets: u64,
-    times: Option<(u64, u64)>,
     /// Bytes, before and after compression, that the gauge knows of.
     told: (u64, u64),
 }
@@ -53,7 +50,6 @@ pub(super) struct Writer {
     names: FileNames,
     opener: Opener,
     reader: RecordReader,
-    files: Option<std::sync::mpsc::Sender<WrittenFile>>,
     current: Current,
     /// Buffers that are not secured yet, with where they end in the file.
     held: VecDeque<(u64, Buffer)>,
@@ -102,14 +98,13 @@ impl Writer {
         names: FileNames,
         mut opener: Opener,
         reader: RecordReader,
-        files: Option<std::sync::mpsc::Sender<WrittenFile>>,
         first: Cut,
     ) -> Result<Self, CaptureError> {
         let (pool, gauge) = shared;
         let path = names.path(first.second, first.number)?;
         let current = Current::open(path, &mut opener, &first.header).map_err(Failure::into_error)?;
         gauge.file_begun();
-        let mut writer = Self { pool, gauge, names, opener, reader, files, current, held: VecDeque::new() };
+        let mut writer = Self { pool, gauge, names, opener, reader, current, held: VecDeque::new() };
         writer.tell();
         Ok(writer)
     }
@@ -157,7 +152,7 @@ impl Writer {
             }
             self.gauge.wrote_for(started.elapsed());
             for buffer in batch.drain(..count) {
-                self.current.add(&buffer);
+                self.current.end += buffer.length() as u64;
                 self.held.push_back((self.current.end, buffer));
             }
             done.map_err(Failure::of("write", &self.current.path))?;
@@ -206,17 +201,6 @@ impl Writer {
             .map_err(Failure::of("write the end of", &current.path))?;
         current.end += trailer.len() as u64;
         self.release();
-        let Current { path, end, packets, times, sink, .. } = &self.current;
-        if let Some(files) = &self.files {
-            // Nobody may be left who wants to know.
-            let _ = files.send(WrittenFile {
-                path: path.clone(),
-                bytes: *end,
-                stored_bytes: sink.stored(),
-                packets: *packets,
-                times: *times,
-            });
-        }
         Ok(())
     }
 
@@ -258,15 +242,6 @@ impl Current {
         let mut sink = opener(&path).map_err(Failure::of("open", &path))?;
         // Readers that follow a file, or find it after a crash, need its beginning.
         sink.put(header).and_then(|()| sink.flush()).map_err(Failure::of("write", &path))?;
-        Ok(Self { path, sink, end: header.len() as u64, packets: 0, times: None, told: (0, 0) })
-    }
-
-    fn add(&mut self, buffer: &Buffer) {
-        self.end += buffer.length() as u64;
-        self.packets += buffer.packets();
-        self.times = match (self.times, buffer.times()) {
-            (Some((first, last)), Some((from, to))) => Some((first.min(from), last.max(to))),
-            (known, new) => known.or(new),
-        };
+        Ok(Self { path, sink, end: header.len() as u64, told: (0, 0) })
     }
 }

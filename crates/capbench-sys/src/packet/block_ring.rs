@@ -150,11 +150,6 @@ impl Block {
         self.status & libc::TP_STATUS_LOSING != 0
     }
 
-    /// Whether the retire timeout closed it rather than the next frame not fitting (`TP_STATUS_BLK_TMO`).
-    pub fn timed_out(&self) -> bool {
-        self.status & libc::TP_STATUS_BLK_TMO != 0
-    }
-
     /// The octets of the whole block as the kernel laid them, its descriptor included.
     pub fn octets(&self) -> &[u8] {
         let size = self.shared.geometry.block_size() as usize;

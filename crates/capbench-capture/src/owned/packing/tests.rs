@@ -8,8 +8,9 @@ use capbench_sys::packet::{PacketType, VlanTag};
 use proptest::prelude::*;
 
 use super::*;
-use crate::capture::{Running, TimeSource};
+use crate::capture::{Running, TimeSource, TimeSpan};
 use crate::counters::Counters;
+use crate::merge::Revisit;
 use crate::options::{ByteCount, SnapLength};
 use crate::wait::WaitCounts;
 
