@@ -24,10 +24,18 @@ fn root_a_recorder_that_is_killed_while_packets_come_leaves_all_up_to_the_last_w
         return;
     }
     let (_turn, folder) = (in_turn(), Scratch::new());
-    for (method, more) in [("packet-v3", ""), ("packet-v2", "-U"), ("recvmmsg", "--direct"), ("libpcap", "")]
+    for (number, (method, more)) in [
+        ("packet-v3", ""),
+        ("packet-v2", "-U"),
+        ("recvmmsg", "--direct"),
+        ("libpcap", ""),
+        ("packet-v3", "--format verbatim --direct --ring 16MiB --block 64KiB"),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let spaces = Namespaces::new();
-        let file = folder.file(&format!("{method}.pcapng"));
+        let mut file = folder.file(&format!("{number}.pcapng"));
         let recording = Recording::start(&spaces.right, &file, &format!("--method {method} {more}"));
         let sender = sender(&spaces);
         eventually("packets reach the file", || {
@@ -45,6 +53,13 @@ fn root_a_recorder_that_is_killed_while_packets_come_leaves_all_up_to_the_last_w
         let verified = run(None, capbench().args(["verify", "--json", "--trial", "7"]).arg(&file));
         assert_eq!(verified.json()["trials"][0]["delivered"], found, "{method}: {verified:#?}");
         assert_eq!(verified.code, Some(if read.ends_early { 3 } else { 0 }), "{method}: {verified:#?}");
+        if more.contains("verbatim") {
+            // Others read what it becomes.
+            let converted = folder.file("converted.pcapng");
+            let ended = run(None, capbench().arg("convert").args([&file, &converted]));
+            assert_eq!(ended.code, Some(i32::from(read.ends_early)), "{ended:#?}");
+            file = converted;
+        }
         // What programs of others say of a record that was cut is theirs; they read what is before it.
         let mut tshark = program("tshark");
         tshark.args(["-n", "-T", "fields", "-e", "frame.number", "-r"]).arg(&file);

@@ -119,7 +119,7 @@ fn close(flags: &RecordFlags, stop: &Stop, finished: Finished) -> Result<Exit> {
     eprint!("{}", ledger::text(&account));
     let document = ledger::document(&account, end);
     let mut saved = Ok(());
-    if let Some(file) = plan::side_file(&flags.output) {
+    if let Some(file) = plan::side_file(&flags.output, account.time)? {
         let text = serde_json::to_string_pretty(&document)? + "\n";
         saved = std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()));
     }

@@ -13,6 +13,8 @@ use capbench_capture::{Fanout, MethodSpec};
 use capbench_measure::programs::Programs;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
+use capbench_sys::host::clock::realtime_ns;
+use capbench_sys::host::local_time::format_local;
 
 use super::auto;
 use crate::cli::record::{OutputFlags, RecordFlags};
@@ -134,12 +136,22 @@ pub fn is_standard_output(flags: &OutputFlags) -> bool {
     flags.file.as_ref().is_some_and(|file| file.as_os_str() == "-")
 }
 
-/// Where the account goes that a classic pcap file has no place for.
-pub fn side_file(flags: &OutputFlags) -> Option<PathBuf> {
-    let file = flags.file.as_ref().filter(|_| flags.format == FileFormat::Pcap)?;
-    let mut name = (!is_standard_output(flags)).then(|| file.clone().into_os_string())?;
+/// Where the account of a recording that took so long goes, which a classic pcap file has no place for. Where the file's name
+/// is a pattern of strftime(3), the account is called after the beginning.
+pub fn side_file(flags: &OutputFlags, took: Duration) -> Result<Option<PathBuf>> {
+    let Some(file) = flags.file.as_ref().filter(|_| flags.format == FileFormat::Pcap) else {
+        return Ok(None);
+    };
+    if is_standard_output(flags) {
+        return Ok(None);
+    }
+    let mut name = file.clone().into_os_string();
+    if flags.file_seconds.is_some() {
+        let began = Duration::from_nanos(realtime_ns()).saturating_sub(took);
+        name = format_local(&name, i64::try_from(began.as_secs())?)?;
+    }
     name.push(".ledger.json");
-    Some(name.into())
+    Ok(Some(name.into()))
 }
 
 /// What stands between captures and the file, as the second line tells it.
