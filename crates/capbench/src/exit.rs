@@ -95,7 +95,7 @@ pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
         Ok(Exit::Partly(code)) => ExitCode::from(code),
         Err(error) if reader_left(&error) => ExitCode::from(READER_LEFT),
         Err(error) => {
-            eprintln!("capbench: {}", message(&error));
+            tell!("capbench: {}", message(&error));
             ExitCode::from(of_error(&error))
         }
     }
@@ -149,7 +149,7 @@ pub fn refused(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let words: Vec<&str> = text.split("\n\n").next().unwrap_or_default().split_whitespace().collect();
     let line = words.join(" ");
-    eprintln!("capbench: {}; --help tells more", line.strip_prefix("error: ").unwrap_or(&line));
+    tell!("capbench: {}; --help tells more", line.strip_prefix("error: ").unwrap_or(&line));
     ExitCode::from(USAGE)
 }
 

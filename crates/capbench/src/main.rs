@@ -2,6 +2,10 @@
 //! packet lost when one is lost.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stderr))]
+
+#[macro_use]
+mod tell;
 
 mod built;
 mod cli;

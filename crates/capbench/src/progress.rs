@@ -88,15 +88,13 @@ impl Recorder {
             reason: format!("at {load}: {why}"),
         });
         let method = &setup.method;
-        self.bar
-            .0
-            .suspend(|| eprintln!("capbench: not measured: {method}, {size} B, {place}, {load}: {why}"));
+        self.bar.0.suspend(|| tell!("capbench: not measured: {method}, {size} B, {place}, {load}: {why}"));
         self.bar.0.inc(1);
     }
 
     /// Nothing of a publication's experiment could be measured.
     pub fn leave_out_publication(&mut self, key: &str, why: &MeasureError) {
-        self.bar.0.suspend(|| eprintln!("capbench: not measured: {key}: {why}"));
+        self.bar.0.suspend(|| tell!("capbench: not measured: {key}: {why}"));
         self.results.not_measured.push(NotMeasured {
             method: format!("every method of {key}"),
             test: None,
@@ -214,9 +212,7 @@ impl reproduction::Observer for Recorder {
             reason: reason.clone(),
         };
         if !self.results.not_measured.contains(&missing) {
-            self.bar
-                .0
-                .suspend(|| eprintln!("capbench: not measured: {method}, placement {placement}: {reason}"));
+            self.bar.0.suspend(|| tell!("capbench: not measured: {method}, placement {placement}: {reason}"));
             self.results.not_measured.push(missing);
         }
     }

@@ -7,6 +7,7 @@ use std::fs;
 use support::recording::counted_by_others;
 use support::{
     File, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileged, program, run,
+    signal,
 };
 
 /// Frames of a run.
@@ -103,6 +104,36 @@ fn root_a_reader_that_leaves_ends_it_with_an_account_of_what_it_did_not_take() {
     assert_eq!((count("unexplained"), count("in_hand")), (0, 0), "{document:#}");
     let lost = count("unwritten") + count("refused_by_writer");
     assert_eq!(count("taken"), count("written") + lost + count("past_end"), "{document:#}");
+}
+
+#[test]
+fn root_nobody_who_reads_what_is_said_is_no_end() {
+    if !privileged("root_nobody_who_reads_what_is_said_is_no_end") {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    let file = folder.file("f.pcap");
+    let mut command = program("bash");
+    let script = "exec 3>\"$3\"; \
+                  exec \"$1\" record -i right -w \"$2\" --format pcap --method packet-v3 2> >(head -n 1 >&3)";
+    command.args(["-c", script, "bash", env!("CARGO_BIN_EXE_capbench")]).arg(&file).arg(folder.file("said"));
+    let mut recorder = spaces.right.spawn(&mut command);
+    let said = || fs::read_to_string(folder.file("said")).unwrap_or_default();
+    eventually("it listens, and whoever read that has left", || said().contains("listening on"));
+    let send = |frames: &str| {
+        let mut send = capbench();
+        send.args(["send", "-i", "left", "--rate", "10000", "--trial", "7", "-c", frames]);
+        run(Some(&spaces.left), &mut send).success();
+    };
+    send("1000");
+    signal(recorder.id(), "USR1");
+    send("2000");
+    signal(recorder.id(), "HUP");
+    eventually("it ends", || recorder.try_wait().unwrap().is_some());
+    let side = fs::read_to_string(folder.file("f.pcap.ledger.json")).unwrap();
+    let side: serde_json::Value = serde_json::from_str(&side).unwrap();
+    assert_eq!(side["interfaces"][0]["unexplained"], 0, "{side:#}");
+    assert_eq!((&side["written"], counted_by_others(&file)), (&3000.into(), [3000; 3]), "{side:#}");
 }
 
 #[test]

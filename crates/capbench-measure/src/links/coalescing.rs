@@ -4,6 +4,7 @@
 //! leaves it as the trial had it.
 
 use std::fmt;
+use std::io::Write as _;
 use std::str::FromStr;
 
 use capbench_sys::host::coalescing::Coalescing;
@@ -99,7 +100,12 @@ impl Drop for Moderated {
         let (side, before) = (&self.side, self.before);
         let restored = side.run(|| before.write(side.name())).and_then(|written| Ok(written?));
         if let Err(error) = restored {
-            eprintln!("capbench: interface {}: interrupt moderation is not put back: {error}", side.name());
+            // Nobody may be there to read it, which must not become a panic in here.
+            let name = side.name();
+            let _ = writeln!(
+                std::io::stderr(),
+                "capbench: interface {name}: interrupt moderation is not put back: {error}"
+            );
         }
     }
 }

@@ -68,7 +68,7 @@ impl CaptureFlags {
                 .into());
             }
             if !deaf.is_empty() {
-                eprintln!("capbench: {} do not heed {flag}", deaf.join(", "));
+                tell!("capbench: {} do not heed {flag}", deaf.join(", "));
             }
         }
         Ok(())

@@ -46,7 +46,7 @@ fn compared(flags: &CompareFlags, then: &Saved, now: &Saved) -> Result<Compariso
     let sides = [("A", &flags.then, then), ("B", &flags.now, now)];
     let mut comparison = found.inspect_err(|_| {
         for (_, path, run) in sides {
-            run.warnings.iter().for_each(|warning| eprintln!("capbench: {}: {warning}", path.display()));
+            run.warnings.iter().for_each(|warning| tell!("capbench: {}: {warning}", path.display()));
         }
     })?;
     let warnings = sides.iter().flat_map(|(name, _, run)| {

@@ -103,9 +103,12 @@ impl Visitor for Counter<'_> {
 
     fn visit<C: Capture>(self, mut capture: C) -> Result<()> {
         let running = capture.running().clone();
-        eprintln!(
+        tell!(
             "capbench: {} on {}: {}; {}",
-            self.flags.method, self.flags.interface, running.engine, running.geometry
+            self.flags.method,
+            self.flags.interface,
+            running.engine,
+            running.geometry
         );
         let mut verifier =
             self.recogniser.clone().map(|known| Verifier::new(known, u8::MAX, running.vlan_metadata));

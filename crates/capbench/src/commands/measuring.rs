@@ -200,9 +200,7 @@ impl Run {
         let page = save::page(&results, directory.path());
         if let Err(error) = &page {
             let path = directory.path().display();
-            eprintln!(
-                "capbench: {error}; the results are saved, and `capbench report {path}` writes it again"
-            );
+            tell!("capbench: {error}; the results are saved, and `capbench report {path}` writes it again");
         }
         let stopped = stopped.then(|| self.stop.signal());
         Ok(Ended { results, directory, failures, stopped, has_page: page.is_ok() })
@@ -321,7 +319,7 @@ fn preflight(scene: &mut Scene, laboratory: &mut LiveLaboratory) -> Result<(Vec<
     for missing in &not_measured {
         let placement =
             missing.placement.as_ref().map_or(String::new(), |name| format!(", placement {name}"));
-        eprintln!("capbench: not measured: {}{placement}: {}", missing.method, missing.reason);
+        tell!("capbench: not measured: {}{placement}: {}", missing.method, missing.reason);
     }
     Ok((not_measured, all_left_out))
 }

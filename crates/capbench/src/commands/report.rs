@@ -79,17 +79,17 @@ fn to_stdout(flags: &ReportFlags, formats: &[&Format]) -> Result<Exit> {
 /// What its reader had to say about a run, where the report itself is not printed.
 fn warn(run: &Run) {
     for warning in &run.warnings {
-        eprintln!("capbench: {}: {warning}", run.name);
+        tell!("capbench: {}: {warning}", run.name);
     }
 }
 
 fn tell(written: &[PathBuf]) {
     match written {
-        [] => eprintln!("capbench: the report has no charts; nothing was written"),
-        [one] => eprintln!("capbench: wrote {}", one.display()),
+        [] => tell!("capbench: the report has no charts; nothing was written"),
+        [one] => tell!("capbench: wrote {}", one.display()),
         [first, rest @ ..] => {
             let more = many(rest.len() as u64, "more file", "more files");
-            eprintln!("capbench: wrote {} and {more}", first.display());
+            tell!("capbench: wrote {} and {more}", first.display());
         }
     }
 }

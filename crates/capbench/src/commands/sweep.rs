@@ -47,7 +47,7 @@ pub fn run(flags: &SweepFlags) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if let Some(warning) = hurry {
-        eprintln!("capbench: {warning}");
+        tell!("capbench: {warning}");
     }
     let ready = Ready::find(&mut scene, run_flags)?;
     for plan in &mut plans {

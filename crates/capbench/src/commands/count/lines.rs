@@ -108,7 +108,7 @@ impl Lines {
         if let Some(line) = &mut self.in_place {
             line.clear();
         }
-        eprint!("{}", self.totals(now, told));
+        crate::tell::text(&self.totals(now, told));
     }
 
     /// Everything, at the end.

@@ -93,7 +93,7 @@ impl Status {
             && !(is_behind && self.was_behind)
         {
             self.clear();
-            eprintln!("capbench: {lag}");
+            tell!("capbench: {lag}");
         }
         self.was_behind = is_behind;
     }
@@ -106,7 +106,7 @@ impl Status {
             let is_full = interface.fill.is_some_and(|fill| fill.share() >= NEARLY_FULL);
             if is_full && !std::mem::replace(&mut self.were_full[at], is_full) {
                 self.clear();
-                eprintln!(
+                tell!(
                     "capbench: the ring of {} was {} full in the last second; --ring makes it larger",
                     interface.name,
                     in_words(interface.fill)
@@ -125,9 +125,9 @@ impl Status {
             self.clear();
             match interface.is_down {
                 true => {
-                    eprintln!("capbench: {} went down; recording goes on when it comes back", interface.name)
+                    tell!("capbench: {} went down; recording goes on when it comes back", interface.name)
                 }
-                false => eprintln!("capbench: {} gives packets again", interface.name),
+                false => tell!("capbench: {} gives packets again", interface.name),
             }
         }
     }
