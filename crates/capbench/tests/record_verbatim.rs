@@ -200,4 +200,16 @@ fn convert_says_what_is_wrong_with_its_input() {
     let same = run(None, capbench().arg("convert").args([folder.file("cut.pcap"), folder.file("cut.pcap")]));
     assert_eq!(same.code, Some(2), "{same:#?}");
     assert_eq!(fs::read(folder.file("cut.pcap")).unwrap(), pcap, "it is as it was");
+    let squeezed = folder.file("small.pcap.zst");
+    run(None, capbench().args(["convert", "--zstd=1"]).arg(folder.file("out.pcapng")).arg(&squeezed))
+        .success();
+    let octets = fs::read(&squeezed).unwrap();
+    for name in ["small.pcap", "small.pcap.zst"] {
+        let same = run(None, capbench().args(["convert", "--zstd=19"]).arg(&squeezed).arg(folder.file(name)));
+        assert_eq!(same.code, Some(2), "{name}: {same:#?}");
+        assert_eq!(fs::read(&squeezed).unwrap(), octets, "{name}: it is as it was");
+    }
+    let back = folder.file("back.pcapng");
+    run(None, capbench().arg("convert").arg(&squeezed).arg(&back)).success();
+    assert_eq!(counted_by_others(&back), [1; 3]);
 }

@@ -20,6 +20,8 @@ pub(super) struct Compressed<M: Medium> {
     put: u64,
     /// Bytes before and after compression up to the last flush.
     flushed: (u64, u64),
+    /// Whether the frame has its end.
+    is_finished: bool,
 }
 
 impl<M: Medium> Compressed<M> {
@@ -27,7 +29,7 @@ impl<M: Medium> Compressed<M> {
     /// When the library has no memory.
     pub(super) fn new(medium: M, level: i32) -> io::Result<Self> {
         let encoder = Encoder::new(Patient::new(medium), level)?;
-        Ok(Self { encoder, put: 0, flushed: (0, 0) })
+        Ok(Self { encoder, put: 0, flushed: (0, 0), is_finished: false })
     }
 }
 
@@ -73,12 +75,12 @@ impl<M: Medium> Sink for Compressed<M> {
         let (_, stored) = self.flushed;
         let out = self.encoder.get_mut();
         out.medium.cut(stored)?;
-        if stored == 0 { Ok(()) } else { out.medium.put_at(&LAST_BLOCK, stored) }
+        if stored == 0 || self.is_finished { Ok(()) } else { out.medium.put_at(&LAST_BLOCK, stored) }
     }
 
     fn finish(&mut self) -> io::Result<()> {
         self.encoder.do_finish()?;
-        self.flushed = (self.put, self.stored());
+        (self.flushed, self.is_finished) = ((self.put, self.stored()), true);
         Ok(())
     }
 }

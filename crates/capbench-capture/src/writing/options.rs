@@ -6,6 +6,7 @@ use capbench_sys::host::memory::available_bytes;
 use capbench_sys::host::pages::{ALIGNMENT, carve};
 
 use super::buffer::Buffer;
+use super::names::FileNames;
 use super::rotation::Rotation;
 use crate::error::{CaptureError, Result};
 use crate::options::ByteCount;
@@ -67,6 +68,14 @@ impl WriteOptions {
             gather: ByteCount(4 << 20),
             when_full: WhenFull::Refuse,
         }
+    }
+
+    /// The first file, where names are not patterns.
+    ///
+    /// # Errors
+    /// An empty name.
+    pub fn first_file(&self) -> Result<PathBuf> {
+        FileNames::new(&self.path, &self.rotation, self.compression.is_some()).path(0, 0)
     }
 
     /// Whether it goes to the standard output.

@@ -23,13 +23,11 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     if options.is_standard_output() && io::stdout().is_terminal() {
         return Err(Usage("-: standard output is a terminal; give a file, or a pipe".into()).into());
     }
-    let is_pcap = flags.output.extension().is_some_and(|extension| extension == "pcap");
+    let written = options.first_file()?;
+    let plain = if flags.zstd.is_some() { written.with_extension("") } else { written.clone() };
+    let is_pcap = plain.extension().is_some_and(|extension| extension == "pcap");
     let format = flags.format.unwrap_or(if is_pcap { FileFormat::Pcap } else { FileFormat::Pcapng });
-    let mut written = flags.output.clone().into_os_string();
-    if flags.zstd.is_some() {
-        written.push(".zst");
-    }
-    if !options.is_standard_output() && is_same(&flags.input, Path::new(&written)) {
+    if !options.is_standard_output() && is_same(&flags.input, &written) {
         return Err(Usage(format!("{} would be overwritten while it is read", flags.input.display())).into());
     }
     let name = flags.input.display();
@@ -42,17 +40,17 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     let mut converted = Converted::default();
     let done = convert(source, format, &options, &mut converted);
     let Converted { packets, dropped, without_time, left_out, ends_early } = converted;
-    eprintln!("capbench: {packets} packets converted");
+    tell!("capbench: {packets} packets converted");
     if dropped > 0 && format == FileFormat::Pcap {
-        eprintln!("capbench: {name} tells of {dropped} lost packets, for which pcap has no place");
+        tell!("capbench: {name} tells of {dropped} lost packets, for which pcap has no place");
     }
     if without_time > 0 {
-        eprintln!(
+        tell!(
             "capbench: {without_time} packets of {name} have no time; they got time 0, which is 1970-01-01"
         );
     }
     if left_out != LeftOut::default() {
-        eprintln!("capbench: left out of {name}: {}", listed(left_out));
+        tell!("capbench: left out of {name}: {}", listed(left_out));
     }
     match done {
         Err(ConvertError::ReaderGone) => Ok(Exit::Stopped(SIGPIPE)),

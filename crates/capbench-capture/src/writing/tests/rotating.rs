@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::super::fake::read_record;
-use super::super::fake::{FakeEnds, HEADER, TRAILER_FILL};
+use super::super::fake::{FakeEnds, HEADER, TRAILER_FILL, read_file};
 use super::super::options::{WhenFull, WriteOptions};
 use super::super::output::{NoRoom, Output};
 use super::super::rotation::Rotation;
@@ -115,17 +115,32 @@ fn a_place_that_cannot_be_written_to_shows_at_once_and_is_named() {
 
 #[test]
 fn a_later_file_that_cannot_be_opened_loses_nothing_of_the_one_before() {
-    let directory = Directory::new("gone");
-    let mut options = WriteOptions::new(directory.0.join("f"));
-    options.rotation = Rotation { packets: Some(5), ..Rotation::default() };
-    let mut output = Output::open(&options, read_record, 0, &mut FakeEnds).unwrap();
-    std::fs::remove_dir_all(&directory.0).unwrap();
-    for number in 0..8 {
-        put(&mut output, number * 2, 10, 0).unwrap();
+    for compression in [None, Some(1)] {
+        let directory = Directory::new("gone");
+        let (here, there) = (directory.0.join("here"), directory.0.join("there"));
+        std::fs::create_dir(&here).unwrap();
+        let mut options = WriteOptions::new(here.join("f"));
+        options.rotation = Rotation { packets: Some(5), ..Rotation::default() };
+        options.compression = compression;
+        let mut output = Output::open(&options, read_record, 0, &mut FakeEnds).unwrap();
+        std::fs::rename(&here, &there).unwrap();
+        for number in 0..8 {
+            put(&mut output, number * 2, 10, 0).unwrap();
+        }
+        let recorded = output.finish(&mut FakeEnds);
+        let Ending::Failed(error) = recorded.ending else { panic!("{:?}", recorded.ending) };
+        let (suffix, decompress) = if compression.is_some() { (".zst", true) } else { ("", false) };
+        assert!(error.to_string().contains(&format!("f1{suffix}: No such file or directory")), "{error}");
+        let packets = recorded.counts.packets();
+        assert_eq!((packets.written, packets.unwritten), (5, 3));
+        let mut bytes = std::fs::read(there.join(format!("f{suffix}"))).unwrap();
+        if decompress {
+            bytes = zstd::decode_all(&bytes[..]).unwrap();
+        }
+        let contents = read_file(&bytes);
+        assert_eq!(
+            (contents.numbers, contents.is_complete, contents.left_over),
+            (vec![0, 2, 4, 6, 8], true, 0)
+        );
     }
-    let recorded = output.finish(&mut FakeEnds);
-    let Ending::Failed(error) = recorded.ending else { panic!("{:?}", recorded.ending) };
-    assert!(error.to_string().contains("f1: No such file or directory"), "{error}");
-    let packets = recorded.counts.packets();
-    assert_eq!((packets.written, packets.unwritten), (5, 3));
 }
