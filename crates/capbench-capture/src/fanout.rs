@@ -32,6 +32,12 @@ impl Fanout {
         Self { group: Arc::new(Mutex::new(Some(group))), ..Self::new(mode) }
     }
 
+    /// A group that does not exist yet, by the same rules: groups are of one interface each.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self { group: Arc::default(), ..*self }
+    }
+
     /// The same with or without sending frames to another member when the ring of their own is full, which tears flows apart
     /// instead of losing frames. All members have to agree on it.
     #[must_use]

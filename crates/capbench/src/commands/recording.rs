@@ -10,7 +10,7 @@ use anyhow::Result;
 use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::methods;
 use capbench_capture::recording::{Session, Source};
-use capbench_capture::{CaptureError, CaptureOptions, Delivery, Direction, Interface, MethodSpec};
+use capbench_capture::{CaptureError, CaptureOptions, Delivery, Direction, Fanout, Interface, MethodSpec};
 use capbench_measure::bed::Side;
 use capbench_measure::programs::Programs;
 use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
@@ -87,6 +87,7 @@ impl Wanted<'_> {
         let side = side(name)?;
         let interface = interface(&side);
         let mut options = self.options.clone();
+        options.fanout = options.fanout.as_ref().map(Fanout::another);
         options.direction = self.direction.map_or_else(|| usual_direction(self.method, &interface), Ok)?;
         options.filter = match self.filter {
             Some(text) => Some(text.compile(&interface, options.snap_length, self.optimise)?),
@@ -132,7 +133,7 @@ pub fn outcome(failures: Vec<CaptureError>) -> Result<()> {
     let mut failures = failures.into_iter();
     let Some(first) = failures.next() else { return Ok(()) };
     for other in failures {
-        eprintln!("capbench: {other}");
+        tell!("capbench: {other}");
     }
     Err(first.into())
 }
