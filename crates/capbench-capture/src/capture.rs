@@ -235,6 +235,18 @@ pub enum LossMark {
     Frames,
 }
 
+impl LossMark {
+    /// Whether a frame, or the batch that it begins, is marked.
+    #[inline]
+    pub(crate) fn is_on(self, frame: &Frame<'_>, begins_batch: bool) -> bool {
+        match self {
+            Self::Unknown => false,
+            Self::Batch(is_marked) => is_marked && begins_batch,
+            Self::Frames => frame.is_losing(),
+        }
+    }
+}
+
 /// Where the times of frames come from, with how in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeSource {

@@ -152,11 +152,6 @@ impl Accumulator {
         Ok(self.add(socket.take_statistics()?).total())
     }
 
-    /// The same, and returns no more than the frames that the ring or queue has lost.
-    pub(crate) fn read_drops(&self, socket: &PacketSocket) -> Result<u64> {
-        Ok(self.add(socket.take_statistics()?).drops)
-    }
-
     fn add(&self, since: PacketStatistics) -> Sums {
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         sums.packets += u64::from(since.packets);

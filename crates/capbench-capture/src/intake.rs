@@ -3,7 +3,7 @@
 use capbench_sys::packet::{FilterInstruction, PacketSocket};
 
 use crate::backends::Context;
-use crate::counters::Accumulator;
+use crate::counters::{Accumulator, Counters};
 use crate::error::Result;
 
 /// The program that keeps no frame: it returns 0 (`BPF_RET | BPF_K`).
@@ -24,13 +24,13 @@ impl Intake {
         Ok(Self { socket, statistics: statistics.clone(), context: context.clone() })
     }
 
-    /// Frames that ring or queue have lost since the capture was opened; it takes the kernel's marks off frames that come
-    /// later ([`crate::LossMark`]), as reading the capture's counters does.
+    /// What the socket counted since the capture was opened; it takes the kernel's marks off frames that come later
+    /// ([`crate::LossMark`]), as reading the capture's counters does.
     ///
     /// # Errors
     /// When the kernel refuses to tell.
-    pub fn lost(&self) -> Result<u64> {
-        self.statistics.read_drops(&self.socket).map_err(|error| self.context.fail(error))
+    pub fn counters(&self) -> Result<Counters> {
+        self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
     }
 
     /// Lets no more frames in: those that are there can be taken out, and counters stand still.

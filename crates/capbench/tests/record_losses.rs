@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::fs;
+use std::sync::mpsc::channel;
+
 use support::recording::counted_by_others;
 use support::why::send;
 use support::{
@@ -98,6 +101,149 @@ fn root_methods_without_marks_tell_losses_too_and_so_do_merged_ports() {
         assert_eq!(read.dropped() + behind, missing, "{method}: {document:#}");
         assert_eq!(read.last_statistics(0).system_dropped, Some(missing), "{method}");
     }
+}
+
+#[test]
+fn root_what_each_of_several_ports_lost_stands_before_its_own_packets() {
+    if !privileged("root_what_each_of_several_ports_lost_stands_before_its_own_packets") {
+        return;
+    }
+    let (_turn, folder) = (in_turn(), Scratch::new());
+    for (method, more) in [("packet-v3", "--block 64KiB"), ("packet-v2", "")] {
+        let spaces = Namespaces::new();
+        spaces.add_pairs(1);
+        let file = folder.file(&format!("{method}.pcapng"));
+        let arguments = format!("--method {method} --ring 1MiB {more}");
+        let recording = Recording::start_on(&spaces.right, "-i right1 -i right", &file, &arguments);
+        standing_still(&spaces, &recording);
+        let (_, document) = recording.interrupt();
+        let read = File::read(&file, 7, None, None);
+        let missing = FRAMES - read.sequences().len() as u64;
+        assert!(missing > 0, "{method}: nothing was lost: {document:#}");
+        assert_eq!(document["interfaces"][0]["lost_by_kernel"], 0, "{method}: {document:#}");
+        assert_eq!(document["interfaces"][1]["lost_by_kernel"], missing, "{method}: {document:#}");
+        // With several captures the first marked packet of a batch bears what was lost until its end: V2's batches are copies.
+        let mut gaps = Vec::new();
+        let (mut next, mut told) = (0, 0);
+        for packet in &read.packets {
+            assert_eq!(packet.interface, 1, "{method}: nothing is sent to the other one");
+            let sequence = packet.sequence.expect("only frames of the trial are sent");
+            told += packet.dropped.unwrap_or(0);
+            gaps.push((sequence - next, packet.dropped.unwrap_or(0)));
+            next = sequence + 1;
+        }
+        let wrong = gaps.iter().filter(|(gap, told)| gap != told).count();
+        assert!(method != "packet-v3" || wrong == 0, "{wrong} of {gaps:?}");
+        assert_eq!(told, missing, "{method}: {document:#}");
+        assert_eq!(read.last_statistics(1).system_dropped, Some(missing), "{method}");
+    }
+}
+
+#[test]
+fn root_each_file_of_a_lossy_rotation_knows_of_the_losses_that_it_tells() {
+    if !privileged("root_each_file_of_a_lossy_rotation_knows_of_the_losses_that_it_tells") {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    let file = folder.file("twice.pcapng");
+    let arguments = "--method packet-v3 --ring 2MiB --block 64KiB --file-packets 3000";
+    let recording = Recording::start(&spaces.right, &file, arguments);
+    let mut command = capbench();
+    command.args([
+        "send", "-i", "left", "--json", "--rate", "40000", "--size", "64", "--trial", "7", "-c", "100000",
+    ]);
+    let sender = Running::start(Some(&spaces.left), &mut command);
+    for until in [25_000, 50_000, 75_000] {
+        let before = spaces.right.received();
+        eventually("some frames are recorded", || spaces.right.received() > before + 2000);
+        recording.running.signal("STOP");
+        eventually("the ring overflows", || spaces.right.received() > until);
+        recording.running.signal("CONT");
+    }
+    sender.end().success();
+    let (_, document) = recording.interrupt();
+    let count = document["files"].as_u64().unwrap();
+    let (mut next, mut missing, mut told_by_now) = (0, 0, 0);
+    for number in 0..count {
+        let name =
+            folder.file(&if number == 0 { "twice.pcapng".into() } else { format!("twice.pcapng{number}") });
+        let read = File::read(&name, 7, None, None);
+        for packet in &read.packets {
+            let sequence = packet.sequence.expect("only frames of the trial are sent");
+            missing += sequence - next;
+            told_by_now += packet.dropped.unwrap_or(0);
+            // A ring that overflows again before the first mark is reached tells both losses there, and never later.
+            assert!(told_by_now >= missing, "{told_by_now} of {missing} before {sequence}: {document:#}");
+            next = sequence + 1;
+        }
+        // Each file knows of what it tells, also where it ended between two readings of the counters.
+        let told = read.last_statistics(0).system_dropped;
+        assert!(told >= Some(told_by_now), "{}: {told:?} of {told_by_now}", name.display());
+        let verified = run(None, capbench().args(["verify", "--trial", "7"]).arg(&name));
+        assert!(!verified.out.contains("fewer than its drop counts"), "{verified:#?}");
+    }
+    assert_eq!(document["interfaces"][0]["lost_by_kernel"], missing, "{document:#}");
+    assert_eq!(told_by_now, missing, "{document:#}");
+    assert!(missing > 10_000, "{document:#}");
+}
+
+#[test]
+fn root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_are_the_writers() {
+    if !privileged(
+        "root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_are_the_writers",
+    ) {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    let (pipe, copy) = (folder.file("pipe"), folder.file("copy.pcapng"));
+    run(None, program("mkfifo").arg(&pipe)).success();
+    let (go, wait) = channel::<()>();
+    let reader = std::thread::spawn({
+        let (pipe, copy) = (pipe.clone(), copy.clone());
+        move || {
+            let mut pipe = fs::File::open(pipe).unwrap();
+            // The end of the channel means to go on, too.
+            let _ = wait.recv();
+            std::io::copy(&mut pipe, &mut fs::File::create(copy).unwrap()).unwrap()
+        }
+    });
+    let arguments = "--method packet-v3 --write-buffer 4MiB --max-loss 0.01";
+    let mut recording = Recording::start(&spaces.right, &pipe, arguments);
+    let mut command = capbench();
+    command.args([
+        "send", "-i", "left", "--json", "--rate", "20000", "--size", "512", "--trial", "7", "-c", "60000",
+    ]);
+    let sender = Running::start(Some(&spaces.left), &mut command);
+    recording.running.wait_for("packets dropped at the writer");
+    drop(go);
+    sender.end().success();
+    recording.running.signal("INT");
+    let ended = recording.running.end();
+    reader.join().unwrap();
+    assert_eq!(ended.code, Some(3), "{ended:#?}");
+    let (document, read) = (ended.json(), File::read(&copy, 7, None, None));
+    let missing = 60_000 - read.packets.len() as u64;
+    let ledger = &document["interfaces"][0];
+    for (key, expected) in [
+        ("refused_by_writer", missing),
+        ("lost_by_kernel", 0),
+        ("unexplained", 0),
+        ("in_hand", 0),
+        ("unwritten", 0),
+    ] {
+        assert_eq!(ledger[key], expected, "{key}: {document:#}");
+    }
+    let mut next = 0;
+    for packet in &read.packets {
+        let sequence = packet.sequence.expect("only frames of the trial are sent");
+        assert_eq!(next + packet.dropped.unwrap_or(0), sequence, "before {sequence}: {document:#}");
+        next = sequence + 1;
+    }
+    assert!(missing > 1000 && next == 60_000, "{missing}, {next}: {document:#}");
+    let last = read.last_statistics(0);
+    let ours = format!("writer (ours) {missing}");
+    assert!(last.comments.iter().any(|comment| comment.contains(&ours)), "{last:?}");
+    assert_eq!((last.system_dropped, last.delivered), (Some(0), Some(60_000)), "{last:?}");
 }
 
 #[test]

@@ -17,6 +17,8 @@ use crate::writing::PacketCounts;
 pub struct Account {
     /// The interfaces, in the order of the plan.
     pub interfaces: Vec<InterfaceAccount>,
+    /// When it began, ns since 1970-01-01 UTC: the time in the name of its first file.
+    pub began_ns: u64,
     /// How long it has gone on.
     pub time: Duration,
     /// Files begun.

@@ -15,7 +15,6 @@ use super::scribe::Scribe;
 use crate::capture::{Batch, Capture, LossMark, Taker};
 use crate::error::{CaptureError, Result};
 use crate::filter::SoftwareFilter;
-use crate::intake::Intake;
 use crate::owned::OwnedBatch;
 use crate::writing::WriterGauge;
 
@@ -36,7 +35,7 @@ struct Laying<'s> {
     scribe: &'s mut Scribe,
     filter: Option<SoftwareFilter>,
     by_block: bool,
-    intake: Option<&'s Intake>,
+    entrance: &'s Entrance,
     losses: Unplaced,
     mark: LossMark,
     queue: Option<u32>,
@@ -49,23 +48,12 @@ impl Taker for Laying<'_> {
     #[inline]
     fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
         (self.mark, self.queue, self.begins_batch) = (mark, queue, true);
-        if mark == LossMark::Batch(true) {
-            self.count_lost();
-        }
     }
 
     #[inline]
     fn take(&mut self, frame: &Frame<'_>) {
         self.taken += 1;
-        let is_marked = self.mark == LossMark::Frames && frame.is_losing();
-        if is_marked && self.losses.is_news(frame.time_ns) {
-            self.count_lost();
-        }
-        let lost = self.losses.before(frame, self.mark, self.begins_batch);
-        if lost > 0 {
-            self.scribe.lost(0, lost);
-        }
-        self.begins_batch = false;
+        self.tell_lost_before(frame);
         if let Some(filter) = &mut self.filter
             && filter.pass(frame).is_none()
         {
@@ -94,10 +82,7 @@ impl Laying<'_> {
 
     fn take_block(&mut self, block: Block) {
         let Some(first) = block.frames().next() else { return };
-        let lost = self.losses.before(&first, self.mark, true);
-        if lost > 0 {
-            self.scribe.lost(0, lost);
-        }
+        self.tell_lost_before(&first);
         let (first_ns, frames) = (first.time_ns, block.len() as u64);
         match self.scribe.block(block, first_ns) {
             Ok(()) => self.taken += frames,
@@ -105,13 +90,28 @@ impl Laying<'_> {
         }
     }
 
+    /// What was lost before a frame, which is the first of its batch if it is the first since [`Taker::begin`].
+    #[inline]
+    fn tell_lost_before(&mut self, frame: &Frame<'_>) {
+        if self.mark.is_on(frame, self.begins_batch) && self.losses.is_news(frame.time_ns) {
+            self.count_lost();
+        }
+        let lost = self.losses.before(frame, self.mark, self.begins_batch);
+        if lost > 0 {
+            self.scribe.lost(0, lost);
+        }
+        self.begins_batch = false;
+    }
+
     /// Reads how many frames were lost, since a mark says that some were.
     #[cold]
     fn count_lost(&mut self) {
-        match self.intake.map(Intake::lost) {
-            Some(Ok(lost)) => self.losses.read(lost, realtime_ns()),
-            Some(Err(error)) => self.failure = Some(error),
-            None => {}
+        // What comes while the counters are read may follow a loss that they do not know of.
+        let now_ns = realtime_ns();
+        match self.entrance.read_beside() {
+            Ok(Some(lost)) => self.losses.read(lost, now_ns),
+            Ok(None) => {}
+            Err(error) => self.failure = Some(error),
         }
     }
 
@@ -122,8 +122,9 @@ impl Laying<'_> {
     }
 
     fn read<C: Capture>(&mut self, capture: &mut C, entrance: &Entrance) -> Result<()> {
+        let now_ns = realtime_ns();
         if let Some(lost) = entrance.read(capture)? {
-            self.losses.read(lost, realtime_ns());
+            self.losses.read(lost, now_ns);
         }
         Ok(())
     }
@@ -143,7 +144,7 @@ pub(super) fn run<C: Capture>(
         scribe: &mut scribe,
         filter: how.filter,
         by_block: how.by_block,
-        intake: entrance.intake.as_ref(),
+        entrance,
         losses: Unplaced::default(),
         mark: LossMark::Unknown,
         queue: None,
@@ -169,6 +170,8 @@ fn record<C: Capture>(
     wishes: &Wishes,
 ) -> Result<()> {
     let mut granted = Granted::default();
+    // A file may end before a second has passed.
+    laying.read(capture, entrance)?;
     while !wishes.is_stop() && !laying.scribe.has_ended() {
         let waited = Entrance::waited(capture);
         let gave = match laying.next(capture, TICK) {
@@ -207,10 +210,10 @@ fn empty<C: Capture>(
     laying: &mut Laying<'_>,
     gauge: &WriterGauge,
 ) -> Result<()> {
-    let drain = entrance.shut(capture);
+    let mut drain = entrance.shut(capture);
     loop {
         if !laying.scribe.has_ended() {
-            wait_for_writer(gauge);
+            drain.prolong(wait_for_writer(gauge));
         }
         let gave = match laying.next(capture, TICK / 4) {
             Ok(gave) => gave,
@@ -225,14 +228,14 @@ fn empty<C: Capture>(
     }
 }
 
-/// Waits until half of the buffers are empty, for a while.
-pub(super) fn wait_for_writer(gauge: &WriterGauge) {
+/// Waits until half of the buffers are empty, for a while; how long.
+pub(super) fn wait_for_writer(gauge: &WriterGauge) -> Duration {
     const PATIENCE: Duration = Duration::from_secs(5);
     let start = Instant::now();
     loop {
         let counts = gauge.read();
         if counts.in_use * 2 <= counts.pool || start.elapsed() >= PATIENCE {
-            return;
+            return start.elapsed();
         }
         thread::sleep(Duration::from_millis(1));
     }

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use capbench_sys::host::clock::realtime_ns;
+
 use super::gaps::Gaps;
 use super::link::LinkCounts;
 use crate::counters::Counters;
@@ -120,6 +122,9 @@ pub(super) struct CaptureBoard {
     is_down: AtomicBool,
     fills: Mutex<Fills>,
     counters: Mutex<Counters>,
+    /// When they were read last, ns since the epoch, and the frames given by then.
+    read_ns: AtomicU64,
+    taken_then: AtomicU64,
     link: Mutex<LinkCounts>,
 }
 
@@ -127,6 +132,18 @@ impl CaptureBoard {
     pub(super) fn tell_counters(&self, counters: Counters, link: LinkCounts) {
         *self.counters.lock().unwrap_or_else(PoisonError::into_inner) = counters;
         *self.link.lock().unwrap_or_else(PoisonError::into_inner) = link;
+        self.taken_then.store(self.taken.load(Relaxed), Relaxed);
+        self.read_ns.store(realtime_ns(), Relaxed);
+    }
+
+    /// When counters were read last, ns since the epoch.
+    pub(super) fn read_ns(&self) -> u64 {
+        self.read_ns.load(Relaxed)
+    }
+
+    /// Frames that it had given when counters were read last.
+    pub(super) fn taken_then(&self) -> u64 {
+        self.taken_then.load(Relaxed)
     }
 
     pub(super) fn counters(&self) -> Counters {

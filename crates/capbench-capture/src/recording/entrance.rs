@@ -20,6 +20,9 @@ pub(super) const TICK: Duration = Duration::from_millis(20);
 /// How long frames may still come, at most, out of a capture whose entrance cannot be shut, or that goes on giving.
 const DRAIN: Duration = Duration::from_millis(500);
 
+/// How long the output may keep it from being emptied, at most.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// What is known of an open capture.
 #[derive(Debug)]
 pub(super) struct Entrance {
@@ -36,6 +39,8 @@ pub(super) struct Drain {
     /// Until when it may hold frames back.
     holds_until: Instant,
     latest: Instant,
+    /// What may still be added to that.
+    patience: Duration,
 }
 
 impl Entrance {
@@ -88,6 +93,16 @@ impl Entrance {
         Ok(lost)
     }
 
+    /// The same for a capture whose frames are being looked at, without what the interface itself counts.
+    #[cold]
+    pub(super) fn read_beside(&self) -> Result<Option<u64>> {
+        let Some(intake) = &self.intake else { return Ok(None) };
+        let counters = intake.counters()?;
+        let lost = counters.dropped();
+        self.board.tell_counters(counters, self.board.link());
+        Ok(lost)
+    }
+
     /// Looks how full the capture is, and tells it.
     pub(super) fn look(&self, capture: &mut impl Capture) {
         self.board.tell_fill(capture.fill());
@@ -116,11 +131,18 @@ impl Entrance {
         let now = Instant::now();
         // A timer of the kernel can be one tick of 10 ms late.
         let holds_until = now + capture.running().holds + Duration::from_millis(20);
-        Drain { is_shut, holds_until, latest: holds_until + DRAIN }
+        Drain { is_shut, holds_until, latest: holds_until + DRAIN, patience: PATIENCE }
     }
 }
 
 impl Drain {
+    /// For so long nothing could be taken, for want of memory for it: that time does not count.
+    pub(super) fn prolong(&mut self, waited: Duration) {
+        let more = waited.min(self.patience);
+        self.patience -= more;
+        self.latest += more;
+    }
+
     /// Whether the capture is empty, or has had its time; `gave` is whether it just gave something.
     pub(super) fn is_over(&self, gave: bool) -> bool {
         let now = Instant::now();

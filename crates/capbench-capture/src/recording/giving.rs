@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::Frame;
@@ -174,6 +174,8 @@ struct Giving<'t> {
 impl Giving<'_> {
     fn until_stopped<C: Capture>(&mut self, capture: &mut C, wishes: &Wishes) -> Result<()> {
         let mut granted = Granted::default();
+        // A file may end before a second has passed.
+        self.read(capture)?;
         while !wishes.is_stop() && self.failure.is_none() {
             let waited = Entrance::waited(capture);
             let gave = match self.once(capture, TICK) {
@@ -197,8 +199,9 @@ impl Giving<'_> {
     }
 
     fn empty<C: Capture>(&mut self, capture: &mut C) -> Result<()> {
-        let drain = self.entrance.shut(capture);
+        let mut drain = self.entrance.shut(capture);
         loop {
+            let start = Instant::now();
             let gave = match self.once(capture, TICK / 4) {
                 Ok(gave) => gave,
                 Err(error) => {
@@ -207,6 +210,9 @@ impl Giving<'_> {
                 }
             };
             let has_not_looked = capture.packing().is_some_and(|packing| packing.did_not_look());
+            if has_not_looked {
+                drain.prolong(start.elapsed());
+            }
             if drain.is_over(gave || has_not_looked) {
                 return Ok(());
             }
@@ -223,9 +229,17 @@ impl Giving<'_> {
         };
         self.taken += batch.frame_count() as u64;
         self.entrance.board.taken.store(self.taken, Relaxed);
-        if batch.loss_mark() != LossMark::Batch(false) {
-            match &self.entrance.intake {
-                Some(intake) => self.lost(intake.lost()?),
+        let is_news = match batch.loss_mark() {
+            LossMark::Unknown | LossMark::Frames => true,
+            // A mark on a block from before the last reading is about losses that were told.
+            LossMark::Batch(is_marked) => {
+                is_marked && batch.frames().next().is_some_and(|first| self.is_news(first.time_ns))
+            }
+        };
+        if is_news {
+            let now_ns = realtime_ns();
+            match self.entrance.intake {
+                Some(_) => self.entrance.read_beside()?.into_iter().for_each(|lost| self.lost(lost, now_ns)),
                 None => self.read(capture)?,
             }
         }
@@ -237,18 +251,23 @@ impl Giving<'_> {
         Ok(true)
     }
 
+    fn is_news(&self, time_ns: u64) -> bool {
+        time_ns == 0 || time_ns >= self.read_ns
+    }
+
     /// Reads the counters and tells them; what was lost goes with the next batch.
     fn read<C: Capture>(&mut self, capture: &mut C) -> Result<()> {
+        let now_ns = realtime_ns();
         if let Some(lost) = self.entrance.read(capture)? {
-            self.lost(lost);
+            self.lost(lost, now_ns);
         }
         Ok(())
     }
 
-    /// So many frames were lost since the beginning.
-    fn lost(&mut self, lost: u64) {
+    /// So many frames were lost since the beginning, as counters tell that were read from this time on.
+    fn lost(&mut self, lost: u64, now_ns: u64) {
         self.untold += lost.saturating_sub(self.known);
         self.known = self.known.max(lost);
-        self.read_ns = realtime_ns();
+        self.read_ns = now_ns;
     }
 }

@@ -22,12 +22,24 @@ pub(super) struct Unplaced {
 impl Unplaced {
     /// The counters were read, and say that so many were lost since the beginning.
     pub(super) fn read(&mut self, lost: u64, now_ns: u64) {
+        let more = lost.saturating_sub(self.known);
         if self.count == 0 {
             self.since_ns = self.read_ns;
         }
-        self.count += lost.saturating_sub(self.known);
-        self.known = self.known.max(lost);
-        self.read_ns = now_ns;
+        // What waits for a place goes before the first frame from after the reading that found it, not a later one.
+        if more > 0 || self.count == 0 || now_ns < self.read_ns {
+            self.read_ns = now_ns;
+        }
+        // A clock that was set back: nothing would come after the reading for as long.
+        self.since_ns = self.since_ns.min(now_ns);
+        self.count += more;
+        self.known += more;
+    }
+
+    /// Whether nothing waits for a place.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// Whether a mark of a frame with this time can be about losses that nobody has counted.
@@ -44,17 +56,21 @@ impl Unplaced {
     /// What is to be said before a frame of a batch with this mark: `begins_batch` for the first one.
     #[inline]
     pub(super) fn before(&mut self, frame: &Frame<'_>, mark: LossMark, begins_batch: bool) -> u64 {
-        if self.count == 0 { 0 } else { self.at(frame.time_ns, frame.is_losing(), mark, begins_batch) }
+        if self.is_empty() {
+            0
+        } else {
+            self.at(frame.time_ns, mark.is_on(frame, begins_batch), mark, begins_batch)
+        }
     }
 
     #[cold]
     fn at(&mut self, time_ns: u64, is_marked: bool, mark: LossMark, begins_batch: bool) -> u64 {
         let is_place = match mark {
             LossMark::Unknown => true,
-            LossMark::Batch(is_behind_loss) => begins_batch && (is_behind_loss || self.is_news(time_ns)),
+            LossMark::Batch(_) if !begins_batch => false,
             // Marks from before the reading that took them off are about losses that were told.
-            LossMark::Frames if is_marked => time_ns == 0 || time_ns >= self.since_ns,
-            LossMark::Frames => self.is_news(time_ns),
+            _ if is_marked => time_ns == 0 || time_ns >= self.since_ns,
+            _ => self.is_news(time_ns),
         };
         if is_place { self.rest() } else { 0 }
     }
@@ -82,7 +98,13 @@ mod tests {
         assert_eq!(losses.at(2999, false, LossMark::Batch(false), true), 0);
         assert_eq!(losses.at(4000, false, LossMark::Batch(false), true), 2);
         losses.read(8, 5000);
-        assert_eq!(losses.at(4000, false, LossMark::Batch(true), true), 1);
+        assert_eq!(losses.at(4000, true, LossMark::Batch(true), false), 0, "within a batch nothing is lost");
+        assert_eq!(
+            losses.at(2999, true, LossMark::Batch(true), true),
+            0,
+            "it is about the two that were told"
+        );
+        assert_eq!(losses.at(4000, true, LossMark::Batch(true), true), 1);
         losses.read(9, 6000);
         assert_eq!(losses.at(0, false, LossMark::Unknown, false), 1);
     }
@@ -99,6 +121,21 @@ mod tests {
         losses.read(9, 3000);
         let mut at_mark = |time_ns| losses.at(time_ns, true, LossMark::Frames, false);
         assert_eq!((at_mark(999), at_mark(1001)), (0, 4), "the first says that the first five were lost");
+    }
+
+    #[test]
+    fn what_waits_is_not_put_off_by_later_readings_nor_by_a_clock_that_is_set_back() {
+        let mut losses = Unplaced::default();
+        losses.read(5, 1000);
+        losses.read(5, 2000);
+        assert_eq!(losses.at(1500, false, LossMark::Frames, false), 5);
+        losses.read(8, 9000);
+        losses.read(8, 100);
+        assert_eq!(losses.at(150, false, LossMark::Batch(false), true), 3);
+        losses.read(8, 9000);
+        losses.read(9, 100);
+        assert_eq!(losses.at(99, true, LossMark::Frames, false), 0);
+        assert_eq!(losses.at(100, true, LossMark::Frames, false), 1);
     }
 
     #[test]

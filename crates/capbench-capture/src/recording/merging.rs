@@ -73,8 +73,10 @@ pub(super) struct Port {
     /// What its capture tells.
     board: Arc<CaptureBoard>,
     losses: Unplaced,
-    /// All that was told as lost.
+    /// All that was told as lost with batches.
     lost: u64,
+    /// What was lost behind its last batch.
+    behind: u64,
     /// Frames that the filter left out.
     filtered: u64,
 }
@@ -86,7 +88,7 @@ impl Port {
         filter: Option<SoftwareFilter>,
         board: Arc<CaptureBoard>,
     ) -> Self {
-        Self { interface, plan, filter, board, losses: Unplaced::default(), lost: 0, filtered: 0 }
+        Self { interface, plan, filter, board, losses: Unplaced::default(), lost: 0, behind: 0, filtered: 0 }
     }
 
     /// Frames lost that stand before this one.
@@ -95,7 +97,9 @@ impl Port {
         let mut behind_capture = 0;
         if origin.first {
             let Told { lost, read_ns, number } = origin.batch.told();
-            if lost > 0 {
+            // Each batch of methods that mark frames comes with a reading behind all of them: one that found nothing more
+            // says nothing of what still waits for its place.
+            if lost > 0 || self.losses.is_empty() {
                 self.lost += lost;
                 self.losses.read(self.lost, read_ns);
             }
@@ -131,9 +135,7 @@ pub(super) fn merge<B: Lay>(
                 News::Ended(port, lost) => {
                     merge.ended(port);
                     running -= 1;
-                    let port = &mut ports[port];
-                    port.lost += lost;
-                    port.losses.read(port.lost, u64::MAX);
+                    ports[port].behind += lost;
                 }
             }
             next = news.try_recv().ok();
@@ -158,7 +160,7 @@ pub(super) fn merge<B: Lay>(
     }
     let tally = merge.finish(|from, frame| record(&mut ports, &mut scribe, from, frame));
     for port in &mut ports {
-        scribe.lost(port.interface, port.losses.rest() + port.board.gaps.rest());
+        scribe.lost(port.interface, port.losses.rest() + port.behind + port.board.gaps.rest());
     }
     publish(&ports, lanes);
     (scribe, tally)

@@ -19,11 +19,19 @@ use crate::file::{
 use crate::options::ByteCount;
 use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
 
-/// What a file begins and ends with: the statistics as they are then.
+/// What a file begins and ends with: the statistics as they were read last.
 #[derive(Debug)]
 struct Ends {
     encoding: Encoding,
     statistics: Vec<InterfaceStatistics>,
+    /// The captures of each interface.
+    captures: Vec<Vec<Arc<CaptureBoard>>>,
+    /// Absent while the first file is opened.
+    gauge: Option<WriterGauge>,
+    /// Whether there are queues where frames can be lost.
+    has_workers: bool,
+    /// When the recording ended.
+    end_ns: Option<u64>,
 }
 
 impl FileEnds for Ends {
@@ -32,8 +40,47 @@ impl FileEnds for Ends {
     }
 
     fn trailer(&mut self, out: &mut Vec<u8>) {
+        self.take_statistics();
         for statistics in &self.statistics {
             out.extend(self.encoding.statistics(statistics).unwrap_or_default());
+        }
+    }
+}
+
+impl Ends {
+    fn take_statistics(&mut self) {
+        let Self { captures, gauge, statistics, has_workers, end_ns, .. } = self;
+        let written = gauge.as_ref().map(WriterGauge::read).unwrap_or_default();
+        for (number, (captures, statistics)) in captures.iter().zip(statistics).enumerate() {
+            let counters: Vec<_> = captures.iter().map(|capture| capture.counters()).collect();
+            let counters = Counters::sum(&counters);
+            let link = captures.first().map_or_else(LinkCounts::default, |capture| capture.link());
+            let mut losses: Vec<_> = LostAt::of(&counters).collect();
+            if !losses.iter().any(|loss| loss.booking == Booking::Interface) {
+                let place = "link".into();
+                losses.insert(0, LostAt { place, booking: Booking::Interface, count: link.missed });
+            }
+            if *has_workers {
+                let lost = captures.iter().map(|capture| capture.gaps.frames()).sum();
+                let place = "application queue".into();
+                losses.push(LostAt { place, booking: Booking::Own, count: Some(lost) });
+            }
+            losses.push(LostAt {
+                place: "writer".into(),
+                booking: Booking::Own,
+                count: Some(written.interfaces.get(number).map_or(0, |packets| packets.lost())),
+            });
+            let read_ns = captures.iter().map(|capture| capture.read_ns()).max();
+            statistics.time_ns = end_ns.or(read_ns).unwrap_or(statistics.time_ns);
+            statistics.end_ns = *end_ns;
+            statistics.received = link.received;
+            statistics.accepted = counters.accepted;
+            let taken = |one: &Arc<CaptureBoard>| match end_ns {
+                Some(_) => one.taken.load(Relaxed),
+                None => one.taken_then(),
+            };
+            statistics.delivered = Some(captures.iter().map(taken).sum());
+            statistics.book(&losses);
         }
     }
 }
@@ -42,7 +89,6 @@ impl FileEnds for Ends {
 #[derive(Debug)]
 struct Lane {
     board: Arc<LaneBoard>,
-    captures: Vec<Arc<CaptureBoard>>,
     /// Lost frames to be told with its next one.
     untold: u64,
     told: u64,
@@ -62,8 +108,8 @@ pub(super) struct Scribe {
     has_ended: bool,
     packet_buffered: bool,
     hash: HashAlgorithm,
-    /// Whether there are queues where frames can be lost.
-    has_workers: bool,
+    /// When the first file was begun.
+    began_ns: u64,
 }
 
 impl Scribe {
@@ -82,16 +128,23 @@ impl Scribe {
             start_ns: Some(now),
             ..InterfaceStatistics::default()
         });
-        let mut ends = Ends { encoding: encoding.clone(), statistics: statistics.collect() };
+        let mut ends = Ends {
+            encoding: encoding.clone(),
+            statistics: statistics.collect(),
+            captures: boards.iter().map(|(_, captures)| captures.clone()).collect(),
+            gauge: None,
+            has_workers: plan.workers.is_some(),
+            end_ns: None,
+        };
         let mut options = WriteOptions { interfaces: plan.sources.len(), ..plan.write.clone() };
         if plan.format == FileFormat::Verbatim {
             // What waits to be written is missing in the ring.
             options.gather = options.gather.min(ByteCount(plan.sources[0].options.ring.0 / 4));
         }
         let output = Output::open(&options, encoding.reader(), now, &mut ends)?;
-        let lane = |(board, captures): &(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)| Lane {
+        ends.gauge = Some(output.gauge());
+        let lane = |(board, _): &(Arc<LaneBoard>, _)| Lane {
             board: Arc::clone(board),
-            captures: captures.clone(),
             untold: 0,
             told: 0,
             octets: 0,
@@ -106,8 +159,13 @@ impl Scribe {
             has_ended: false,
             packet_buffered: plan.packet_buffered || options.is_standard_output(),
             hash: plan.hash,
-            has_workers: plan.workers.is_some(),
+            began_ns: now,
         })
+    }
+
+    /// When the first file was begun, ns since the epoch.
+    pub(super) fn began_ns(&self) -> u64 {
+        self.began_ns
     }
 
     /// What encodes frames for it.
@@ -247,7 +305,7 @@ impl Scribe {
     /// Puts the counters of all interfaces as they stand into the file.
     pub(super) fn statistics(&mut self) {
         self.publish();
-        self.take_statistics(None);
+        self.ends.take_statistics();
         for statistics in &self.ends.statistics {
             let Some(record) = self.encoding.statistics(statistics) else { continue };
             // Without room for it, the next ones say the same and more.
@@ -256,42 +314,10 @@ impl Scribe {
         self.output.flush_if_idle();
     }
 
-    fn take_statistics(&mut self, end_ns: Option<u64>) {
-        let written = self.output.gauge().read();
-        for ((lane, statistics), packets) in
-            self.lanes.iter().zip(&mut self.ends.statistics).zip(&written.interfaces)
-        {
-            let counters: Vec<_> = lane.captures.iter().map(|capture| capture.counters()).collect();
-            let counters = Counters::sum(&counters);
-            let link = lane.captures.first().map_or_else(LinkCounts::default, |capture| capture.link());
-            let mut losses: Vec<_> = LostAt::of(&counters).collect();
-            if !losses.iter().any(|loss| loss.booking == Booking::Interface) {
-                let place = "link".into();
-                losses.insert(0, LostAt { place, booking: Booking::Interface, count: link.missed });
-            }
-            if self.has_workers {
-                let lost = lane.captures.iter().map(|capture| capture.gaps.frames()).sum();
-                let place = "application queue".into();
-                losses.push(LostAt { place, booking: Booking::Own, count: Some(lost) });
-            }
-            losses.push(LostAt {
-                place: "writer".into(),
-                booking: Booking::Own,
-                count: Some(packets.lost()),
-            });
-            statistics.time_ns = realtime_ns();
-            statistics.end_ns = end_ns;
-            statistics.received = link.received;
-            statistics.accepted = counters.accepted;
-            statistics.delivered = Some(lane.captures.iter().map(|one| one.taken.load(Relaxed)).sum());
-            statistics.book(&losses);
-        }
-    }
-
     /// Ends the file with the counters as they stand, and waits until everything is written.
     pub(super) fn finish(mut self) -> Recorded {
         self.publish();
-        self.take_statistics(Some(realtime_ns()));
+        self.ends.end_ns = Some(realtime_ns());
         self.output.finish(&mut self.ends)
     }
 }

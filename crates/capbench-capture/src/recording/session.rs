@@ -59,6 +59,8 @@ pub struct Session {
     gauge: WriterGauge,
     over: Arc<AtomicBool>,
     start: Instant,
+    /// The same, ns since the epoch.
+    began_ns: u64,
 }
 
 /// How a recording ended.
@@ -141,6 +143,7 @@ impl Opened {
         }
         let scribe = Scribe::open(&plan, &descriptions, &lanes)?;
         let (gauge, over, start) = (scribe.gauge(), Arc::new(AtomicBool::new(false)), Instant::now());
+        let began_ns = scribe.began_ns();
         let mut session = Session {
             wishes,
             captures: Vec::with_capacity(captures.len()),
@@ -151,6 +154,7 @@ impl Opened {
             gauge,
             over: Arc::clone(&over),
             start,
+            began_ns,
             plan,
         };
         if captures.len() == 1

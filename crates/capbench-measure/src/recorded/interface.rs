@@ -19,6 +19,8 @@ pub struct RecordedInterface {
     pub told_elsewhere: u64,
     /// Its last statistics.
     pub statistics: Option<InterfaceStatistics>,
+    /// What drop counts in front of these told.
+    told_by_then: u64,
 }
 
 impl RecordedInterface {
@@ -29,9 +31,15 @@ impl RecordedInterface {
         places.into_iter().flatten().reduce(u64::saturating_add)
     }
 
-    /// Whether drop counts tell of more than its statistics do.
+    /// Whether drop counts tell of more than the statistics behind them do. Behind the last statistics of a file that was not
+    /// ended there may be more.
     pub fn contradicts_itself(&self) -> bool {
-        self.lost().is_some_and(|lost| self.told > lost)
+        self.lost().is_some_and(|lost| self.told_by_then > lost)
+    }
+
+    pub(super) fn keep(&mut self, statistics: InterfaceStatistics) {
+        self.statistics = Some(statistics);
+        self.told_by_then = self.told;
     }
 
     pub(super) fn note(&mut self, dropped: u64, gap: u64) {

@@ -203,7 +203,7 @@ impl Recorded {
                 Record::Packet(packet) => self.note(&packet),
                 Record::Statistics(statistics) => {
                     if let Some(interface) = self.interfaces.get_mut(statistics.interface as usize) {
-                        interface.statistics = Some(statistics);
+                        interface.keep(statistics);
                     }
                 }
             }

@@ -48,14 +48,14 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     let running: Vec<_> = opened.running().map(|(_, running)| running.clone()).collect();
     let hand_off = opened.hand_off();
     let session = opened.start()?;
-    eprintln!("capbench: listening on {what}");
+    tell!("capbench: listening on {what}");
     if let Some(hand_off) = hand_off {
-        eprintln!("capbench: {}", plan::workers_in_words(&hand_off));
+        tell!("capbench: {}", plan::workers_in_words(&hand_off));
     }
     for running in &running {
-        eprintln!("capbench: {}: {}; {}", running.method, running.engine, running.geometry);
+        tell!("capbench: {}: {}; {}", running.method, running.engine, running.geometry);
         if let Some(shortfall) = &running.shortfall {
-            eprintln!("capbench: {shortfall}");
+            tell!("capbench: {shortfall}");
         }
     }
     watch(flags, &session, &stop, &signals);
@@ -98,11 +98,11 @@ fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals)
         }
         if signals.is_print_wanted() {
             status.clear();
-            eprint!("{}", ledger::text(&session.account()));
+            crate::tell::text(&ledger::text(&session.account()));
         }
         for failure in session.take_failures() {
             status.clear();
-            eprintln!("capbench: {failure}");
+            tell!("capbench: {failure}");
         }
         if is_second {
             status.show(session);
@@ -115,17 +115,21 @@ fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals)
 /// tcpdump's lines, the ledger, what went wrong, and the exit code.
 fn close(flags: &RecordFlags, stop: &Stop, finished: Finished) -> Result<Exit> {
     let Finished { end, account, failures } = finished;
-    eprint!("{}", ledger::closing(&account));
-    eprint!("{}", ledger::text(&account));
+    crate::tell::text(&ledger::closing(&account));
+    crate::tell::text(&ledger::text(&account));
     let document = ledger::document(&account, end);
     let mut saved = Ok(());
-    if let Some(file) = plan::side_file(&flags.output, account.time)? {
+    if let Some(file) = plan::side_file(&flags.output, account.began_ns)? {
         let text = serde_json::to_string_pretty(&document)? + "\n";
         saved = std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()));
     }
     if flags.json {
         let text = serde_json::to_string_pretty(&document)? + "\n";
-        if plan::is_standard_output(&flags.output) { eprint!("{text}") } else { crate::exit::print(&text)? }
+        if plan::is_standard_output(&flags.output) {
+            crate::tell::text(&text)
+        } else {
+            crate::exit::print(&text)?
+        }
     }
     recording::outcome(failures)?;
     saved?;
@@ -138,7 +142,7 @@ fn exit(flags: &RecordFlags, stop: &Stop, end: End, account: &Account) -> Exit {
             return Exit::LossOverLimit;
         }
         if !ledger::knows_losses(account) {
-            eprintln!("capbench: --max-loss: the method does not tell how many packets it lost");
+            tell!("capbench: --max-loss: the method does not tell how many packets it lost");
             return Exit::Inconclusive;
         }
     }

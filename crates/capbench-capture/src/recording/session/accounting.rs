@@ -49,6 +49,7 @@ pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<M
     });
     Account {
         interfaces: interfaces.collect(),
+        began_ns: session.began_ns,
         time: session.start.elapsed(),
         files: written.files,
         bytes: written.bytes,

@@ -13,7 +13,6 @@ use capbench_capture::{Fanout, MethodSpec};
 use capbench_measure::programs::Programs;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
-use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::host::local_time::format_local;
 
 use super::auto;
@@ -95,7 +94,7 @@ pub fn filter_text(flags: &RecordFlags) -> Result<Option<FilterText>> {
 fn method(text: &str) -> Result<MethodSpec> {
     if text == "auto" {
         let (method, why) = auto::choose();
-        eprintln!("capbench: method {method}: {why}");
+        tell!("capbench: method {method}: {why}");
         return Ok(method);
     }
     recording::method(text)
@@ -136,9 +135,9 @@ pub fn is_standard_output(flags: &OutputFlags) -> bool {
     flags.file.as_ref().is_some_and(|file| file.as_os_str() == "-")
 }
 
-/// Where the account of a recording that took so long goes, which a classic pcap file has no place for. Where the file's name
-/// is a pattern of strftime(3), the account is called after the beginning.
-pub fn side_file(flags: &OutputFlags, took: Duration) -> Result<Option<PathBuf>> {
+/// Where the account of a recording that began then, ns since the epoch, goes, which a classic pcap file has no place for. Where
+/// the file's name is a pattern of strftime(3), the account is called after the beginning.
+pub fn side_file(flags: &OutputFlags, began_ns: u64) -> Result<Option<PathBuf>> {
     let Some(file) = flags.file.as_ref().filter(|_| flags.format == FileFormat::Pcap) else {
         return Ok(None);
     };
@@ -147,8 +146,7 @@ pub fn side_file(flags: &OutputFlags, took: Duration) -> Result<Option<PathBuf>>
     }
     let mut name = file.clone().into_os_string();
     if flags.file_seconds.is_some() {
-        let began = Duration::from_nanos(realtime_ns()).saturating_sub(took);
-        name = format_local(&name, i64::try_from(began.as_secs())?)?;
+        name = format_local(&name, (began_ns / 1_000_000_000).cast_signed())?;
     }
     name.push(".ledger.json");
     Ok(Some(name.into()))
