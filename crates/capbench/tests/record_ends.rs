@@ -114,8 +114,9 @@ fn root_nobody_who_reads_what_is_said_is_no_end() {
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("f.pcap");
     let mut command = program("bash");
-    let script = "exec 3>\"$3\"; \
-                  exec \"$1\" record -i right -w \"$2\" --format pcap --method packet-v3 2> >(head -n 1 >&3)";
+    // Tests may run below nohup(1), which a recorder would heed.
+    let script = "exec 3>\"$3\"; exec env --default-signal=HUP \
+                  \"$1\" record -i right -w \"$2\" --format pcap --method packet-v3 2> >(head -n 1 >&3)";
     command.args(["-c", script, "bash", env!("CARGO_BIN_EXE_capbench")]).arg(&file).arg(folder.file("said"));
     let mut recorder = spaces.right.spawn(&mut command);
     let said = || fs::read_to_string(folder.file("said")).unwrap_or_default();
