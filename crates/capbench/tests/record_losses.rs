@@ -8,8 +8,8 @@ use std::sync::mpsc::channel;
 use support::recording::counted_by_others;
 use support::why::send;
 use support::{
-    File, Namespaces, Place, Recording, Running, Scratch, Tmpfs, capbench, eventually, in_turn, privileged,
-    program, run,
+    Ended, File, Namespaces, Place, Recording, Running, Scratch, Tmpfs, capbench, eventually, in_turn,
+    privileged, program, run,
 };
 
 /// Frames of a run in which the recorder stands still for a while.
@@ -187,14 +187,14 @@ fn root_each_file_of_a_lossy_rotation_knows_of_the_losses_that_it_tells() {
     assert!(missing > 10_000, "{document:#}");
 }
 
-#[test]
-fn root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_are_the_writers() {
-    if !privileged(
-        "root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_are_the_writers",
-    ) {
-        return;
-    }
-    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+/// Records so many frames through a pipe that nobody reads before `until` is over, which gets the recording and the sender.
+fn record_into_a_pipe_that_stands_still(
+    spaces: &Namespaces,
+    arguments: &str,
+    frames: &str,
+    until: impl FnOnce(&mut Recording, Running),
+) -> (Ended, File) {
+    let folder = Scratch::new();
     let (pipe, copy) = (folder.file("pipe"), folder.file("copy.pcapng"));
     run(None, program("mkfifo").arg(&pipe)).success();
     let (go, wait) = channel::<()>();
@@ -207,21 +207,54 @@ fn root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_
             std::io::copy(&mut pipe, &mut fs::File::create(copy).unwrap()).unwrap()
         }
     });
-    let arguments = "--method packet-v3 --write-buffer 4MiB --max-loss 0.01";
     let mut recording = Recording::start(&spaces.right, &pipe, arguments);
     let mut command = capbench();
     command.args([
-        "send", "-i", "left", "--json", "--rate", "20000", "--size", "512", "--trial", "7", "-c", "60000",
+        "send", "-i", "left", "--json", "--rate", "20000", "--size", "512", "--trial", "7", "-c", frames,
     ]);
-    let sender = Running::start(Some(&spaces.left), &mut command);
-    recording.running.wait_for("packets dropped at the writer");
+    until(&mut recording, Running::start(Some(&spaces.left), &mut command));
     drop(go);
-    sender.end().success();
     recording.running.signal("INT");
     let ended = recording.running.end();
     reader.join().unwrap();
+    let read = File::read(&copy, 7, None, None);
+    (ended, read)
+}
+
+#[test]
+fn root_while_the_output_stands_still_the_ring_holds_what_its_buffers_do_not() {
+    if !privileged("root_while_the_output_stands_still_the_ring_holds_what_its_buffers_do_not") {
+        return;
+    }
+    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    // Four times as much as the buffers hold, and half of what the ring does, whose blocks are not all full.
+    let arguments = "--method packet-v3 --write-buffer 4MiB";
+    let until = |recording: &mut Recording, sender: Running| {
+        sender.end().success();
+        recording.running.wait_for("buffers wait to be written");
+    };
+    let (ended, read) = record_into_a_pipe_that_stands_still(&spaces, arguments, "30000", until);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(read.packets.len(), 30_000, "{ended:#?}");
+    assert!(!ended.errors.contains("packets dropped at the writer"), "{ended:#?}");
+}
+
+#[test]
+fn root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_are_the_writers() {
+    if !privileged(
+        "root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_are_the_writers",
+    ) {
+        return;
+    }
+    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    let arguments = "--method packet-v3 --ring 16MiB --write-buffer 4MiB --max-loss 0.01";
+    let until = |recording: &mut Recording, sender: Running| {
+        recording.running.wait_for("packets dropped at the writer");
+        sender.end().success();
+    };
+    let (ended, read) = record_into_a_pipe_that_stands_still(&spaces, arguments, "60000", until);
     assert_eq!(ended.code, Some(3), "{ended:#?}");
-    let (document, read) = (ended.json(), File::read(&copy, 7, None, None));
+    let document = ended.json();
     let missing = 60_000 - read.packets.len() as u64;
     let ledger = &document["interfaces"][0];
     for (key, expected) in [

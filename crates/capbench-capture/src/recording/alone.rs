@@ -174,13 +174,16 @@ fn record<C: Capture>(
     laying.read(capture, entrance)?;
     while !wishes.is_stop() && !laying.scribe.has_ended() {
         let waited = Entrance::waited(capture);
-        let gave = match laying.next(capture, TICK) {
-            Ok(gave) => gave,
-            Err(error) => {
-                entrance.survive(error)?;
-                false
-            }
-        };
+        // Frames that wait are as good as frames that came: no statistics are read meanwhile, unless they are late.
+        let is_held_up = laying.scribe.is_held_up(|| capture.fill());
+        let gave = is_held_up
+            || match laying.next(capture, TICK) {
+                Ok(gave) => gave,
+                Err(error) => {
+                    entrance.survive(error)?;
+                    false
+                }
+            };
         if let Some(error) = laying.failure.take() {
             return Err(error);
         }

@@ -11,6 +11,7 @@ use capbench_sys::packet::Frame;
 use super::board::{Granted, Wishes};
 use super::encoded::Encoded;
 use super::entrance::{Entrance, TICK};
+use super::losses::is_news;
 use super::working::Workers;
 use crate::capture::{Batch, Capture, LossMark};
 use crate::error::{CaptureError, Result};
@@ -233,7 +234,7 @@ impl Giving<'_> {
             LossMark::Unknown | LossMark::Frames => true,
             // A mark on a block from before the last reading is about losses that were told.
             LossMark::Batch(is_marked) => {
-                is_marked && batch.frames().next().is_some_and(|first| self.is_news(first.time_ns))
+                is_marked && batch.frames().next().is_some_and(|first| is_news(first.time_ns, self.read_ns))
             }
         };
         if is_news {
@@ -249,10 +250,6 @@ impl Giving<'_> {
             self.failure.get_or_insert(error);
         }
         Ok(true)
-    }
-
-    fn is_news(&self, time_ns: u64) -> bool {
-        time_ns == 0 || time_ns >= self.read_ns
     }
 
     /// Reads the counters and tells them; what was lost goes with the next batch.

@@ -4,6 +4,12 @@ use capbench_sys::packet::Frame;
 
 use crate::capture::LossMark;
 
+/// Whether a mark of a frame with this time can be about losses that a reading of the counters did not tell; 0 is no time.
+#[inline]
+pub(super) fn is_news(time_ns: u64, read_ns: u64) -> bool {
+    time_ns == 0 || time_ns >= read_ns
+}
+
 /// Losses that the kernel counted and that stand nowhere yet.
 ///
 /// Reading the counters takes the mark off what comes later. So what a mark says is placed where the mark is; what was found
@@ -45,7 +51,7 @@ impl Unplaced {
     /// Whether a mark of a frame with this time can be about losses that nobody has counted.
     #[inline]
     pub(super) fn is_news(&self, time_ns: u64) -> bool {
-        time_ns == 0 || time_ns >= self.read_ns
+        is_news(time_ns, self.read_ns)
     }
 
     /// What no frame came after.
@@ -69,7 +75,7 @@ impl Unplaced {
             LossMark::Unknown => true,
             LossMark::Batch(_) if !begins_batch => false,
             // Marks from before the reading that took them off are about losses that were told.
-            _ if is_marked => time_ns == 0 || time_ns >= self.since_ns,
+            _ if is_marked => is_news(time_ns, self.since_ns),
             _ => self.is_news(time_ns),
         };
         if is_place { self.rest() } else { 0 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame};
@@ -16,6 +17,7 @@ use crate::file::{
     Booking, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
     PacketFacts, check_buffer, verbatim,
 };
+use crate::fill::Fill;
 use crate::options::ByteCount;
 use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
 
@@ -108,6 +110,8 @@ pub(super) struct Scribe {
     has_ended: bool,
     packet_buffered: bool,
     hash: HashAlgorithm,
+    /// Octets that one batch of a capture can have.
+    batch: ByteCount,
     /// When the first file was begun.
     began_ns: u64,
 }
@@ -159,6 +163,7 @@ impl Scribe {
             has_ended: false,
             packet_buffered: plan.packet_buffered || options.is_standard_output(),
             hash: plan.hash,
+            batch: plan.sources.iter().map(|source| source.options.block).max().unwrap_or(ByteCount(1)),
             began_ns: now,
         })
     }
@@ -269,6 +274,18 @@ impl Scribe {
     /// Whether it has as many packets as were asked for.
     pub(super) fn is_full(&self) -> bool {
         self.left == 0
+    }
+
+    /// Whether frames had better wait in their ring, which is so full: the writer leaves no room for a batch, and the ring has
+    /// room for what comes meanwhile. Waits a moment for the writer.
+    ///
+    /// A quarter of the ring is left for what comes until it is looked at again. `None`: nobody knows, and frames are taken.
+    #[inline]
+    pub(super) fn is_held_up(&self, fill: impl FnOnce() -> Option<Fill>) -> bool {
+        const MOMENT: Duration = Duration::from_millis(1);
+        self.output.is_short_of(self.batch, Duration::ZERO)
+            && fill().is_some_and(|fill| fill.share() < 0.75)
+            && self.output.is_short_of(self.batch, MOMENT)
     }
 
     /// Whether no more packets are recorded.

@@ -182,6 +182,12 @@ impl Gauge {
         self.interfaces[interface as usize].refused.fetch_add(1, Relaxed);
     }
 
+    /// Buffers that are empty.
+    #[inline]
+    pub(super) fn empty(&self) -> u64 {
+        self.pool.saturating_sub(self.in_use.load(Relaxed))
+    }
+
     pub(super) fn in_use(&self, empty: usize) {
         let in_use = self.pool.saturating_sub(empty as u64);
         self.in_use.store(in_use, Relaxed);

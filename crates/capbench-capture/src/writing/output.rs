@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use capbench_sys::host::pages::ALIGNMENT;
 use capbench_sys::packet::Block;
@@ -16,6 +17,7 @@ use super::records::RecordReader;
 use super::rotation::{Next, Position};
 use super::writer::{Ending, Writer};
 use crate::error::{CaptureError, Result};
+use crate::options::ByteCount;
 
 /// What files of a format begin and end with. It is asked by the thread that encodes, between two of its records.
 pub trait FileEnds {
@@ -49,6 +51,8 @@ pub struct Output {
     waits: bool,
     is_complete: bool,
     interfaces: usize,
+    /// Bytes of a buffer.
+    buffer: ByteCount,
 }
 
 /// How a recording went.
@@ -114,6 +118,7 @@ impl Output {
             waits: options.when_full == WhenFull::Wait,
             is_complete: false,
             interfaces: options.interfaces,
+            buffer: options.buffer,
         })
     }
 
@@ -195,6 +200,15 @@ impl Output {
         self.position.add(length, packets);
         self.hand_over(Buffer::of_block(block, length, self.interfaces));
         Ok(())
+    }
+
+    /// Whether the writer leaves no room for so many more bytes of records, also after waiting that long for it. Whoever can leave
+    /// packets where they are had better do so.
+    #[inline]
+    pub fn is_short_of(&self, bytes: ByteCount, timeout: Duration) -> bool {
+        let buffers = bytes.0.div_ceil(self.buffer.0);
+        self.gauge.empty() < buffers
+            && self.pool.is_short_of(usize::try_from(buffers).unwrap_or(usize::MAX), timeout)
     }
 
     /// Bytes that the file has so far, before compression.
