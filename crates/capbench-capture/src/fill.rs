@@ -23,6 +23,11 @@ impl Fill {
         self.used as f64 / self.of as f64
     }
 
+    /// Whether a quarter of the room is free, and more than one unit: the kernel needs one for what comes now.
+    pub fn has_room(self) -> bool {
+        self.of - self.used > (self.of / 4).max(1)
+    }
+
     /// The fuller one.
     #[must_use]
     pub fn or_fuller(self, other: Self) -> Self {
@@ -45,6 +50,15 @@ impl fmt::Display for Fill {
 #[cfg(test)]
 mod tests {
     use super::Fill;
+
+    #[test]
+    fn room_is_a_quarter_and_more_than_one() {
+        let most_with_room = |of: u64| (0..=of).rev().find(|&used| Fill::new(used, of).unwrap().has_room());
+        assert_eq!(
+            [1, 2, 3, 4, 8, 64].map(most_with_room),
+            [None, Some(0), Some(1), Some(2), Some(5), Some(47)]
+        );
+    }
 
     #[test]
     fn shares_are_compared_across_units() {

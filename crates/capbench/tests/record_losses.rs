@@ -247,7 +247,7 @@ fn root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_
         return;
     }
     let (_turn, spaces) = (in_turn(), Namespaces::new());
-    let arguments = "--method packet-v3 --ring 16MiB --write-buffer 4MiB --max-loss 0.01";
+    let arguments = "--method packet-v3 --ring 32MiB --write-buffer 4MiB --max-loss 0.01";
     let until = |recording: &mut Recording, sender: Running| {
         recording.running.wait_for("packets dropped at the writer");
         sender.end().success();

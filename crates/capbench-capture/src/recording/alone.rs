@@ -10,6 +10,7 @@ use capbench_sys::packet::{Block, Frame};
 
 use super::board::{Granted, LaneBoard, Wishes};
 use super::entrance::{Entrance, TICK};
+use super::hold_up::HoldUp;
 use super::losses::Unplaced;
 use super::scribe::Scribe;
 use crate::capture::{Batch, Capture, LossMark, Taker};
@@ -169,13 +170,13 @@ fn record<C: Capture>(
     lane: &LaneBoard,
     wishes: &Wishes,
 ) -> Result<()> {
-    let mut granted = Granted::default();
+    let (mut granted, mut hold_up) = (Granted::default(), HoldUp::of(capture));
     // A file may end before a second has passed.
     laying.read(capture, entrance)?;
     while !wishes.is_stop() && !laying.scribe.has_ended() {
         let waited = Entrance::waited(capture);
         // Frames that wait are as good as frames that came: no statistics are read meanwhile, unless they are late.
-        let is_held_up = laying.scribe.is_held_up(|| capture.fill());
+        let is_held_up = hold_up.is_due(capture, laying.scribe);
         let gave = is_held_up
             || match laying.next(capture, TICK) {
                 Ok(gave) => gave,

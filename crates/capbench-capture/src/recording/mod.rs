@@ -14,6 +14,7 @@
 //! | `entrance` | what a method can do besides giving frames: marks, counters, an interface that goes and comes |
 //! | `encoding` | the format of the files |
 //! | `scribe` | frames and statistics into the output, each with what was lost before it |
+//! | `hold_up` | frames that wait in their ring while the writer has no room |
 //! | `losses` | how many frames were lost, and before which one that is said |
 //! | `board` | what the threads tell while they run, and what they are told |
 //! | `link` | what the interface itself counted |
@@ -37,6 +38,7 @@ mod encoding;
 mod entrance;
 mod gaps;
 mod giving;
+mod hold_up;
 mod link;
 mod losses;
 mod merging;

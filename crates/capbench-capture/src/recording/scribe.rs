@@ -17,7 +17,6 @@ use crate::file::{
     Booking, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
     PacketFacts, check_buffer, verbatim,
 };
-use crate::fill::Fill;
 use crate::options::ByteCount;
 use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
 
@@ -276,16 +275,10 @@ impl Scribe {
         self.left == 0
     }
 
-    /// Whether frames had better wait in their ring, which is so full: the writer leaves no room for a batch, and the ring has
-    /// room for what comes meanwhile. Waits a moment for the writer.
-    ///
-    /// A quarter of the ring is left for what comes until it is looked at again. `None`: nobody knows, and frames are taken.
+    /// Whether the writer leaves no room for a batch, as large as that of most methods at most; also after waiting that long.
     #[inline]
-    pub(super) fn is_held_up(&self, fill: impl FnOnce() -> Option<Fill>) -> bool {
-        const MOMENT: Duration = Duration::from_millis(1);
-        self.output.is_short_of(self.batch, Duration::ZERO)
-            && fill().is_some_and(|fill| fill.share() < 0.75)
-            && self.output.is_short_of(self.batch, MOMENT)
+    pub(super) fn is_short(&self, timeout: Duration) -> bool {
+        self.output.is_short_of(self.batch, timeout)
     }
 
     /// Whether no more packets are recorded.

@@ -19,8 +19,8 @@ pub struct WriteOptions {
     pub path: PathBuf,
     /// When the next file begins.
     pub rotation: Rotation,
-    /// Memory for buffers. What comes while the output stands still has to fit into it: 64 MiB are half a second at
-    /// 1 Gbit/s.
+    /// Memory for buffers. What comes while the output stands still has to fit into it, and into what else holds packets in front
+    /// of it: 64 MiB are half a second at 1 Gbit/s.
     pub pool: ByteCount,
     /// Memory of one buffer, a multiple of 4 KiB; the largest record has to fit into it, and with direct I/O 4 KiB more.
     pub buffer: ByteCount,
@@ -29,7 +29,7 @@ pub struct WriteOptions {
     /// Compress with Zstandard at this level: 1 is fastest, and a negative one faster still.
     pub compression: Option<i32>,
     /// Write past the page cache. It takes a fraction of the CPU time, and leaves the host's memory alone; but nothing
-    /// besides the pool holds what comes faster than the disk writes.
+    /// behind the pool holds what comes faster than the disk writes.
     pub direct: bool,
     /// Memory that is filled before it is written, where [`WriteOptions::direct`] is set: a direct write costs about as much
     /// whatever its size. At most a quarter of the pool. What is older than a second does not wait.

@@ -98,8 +98,8 @@ impl Status {
         self.was_behind = is_behind;
     }
 
-    /// A ring that runs full is what comes before packets are lost: frames are not taken out fast enough or, of verbatim
-    /// files, not written.
+    /// A ring that runs full is what comes before packets are lost: frames are not taken out fast enough or, where
+    /// they wait in it for the writer, not written.
     fn tell_fills(&mut self, account: &Account) {
         self.were_full.resize(account.interfaces.len(), false);
         for (at, interface) in account.interfaces.iter().enumerate() {
