@@ -33,7 +33,7 @@ impl HoldUp {
     #[inline]
     pub(super) fn is_due(&mut self, capture: &mut impl Capture, scribe: &Scribe) -> bool {
         match self.takes {
-            Some(takes) if scribe.is_short(Duration::ZERO) => self.waited(takes, || capture.fill(), scribe),
+            Some(takes) if scribe.is_short() => self.waited(takes, || capture.fill(), scribe),
             _ => false,
         }
     }
@@ -45,7 +45,7 @@ impl HoldUp {
             return false;
         }
         if fill().is_some_and(Fill::has_room) {
-            return scribe.is_short(MOMENT);
+            return scribe.stays_short(MOMENT);
         }
         self.unasked = takes - 1;
         false

@@ -109,8 +109,8 @@ pub(super) struct Scribe {
     has_ended: bool,
     packet_buffered: bool,
     hash: HashAlgorithm,
-    /// Octets that one batch of a capture can have.
-    batch: ByteCount,
+    /// Empty buffers that the next batch of a capture may need: as much as a block, which is more than most methods give.
+    batch: usize,
     /// When the first file was begun.
     began_ns: u64,
 }
@@ -146,6 +146,8 @@ impl Scribe {
         }
         let output = Output::open(&options, encoding.reader(), now, &mut ends)?;
         ends.gauge = Some(output.gauge());
+        let blocks = plan.sources.iter().map(|source| source.options.block);
+        let batch = output.buffers_for(blocks.max().unwrap_or(ByteCount(1)));
         let lane = |(board, _): &(Arc<LaneBoard>, _)| Lane {
             board: Arc::clone(board),
             untold: 0,
@@ -162,7 +164,7 @@ impl Scribe {
             has_ended: false,
             packet_buffered: plan.packet_buffered || options.is_standard_output(),
             hash: plan.hash,
-            batch: plan.sources.iter().map(|source| source.options.block).max().unwrap_or(ByteCount(1)),
+            batch,
             began_ns: now,
         })
     }
@@ -275,10 +277,15 @@ impl Scribe {
         self.left == 0
     }
 
-    /// Whether the writer leaves no room for a batch, as large as that of most methods at most; also after waiting that long.
+    /// Whether the writer leaves no room for a batch.
     #[inline]
-    pub(super) fn is_short(&self, timeout: Duration) -> bool {
-        self.output.is_short_of(self.batch, timeout)
+    pub(super) fn is_short(&self) -> bool {
+        self.output.is_short_of(self.batch)
+    }
+
+    /// The same after waiting for it, that long.
+    pub(super) fn stays_short(&self, timeout: Duration) -> bool {
+        self.output.stays_short_of(self.batch, timeout)
     }
 
     /// Whether no more packets are recorded.

@@ -202,13 +202,20 @@ impl Output {
         Ok(())
     }
 
-    /// Whether the writer leaves no room for so many more bytes of records, also after waiting that long for it. Whoever can leave
-    /// packets where they are had better do so.
+    /// Empty buffers that hold so many bytes of records, or half of all: so many come back in any case.
+    pub fn buffers_for(&self, bytes: ByteCount) -> usize {
+        usize::try_from(bytes.0.div_ceil(self.buffer.0)).unwrap_or(usize::MAX).min(self.pool.buffers() / 2)
+    }
+
+    /// Whether the writer leaves fewer empty buffers. Whoever can leave packets where they are had better do so.
     #[inline]
-    pub fn is_short_of(&self, bytes: ByteCount, timeout: Duration) -> bool {
-        let buffers = bytes.0.div_ceil(self.buffer.0);
-        self.gauge.empty() < buffers
-            && self.pool.is_short_of(usize::try_from(buffers).unwrap_or(usize::MAX), timeout)
+    pub fn is_short_of(&self, buffers: usize) -> bool {
+        self.gauge.empty() < buffers as u64
+    }
+
+    /// The same after waiting for them, that long; not once the writer has ended.
+    pub fn stays_short_of(&self, buffers: usize, timeout: Duration) -> bool {
+        self.pool.stays_short_of(buffers, timeout)
     }
 
     /// Bytes that the file has so far, before compression.

@@ -107,11 +107,14 @@ impl Pool {
         }
     }
 
-    /// Whether fewer than so many buffers are empty and the writer goes on, also after waiting that long for more. At most half of
-    /// the buffers: so many come back in any case.
-    pub(super) fn is_short_of(&self, buffers: usize, timeout: Duration) -> bool {
-        let most = self.buffers / 2;
-        let is_short = |state: &mut State| !state.ended && state.empty.len() < buffers.min(most);
+    /// Buffers in all.
+    pub(super) fn buffers(&self) -> usize {
+        self.buffers
+    }
+
+    /// Whether fewer than so many buffers are empty and the writer goes on, also after waiting that long for more.
+    pub(super) fn stays_short_of(&self, buffers: usize, timeout: Duration) -> bool {
+        let is_short = |state: &mut State| !state.ended && state.empty.len() < buffers;
         let waited = self.room.wait_timeout_while(self.lock(), timeout, is_short);
         waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
@@ -268,22 +271,22 @@ mod tests {
     }
 
     #[test]
-    fn it_is_short_of_half_of_its_buffers_at_most_and_until_they_come_back_or_never_will() {
+    fn it_stays_short_of_buffers_until_they_come_back_or_never_will() {
         let ((pool, gauge), at_once) = (pool(0), Duration::ZERO);
         (0..BUFFERS - 2).for_each(|_| fill(&pool, &gauge, false));
-        assert_eq!([2, 3].map(|buffers| pool.is_short_of(buffers, at_once)), [false, true]);
+        assert_eq!([2, 3].map(|buffers| pool.stays_short_of(buffers, at_once)), [false, true]);
         assert_eq!(gauge.empty(), 2);
         let mut batch = Vec::new();
         assert!(matches!(pool.take_full(&mut batch, usize::MAX), Work::Buffers));
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| pool.is_short_of(usize::MAX, Duration::from_secs(60)));
+            let waiting = scope.spawn(|| pool.stays_short_of(BUFFERS / 2, Duration::from_secs(60)));
             pool.give_back(batch.drain(..BUFFERS / 2 - 2), &gauge);
             assert!(!waiting.join().unwrap(), "half of them are empty");
         });
         while pool.take_empty(false, &gauge).is_ok() {}
-        assert!(pool.is_short_of(1, at_once));
+        assert!(pool.stays_short_of(1, at_once));
         pool.end();
-        assert!(!pool.is_short_of(1, at_once), "nobody waits for a writer that has ended");
+        assert!(!pool.stays_short_of(1, at_once), "nobody waits for a writer that has ended");
     }
 
     #[test]
