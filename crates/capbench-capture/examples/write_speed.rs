@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p capbench-capture --example write_speed -- FILE [MIB [RECORD [RATE [HOW,...]]]]`, with FILE on the
 //! disk in question; it is overwritten and removed. RECORD is in bytes, RATE in MB/s, 0 for as fast as it goes. HOW is `plain`,
-//! `direct`, or `zstd` with a level, each with `/` and the KiB of a buffer behind it where it is not 1024. They run in the
+//! `nosync` (plain without waiting for the disk), `direct`, or `zstd` with a level, each with `/` and the KiB of a buffer behind it where it is not 1024. They run in the
 //! order given, so that one named several times is compared in turn.
 //!
 //! `pool` is the time spent on a record in a buffer, which a method's own encoding comes on top of; `process` is all CPU
@@ -37,6 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         options.buffer.0 = kibibytes.parse::<u64>()? << 10;
         options.when_full = WhenFull::Wait;
         options.direct = how == "direct";
+        options.syncs = how != "nosync";
         options.compression = how.strip_prefix("zstd").map(str::parse).transpose()?;
         let whole = |bytes: &[u8]| Some(Record { length: bytes.len(), packet_of: Some(0), packets: 1 });
         let mut output = Output::open(&options, whole, 0, &mut Bare)?;

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::fill::Fill;
 use crate::intake::Intake;
 use crate::mark::Tally;
+use crate::methods::{METHODS, VlanTags};
 use crate::owned::{OwnedBatch, Packing};
 use crate::wait::WaitCounts;
 
@@ -293,6 +294,21 @@ pub struct Running {
 }
 
 impl Running {
+    /// Where VLAN tags are, as far as that is known of the method, and of what it turned out to be.
+    pub fn vlan_tags(&self) -> VlanTags {
+        let known = METHODS.iter().find(|known| known.name == self.method).map(|known| known.vlan_tags);
+        match known {
+            _ if self.vlan_metadata => VlanTags::Reported,
+            Some(tags) => tags,
+            None => VlanTags::Unknown,
+        }
+    }
+
+    /// Whether frames lack the VLAN tags that they came with.
+    pub fn removes_vlan_tags(&self) -> bool {
+        self.vlan_tags() == VlanTags::Removed
+    }
+
     /// Several things that it got less of, as one [`Self::shortfall`].
     pub(crate) fn shortfall_of(several: impl IntoIterator<Item = String>) -> Option<String> {
         let several: Vec<_> = several.into_iter().collect();

@@ -2,24 +2,31 @@
 //!
 //! What comes out of a verbatim file is what recording pcapng would have written. A pcapng file with several sections stays
 //! one, and interfaces that are described behind packets are described there. Each description is written once, so that the
-//! output is not larger than a few times the input, whatever that is.
+//! output is at most a few times as large as the input. Link types, clocks, times and lengths stay as they are; pcap, which
+//! has one link type and times from 1970 to 2106, refuses what it has no place for.
 
-use std::io::{self, Cursor, ErrorKind, Read};
+use std::cell::Cell;
+use std::fs;
+use std::io::Read;
 use std::mem::take;
+use std::ops::Range;
+use std::rc::Rc;
 
 use capbench_sys::packet::Frame;
 
 use crate::error::CaptureError;
 use crate::file::{
-    CaptureReader, ETHERNET, Encoder, Extent, FileError, FileFormat, HashAlgorithm, InterfaceDescription,
-    InterfaceStatistics, LeftOut, Packet, PacketFacts, PcapEncoder, PcapngEncoder, Record,
+    CaptureReader, Clock, Decompressed, ETHERNET, Encoder, Extent, FileError, FileFormat, HashAlgorithm,
+    InterfaceStatistics, LeftOut, Packet, PacketFacts, PcapEncoder, PcapngEncoder, ReadInterface, Record,
     SectionDescription,
 };
 use crate::options::SnapLength;
 use crate::writing::{self, Ending, FileEnds, NoRoom, Origin, Output, WhenFull, WriteOptions};
 
-/// The first octets of a Zstandard frame (RFC 8878, section 3.1.1).
-const ZSTANDARD: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+/// Seconds that pcap has: from 1970 until 2106.
+const PCAP_SECONDS: Range<i128> = 0..1 << 32;
+/// Nanoseconds of a second.
+const SECOND: i128 = 1_000_000_000;
 
 /// What was converted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,8 +35,11 @@ pub struct Converted {
     pub packets: u64,
     /// Lost packets of which the file told, before one of its packets.
     pub dropped: u64,
-    /// Packets without a time in the file. They have time 0 in the output, the beginning of 1970.
+    /// Packets without a time in the file. They have the first time of their interface's clock in the output: 1970, unless the
+    /// file has an offset.
     pub without_time: u64,
+    /// Packets whose times are cut to nanoseconds, which pcap has.
+    pub finer_times: u64,
     /// What of the file is not in the output. What pcap has no place for at all is not counted.
     pub left_out: LeftOut,
     /// Whether the file ended within a record: everything before is converted.
@@ -42,13 +52,37 @@ pub enum ConvertError {
     /// The file that is read, from where on it cannot be.
     #[error("the file {0}")]
     Input(#[from] FileError),
-    /// It has an interface that is no Ethernet interface.
-    #[error("interface {interface} has link type {link_type}; only Ethernet ({ETHERNET}) is written")]
-    LinkType {
-        /// Its number.
-        interface: u32,
-        /// `LINKTYPE_…`.
+    /// Packets of several link types, for a format with one.
+    #[error(
+        "packet {number} has link type {link_type}, the packets before it have {first}: pcap has one link type for all \
+         packets; write pcapng (--format pcapng)"
+    )]
+    LinkTypes {
+        /// Number of the packet, from 1 on.
+        number: u64,
+        /// Its `LINKTYPE_…`.
         link_type: u16,
+        /// That of the packets before.
+        first: u16,
+    },
+    /// A time that pcap does not have.
+    #[error(
+        "packet {number} has a time {seconds} s after 1970: pcap has times from 1970 to 2106; write pcapng (--format pcapng)"
+    )]
+    Time {
+        /// Number of the packet, from 1 on.
+        number: u64,
+        /// Its time in seconds.
+        seconds: i128,
+    },
+    /// The output is larger than it may be.
+    #[error(
+        "the output has more than {limit} bytes, and is not kept; where that is the size of the capture, give a limit with \
+         --max-output"
+    )]
+    TooLarge {
+        /// The limit.
+        limit: u64,
     },
     /// A description of a section or an interface, or statistics, larger than any that are written.
     #[error("a description, or statistics, of {octets} octets, more than are written")]
@@ -72,22 +106,37 @@ pub enum ConvertError {
     ReaderGone,
 }
 
-/// Reads what is compressed with Zstandard as what was compressed, and anything else as it is.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn decompressed(mut source: impl Read + 'static) -> io::Result<Box<dyn Read>> {
-    let (mut head, mut there) = ([0; 4], 0);
-    while there < head.len() {
-        match source.read(&mut head[there..]) {
-            Ok(0) => break,
-            Ok(octets) => there += octets,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+impl ConvertError {
+    /// Whether the input was refused: then no part of it is to look like all of it.
+    fn is_refusal(&self) -> bool {
+        matches!(self, Self::LinkTypes { .. } | Self::Time { .. } | Self::TooLarge { .. })
+    }
+}
+
+/// How large an output may become, in octets before compression.
+#[derive(Clone, Debug)]
+pub enum OutputLimit {
+    /// Any size: the output of a plain file is at most a few times as large.
+    None,
+    /// That many octets.
+    Octets(u64),
+    /// 64 MiB, and 1000 times the compressed octets that were read so far.
+    OfCompressed(Rc<Cell<u64>>),
+}
+
+impl OutputLimit {
+    /// For an input of which nobody said a limit.
+    pub fn of(source: &Decompressed) -> Self {
+        source.compressed().map_or(Self::None, Self::OfCompressed)
+    }
+
+    fn octets(&self) -> u64 {
+        match self {
+            Self::None => u64::MAX,
+            Self::Octets(octets) => *octets,
+            Self::OfCompressed(read) => read.get().saturating_mul(1000).saturating_add(64 << 20),
         }
     }
-    let whole = Cursor::new(head).take(there as u64).chain(source);
-    Ok(if head == ZSTANDARD { Box::new(zstd::Decoder::new(whole)?) } else { Box::new(whole) })
 }
 
 /// What is written.
@@ -131,7 +180,12 @@ struct Conversion<'o> {
     /// The section that was read and is not yet written.
     section: Option<SectionDescription>,
     /// Those of its interfaces that are not.
-    interfaces: Vec<InterfaceDescription>,
+    interfaces: Vec<ReadInterface>,
+    /// Link types and clocks of all of the section's interfaces.
+    links: Vec<(u16, Clock)>,
+    /// The link type of a pcap output.
+    link_type: Option<u16>,
+    limit: OutputLimit,
     /// The largest snap length of the section's interfaces so far: libpcap reads only files in which all have the same.
     snap: Option<SnapLength>,
     output: Option<(Encoding, Output)>,
@@ -141,20 +195,25 @@ struct Conversion<'o> {
 /// Converts a file to one of this format, as these options say; without rotation.
 ///
 /// # Errors
-/// What is wrong with either file. Everything before that is written, and `converted` says how much it is.
+/// What is wrong with either file. Everything before that is written, and `converted` says how much it is; after a refusal
+/// ([`ConvertError::LinkTypes`], [`ConvertError::Time`], [`ConvertError::TooLarge`]) the output is removed.
 pub fn convert(
     source: impl Read,
     format: FileFormat,
     options: &WriteOptions,
+    limit: OutputLimit,
     converted: &mut Converted,
 ) -> Result<(), ConvertError> {
-    let mut reader = CaptureReader::new(source)?;
+    let mut reader = CaptureReader::new(source)?.in_units();
     let mut conversion = Conversion {
         options: WriteOptions { when_full: WhenFull::Wait, interfaces: 1, ..options.clone() },
         format,
         is_verbatim: reader.format() == FileFormat::Verbatim,
         section: None,
         interfaces: Vec::new(),
+        links: Vec::new(),
+        link_type: None,
+        limit,
         snap: None,
         output: None,
         converted,
@@ -165,6 +224,13 @@ pub fn convert(
     conversion.converted.left_out.options += beyond_frames;
     conversion.converted.ends_early = reader.ends_early();
     let finished = conversion.finish();
+    let file = options.first_file().ok().filter(|_| !options.is_standard_output());
+    if read.as_ref().is_err_and(ConvertError::is_refusal)
+        && let Some(file) = file.filter(|file| fs::symlink_metadata(file).is_ok_and(|kind| kind.is_file()))
+    {
+        // What cannot be removed is reported as incomplete all the same.
+        drop(fs::remove_file(file));
+    }
     // Where writing has failed, reading has only ended because of that.
     finished.and(read)
 }
@@ -174,17 +240,17 @@ impl Conversion<'_> {
         while let Some(record) = reader.next_record()? {
             let goes_on = match record {
                 Record::Section(section) => {
-                    let goes_on = self.is_described() || self.prepare()?;
+                    // A pcap file begins with its first packet.
+                    let goes_on = self.format == FileFormat::Pcap || self.is_described() || self.prepare()?;
                     self.section = Some(section.clone());
+                    self.interfaces.clear();
+                    self.links.clear();
                     self.snap = None;
                     goes_on
                 }
-                Record::Interface(number, interface) => {
-                    if interface.link_type != ETHERNET {
-                        let link_type = interface.link_type;
-                        return Err(ConvertError::LinkType { interface: number, link_type });
-                    }
-                    self.interfaces.push(interface.description.clone());
+                Record::Interface(_, interface) => {
+                    self.interfaces.push(interface.clone());
+                    self.links.push((interface.link_type, interface.clock));
                     self.snap = self.snap.max(Some(SnapLength::new(interface.snap)));
                     true
                 }
@@ -193,6 +259,10 @@ impl Conversion<'_> {
             };
             if !goes_on {
                 break;
+            }
+            let limit = self.limit.octets();
+            if self.output.as_ref().is_some_and(|(_, output)| output.file_bytes() > limit) {
+                return Err(ConvertError::TooLarge { limit });
             }
         }
         Ok(())
@@ -205,6 +275,7 @@ impl Conversion<'_> {
         if packet.data.len() > SnapLength::EVERYTHING.octets() as usize {
             return Err(too_long);
         }
+        let time_ns = self.time_of(packet)?;
         if !self.prepare()? {
             return Ok(false);
         }
@@ -212,8 +283,9 @@ impl Conversion<'_> {
         if let (Encoding::Pcapng(encoder), Some(hash)) = (&mut *encoding, packet.hash) {
             encoder.set_hash_algorithm(hash.algorithm);
         }
-        let origin = Origin { interface: 0, time_ns: packet.time_ns.unwrap_or(0) };
-        let (frame, facts) = (packet.frame(), packet.facts());
+        // The output is one file: no time of a packet begins another.
+        let origin = Origin { interface: 0, time_ns: 0 };
+        let (frame, facts) = (Frame { time_ns, ..packet.frame() }, packet.facts());
         match output.packet(origin, &mut Ends(Vec::new()), |room| encoding.encode(&frame, &facts, room)) {
             Ok(()) => {
                 self.converted.packets += 1;
@@ -227,6 +299,28 @@ impl Conversion<'_> {
             Err(NoRoom::Ended) => Ok(false),
             Err(NoRoom::Full | NoRoom::TooLong) => Err(too_long),
         }
+    }
+
+    /// The time that is written: in pcapng the number in the file, since its interface keeps its clock; in pcap nanoseconds.
+    fn time_of(&mut self, packet: &Packet<'_>) -> Result<u64, ConvertError> {
+        let units = packet.time_ns.unwrap_or(0);
+        let link = self.links.get(packet.interface as usize).filter(|_| self.format == FileFormat::Pcap);
+        let Some(&(link_type, clock)) = link else { return Ok(units) };
+        let number = self.converted.packets + 1;
+        let first = *self.link_type.get_or_insert(link_type);
+        if link_type != first {
+            return Err(ConvertError::LinkTypes { number, link_type, first });
+        }
+        if packet.time_ns.is_none() {
+            return Ok(0);
+        }
+        let ns = clock.ns(units);
+        let seconds = ns.div_euclid(SECOND);
+        if !PCAP_SECONDS.contains(&seconds) {
+            return Err(ConvertError::Time { number, seconds });
+        }
+        self.converted.finer_times += u64::from(!clock.is_whole_ns(units));
+        Ok(ns as u64)
     }
 
     /// As [`Conversion::packet`].
@@ -259,7 +353,7 @@ impl Conversion<'_> {
             return Ok(false);
         }
         for interface in interfaces {
-            if !put(output, &interface.block(self.snap.unwrap_or(SnapLength::EVERYTHING))?)? {
+            if !put(output, &block(&interface, self.snap.unwrap_or(SnapLength::EVERYTHING))?)? {
                 return Ok(false);
             }
         }
@@ -273,14 +367,16 @@ impl Conversion<'_> {
         let (encoding, header) = match self.format {
             FileFormat::Pcap => {
                 // Its header stands before any packet is known.
-                let encoder = PcapEncoder::new(if self.is_verbatim { snap } else { SnapLength::EVERYTHING });
+                let most = if self.is_verbatim { snap } else { SnapLength::EVERYTHING };
+                let first = self.interfaces.first().map(|interface| interface.link_type);
+                let encoder = PcapEncoder::of_link(self.link_type.or(first).unwrap_or(ETHERNET), most);
                 let header = encoder.header();
                 (Encoding::Pcap(encoder), header)
             }
             FileFormat::Pcapng | FileFormat::Verbatim => {
                 let mut header = section.block()?;
                 for interface in &self.interfaces {
-                    header.extend(interface.block(snap)?);
+                    header.extend(block(interface, snap)?);
                 }
                 // Files of others may have packets beyond their interfaces' snap lengths: they stay whole.
                 let (none, whole) = (SectionDescription::default(), SnapLength::EVERYTHING);
@@ -308,6 +404,11 @@ impl Conversion<'_> {
             Ending::Failed(error) => Err(error.into()),
         }
     }
+}
+
+/// The description of an interface, with its own link type and clock.
+fn block(interface: &ReadInterface, snap: SnapLength) -> Result<Vec<u8>, CaptureError> {
+    interface.description.block(interface.link_type, snap, interface.clock)
 }
 
 /// Writes a block that is no packet. Whether the output took it.

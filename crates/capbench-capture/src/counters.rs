@@ -39,6 +39,8 @@ pub enum LossPlace {
     Link,
     /// An XDP program did not hand it to the method, or a redirect failed.
     Xdp,
+    /// The network stack, in front of the method's socket.
+    Stack,
     /// A filter in front of the method.
     Filter,
     /// There was no free buffer to receive into: AF_XDP's fill ring was empty.
@@ -65,6 +67,14 @@ impl LossPlace {
 }
 
 impl Counters {
+    /// The name of the raw counter behind [`Counters::cut`].
+    pub(crate) const CUT: &'static str = "cut";
+
+    /// Frames of which less was captured than the snap length allows; `None` for methods that do not count them.
+    pub fn cut(&self) -> Option<u64> {
+        self.raw(Self::CUT)
+    }
+
     /// What was lost at a place, where the method knows.
     pub fn lost_at(&self, place: LossPlace) -> Option<u64> {
         self.losses.iter().find(|loss| loss.place == place)?.count
@@ -86,9 +96,10 @@ impl Counters {
 
     /// What several captures of one interface counted together, place by place. What one of them cannot tell is unknown of
     /// all of them.
-    pub fn sum(several: &[Self]) -> Self {
-        let Some((first, others)) = several.split_first() else { return Self::default() };
-        others.iter().fold(first.clone(), |mut sum, other| {
+    pub fn sum<'c>(several: impl IntoIterator<Item = &'c Self>) -> Self {
+        let mut several = several.into_iter();
+        let Some(first) = several.next() else { return Self::default() };
+        several.fold(first.clone(), |mut sum, other| {
             sum.accepted = sum.accepted.zip(other.accepted).map(|(a, b)| a + b);
             for loss in &mut sum.losses {
                 loss.count = loss.count.zip(other.lost_at(loss.place)).map(|(a, b)| a + b);
@@ -123,6 +134,14 @@ impl Counters {
         }
     }
 
+    /// Whether the ring was full at some time since `before`, an earlier reading of the same capture: it has lost frames, or a V3
+    /// ring says so itself.
+    pub fn shows_full_ring_since(&self, before: &Self) -> bool {
+        let lost = |of: &Self| of.lost_at(LossPlace::Ring).unwrap_or(0);
+        let freezes = |of: &Self| of.raw(FREEZES).unwrap_or(0);
+        lost(self) > lost(before) || freezes(self) > freezes(before)
+    }
+
     /// One of the method's own counters.
     pub fn raw(&self, name: &str) -> Option<u64> {
         self.raw.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
@@ -131,6 +150,9 @@ impl Counters {
 
 /// Places that a packet socket, or a card's own ring, does not have: one ring or queue is all there is.
 pub(crate) const ONE_RING_WITHOUT: [LossPlace; 2] = [LossPlace::FillRing, LossPlace::MethodQueue];
+
+/// The counter of a V3 ring that has no free block.
+const FREEZES: &str = "tp_freeze_q_cnt";
 
 /// Accumulates `PACKET_STATISTICS`. The kernel resets them whenever they are read, so they are read here and nowhere
 /// else, and accumulated in 64 bits. Clones have one account in common.
@@ -152,6 +174,12 @@ impl Accumulator {
         Ok(self.add(socket.take_statistics()?).total())
     }
 
+    /// The totals with these counters added.
+    #[cfg(test)]
+    pub(crate) fn of(&self, since: PacketStatistics) -> Counters {
+        self.add(since).total()
+    }
+
     fn add(&self, since: PacketStatistics) -> Sums {
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         sums.packets += u64::from(since.packets);
@@ -167,7 +195,7 @@ impl Sums {
     fn total(self) -> Counters {
         let mut raw = vec![("tp_packets".into(), self.packets), ("tp_drops".into(), self.drops)];
         // How often a V3 ring was found full: events, not frames.
-        raw.extend(self.freezes.map(|freezes| ("tp_freeze_q_cnt".into(), freezes)));
+        raw.extend(self.freezes.map(|freezes| (FREEZES.into(), freezes)));
         Counters {
             accepted: Some(self.packets),
             losses: vec![Loss {
@@ -207,6 +235,12 @@ mod tests {
         assert_eq!(
             (since.accepted, since.dropped(), since.raw("tp_freeze_q_cnt")),
             (Some(20), Some(4), Some(2))
+        );
+        assert!(now.total().shows_full_ring_since(&before));
+        let frozen = sum.add(PacketStatistics { packets: 0, drops: 0, freezes: Some(1) }).total();
+        assert!(frozen.shows_full_ring_since(&now.total()));
+        assert!(
+            !frozen.shows_full_ring_since(&frozen) && !Counters::default().shows_full_ring_since(&before)
         );
         assert_eq!(before.since(&Counters::default()), before, "nothing was counted before it was opened");
         assert_eq!(Counters::default().since(&before).accepted, None, "absent is not zero");

@@ -4,6 +4,7 @@ use capbench_sys::SysError;
 
 use crate::filter::Place;
 use crate::filter::place::Told;
+use crate::options::Interface;
 
 /// The error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -35,8 +36,8 @@ pub enum CaptureError {
     RingTooLarge {
         /// Bytes asked for.
         asked: super::ByteCount,
-        /// Bytes available (`MemAvailable` of /proc/meminfo).
-        available: super::ByteCount,
+        /// What this process can get, and what limits it.
+        available: capbench_sys::host::memory::Available,
     },
     /// What stands behind a method's name cannot be.
     #[error("method {method}: {reason}")]
@@ -144,6 +145,14 @@ pub enum CaptureError {
         /// The kernel's reason.
         source: std::io::Error,
     },
+    /// The interface of a capture is gone.
+    #[error("{interface} was removed, or moved to another network namespace")]
+    Removed {
+        /// The interface.
+        interface: String,
+        /// The call that failed for that.
+        source: SysError,
+    },
     /// A call failed.
     #[error("{method} on {interface}: {source}")]
     Call {
@@ -154,6 +163,19 @@ pub enum CaptureError {
         /// The call and the kernel's reason.
         source: SysError,
     },
+}
+
+impl CaptureError {
+    /// That the interface is gone, where it is: then that is why a call failed, whatever the kernel says.
+    #[must_use]
+    pub fn or_removed(self, interface: &Interface) -> Self {
+        match self {
+            Self::Call { source, .. } if interface.is_gone() => {
+                Self::Removed { interface: interface.name.clone(), source }
+            }
+            error => error,
+        }
+    }
 }
 
 /// The result of this crate's calls.

@@ -11,6 +11,9 @@ pub struct Fill {
 }
 
 impl Fill {
+    /// Nothing was free.
+    pub const FULL: Self = Self { used: 1, of: 1 };
+
     /// So much of so much, in any one unit: slots, blocks, bytes. `None` where there is no room at all. What the kernel allows
     /// beyond the room, as for the last frame of a queue, counts as full.
     pub fn new(used: impl Into<u64>, of: impl Into<u64>) -> Option<Self> {

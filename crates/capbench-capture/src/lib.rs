@@ -50,6 +50,8 @@ pub mod fanout;
 pub mod file;
 pub mod fill;
 pub mod filter;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod hand_off;
 pub mod intake;
 pub mod mark;
@@ -73,7 +75,7 @@ pub use filter::Filter;
 pub use intake::Intake;
 pub use mark::{FrameMark, MaskedOctet, Tally};
 pub use methods::{
-    CapturePoint, Delivery, METHODS, MembersVisitor, Method, Visitor, open_members, open_with,
+    CapturePoint, Delivery, METHODS, MembersVisitor, Method, Visitor, VlanTags, open_members, open_with,
 };
 pub use options::{ByteCount, CaptureOptions, Direction, Interface, SnapLength};
 pub use owned::{OwnedBatch, Packed};

@@ -19,7 +19,7 @@ pub struct Method {
     pub summary: &'static str,
     /// The privilege that it needs, as in capabilities(7).
     pub privilege: &'static str,
-    /// The command line's options that it heeds.
+    /// The command line's options that it uses.
     pub options: &'static [&'static str],
     /// What can stand behind a colon after its name.
     pub argument: Option<Argument>,
@@ -42,6 +42,8 @@ pub struct Method {
     /// Whether a capture reads several receive queues, or streams of an adapter, one after the other: then its frames are not
     /// in the order of their times.
     pub has_queues: bool,
+    /// Where the outermost VLAN tag of a frame is, which the kernel or the card may remove from it.
+    pub vlan_tags: VlanTags,
     /// How frames come from the kernel, or the card, to the application.
     pub delivery: Delivery,
     /// Whether its settings and its own options can be: [`Method::accepts`] asks.
@@ -118,6 +120,31 @@ pub enum Delivery {
     Ring,
     /// Not at all: the kernel counts them.
     Counted,
+}
+
+/// Where a method has the outermost VLAN tag of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VlanTags {
+    /// Next to the frame: a recording has it back in the frame.
+    Reported,
+    /// In the frame.
+    InFrames,
+    /// The kernel removes it before the method sees the frame, and the method does not report it.
+    Removed,
+    /// In the frame, unless the card removes it (`ethtool -k`: rx-vlan-offload): then the method does not report it.
+    Unknown,
+}
+
+impl VlanTags {
+    /// In a word, for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reported => "reported",
+            Self::InFrames => "in_frames",
+            Self::Removed => "removed",
+            Self::Unknown => "in_frames_unless_the_card_removes_them",
+        }
+    }
 }
 
 impl CapturePoint {

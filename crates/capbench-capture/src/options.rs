@@ -5,7 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use capbench_sys::SysError;
-use capbench_sys::host::interface::{InterfaceIndex, index_of};
+use capbench_sys::host::interface::{InterfaceIndex, index_of, name_of};
+use capbench_sys::host::memory::{self, Available};
 
 use crate::error::{CaptureError, Result};
 use crate::fanout::Fanout;
@@ -121,6 +122,13 @@ pub struct Interface {
 }
 
 impl Interface {
+    /// Whether the calling thread's namespace no longer has it.
+    pub(crate) fn is_gone(&self) -> bool {
+        // if_indextoname(3).
+        const ENXIO: i32 = 6;
+        name_of(self.index).is_err_and(|error| error.errno() == Some(ENXIO))
+    }
+
     /// Looks the name up in the calling thread's namespace.
     ///
     /// # Errors
@@ -223,17 +231,30 @@ pub fn number_of(spec: &MethodSpec, setting: &str, least: u32, most: u32) -> Res
 }
 
 impl CaptureOptions {
-    /// The ring's size, when the memory for it is there. The kernel allocates rings at once and whole, and would
-    /// sooner kill processes than refuse; so this asks first.
+    /// The ring's size, when the kernel has the memory for it. It allocates rings at once and whole, and would sooner kill
+    /// processes than refuse; so this asks first.
     ///
     /// # Errors
     /// [`CaptureError::RingTooLarge`].
     pub fn checked_ring(&self) -> Result<ByteCount> {
-        let Ok(available) = capbench_sys::host::memory::available_bytes() else { return Ok(self.ring) };
-        if self.ring.0 > available / 10 * 9 {
-            return Err(CaptureError::RingTooLarge { asked: self.ring, available: ByteCount(available) });
+        self.ring_within(memory::available_on_host())
+    }
+
+    /// The same for a ring in memory of this process, which the limits of its cgroups count.
+    ///
+    /// # Errors
+    /// [`CaptureError::RingTooLarge`].
+    pub fn checked_own_ring(&self) -> Result<ByteCount> {
+        self.ring_within(memory::available())
+    }
+
+    fn ring_within(&self, available: capbench_sys::Result<Available>) -> Result<ByteCount> {
+        match available {
+            Ok(available) if self.ring.0 > available.bytes / 10 * 9 => {
+                Err(CaptureError::RingTooLarge { asked: self.ring, available })
+            }
+            _ => Ok(self.ring),
         }
-        Ok(self.ring)
     }
 
     /// The retire timeout in the kernel's unit.

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use capbench_sys::host::identity;
+
 use crate::error::{CaptureError, Result};
 use crate::methods::Method;
 
@@ -53,6 +55,13 @@ impl MethodSpec {
         self.settings.iter().any(|given| given.name == setting)
     }
 
+    /// Whether it names a device, a library, or arguments for one: these decide which code runs.
+    pub fn names_code(&self) -> bool {
+        /// Settings that name a library's file, or are passed to a driver, which can load files too.
+        const SETTINGS: [&str; 2] = ["library", "devargs"];
+        self.argument.is_some() || SETTINGS.iter().any(|setting| self.has(setting))
+    }
+
     /// The value of a setting, if it was given with one.
     pub fn value(&self, setting: &str) -> Option<&str> {
         self.settings.iter().find(|given| given.name == setting)?.value.as_deref()
@@ -71,6 +80,13 @@ impl MethodSpec {
     /// [`CaptureError::Spec`] with what there is.
     pub fn check(&self, method: &Method) -> Result<()> {
         let refuse = |reason: String| Err(CaptureError::Spec { method: self.text.clone(), reason });
+        if self.names_code() && identity::is_elevated() {
+            return refuse(
+                "this program has privileges of its own file (setcap, set-user-id), so its caller cannot name a device or \
+                 a library; run it with sudo"
+                    .into(),
+            );
+        }
         match (&method.argument, &self.argument) {
             (None, Some(argument)) => return refuse(format!("{} takes no \":{argument}\"", self.name)),
             (Some(wanted), None) if wanted.required => {

@@ -16,6 +16,7 @@ use capbench_capture::{
     ByteCount, Capture, CaptureError, CaptureOptions, Interface, LossPlace, MethodSpec, PacketType,
     SnapLength, VlanTag,
 };
+use capbench_testing::missing;
 use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, in_turn, privileged};
 use wire::{OTHER_MAC, Wire, drain, frame, now_ns, take};
 
@@ -51,7 +52,7 @@ fn with_each_device(test: &str, work: impl Fn(&'static str, &Namespaces)) {
     for method in DEVICES {
         match (METHOD.supported)(&method.parse().unwrap()) {
             Ok(()) => work(method, &Namespaces::new()),
-            Err(reason) => eprintln!("{test}: {method} skipped: {reason}"),
+            Err(reason) => missing(format_args!("{method}: {reason}")),
         }
     }
 }

@@ -10,6 +10,7 @@ use capbench_capture::file::{
     SectionDescription,
 };
 use capbench_capture::{Frame, PacketType, SnapLength, VlanTag};
+use capbench_testing::{missing, scratch_file};
 
 /// 2023-11-14 22:13:20 UTC, and a bit.
 const BEGIN_NS: u64 = 1_700_000_000_123_456_789;
@@ -32,15 +33,16 @@ fn program(name: &str, package: &str) -> Option<Command> {
     let mut folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
     let found = folders.find(|folder| folder.join(name).is_file());
     if found.is_none() {
-        println!("skipped: {name} is not installed; it is in the package {package}");
+        missing(format_args!("{name} (package {package})"));
     }
     found.map(|folder| Command::new(folder.join(name)))
 }
 
 fn tshark() -> Option<Command> {
     let mut tshark = program("tshark", "tshark")?;
-    // It reads no settings of whoever runs the test.
-    tshark.args(["-n", "-C", "Default"]).env("WIRESHARK_CONFIG_DIR", "/nonexistent").env("TZ", "UTC");
+    // It reads no settings of whoever runs the test. With a profile (-C) it would make the folder, and others of its kind
+    // at the same time.
+    tshark.arg("-n").env("WIRESHARK_CONFIG_DIR", "/nonexistent").env("TZ", "UTC");
     Some(tshark)
 }
 
@@ -49,23 +51,6 @@ fn output(command: &mut Command) -> String {
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{command:?}: {told}");
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// A file that is gone when the test ends.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str, octets: &[u8]) -> Self {
-        let path = std::env::temp_dir().join(format!("capbench-{}-{name}", std::process::id()));
-        fs::write(&path, octets).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
 }
 
 /// A frame of a protocol that is for experiments (IEEE 802), full of its number.
@@ -158,7 +143,7 @@ fn fields(file: &Path, fields: &[&str]) -> Option<Vec<String>> {
 
 #[test]
 fn tshark_reads_frames_with_all_that_stands_beside_them() {
-    let file = Scratch::new("all.pcapng", &pcapng(0));
+    let file = scratch_file(&pcapng(0));
     let told = [
         "frame.time_epoch",
         "frame.len",
@@ -167,7 +152,7 @@ fn tshark_reads_frames_with_all_that_stands_beside_them() {
         "vlan.priority",
         "frame.interface_name",
     ];
-    let Some(lines) = fields(&file.0, &told) else { return };
+    let Some(lines) = fields(file.path(), &told) else { return };
     let expected: Vec<_> = (0..LENGTHS.len())
         .map(|number| {
             let tag = if number % 2 == 1 { 4 } else { 0 };
@@ -179,7 +164,7 @@ fn tshark_reads_frames_with_all_that_stands_beside_them() {
     assert_eq!(lines, expected);
 
     let told = ["frame.drop_count", "frame.interface_queue", "frame.packet_flags", "frame.protocols"];
-    let lines = fields(&file.0, &told).unwrap();
+    let lines = fields(file.path(), &told).unwrap();
     let protocols = ["eth:ethertype:data", "eth:ethertype:vlan:ethertype:data"];
     let flags = ["0x00000405", "0x0000000d", "0x00000009", "0x00000011", "0x00000a02", ""];
     // The first is not "valid": its status says nothing of the checksum.
@@ -193,9 +178,9 @@ fn tshark_reads_frames_with_all_that_stands_beside_them() {
 
 #[test]
 fn tshark_and_capinfos_read_descriptions_and_statistics() {
-    let file = Scratch::new("described.pcapng", &pcapng(0));
+    let file = scratch_file(&pcapng(0));
     if let Some(mut tshark) = tshark() {
-        let shown = output(tshark.args(["-V", "-X", "read_format:MIME Files Format", "-r"]).arg(&file.0));
+        let shown = output(tshark.args(["-V", "-X", "read_format:MIME Files Format", "-r"]).arg(file.path()));
         for text in [
             "Application: capbench test",
             "Interface Name = eth1",
@@ -226,7 +211,7 @@ fn tshark_and_capinfos_read_descriptions_and_statistics() {
         assert!(!shown.contains("Malformed") && !shown.contains("Expert Info"), "{shown}");
     }
     let Some(mut capinfos) = program("capinfos", "wireshark-common") else { return };
-    let shown = output(capinfos.arg("-M").arg(&file.0));
+    let shown = output(capinfos.arg("-M").arg(file.path()));
     for text in [
         "File type:           pcapng",
         "Number of packets:   6",
@@ -252,14 +237,14 @@ fn tshark_and_capinfos_read_descriptions_and_statistics() {
 
 #[test]
 fn tcpdump_reads_both_formats_with_their_tags() {
-    let pcapng = Scratch::new("tcpdump.pcapng", &pcapng(0));
-    let pcap = Scratch::new("tcpdump.pcap", &encoded(&PcapEncoder::new(SnapLength::new(0))));
+    let pcapng = scratch_file(&pcapng(0));
+    let pcap = scratch_file(&encoded(&PcapEncoder::new(SnapLength::new(0))));
     let Some(mut first) = program("tcpdump", "tcpdump") else { return };
     let tcpdump = |command: &mut Command, file: &Path| {
         output(command.args(["-n", "-e", "-tt", "--nano", "-r"]).arg(file).env("TZ", "UTC"))
     };
-    let shown = tcpdump(&mut first, &pcapng.0);
-    let again = tcpdump(&mut program("tcpdump", "tcpdump").unwrap(), &pcap.0);
+    let shown = tcpdump(&mut first, pcapng.path());
+    let again = tcpdump(&mut program("tcpdump", "tcpdump").unwrap(), pcap.path());
     let frames = |shown: &str| -> Vec<_> {
         shown.lines().filter(|line| line.starts_with("17")).map(str::to_string).collect()
     };
@@ -277,9 +262,9 @@ fn tcpdump_reads_both_formats_with_their_tags() {
 
 #[test]
 fn a_snap_length_holds_with_the_tag_put_back() {
-    let pcapng = Scratch::new("snap.pcapng", &pcapng(62));
-    let pcap = Scratch::new("snap.pcap", &encoded(&PcapEncoder::new(SnapLength::new(62))));
-    for file in [&pcapng.0, &pcap.0] {
+    let pcapng = scratch_file(&pcapng(62));
+    let pcap = scratch_file(&encoded(&PcapEncoder::new(SnapLength::new(62))));
+    for file in [pcapng.path(), pcap.path()] {
         let Some(lines) = fields(file, &["frame.len", "frame.cap_len"]) else { return };
         assert_eq!(lines, ["60,60", "65,62", "62,62", "67,62", "1514,62", "9004,62"]);
     }
@@ -303,8 +288,8 @@ fn read(path: &Path) -> (FileFormat, Vec<Seen>) {
 
 #[test]
 fn what_editcap_and_tcpdump_make_of_our_files_is_read_by_us() {
-    let file = Scratch::new("ours.pcapng", &pcapng(0));
-    let (_, ours) = read(&file.0);
+    let file = scratch_file(&pcapng(0));
+    let (_, ours) = read(file.path());
     assert_eq!(ours.len(), LENGTHS.len());
     for (format, expected, unit) in [
         ("pcapng", FileFormat::Pcapng, 1),
@@ -312,31 +297,31 @@ fn what_editcap_and_tcpdump_make_of_our_files_is_read_by_us() {
         ("pcap", FileFormat::Pcap, 1000),
     ] {
         let Some(mut editcap) = program("editcap", "wireshark-common") else { break };
-        let theirs = Scratch::new(&format!("{format}.theirs"), b"");
-        output(editcap.args(["-F", format]).arg(&file.0).arg(&theirs.0));
-        let (format, frames) = read(&theirs.0);
+        let theirs = scratch_file(b"");
+        output(editcap.args(["-F", format]).arg(file.path()).arg(theirs.path()));
+        let (format, frames) = read(theirs.path());
         assert_eq!(format, expected);
         let coarse =
             ours.iter().cloned().map(|(data, length, time)| (data, length, time.map(|ns| ns / unit * unit)));
         assert_eq!(frames, coarse.collect::<Vec<_>>());
     }
     let Some(mut tcpdump) = program("tcpdump", "tcpdump") else { return };
-    let theirs = Scratch::new("tcpdump.theirs", b"");
-    output(tcpdump.args(["--nano", "-r"]).arg(&file.0).arg("-w").arg(&theirs.0));
-    assert_eq!(read(&theirs.0), (FileFormat::Pcap, ours));
+    let theirs = scratch_file(b"");
+    output(tcpdump.args(["--nano", "-r"]).arg(file.path()).arg("-w").arg(theirs.path()));
+    assert_eq!(read(theirs.path()), (FileFormat::Pcap, ours));
 }
 
 #[test]
 fn what_a_killed_recorder_leaves_is_read_by_others_up_to_the_last_whole_frame() {
     let whole = pcapng(0);
     // Within the last frame, which is the largest.
-    let file = Scratch::new("cut.pcapng", &whole[..whole.len() - 2000]);
-    let mut reader = CaptureReader::new(fs::File::open(&file.0).unwrap()).unwrap();
+    let file = scratch_file(&whole[..whole.len() - 2000]);
+    let mut reader = CaptureReader::new(fs::File::open(file.path()).unwrap()).unwrap();
     while reader.next_record().unwrap().is_some() {}
     assert!(reader.ends_early());
     assert_eq!(reader.frames(), 5);
     let Some(mut tshark) = tshark() else { return };
-    let shown = tshark.arg("-r").arg(&file.0).args(["-T", "fields", "-e", "frame.len"]).output().unwrap();
+    let shown = tshark.arg("-r").arg(file.path()).args(["-T", "fields", "-e", "frame.len"]).output().unwrap();
     let lines = String::from_utf8_lossy(&shown.stdout);
     assert_eq!(lines.lines().collect::<Vec<_>>(), ["60", "65", "62", "67", "1514"]);
     assert!(String::from_utf8_lossy(&shown.stderr).contains("cut short"));

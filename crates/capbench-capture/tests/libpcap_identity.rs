@@ -12,6 +12,7 @@ use std::process::Command;
 use capbench_capture::backends::libpcap::Libpcap;
 use capbench_capture::{Capture, CaptureOptions, Interface};
 use capbench_sys::pcap::PcapLibrary;
+use capbench_testing::missing;
 use network::privileged;
 use stand_in::StandIn;
 
@@ -45,8 +46,7 @@ fn system() -> Option<(&'static str, String)> {
 #[test]
 fn the_systems_library_and_others_of_its_name_are_told_apart_in_any_order() {
     let Some((name, file)) = system() else {
-        eprintln!("the_systems_library_and_others_... skipped: no libpcap here (package libpcap0.8)");
-        return;
+        return missing("libpcap (package libpcap0.8)");
     };
     let check_system = || {
         let library = PcapLibrary::open(name).unwrap();
@@ -78,8 +78,7 @@ fn root_the_method_measures_the_systems_library_after_another_of_its_name() {
         return;
     }
     let Some((name, _)) = system() else {
-        eprintln!("root_the_method_measures_... skipped: no libpcap here (package libpcap0.8)");
-        return;
+        return missing("libpcap (package libpcap0.8)");
     };
     let other = staying("another", name);
     let capture = other.open(&CaptureOptions::default()).unwrap();

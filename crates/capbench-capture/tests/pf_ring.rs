@@ -1,12 +1,17 @@
 //! `pf-ring` against a stand-in for libpfring: copied and in place, the calls and their order, and every way to fail.
 
+#[path = "../../capbench/tests/support/network.rs"]
+mod network;
 #[allow(dead_code, reason = "each of these tests needs a part of it")]
 mod stand_ins;
 
+use std::path::Path;
 use std::time::Duration;
 
 use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
-use capbench_capture::{Capture, CaptureOptions, Direction, LossPlace, PacketType, SnapLength};
+use capbench_capture::{Capture, CaptureOptions, Direction, Interface, LossPlace, PacketType, SnapLength};
+use capbench_sys::pf_ring;
+use network::{Place, privileged};
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
 
 /// The settings behind the device, and the module in front of it, of every way to read.
@@ -19,7 +24,8 @@ fn open_with(
     options: &CaptureOptions,
 ) -> Result<PfRingSocket, String> {
     let spec = stand_in.spec(&format!("pf-ring:{}{}{}", reading.0, device.path, reading.1));
-    PfRingSocket::open(&spec, &interface(), options).map_err(|error| error.to_string())
+    let rings = format!("{}.rings", device.path);
+    PfRingSocket::open_listed(&spec, &interface(), options, rings.as_ref()).map_err(|error| error.to_string())
 }
 
 fn open(stand_in: &StandIn, device: &Device, reading: (&str, &str)) -> Result<PfRingSocket, String> {
@@ -38,7 +44,7 @@ fn fails(script: &str, reading: (&str, &str), frames: usize) -> String {
     );
     let error = failure(&mut capture);
     drop(capture);
-    assert_eq!(device.calls().last().unwrap(), "unloaded");
+    assert_eq!(device.calls().last().unwrap(), "close", "the library stays loaded");
     error
 }
 
@@ -50,7 +56,7 @@ fn refuses(script: &str, settings: &str) -> String {
     let calls = device.calls();
     let count = |name: &str| calls.iter().filter(|call| call.split(' ').next() == Some(name)).count();
     assert_eq!(count("open"), count("close"), "{calls:?}");
-    assert_eq!(count("unloaded"), 1, "{calls:?}");
+    assert_eq!(count("unloaded"), 0, "{calls:?}");
     error
 }
 
@@ -70,8 +76,8 @@ fn packets_are_read_in_order_however_they_are_read() {
         assert_eq!((counters.raw("recv"), counters.raw("queued")), (Some(20), Some(0)));
         drop(capture);
         let calls: Vec<_> = device.calls().into_iter().filter(|call| !call.starts_with("burst")).collect();
-        // 1500 octets, Ethernet's header and two VLAN tags; promiscuous, and no parsing.
-        let expected = ["open 1522 208", "mode 2", "direction 1", "enable", "close", "unloaded"];
+        // As much as the snap length says; promiscuous, and no parsing.
+        let expected = ["open 65600 208", "mode 2", "direction 1", "enable", "close"];
         assert_eq!(calls, expected, "{reading:?}");
     }
 }
@@ -99,12 +105,64 @@ fn a_packet_that_was_cut_is_as_long_as_what_there_is_of_it() {
         assert_eq!(seen[1].data, frame(1)[..20], "{reading:?}");
         assert_eq!((seen[1].wire_length, seen[2].data.len()), (61, 62));
     }
-    // Cut at the buffer's end by the library, whatever the header says.
+    // Cut at the buffer's end by the library, although the header claims more.
     let stand_in = StandIn::build("pf_ring", &[]);
     let device = stand_in.device("frames 2 long_at 0");
-    let seen = take(&mut open(&stand_in, &device, READINGS[0]).unwrap(), 2);
+    let options = CaptureOptions { snap_length: SnapLength::new(1522), ..CaptureOptions::default() };
+    let seen = take(&mut open_with(&stand_in, &device, READINGS[0], &options).unwrap(), 2);
     assert_eq!((seen[0].data.len(), seen[0].wire_length), (1522, 9000));
     assert_eq!(seen[1].data, frame(1));
+}
+
+#[test]
+fn packets_longer_than_the_mtu_are_whole() {
+    for reading in READINGS {
+        let stand_in = StandIn::build("pf_ring", &[]);
+        let device = stand_in.device("frames 70 burst 4 big_at 2 big 65226");
+        let mut capture = open(&stand_in, &device, reading).unwrap();
+        let seen = take(&mut capture, 70);
+        assert_eq!((seen[2].data.len(), seen[2].wire_length), (65_226, 65_226), "{reading:?}");
+        assert_eq!((&seen[1].data, &seen[69].data), (&frame(1), &frame(69)));
+        assert_eq!(capture.counters().unwrap().cut(), Some(0));
+        assert_eq!(capture.running().shortfall, None);
+    }
+}
+
+#[test]
+fn packets_that_are_not_whole_are_counted_and_the_reason_is_said_at_the_start() {
+    for reading in READINGS {
+        let stand_in = StandIn::build("pf_ring", &[]);
+        let device = stand_in.device("frames 5 burst 4 big_at 2 big 30000 least 16384");
+        let mut capture = open(&stand_in, &device, reading).unwrap();
+        let shortfall = capture.running().shortfall.clone().unwrap();
+        assert!(shortfall.contains("up to 16384 octets") && shortfall.contains("--snaplen"), "{shortfall}");
+        assert_eq!(take(&mut capture, 5)[2].data.len(), 16_384);
+        assert_eq!(capture.counters().unwrap().cut(), Some(1), "{reading:?}");
+    }
+    // What the snap length leaves out is no loss.
+    let stand_in = StandIn::build("pf_ring", &[]);
+    let device = stand_in.device("frames 5 big_at 2 big 30000");
+    let options = CaptureOptions { snap_length: SnapLength::new(96), ..CaptureOptions::default() };
+    let mut capture = open_with(&stand_in, &device, READINGS[0], &options).unwrap();
+    assert_eq!(take(&mut capture, 5)[2].data.len(), 96);
+    assert_eq!((capture.counters().unwrap().cut(), capture.running().shortfall.clone()), (Some(0), None));
+}
+
+#[test]
+fn the_ring_that_there_is_is_reported() {
+    let stand_in = StandIn::build("pf_ring", &[]);
+    let device = stand_in.device("frames 1 number 42");
+    let geometry = open(&stand_in, &device, READINGS[0]).unwrap().running().geometry.clone();
+    assert!(
+        geometry.starts_with("ring of 32840KiB, 512 slots or more, up to 65600 octets of each packet"),
+        "{geometry}"
+    );
+    // Nothing is listed of it.
+    let spec = stand_in.spec(&format!("pf-ring:{}", device.path));
+    let capture =
+        PfRingSocket::open_listed(&spec, &interface(), &CaptureOptions::default(), "/none".as_ref());
+    let geometry = capture.unwrap().running().geometry.clone();
+    assert!(geometry.starts_with("ring of unknown size, "), "{geometry}");
 }
 
 #[test]
@@ -192,11 +250,55 @@ fn what_cannot_be_opened_says_why() {
     assert!(refuses("direction -7", "").contains("pfring_set_direction"));
     assert!(refuses("watermark -2", "+watermark=9").contains("an argument was refused"));
     assert!(refuses("enable -6", "").contains("licence"));
-    // No device of its own: that of the interface is taken, which the stand-in does not have.
+    // Without a device, that of the interface is opened, which the stand-in does not have.
     let stand_in = StandIn::build("pf_ring", &[]);
     let error = PfRingSocket::open(&stand_in.spec("pf-ring"), &interface(), &CaptureOptions::default());
     let text = error.map(drop).unwrap_err().to_string();
-    assert!(text.contains("pfring_open(lo)") && text.contains("kernel module pf_ring"), "{text}");
+    assert!(text.contains("pfring_open(lo)"), "{text}");
+}
+
+#[test]
+fn each_reason_has_its_own_hint() {
+    let module = "the kernel module pf_ring is not loaded";
+    // EAFNOSUPPORT, EPERM, EINVAL, ENODEV, ENETDOWN and ENOMEM.
+    for (errno, hint) in [
+        (97, module),
+        (1, "needs the capability CAP_NET_RAW"),
+        (22, "must be an Ethernet interface"),
+        (19, "must be an Ethernet interface"),
+        (100, "set the interface up first"),
+        (12, "dmesg"),
+    ] {
+        let text = refuses(&format!("open_errno {errno}"), "");
+        assert!(text.contains(hint), "{errno}: {text}");
+        assert_eq!(text.contains(module), errno == 97, "{errno}: {text}");
+    }
+}
+
+#[test]
+fn root_an_interface_that_goes_down_or_is_removed_is_noticed() {
+    if !privileged("root_an_interface_that_goes_down_or_is_removed_is_noticed") {
+        return;
+    }
+    let place = Place::with_pair();
+    place.inside(|| {
+        let interface = Interface::of_name(place.interface, 1500).unwrap();
+        let stand_in = StandIn::build("pf_ring", &[]);
+        // It is never ready: the real one gives nothing for ever when its interface is gone.
+        let device = stand_in.device("frames 0");
+        let spec = stand_in.spec(&format!("pf-ring:{}", device.path));
+        let options = CaptureOptions::default();
+        let mut capture = PfRingSocket::open_listed(&spec, &interface, &options, "/none".as_ref()).unwrap();
+        assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
+        place.ip(&format!("link set {} down", place.interface));
+        let down = failure(&mut capture);
+        assert!(down.contains("Network is down"), "{down}");
+        place.ip(&format!("link set {} up", place.interface));
+        assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
+        place.ip(&format!("link del {}", place.interface));
+        let removed = failure(&mut capture);
+        assert!(removed.contains("it was removed"), "{removed}");
+    });
 }
 
 #[test]
@@ -206,7 +308,15 @@ fn what_is_no_usable_libpfring_is_refused_before_anything_is_opened() {
     assert!(lacking.contains("no function pfring_enable_ring"), "{lacking}");
     let old = supported(&StandIn::build("pf_ring", &["VERSION=0x060203"])).unwrap_err();
     assert!(old.contains("release 6.2.3; 6.5.0 is the first"), "{old}");
-    assert_eq!(supported(&StandIn::build("pf_ring", &[])), Ok(()));
+    // The library alone is enough for modules that need no module of the kernel's.
+    let whole = StandIn::build("pf_ring", &[]);
+    assert_eq!((METHOD.supported)(&whole.spec("pf-ring:nt:0")), Ok(()));
+    let has_module = Path::new(pf_ring::FOLDER).exists();
+    for spec in ["pf-ring", "pf-ring:eth1", "pf-ring:zc:eth1"] {
+        let here =
+            (METHOD.supported)(&whole.spec(spec)).map_err(|error| error.contains("pf_ring is not loaded"));
+        assert!(here == Err(true) || has_module, "{spec}: {here:?}");
+    }
     let here = StandIn::build("pf_ring", &[]);
     std::fs::write(here.library(), "no library at all, but a text").unwrap();
     assert!(supported(&here).unwrap_err().contains("no ELF header"));

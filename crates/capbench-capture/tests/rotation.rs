@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use capbench_capture::file::{
     CaptureReader, Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, PacketFacts,
@@ -14,30 +13,12 @@ use capbench_capture::writing::{
     Ending, FileEnds, Origin, Output, Record as Extent, Rotation, WhenFull, WriteOptions,
 };
 use capbench_capture::{ByteCount, Frame, PacketType, SnapLength};
+use capbench_testing::Scratch;
 use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;
 /// 2023-11-14 22:13:20 UTC.
 const BEGIN: u64 = 1_700_000_000 * SECOND;
-
-/// A folder that is gone when the test ends.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static FOLDERS: AtomicU32 = AtomicU32::new(0);
-        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("capbench-rotation-{}-{number}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// What a file begins with, and statistics of as many packets as were recorded by then at its end.
 struct Ends {
@@ -183,8 +164,8 @@ fn at_halves((number, &octets): (usize, &usize)) -> (usize, u64) {
 #[test]
 fn files_that_end_by_size_at_every_octet_around_every_packet_are_whole() {
     let packets = packets();
-    let whole = Folder::new();
-    let file = recorded(&whole.0, Rotation::default(), &packets).remove(0);
+    let whole = Scratch::new();
+    let file = recorded(&whole, Rotation::default(), &packets).remove(0);
     let length = fs::metadata(file).unwrap().len();
     // Where each packet of the one file ends, and what a file with one packet has.
     let mut boundaries = vec![1, length, length + 1];
@@ -199,9 +180,9 @@ fn files_that_end_by_size_at_every_octet_around_every_packet_are_whole() {
     boundaries.extend(ends.iter().flat_map(|end| (end - 2..=end + 2).map(|limit| limit as u64)));
     let mut seen = std::collections::BTreeSet::new();
     for limit in boundaries {
-        let folder = Folder::new();
+        let folder = Scratch::new();
         let rotation = Rotation { bytes: Some(limit), ..Rotation::default() };
-        let files = recorded(&folder.0, rotation, &packets);
+        let files = recorded(&folder, rotation, &packets);
         let lengths = assert_all(&files, packets.len());
         if let Some(counted) = by_capinfos(&files) {
             assert!(files.iter().map(|file| counted[file]).eq(lengths.iter().copied()), "{limit} bytes");
@@ -217,13 +198,13 @@ fn files_that_end_by_size_at_every_octet_around_every_packet_are_whole() {
 fn files_that_end_by_number_or_time_anywhere_are_whole() {
     let packets = packets();
     for limit in 1..=packets.len() as u64 + 1 {
-        let folder = Folder::new();
+        let folder = Scratch::new();
         let by_number = Rotation { packets: Some(limit), ..Rotation::default() };
-        let lengths = assert_all(&recorded(&folder.0, by_number, &packets), packets.len());
+        let lengths = assert_all(&recorded(&folder, by_number, &packets), packets.len());
         assert_eq!(lengths.len(), packets.len().div_ceil(limit as usize));
-        let folder = Folder::new();
+        let folder = Scratch::new();
         let by_time = Rotation { seconds: Some(limit as u32), ..Rotation::default() };
-        let lengths = assert_all(&recorded(&folder.0, by_time, &packets), packets.len());
+        let lengths = assert_all(&recorded(&folder, by_time, &packets), packets.len());
         assert_eq!(lengths.len(), packets.len().div_ceil(2 * limit as usize), "two a second");
     }
 }
@@ -237,7 +218,7 @@ proptest! {
         seconds in prop::sample::select(vec![1, 60, 3600]),
         count in prop::option::of(1..20_u64),
     ) {
-        let folder = Folder::new();
+        let folder = Scratch::new();
         let (mut packets, mut now) = (Vec::new(), BEGIN);
         for (many, step_us) in steps {
             for _ in 0..many {
@@ -248,8 +229,8 @@ proptest! {
             now = now.saturating_add_signed(step_us * 1000) + packets.len() as u64;
         }
         let rotation = Rotation { seconds: Some(seconds), packets: count, ..Rotation::default() };
-        let begun = record(&folder.0, rotation, &packets);
-        let files = in_order(&folder.0);
+        let begun = record(&folder, rotation, &packets);
+        let files = in_order(&folder);
         prop_assume!(begun == files.len());
         let lengths = assert_all(&files, packets.len());
         // Only the first file, which is there before any packet, may have none.

@@ -27,6 +27,7 @@
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
 //! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
+//! | [`csv_text`] | tables without formulas, for every file of CSV |
 
 #![forbid(unsafe_code)]
 
@@ -36,12 +37,15 @@ pub mod bench;
 pub mod bursts;
 pub mod comparison;
 pub mod cost;
+pub mod csv_text;
 pub mod drivers;
 pub mod environment;
 mod error;
 pub mod evidence;
 pub mod figures;
 pub mod findings;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod guards;
 pub mod laboratory;
 pub mod latency;

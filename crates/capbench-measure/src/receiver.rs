@@ -30,9 +30,38 @@ pub(crate) const TICK: Duration = Duration::from_millis(10);
 /// A drain that still makes progress after this time is ended all the same; what is left is booked as unread.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 
-/// Frames after which the method's counters are read in between: their 32 bits would have to hold 256 times as many
-/// dropped ones to overflow.
-const READ_COUNTERS_EVERY: u64 = 1 << 24;
+/// When the method's counters are read in between: those of packet sockets and of libpcap have 32 bits, and libpcap's must not
+/// grow by half of that between two readings, or they look as if they went backwards.
+struct NextRead {
+    /// So many frames were read from the ring.
+    taken: u64,
+    turns: u32,
+    at: Instant,
+}
+
+impl NextRead {
+    /// A ring that loses 99 % of its frames has counted 1.7 billion by then.
+    const FRAMES: u64 = 1 << 24;
+    /// No network card of today receives 200 million packets/s. An application that reads hardly any frame loses the rest.
+    const TIME: Duration = Duration::from_secs(10);
+    /// Turns of the loop between two looks at the clock.
+    const TURNS: u32 = 64;
+
+    fn after(taken: u64, now: Instant) -> Self {
+        Self { taken: taken + Self::FRAMES, turns: 0, at: now + Self::TIME }
+    }
+
+    /// Whether they are to be read now; asked once in each turn.
+    #[inline]
+    fn is_due(&mut self, taken: u64, clock: impl FnOnce() -> Instant) -> bool {
+        self.turns += 1;
+        if self.turns < Self::TURNS {
+            return taken >= self.taken;
+        }
+        self.turns = 0;
+        taken >= self.taken || clock() >= self.at
+    }
+}
 
 /// What sender and receiver of a trial tell each other.
 #[derive(Debug, Default)]
@@ -212,7 +241,7 @@ impl Reception<'_> {
     fn run<C: Capture, H: Hands>(self, capture: &mut C, mut hands: H) -> Result<Received> {
         let mut end = End::new(self.quiet);
         let mut batches = 0;
-        let mut next_read = READ_COUNTERS_EVERY;
+        let mut next_read = NextRead::after(0, Instant::now());
         // What it counted in earlier trials is not of this one.
         let (counted, waited) = (capture.counters()?, capture.waits());
         let switches = ThreadTimes::read(thread::current_thread());
@@ -223,10 +252,10 @@ impl Reception<'_> {
             let came = capture.take_with(TICK, &mut hands)?;
             hands.end_batch();
             batches += u64::from(came);
-            if hands.taken() >= next_read || hands.wants_counters() {
+            if next_read.is_due(hands.taken(), Instant::now) || hands.wants_counters() {
                 // The kernel counts in 32 bits until it is asked, and marks what comes after a loss until then.
                 hands.note_counters(&capture.counters()?.since(&counted));
-                next_read = hands.taken() + READ_COUNTERS_EVERY;
+                next_read = NextRead::after(hands.taken(), Instant::now());
             }
             // Methods that count in the kernel hand nothing over; whether something came shows in their tally.
             let came = came || capture.tally()?.is_some_and(|tally| hands.adopt(tally));
@@ -405,5 +434,36 @@ impl End {
     /// Until the last frame came.
     fn emptied(&self) -> Duration {
         self.finished.map_or(Duration::ZERO, |finished| self.last.saturating_duration_since(finished))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Instant, NextRead};
+    use std::time::Duration;
+
+    /// At 100 million packets/s, of which the application reads one each second, a counter of 32 bits passes its end in
+    /// 43 s, and half of it in 21 s.
+    #[test]
+    fn counters_of_32_bits_are_read_before_they_can_pass_their_half() {
+        let begun = Instant::now();
+        let (mut next, mut last, mut largest) = (NextRead::after(0, begun), begun, Duration::ZERO);
+        // Turns of 10 ms, as when nothing comes or what comes is worked on.
+        for turn in 0..30_000u32 {
+            let now = begun + Duration::from_millis(10) * turn;
+            if next.is_due(u64::from(turn) / 100, || now) {
+                largest = largest.max(now - last);
+                (next, last) = (NextRead::after(u64::from(turn) / 100, now), now);
+            }
+        }
+        assert!(last > begun && largest.as_secs_f64() * 100e6 < f64::from(u32::MAX / 2), "{largest:?}");
+    }
+
+    #[test]
+    fn many_frames_are_a_reason_without_a_look_at_the_clock() {
+        let begun = Instant::now();
+        let mut next = NextRead::after(7, begun);
+        assert!(!next.is_due(NextRead::FRAMES + 6, || unreachable!("not in the first turns")));
+        assert!(next.is_due(NextRead::FRAMES + 7, || unreachable!("not in the first turns")));
     }
 }

@@ -1,12 +1,16 @@
 //! Saved results: one directory a run, rewritten after every trial, so that an interrupted run loses nothing.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use capbench_sys::host::folder::{FILE_MODE, Folder};
+use capbench_sys::host::trust::Trust;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::Comparison;
+use crate::csv_text::CsvText;
 use crate::environment::Environment;
 use crate::error::{MeasureError, Result};
 use crate::findings::Finding;
@@ -80,30 +84,34 @@ pub struct NotMeasured {
     pub reason: String,
 }
 
-/// A run's directory.
+/// The name of the results in a run's directory.
+const RESULTS: &str = "results.json";
+/// The name of the table of trials there.
+const TRIALS: &str = "trials.csv";
+
+/// A run's directory, which stays the same one whatever happens to its path.
 #[derive(Debug)]
 pub struct RunDirectory {
-    path: PathBuf,
+    folder: Folder,
+    /// Whether the results in it are this run's.
+    has_results: AtomicBool,
 }
 
 impl RunDirectory {
     /// Makes the directory, with its parents. An existing one is used only when it is empty.
     ///
     /// # Errors
-    /// When it cannot be made or written, or holds something.
+    /// When it cannot be made or written, or holds something; as root also when somebody else controls it.
     pub fn create(path: &Path) -> Result<Self> {
-        fs::create_dir_all(path).map_err(|source| MeasureError::writing(path, source))?;
-        let mut held = fs::read_dir(path).map_err(|source| MeasureError::reading(path, source))?;
-        if held.next().is_some() {
+        let failed = |source| MeasureError::writing(path, source);
+        let folder = Folder::create(path, &Trust::for_output()).map_err(failed)?;
+        if !folder.names().map_err(|source| MeasureError::reading(path, source))?.is_empty() {
             let source = io::Error::new(io::ErrorKind::DirectoryNotEmpty, "the directory is not empty");
-            return Err(MeasureError::writing(path, source));
+            return Err(failed(source));
         }
-        // Found out now rather than after the first trial.
-        let probe = path.join(".probe");
-        File::create(&probe)
-            .and_then(|_| fs::remove_file(&probe))
-            .map_err(|source| MeasureError::writing(path, source))?;
-        Ok(Self { path: path.into() })
+        // Found out now rather than after the first trial; what is made is removed again.
+        drop(folder.temporary(FILE_MODE).map_err(failed)?);
+        Ok(Self { folder, has_results: AtomicBool::new(false) })
     }
 
     /// The directory of a run that is to be gone on with, and what it holds.
@@ -111,9 +119,14 @@ impl RunDirectory {
     /// # Errors
     /// When there is no `results.json` of this version's layout in it.
     pub fn resume(path: &Path) -> Result<(Self, Results)> {
-        let file = path.join("results.json");
+        let file = path.join(RESULTS);
         let failed = |source| MeasureError::reading(&file, source);
-        let text = fs::read(&file).map_err(failed)?;
+        let trust = Trust::for_output();
+        let folder = Folder::open(path, &trust).map_err(failed)?;
+        let mut text = Vec::new();
+        let read =
+            folder.open_file(OsStr::new(RESULTS), &trust).and_then(|mut file| file.read_to_end(&mut text));
+        read.map_err(failed)?;
         let results: Results = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
         if results.schema_version != SCHEMA_VERSION {
             let reason = format!(
@@ -122,37 +135,52 @@ impl RunDirectory {
             );
             return Err(failed(io::Error::new(io::ErrorKind::InvalidData, reason)));
         }
-        Ok((Self { path: path.into() }, results))
+        Ok((Self { folder, has_results: AtomicBool::new(true) }, results))
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
     }
 
-    /// Writes `results.json` and `trials.csv`. A reader sees the old or the new file, never a part of one.
+    /// The folder itself.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Writes `results.json` and `trials.csv`. A reader sees the old or the new file, never a part of one. Of two runs that
+    /// begin in one directory, the first to save has it.
     ///
     /// # Errors
-    /// When the disk is full or the directory is gone.
+    /// When the disk is full or the directory is gone; when another run has saved its results there meanwhile.
     pub fn save(&self, results: &Results) -> Result<()> {
-        let json = self.path.join("results.json");
+        let json = self.path().join(RESULTS);
         let failed = |source| MeasureError::writing(&json, source);
         let mut text = serde_json::to_vec_pretty(results).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
-        replace(&json, &text).map_err(failed)?;
-        let csv = self.path.join("trials.csv");
+        self.save_results(&text).map_err(failed)?;
         trials_csv(&results.trials)
-            .and_then(|text| replace(&csv, &text))
-            .map_err(|source| MeasureError::writing(&csv, source))
+            .and_then(|text| self.folder.replace(OsStr::new(TRIALS), &text))
+            .map_err(|source| MeasureError::writing(self.path().join(TRIALS), source))
     }
-}
 
-fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    let part = path.with_extension("part");
-    let mut file = File::create(&part)?;
-    file.write_all(text)?;
-    file.sync_data()?;
-    fs::rename(&part, path)
+    fn save_results(&self, text: &[u8]) -> io::Result<()> {
+        let name = OsStr::new(RESULTS);
+        if self.has_results.load(Ordering::Relaxed) {
+            return self.folder.replace(name, text);
+        }
+        self.folder.temporary(FILE_MODE)?.with(text)?.publish_new(name).map_err(|error| {
+            match error.kind() {
+                io::ErrorKind::AlreadyExists => io::Error::new(
+                    error.kind(),
+                    "another run saves its results in this directory; give it another --out",
+                ),
+                _ => error,
+            }
+        })?;
+        self.has_results.store(true, Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 /// One row a trial, names as in `results.json`, units in the names, unknown values empty.
@@ -160,7 +188,15 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
 /// # Errors
 /// None that memory would not give.
 pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
-    let mut table = csv::Writer::from_writer(Vec::new());
+    let mut table = CsvText::new(trial_heads())?;
+    for trial in trials {
+        table.row(trial_fields(trial))?;
+    }
+    Ok(table.into_octets()?)
+}
+
+/// The heads of [`trials_csv`].
+pub fn trial_heads() -> Vec<String> {
     let mut head: Vec<String> = [
         "number",
         "phase",
@@ -218,11 +254,7 @@ pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
     .map(String::from)
     .to_vec();
     head.extend(places::ALL.map(|place| format!("lost_{}", name(place))));
-    table.write_record(&head)?;
-    for trial in trials {
-        table.write_record(row(trial))?;
-    }
-    table.into_inner().map_err(|error| error.into_error())
+    head
 }
 
 /// The name that a value has in `results.json`.
@@ -234,7 +266,8 @@ fn name<T: Serialize>(value: T) -> String {
     }
 }
 
-fn row(trial: &TrialResult) -> Vec<String> {
+/// A field for each of [`trial_heads`]: what is written of a trial where nothing is escaped.
+pub fn trial_fields(trial: &TrialResult) -> Vec<String> {
     fn text<T: ToString>(value: Option<T>) -> String {
         value.map_or_else(String::new, |value| value.to_string())
     }
@@ -312,6 +345,8 @@ fn row(trial: &TrialResult) -> Vec<String> {
 mod tests {
     use std::time::Duration;
 
+    use capbench_testing::Scratch;
+
     use super::{RunDirectory, places, trials_csv};
     use crate::trial::tests::{measured, profile};
     use crate::trial::{Load, Phase, TrialResult};
@@ -353,12 +388,42 @@ mod tests {
 
     #[test]
     fn a_directory_with_something_in_it_is_refused() {
-        let path = std::env::temp_dir().join(format!("capbench-results-{}", std::process::id()));
+        let folder = Scratch::new();
+        let path = folder.file("run");
         RunDirectory::create(&path).unwrap();
         std::fs::write(path.join("mine"), "x").unwrap();
         let text = RunDirectory::create(&path).unwrap_err().to_string();
         assert!(text.contains("not empty"), "{text}");
-        std::fs::remove_dir_all(&path).unwrap();
         assert!(RunDirectory::create(std::path::Path::new("/proc/nothing")).is_err());
+    }
+
+    #[test]
+    fn of_two_runs_in_one_directory_one_saves() {
+        let scratch = Scratch::new();
+        let [one, other] = [(); 2].map(|()| RunDirectory::create(scratch.path()).unwrap());
+        one.save_results(b"one").unwrap();
+        let text = other.save_results(b"other").unwrap_err().to_string();
+        assert!(text.contains("another run saves"), "{text}");
+        one.save_results(b"one again").unwrap();
+        assert_eq!(std::fs::read(scratch.path().join("results.json")).unwrap(), b"one again");
+        assert_eq!(one.folder().names().unwrap(), ["results.json"]);
+    }
+
+    #[test]
+    fn results_follow_no_link_that_takes_the_place_of_their_directory() {
+        let scratch = Scratch::new();
+        let [run, moved, theirs, victim] =
+            ["run", "moved", "theirs", "victim"].map(|name| scratch.path().join(name));
+        let directory = RunDirectory::create(&run).unwrap();
+        std::fs::write(&victim, "secret").unwrap();
+        std::fs::create_dir(&theirs).unwrap();
+        for part in ["results.part", "results.json"] {
+            std::os::unix::fs::symlink(&victim, theirs.join(part)).unwrap();
+        }
+        std::fs::rename(&run, &moved).unwrap();
+        std::os::unix::fs::symlink(&theirs, &run).unwrap();
+        directory.save_results(b"{}").unwrap();
+        assert_eq!(std::fs::read(&victim).unwrap(), b"secret");
+        assert_eq!(std::fs::read(moved.join("results.json")).unwrap(), b"{}");
     }
 }

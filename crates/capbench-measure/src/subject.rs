@@ -1,7 +1,7 @@
 //! What a trial is about: a capture method or another program, and how its path is set.
 
 use capbench_capture::methods::{Argument, SettingInfo};
-use capbench_capture::{CapturePoint, METHODS, Method, MethodSpec};
+use capbench_capture::{CapturePoint, METHODS, Method, MethodSpec, VlanTags};
 
 use crate::error::Result;
 use crate::live::ReceiveBy;
@@ -92,7 +92,7 @@ pub struct Listed {
     pub summary: String,
     /// The privilege that it needs, as in capabilities(7).
     pub privilege: &'static str,
-    /// The command line's options that it heeds.
+    /// The command line's options that it uses.
     pub options: Vec<&'static str>,
     /// What can stand behind a colon after its name.
     pub argument: Option<Argument>,
@@ -104,6 +104,8 @@ pub struct Listed {
     pub in_default: bool,
     /// What nobody has tried yet.
     pub untested: Option<&'static str>,
+    /// Where it has VLAN tags; `None` for programs.
+    pub vlan_tags: Option<VlanTags>,
     /// Whether it can run in the calling thread's namespace, or why not.
     pub here: std::result::Result<(), String>,
 }
@@ -123,6 +125,7 @@ impl Listed {
             variants: &[],
             in_default: false,
             untested: program.untested,
+            vlan_tags: None,
             here: program.supported(),
         }
     }
@@ -140,6 +143,7 @@ pub fn list(programs: &Programs) -> Vec<Listed> {
         variants: method.variants,
         in_default: method.in_default,
         untested: method.untested,
+        vlan_tags: Some(method.vlan_tags),
         here: (method.supported)(&MethodSpec::plain(method.name)),
     });
     own.chain(programs.rows().iter().map(Listed::of_program)).collect()
@@ -179,7 +183,7 @@ impl Subject {
         }
     }
 
-    /// The command line's options that it heeds.
+    /// The command line's options that it uses.
     pub fn options(&self) -> Vec<&'static str> {
         match self {
             Self::Capture { method, .. } => method.options.to_vec(),

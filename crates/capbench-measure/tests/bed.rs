@@ -3,11 +3,11 @@
 //! Tests named `root_` need privilege and say why where they are skipped. Those of the unprivileged way and of `kill -9`
 //! run the example `bed_probe`, because only a process without threads can enter a user namespace.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::ops::RangeInclusive;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,6 +23,7 @@ use capbench_sys::host::affinity::{allowed_cpus, pin_current_thread};
 use capbench_sys::host::capability::{self, Capability};
 use capbench_sys::host::{CpuId, NetNamespace, namespace};
 use capbench_sys::packet::{PacketSocket, Protocol};
+use capbench_testing::{HostLimit, Scratch, cannot_have, missing};
 
 const NOBODY: u32 = 65_534;
 
@@ -35,9 +36,9 @@ fn privileged(test: &str) -> bool {
     ]);
     let initial = namespace::in_initial_user_namespace().unwrap();
     if !missing.is_empty() {
-        eprintln!("{test} skipped: {missing:?} missing; run the tests as root");
+        capbench_testing::missing(format_args!("{test}: {missing:?}, which root has"));
     } else if !initial {
-        eprintln!("{test} skipped: inside a user namespace; run the tests as root on the host");
+        capbench_testing::missing(format_args!("{test}: root on the host, outside of user namespaces"));
     }
     missing.is_empty() && initial
 }
@@ -182,7 +183,7 @@ fn root_receive_work_is_done_where_it_was_asked_for() {
     for (kernel_work, expected, read_back) in kinds {
         let bed = match Bed::virtual_pair(&BedOptions { mtu: 1500, kernel_work }) {
             Err(error @ MeasureError::Unsupported { .. }) => {
-                eprintln!("skipped: {error}");
+                cannot_have(HostLimit::Kernel, error);
                 continue;
             }
             bed => bed.unwrap(),
@@ -202,7 +203,7 @@ fn root_the_napi_threads_time_is_accounted() {
     let cpu = *allowed_cpus().unwrap().last().unwrap();
     let bed = match Bed::virtual_pair(&BedOptions { mtu: 1500, kernel_work: KernelWork::ThreadedNapi(cpu) }) {
         Ok(bed) => bed,
-        Err(error @ MeasureError::Unsupported { .. }) => return eprintln!("skipped: {error}"),
+        Err(error @ MeasureError::Unsupported { .. }) => return cannot_have(HostLimit::Kernel, error),
         Err(error) => panic!("{error}"),
     };
     let probe = KernelWorkProbe::new(cpu, Some(bed.receive_side().name()));
@@ -249,7 +250,7 @@ fn root_real_interfaces_are_guarded() {
         bed.transmit_side().run(run).unwrap()
     };
     if !ip(&format!("address add 198.18.0.1/24 dev {name}")) {
-        return eprintln!("the rest is skipped: no ip(8) from iproute2");
+        return missing("the program ip (package iproute2)");
     }
     assert!(refused(false).unwrap().contains("has the address 198.18.0.1"));
     assert!(ip(&format!("route add default dev {name}")));
@@ -262,16 +263,19 @@ fn root_real_interfaces_are_guarded() {
     assert!(Bed::real("no-such-if", "no-such-if", true).unwrap_err().to_string().contains("does not exist"));
 }
 
-/// The example, as a copy that any user may run; `None` where it was not built (`cargo test --test bed` does not).
-fn probe(copy: &str) -> Option<PathBuf> {
+/// The example, as a copy that any user may run, in a folder that goes with it; `None` where it was not built (`cargo test
+/// --test bed` does not).
+fn probe() -> Option<(Scratch, PathBuf)> {
     let test = std::env::current_exe().unwrap();
     let built = test.parent().and_then(Path::parent)?.join("examples/bed_probe");
-    let copied = std::env::temp_dir().join(format!("bed_probe-{}-{copy}", std::process::id()));
+    let folder = Scratch::new();
+    let copied = folder.file("bed_probe");
     if std::fs::copy(&built, &copied).is_err() {
-        eprintln!("skipped: {} is not built; run `cargo build --examples`", built.display());
+        missing(format_args!("{}, which `cargo build --examples` builds", built.display()));
         return None;
     }
-    Some(copied)
+    std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    Some((folder, copied))
 }
 
 #[test]
@@ -279,14 +283,12 @@ fn root_an_ordinary_user_gets_a_bed() {
     if !privileged("root_an_ordinary_user_gets_a_bed") {
         return;
     }
-    let Some(program) = probe("user") else { return };
-    let output = Command::new(&program).uid(NOBODY).gid(NOBODY).output();
-    std::fs::remove_file(&program).unwrap();
-    let output = output.unwrap();
+    let Some((_folder, program)) = probe() else { return };
+    let output = Command::new(&program).uid(NOBODY).gid(NOBODY).output().unwrap();
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if errors.contains("user namespace") {
         assert_eq!(errors.lines().count(), 1, "{errors}");
-        return eprintln!("skipped: this host forbids it: {errors}");
+        return cannot_have(HostLimit::UserNamespaces, errors);
     }
     assert!(output.status.success(), "{text}{errors}");
     assert!(text.contains("privilege UserNamespace"), "{text}");
@@ -301,16 +303,15 @@ fn root_nothing_is_left_after_kill_9() {
     }
     let links = host_links();
     for uid in [0, NOBODY] {
-        let Some(program) = probe(&format!("kill{uid}")) else { return };
+        let Some((_folder, program)) = probe() else { return };
         let started = Command::new(&program).arg("hold").uid(uid).stdout(Stdio::piped()).spawn();
         let mut child = started.unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let holding =
             lines.map_while(Result::ok).find_map(|line| Some(line.strip_prefix("holding ")?.to_owned()));
-        std::fs::remove_file(&program).unwrap();
         let Some(holding) = holding else {
             child.wait().unwrap();
-            eprintln!("skipped for user {uid}: the probe made no bed");
+            cannot_have(HostLimit::UserNamespaces, format_args!("the probe makes no bed as user {uid}"));
             continue;
         };
         let inodes: Vec<u64> = holding.split(' ').map(|inode| inode.parse().unwrap()).collect();
@@ -340,7 +341,7 @@ fn root_a_veth_s_own_counters_are_read() {
         mtu: 1500,
         kernel_work: KernelWork::ThreadedNapi(allowed_cpus().unwrap()[0]),
     }) {
-        Err(MeasureError::Unsupported { reason, .. }) => return eprintln!("skipped: {reason}"),
+        Err(MeasureError::Unsupported { reason, .. }) => return cannot_have(HostLimit::Kernel, reason),
         made => made.unwrap(),
     };
     let look = || {

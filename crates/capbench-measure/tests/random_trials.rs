@@ -39,7 +39,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 const BEFORE_RECEIVING: &str = "it ended before it could receive";
 
 /// Trials where nobody asks for more.
-const FEW: u64 = 25;
+const FEW: u64 = 12;
 
 /// A source of choices.
 struct Draw(SplitMix64);

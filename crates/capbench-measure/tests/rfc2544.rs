@@ -22,17 +22,9 @@ use capbench_measure::simulated;
 use capbench_measure::trial::{Load, LoadShape, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_measure::{MeasureError, Result};
-use capbench_sys::host::identity;
+use capbench_testing::is_root;
 use capbench_traffic::{Mtu, Pps};
 use network::in_turn;
-
-fn is_root() -> bool {
-    let root = identity::effective().uid == 0;
-    if !root {
-        eprintln!("skipped: needs root");
-    }
-    root
-}
 
 fn laboratory() -> LiveLaboratory {
     let irq =

@@ -21,7 +21,7 @@ use capbench_measure::sweep::{
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkModel;
 use capbench_measure::{MeasureError, Result};
-use capbench_sys::host::identity;
+use capbench_testing::is_root;
 use capbench_traffic::{Mtu, Pps};
 use network::in_turn;
 
@@ -43,14 +43,6 @@ impl Observer for Strict {
 
 impl sweep::Observer for Strict {
     fn swept(&mut self, _: SweepOutcome) {}
-}
-
-fn is_root() -> bool {
-    let root = identity::effective().uid == 0;
-    if !root {
-        eprintln!("skipped: needs root");
-    }
-    root
 }
 
 fn laboratory() -> LiveLaboratory {

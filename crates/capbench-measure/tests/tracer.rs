@@ -20,6 +20,7 @@ use capbench_measure::simulated;
 use capbench_measure::tracer::{InterfaceTrace, Scope, Tracer};
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_sys::host::{NetNamespace, interface};
+use capbench_testing::Scratch;
 use capbench_traffic::{Mtu, Pps};
 use network::{Place, eventually, in_turn, privileged, program};
 
@@ -37,13 +38,13 @@ fn drops(trace: &InterfaceTrace, name: &str) -> u64 {
 /// Sends frames from `left`, which arrive at `right`.
 fn send(place: &Place, frames: u32) {
     let config = "{ eth(da=02:00:00:00:00:09, sa=02:00:00:00:00:01, proto=0x0800), fill(0, 50) }";
-    let file = std::env::temp_dir().join(format!("capbench-tracer-{}.cfg", std::process::id()));
+    let folder = Scratch::new();
+    let file = folder.file("trafgen.cfg");
     std::fs::write(&file, config).unwrap();
     let count = frames.to_string();
     let mut trafgen = program("trafgen");
     trafgen.args(["--dev", "left", "--num", &count, "--cpus", "1", "--qdisc-path", "--in"]).arg(&file);
     let output = place.output(&mut trafgen);
-    let _ = std::fs::remove_file(&file);
     assert!(output.status.success(), "{}", network::lossy(&output.stderr));
 }
 

@@ -9,6 +9,7 @@ use capbench_measure::why::{Look, Place as At, Tracing, Watch};
 use capbench_sys::bpf::XdpMode;
 use capbench_sys::bpf::object::{Loaded, ObjectFile, Opened};
 use capbench_sys::host::interface;
+use capbench_testing::Scratch;
 use network::{Place, in_turn, privileged, program};
 
 const FRAMES: u64 = 500;
@@ -22,12 +23,12 @@ fn drop_all() -> Loaded {
 /// Sends frames from `left`, which arrive at `right`.
 fn send(place: &Place) {
     let config = "{ eth(da=02:00:00:00:00:02, sa=02:00:00:00:00:01, proto=0x0800), fill(0, 50) }";
-    let file = std::env::temp_dir().join(format!("capbench-why-{}.cfg", std::process::id()));
+    let folder = Scratch::new();
+    let file = folder.file("trafgen.cfg");
     std::fs::write(&file, config).unwrap();
     let mut trafgen = program("trafgen");
     trafgen.args(["--dev", "left", "--num", &FRAMES.to_string(), "--cpus", "1", "--qdisc-path", "--in"]);
     let output = place.output(trafgen.arg(&file));
-    let _ = std::fs::remove_file(&file);
     assert!(output.status.success(), "{}", network::lossy(&output.stderr));
 }
 

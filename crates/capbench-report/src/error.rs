@@ -26,6 +26,17 @@ pub enum ReportError {
         /// What was named.
         path: PathBuf,
     },
+    /// More than is read.
+    #[error(
+        "{}: is larger than the {most} octets that are read of a results file; name a run's directory or its results.json",
+        path.display()
+    )]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// So much is read.
+        most: u64,
+    },
     /// Nothing was ever saved in it.
     #[error("{}: is empty: its run ended before anything was saved, or the disk was full", path.display())]
     Empty {

@@ -11,6 +11,7 @@
 //! | `tables` | tables of everything that was measured |
 //! | [`tidy`] | the rows of files for notebooks |
 //! | [`formats`] | writers |
+//! | [`printable`] | text of others, without what a terminal acts on |
 //! | [`save`] | files of a report |
 //! | [`naming`], `groups`, `links` | how set-ups are called, trials that belong together, names of parts |
 
@@ -19,11 +20,14 @@
 mod error;
 pub mod figures;
 pub mod formats;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod groups;
 mod links;
 pub mod model;
 pub mod naming;
 pub mod palette;
+pub mod printable;
 pub mod read;
 pub mod report;
 pub mod save;

@@ -11,6 +11,7 @@
 mod salvage;
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use capbench_measure::results::{Results, SCHEMA_VERSION};
@@ -19,6 +20,9 @@ use crate::error::{ReportError, Result};
 
 /// The name of the file in a run's directory.
 const FILE: &str = "results.json";
+
+/// A file may be so large: far above what runs of days save. What is read takes up to some 20 times as much memory.
+const MOST_OCTETS: u64 = 1 << 30;
 
 /// Saved results, and what is to be known about how they could be read.
 #[derive(Clone, Debug)]
@@ -58,7 +62,14 @@ pub fn read(path: &Path) -> Result<Run> {
     if !fs::metadata(&file).map_err(unreadable)?.is_file() {
         return Err(ReportError::NoFile { path: file });
     }
-    let text = fs::read(&file).map_err(|source| ReportError::Unreadable { path: file.clone(), source })?;
+    let read = fs::File::open(&file).and_then(|opened| {
+        let mut text = Vec::new();
+        opened.take(MOST_OCTETS + 1).read_to_end(&mut text).map(|_| text)
+    });
+    let text = read.map_err(|source| ReportError::Unreadable { path: file.clone(), source })?;
+    if text.len() as u64 > MOST_OCTETS {
+        return Err(ReportError::TooLarge { path: file, most: MOST_OCTETS });
+    }
     parse(&text, &file)
 }
 

@@ -1,10 +1,12 @@
 //! The files of a report.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use capbench_measure::results::Results;
+use capbench_measure::results::{Results, RunDirectory};
+use capbench_sys::host::folder::Folder;
+use capbench_sys::host::trust::Trust;
 
 use crate::error::{ReportError, Result};
 use crate::formats::{Format, Source, Written, html};
@@ -18,10 +20,11 @@ pub const PAGE: &str = "report.html";
 ///
 /// # Errors
 /// When it cannot be made or written; the results are saved by then.
-pub fn page(results: &Results, directory: &Path) -> Result<PathBuf> {
-    let report = report(&Run::new(results.clone(), directory))?;
-    let path = directory.join(PAGE);
-    replace(&path, html::html(&report).as_bytes())?;
+pub fn page(results: &Results, directory: &RunDirectory) -> Result<PathBuf> {
+    let report = report(&Run::new(results.clone(), directory.path()))?;
+    let path = directory.path().join(PAGE);
+    let saved = directory.folder().replace(OsStr::new(PAGE), html::html(&report).as_bytes());
+    saved.map_err(|source| ReportError::Unwritable { path: path.clone(), source })?;
     Ok(path)
 }
 
@@ -49,29 +52,20 @@ pub fn files(run: &Run, formats: &[&Format]) -> Result<Vec<Written>> {
 /// Writes files below a folder, which is made, and returns their paths. A reader sees an old or a new file, never a part.
 ///
 /// # Errors
-/// When one cannot be written; those before it are.
+/// When one cannot be written, which as root includes a folder that somebody else controls; those before it are written.
 pub fn write(files: &[Written], folder: &Path) -> Result<Vec<PathBuf>> {
-    files
-        .iter()
-        .map(|file| {
-            let path = folder.join(&file.path);
-            replace(&path, &file.content)?;
-            Ok(path)
-        })
-        .collect()
-}
-
-fn replace(path: &Path, content: &[u8]) -> Result<()> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let write = || -> io::Result<()> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let mut file = File::create(&part)?;
-        file.write_all(content)?;
-        drop(file);
-        fs::rename(&part, path)
+    let trust = Trust::for_output();
+    let write = |file: &Written| -> io::Result<()> {
+        let below = file.path.parent().unwrap_or(Path::new(""));
+        let name = file.path.file_name().unwrap_or_default();
+        Folder::create(&folder.join(below), &trust)?.replace(name, &file.content)
     };
-    write().map_err(|source| ReportError::Unwritable { path: path.into(), source })
+    let saved = |file: &Written| {
+        let path = folder.join(&file.path);
+        match write(file) {
+            Ok(()) => Ok(path),
+            Err(source) => Err(ReportError::Unwritable { path, source }),
+        }
+    };
+    files.iter().map(saved).collect()
 }

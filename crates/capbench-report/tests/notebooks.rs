@@ -12,6 +12,7 @@ use capbench_measure::results::Results;
 use capbench_report::formats::{self, Format};
 use capbench_report::read::Run;
 use capbench_report::save;
+use capbench_testing::Scratch;
 
 /// Frames that are known and trials that cannot tell, by method and place.
 type Totals = BTreeMap<(String, String), (i128, u64)>;
@@ -42,10 +43,10 @@ fn totals(results: &Results) -> Totals {
 #[test]
 fn pandas_and_duckdb_reach_the_totals_of_the_results() {
     let Some(python) = std::env::var_os(PYTHON) else {
-        eprintln!("skipped: {PYTHON} names no interpreter; ./check peers does");
-        return;
+        return capbench_testing::other_step("peers");
     };
-    let folder = std::env::temp_dir().join(format!("capbench-notebooks-{}", std::process::id()));
+    let scratch = Scratch::new();
+    let folder = scratch.file("report");
     let formats: Vec<&Format> = ["csv", "parquet"]
         .iter()
         .filter_map(|name| formats::named(name))

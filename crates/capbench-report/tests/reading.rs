@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use capbench_report::formats::{csv, html, markdown, text};
 use capbench_report::read::{Run, parse, read};
 use capbench_report::report::report;
+use capbench_testing::Scratch;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -32,23 +33,6 @@ fn refusal(content: &[u8]) -> String {
     parse(content, &file()).unwrap_err().to_string()
 }
 
-/// A directory of its own, which goes with the test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("capbench-reading-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Everything that is made of a run.
 fn make(run: &Run) {
     let report = report(run).unwrap();
@@ -61,28 +45,28 @@ fn make(run: &Run) {
 
 #[test]
 fn a_whole_file_is_read_by_its_name_or_by_that_of_its_directory() {
-    let scratch = Scratch::new("whole");
-    let results = scratch.0.join("results.json");
+    let scratch = Scratch::new();
+    let results = scratch.join("results.json");
     fs::write(&results, good()).unwrap();
-    for path in [&scratch.0, &results] {
+    for path in [scratch.path(), &results] {
         let run = read(path).unwrap();
         assert_eq!((run.warnings.as_slice(), run.results.trials.len()), ([].as_slice(), 6));
-        assert_eq!(run.name, scratch.0.file_name().unwrap().to_str().unwrap());
-        assert_eq!(run.directory, scratch.0);
+        assert_eq!(run.name, scratch.file_name().unwrap().to_str().unwrap());
+        assert_eq!(run.directory, scratch.path());
     }
-    let other = scratch.0.join("monday.json");
+    let other = scratch.join("monday.json");
     fs::copy(&results, &other).unwrap();
     assert_eq!(read(&other).unwrap().name, "monday");
 }
 
 #[test]
 fn what_is_not_there_is_told_apart() {
-    let scratch = Scratch::new("absent");
+    let scratch = Scratch::new();
     let said = |path: &Path| read(path).unwrap_err().to_string();
-    assert!(said(&scratch.0).contains("no results.json in this directory"), "{}", said(&scratch.0));
-    assert!(said(&scratch.0.join("absent")).contains("cannot read"));
-    fs::create_dir(scratch.0.join("results.json")).unwrap();
-    assert!(said(&scratch.0).contains("neither a file nor a directory"));
+    assert!(said(scratch.path()).contains("no results.json in this directory"), "{}", said(scratch.path()));
+    assert!(said(&scratch.join("absent")).contains("cannot read"));
+    fs::create_dir(scratch.join("results.json")).unwrap();
+    assert!(said(scratch.path()).contains("neither a file nor a directory"));
     assert!(said(Path::new("/dev/zero")).contains("neither a file nor a directory"));
 }
 

@@ -1,10 +1,17 @@
 //! Libraries opened at run time (dlopen(3)), so that capbench links to none of them.
+//!
+//! None is ever unloaded: a library may leave a thread, a handler of atexit(3) or thread-local data behind, whose code
+//! would be gone. What that costs is its memory, until the process ends.
+//!
+//! A program that has privileges of its own file runs no code of its caller's: it opens only libraries that the system has
+//! by their name and that nobody but root controls.
 
 mod elf;
 mod identity;
 mod search;
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -12,14 +19,17 @@ use std::sync::{Mutex, PoisonError};
 use libloading::os::unix::{RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
 
 use crate::error::{Result, SysError};
+use crate::host::folder::Folder;
+use crate::host::identity::is_elevated;
+use crate::host::trust::Trust;
 
 pub(crate) use identity::file_of;
 
 /// An open library. Its symbols stay in a scope of their own (`RTLD_LOCAL`), so that two builds of one library can be
-/// open at once; it is closed when this is dropped.
+/// open at once. It stays open when this is dropped.
 #[derive(Debug)]
 pub struct Library {
-    library: libloading::os::unix::Library,
+    library: ManuallyDrop<libloading::os::unix::Library>,
     name: String,
     /// The file that was opened, where it was not left to the loader to find it.
     file: Option<PathBuf>,
@@ -45,7 +55,8 @@ impl Library {
     ///
     /// # Errors
     /// [`SysError::Library`]: it is not there, is no library, is one for another machine, or misses what it needs itself;
-    /// also where another of its name is open and the system's file is not found.
+    /// also where another of its name is open and the system's file is not found. In a program with privileges of its own
+    /// file also a path, and a library that others than root control.
     ///
     /// # Safety
     /// The library's initialisation and termination functions run in this process: it must be one that does no harm, as
@@ -54,7 +65,9 @@ impl Library {
         // What is open already must not change between the look at it and what is done then.
         static TURN: Mutex<()> = Mutex::new(());
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = if name.contains('/') {
+        let file = if is_elevated() {
+            Some(of_root(name).map_err(|reason| SysError::Library { library: name.into(), reason })?)
+        } else if name.contains('/') {
             // Absolute, so that what the loader remembers of it stays true. Symbolic links are left alone: a library
             // may look for others beside the path that it is opened by.
             Some(std::path::absolute(name).unwrap_or_else(|_| name.into()))
@@ -73,7 +86,7 @@ impl Library {
         let asked = file.as_deref().unwrap_or(Path::new(name));
         // SAFETY: the caller vouches for the library's initialisation functions.
         match unsafe { libloading::os::unix::Library::open(Some(asked), RTLD_NOW | RTLD_LOCAL) } {
-            Ok(library) => Ok(Self { library, name: name.into(), file }),
+            Ok(library) => Ok(Self { library: ManuallyDrop::new(library), name: name.into(), file }),
             Err(error) => Err(Self::unusable(name, file.as_deref(), &error)),
         }
     }
@@ -127,6 +140,29 @@ impl Library {
     }
 }
 
+/// The system's file of a name, where nobody but root controls it.
+fn of_root(name: &str) -> std::result::Result<PathBuf, String> {
+    if name.contains('/') {
+        return Err(
+            "this program has privileges of its own file (setcap, set-user-id), so its caller cannot name a \
+                    library's file; run it with sudo"
+                .into(),
+        );
+    }
+    let file = search::find(name).ok_or("the system has no library of this name")?;
+    check_of_root(&file).map_err(|error| format!("{}: {error}; run it with sudo", file.display()))
+}
+
+/// The file that a path leads to; or why others than root control either.
+fn check_of_root(path: &Path) -> std::io::Result<PathBuf> {
+    let trust = Trust::root();
+    Folder::of_file(path, &trust)?;
+    let file = path.canonicalize()?;
+    let (folder, name) = Folder::of_file(&file, &trust)?;
+    folder.open_file(name, &trust)?;
+    Ok(file)
+}
+
 /// Whether the process has a library open that dlopen(3) would give for a name without a look for its file.
 fn is_open(name: &str) -> bool {
     // SAFETY: with RTLD_NOLOAD nothing is loaded, so no initialisation function runs; what is open stays open.
@@ -135,17 +171,17 @@ fn is_open(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Library;
+    use std::ffi::c_void;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    use std::process::Command;
+
+    use capbench_testing::{Scratch, scratch_file};
+
+    use super::{Library, check_of_root, file_of, of_root};
 
     fn refusal(name: &str) -> String {
         // SAFETY: none of these can be opened.
         unsafe { Library::open(name) }.unwrap_err().to_string()
-    }
-
-    fn file(name: &str, content: &[u8]) -> String {
-        let path = std::env::temp_dir().join(format!("capbench-library-{}-{name}", std::process::id()));
-        std::fs::write(&path, content).unwrap();
-        path.to_str().unwrap().into()
     }
 
     #[test]
@@ -156,18 +192,52 @@ mod tests {
             refusal("libno-such-thing.so.9")
         );
         assert!(refusal("/nonexistent/libx.so").contains("No such file"));
-        let text = file("text", b"this is not a library, it is only text");
-        assert!(refusal(&text).contains("no ELF header"));
-        let short = file("short", b"\x7fELF");
-        assert!(refusal(&short).contains("too short"));
+        let text = scratch_file(b"this is not a library, it is only text");
+        assert!(refusal(text.path().to_str().unwrap()).contains("no ELF header"));
+        let short = scratch_file(b"\x7fELF");
+        assert!(refusal(short.path().to_str().unwrap()).contains("too short"));
         let mut foreign = std::fs::read("/proc/self/exe").unwrap();
         foreign.truncate(4096);
         foreign[18] = if foreign[18] == 0xb7 { 0x3e } else { 0xb7 };
-        let foreign = file("foreign", &foreign);
-        assert!(refusal(&foreign).contains("this machine is"));
-        for path in [text, short, foreign] {
-            std::fs::remove_file(path).unwrap();
+        let foreign = scratch_file(&foreign);
+        assert!(refusal(foreign.path().to_str().unwrap()).contains("this machine is"));
+    }
+
+    #[test]
+    fn a_library_stays_open_for_what_it_has_left_behind() {
+        let scratch = Scratch::new();
+        let (source, file) = (scratch.path().join("stay.c"), scratch.path().join("libstay.so"));
+        std::fs::write(&source, "int stays(void) { return 1; }").unwrap();
+        let built =
+            Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&file, &source]).status().unwrap();
+        assert!(built.success());
+        // SAFETY: it has no initialisation function.
+        let library = unsafe { Library::open(file.to_str().unwrap()) }.unwrap();
+        // SAFETY: the function has this signature.
+        let function = *unsafe { library.symbol::<unsafe extern "C" fn() -> i32>("stays") }.unwrap();
+        drop(library);
+        assert_eq!(file_of(function as *const c_void).as_deref(), Some(file.as_path()));
+    }
+
+    #[test]
+    fn root_a_privileged_program_opens_libraries_of_root_alone() {
+        if !capbench_testing::is_root() {
+            return;
         }
+        assert!(of_root("./libc.so.6").unwrap_err().contains("run it with sudo"));
+        assert!(of_root("libno-such-thing.so.9").is_err());
+        let system = of_root("libc.so.6").unwrap();
+        let scratch = Scratch::new();
+        let (own, link) = (scratch.path().join("libown.so"), scratch.path().join("libown.so.1"));
+        std::fs::copy(system, &own).unwrap();
+        std::fs::set_permissions(&own, PermissionsExt::from_mode(0o644)).unwrap();
+        symlink(&own, &link).unwrap();
+        assert_eq!(check_of_root(&link).unwrap(), own);
+        chown(&own, Some(4711), None).unwrap();
+        assert!(check_of_root(&link).unwrap_err().to_string().ends_with("libown.so belongs to user 4711"));
+        chown(&own, Some(0), None).unwrap();
+        chown(scratch.path(), Some(4711), None).unwrap();
+        assert!(check_of_root(&link).is_err());
     }
 
     #[test]

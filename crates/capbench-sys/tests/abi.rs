@@ -106,14 +106,12 @@ fn structures_equal_the_kernel_headers() {
     let source = format!(
         "#include <stdio.h>\n#include <stddef.h>\n#include <sys/socket.h>\n#include <linux/bpf.h>\n#include <linux/if_packet.h>\n#include <linux/if_xdp.h>\nint main(void) {{ {prints} return 0; }}\n"
     );
-    let folder = std::env::temp_dir().join(format!("capbench-abi-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let (file, program) = (folder.join("abi.c"), folder.join("abi"));
+    let folder = capbench_testing::Scratch::new();
+    let (file, program) = (folder.file("abi.c"), folder.file("abi"));
     std::fs::write(&file, source).unwrap();
     let compiled = Command::new("cc").arg("-o").arg(&program).arg(&file).status().expect("a C compiler, cc");
     assert!(compiled.success(), "the kernel headers (linux-libc-dev) are needed");
     let output = Command::new(&program).output().unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let theirs: BTreeMap<String, usize> = text
         .lines()

@@ -16,10 +16,10 @@ use capbench_capture::{
 use capbench_measure::bed::{Bed, BedOptions};
 use capbench_measure::receiver::Verifier;
 use capbench_measure::work::{LoopSpeed, Work, WorkModel};
-use capbench_sys::host::identity;
 use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};
 use capbench_sys::packet::{BlockGeometry, Frame, FrameGeometry, FrameVersion, PacketType};
 use capbench_sys::xdp::stand_in::{QueueSizes, ReceiveKernel};
+use capbench_testing::{is_root, missing};
 use capbench_traffic::transmit::{Refusal, method};
 use capbench_traffic::{
     FlowOrder, FrameLayout, FramePlan, FrameSize, Limits, Mtu, Recogniser, Schedule, SendJob, Sizes,
@@ -189,8 +189,7 @@ impl<F: FnOnce()> Visitor for Loop<F> {
 
 #[test]
 fn root_no_method_allocates_while_it_receives() {
-    if identity::effective().uid != 0 {
-        eprintln!("skipped: needs root");
+    if !is_root() {
         return;
     }
     let bed = Bed::virtual_pair(&BedOptions::default()).unwrap();
@@ -204,7 +203,7 @@ fn root_no_method_allocates_while_it_receives() {
         // Methods of cargo features are there when the workspace is tested as a whole.
         let supported = methods::find(&spec).unwrap().supported;
         if let Err(reason) = receive.run(|| supported(&spec)).unwrap() {
-            eprintln!("{name} skipped: {reason}");
+            missing(format_args!("{name}: {reason}"));
             continue;
         }
         let transmit = transmit.clone();

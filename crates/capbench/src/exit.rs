@@ -1,12 +1,13 @@
 //! Exit codes, and the one place where an error is printed.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
 
 use capbench_capture::CaptureError;
 use capbench_measure::MeasureError;
+use capbench_report::printable;
 use capbench_traffic::TrafficError;
 
 /// How a command ended.
@@ -81,9 +82,12 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const LOSS_OVER_LIMIT: u8 = 3;
 const INCONCLUSIVE: u8 = 4;
+const CANNOT_WRITE: &str = "cannot write to standard output";
 /// Nothing of it runs here.
 pub const UNSUPPORTED: u8 = 5;
 const PRIVILEGE: u8 = 6;
+/// The disk, or the user's share of it, is full: what is recorded up to there is in the files.
+const DISK_FULL: u8 = 7;
 
 /// Prints the error, if there is one, and says with which code the process ends.
 pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
@@ -95,7 +99,7 @@ pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
         Ok(Exit::Partly(code)) => ExitCode::from(code),
         Err(error) if reader_left(&error) => ExitCode::from(READER_LEFT),
         Err(error) => {
-            tell!("capbench: {}", message(&error));
+            crate::tell::text(&format!("capbench: {}\n", message(&error)));
             ExitCode::from(of_error(&error))
         }
     }
@@ -117,13 +121,45 @@ fn message(error: &anyhow::Error) -> String {
     if error.chain().any(is_filter) { line } else { line.replace('\n', " ") }
 }
 
-/// Prints to standard output.
+/// Prints text or JSON to standard output. Names of others are in it, so that it is made printable here.
 ///
 /// # Errors
 /// When nobody reads it any more, or it cannot be written.
 pub fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
+    write(text).context(CANNOT_WRITE)
+}
+
+/// As [`print`], for who has an error of another type.
+///
+/// # Errors
+/// As [`print`].
+pub fn write(text: &str) -> io::Result<()> {
+    write_as_is(printable::text(text).as_bytes())
+}
+
+/// Writes to standard output without escaping: control sequences of our own around text that is printable already, or the
+/// content of a file for a pipe.
+///
+/// # Errors
+/// When nobody reads it any more, or it cannot be written.
+pub fn print_as_is(octets: &[u8]) -> anyhow::Result<()> {
+    write_as_is(octets).context(CANNOT_WRITE)
+}
+
+fn write_as_is(octets: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(octets).and_then(|()| out.flush())
+}
+
+/// Reports a panic on standard error, with a backtrace if `RUST_BACKTRACE` asks for one. The message of a panic may repeat
+/// names of others.
+pub fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
+    let thread = std::thread::current();
+    crate::tell::text(&format!("capbench: thread {}: {panic}\n", thread.name().unwrap_or("without name")));
+    let trace = std::backtrace::Backtrace::capture();
+    if trace.status() == std::backtrace::BacktraceStatus::Captured {
+        crate::tell::text(&format!("{trace}"));
+    }
 }
 
 /// Whether whoever read standard output has gone, as `head` does: nothing to tell anybody about.
@@ -139,9 +175,11 @@ fn reader_left(error: &anyhow::Error) -> bool {
 pub fn refused(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let help = error.render();
-        let styled = std::io::stdout().is_terminal()
+        let styled = io::stdout().is_terminal()
             && std::env::var_os("NO_COLOR").is_none_or(|setting| setting.is_empty());
-        return match print(&if styled { help.ansi().to_string() } else { help.to_string() }) {
+        // It names flags and commands of our own only.
+        let help = if styled { help.ansi().to_string() } else { help.to_string() };
+        return match print_as_is(help.as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::from(READER_LEFT),
         };
@@ -207,7 +245,9 @@ fn of_capture(error: &CaptureError) -> u8 {
         | CaptureError::WriteBuffer { .. }
         | CaptureError::FileOption { .. } => USAGE,
         CaptureError::Unsupported { .. } | CaptureError::Library { .. } => UNSUPPORTED,
+        CaptureError::Output { source, .. } if is_full(source) => DISK_FULL,
         CaptureError::Call { .. }
+        | CaptureError::Removed { .. }
         | CaptureError::File { .. }
         | CaptureError::Batches { .. }
         | CaptureError::HandOff { .. }
@@ -216,10 +256,32 @@ fn of_capture(error: &CaptureError) -> u8 {
     }
 }
 
+/// `ENOSPC` and `EDQUOT`.
+fn is_full(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded)
+}
+
 fn of_traffic(error: &TrafficError) -> u8 {
     match error {
         TrafficError::Privilege { .. } => PRIVILEGE,
         TrafficError::Sys(_) => FAILED,
         _ => USAGE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_has_a_code() {
+        let code = |errno: i32| {
+            let source = std::io::Error::from_raw_os_error(errno);
+            let (attempt, path, next) = ("write", "a.pcapng".into(), "free space");
+            of_error(&CaptureError::Output { attempt, path, next, source }.into())
+        };
+        // ENOSPC, EDQUOT and EIO.
+        assert_eq!([28, 122, 5].map(code), [DISK_FULL, DISK_FULL, FAILED]);
     }
 }

@@ -1,6 +1,5 @@
 //! Shows on standard error how a run goes, and saves every trial as it ends.
 
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 use capbench_capture::MethodSpec;
@@ -16,10 +15,11 @@ use capbench_measure::soak;
 use capbench_measure::soak::record::{Interval, SoakRecord};
 use capbench_measure::sweep::{self, SweepOutcome};
 use capbench_measure::trial::{Load, TrialResult};
+use capbench_report::printable;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::commands;
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 use crate::stop::Stop;
 
 /// The observer of a run.
@@ -118,10 +118,7 @@ const SAVE_EVERY: Duration = Duration::from_secs(5);
 impl soak::Observer for Recorder {
     fn segment(&mut self, segment: &Interval, record: &SoakRecord) -> capbench_measure::Result<()> {
         self.bar.0.inc(1);
-        let printed = self.bar.0.suspend(|| {
-            let mut out = std::io::stdout().lock();
-            out.write_all(commands::soak::line(segment).as_bytes()).and_then(|()| out.flush())
-        });
+        let printed = self.bar.0.suspend(|| exit::write(&commands::soak::line(segment)));
         printed.map_err(|source| MeasureError::File {
             attempt: "cannot write",
             path: "standard output".into(),
@@ -143,7 +140,7 @@ impl soak::Observer for Recorder {
 
 impl Observer for Recorder {
     fn starts(&mut self, what: &str) {
-        self.bar.0.set_message(what.to_string());
+        self.bar.0.set_message(printable::line(what));
     }
 
     fn ends(&mut self, result: &TrialResult) -> capbench_measure::Result<()> {

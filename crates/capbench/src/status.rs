@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::Write;
 
 use capbench_capture::{Counters, Fill, LossPlace};
+use capbench_report::printable;
 use console::Term;
 
 /// What a second brought.
@@ -91,6 +92,7 @@ pub fn in_a_word(place: LossPlace) -> &'static str {
     match place {
         LossPlace::Link => "interface",
         LossPlace::Xdp => "XDP",
+        LossPlace::Stack => "stack",
         LossPlace::Filter => "filter",
         LossPlace::FillRing => "fill ring",
         LossPlace::Ring => "ring",
@@ -128,7 +130,7 @@ impl InPlace {
     pub fn show(&mut self, line: &str) {
         let columns = self.terminal.size_checked().map_or(80, |(_, columns)| usize::from(columns));
         // In the last column some terminals go on to the next line.
-        let line: String = line.chars().take(columns.saturating_sub(1)).collect();
+        let line: String = printable::line(line).chars().take(columns.saturating_sub(1)).collect();
         // Back to the start of the line, and what is left of the old one away (ECMA-48: CR, EL).
         let _ = write!(self.terminal, "\r\x1b[K{line}").and_then(|()| self.terminal.flush());
         self.is_shown = true;

@@ -11,6 +11,7 @@ use capbench_measure::ledger::LostAt;
 use capbench_measure::results::NotMeasured;
 use capbench_measure::statistics::interval::Estimate;
 use capbench_measure::trial::{Phase, SizeLabel, TrialResult, Verdict};
+use capbench_report::printable;
 
 use crate::table::Table;
 
@@ -262,7 +263,7 @@ pub fn roughly(time: Duration) -> String {
 pub fn wrapped(text: &mut String, first: &str, next: &str, words: &str) {
     let mut line = String::from(first);
     let mut is_empty = true;
-    for word in words.split(' ') {
+    for word in printable::line(words).split(' ') {
         if !is_empty && line.chars().count() + 1 + word.chars().count() > COLUMNS {
             let _ = writeln!(text, "{line}");
             line = String::from(next);

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use capbench_report::printable;
+
 /// A table of text; numbers to the right, words to the left.
 #[derive(Debug)]
 pub struct Table {
@@ -33,7 +35,7 @@ impl Table {
     /// Adds a row of as many fields as there are heads.
     pub fn row(&mut self, fields: Vec<String>) {
         debug_assert_eq!(fields.len(), self.head.len());
-        self.rows.push(fields);
+        self.rows.push(fields.iter().map(|field| printable::line(field)).collect());
     }
 }
 

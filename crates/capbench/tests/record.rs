@@ -5,6 +5,7 @@ mod support;
 use std::fs;
 use std::time::Duration;
 
+use capbench_testing::{HostLoad, busy};
 use support::recording::counted_by_others;
 use support::why::send;
 use support::{
@@ -16,6 +17,35 @@ const FRAMES: u64 = 20_000;
 /// A rate that any host holds, also while it compiles something.
 const RATE: &str = "50000";
 const METHODS: [&str; 6] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3", "libpcap"];
+
+/// The kernel removes the tags of all frames, and only packet-v1 does not report them.
+#[test]
+fn root_a_file_without_vlan_tags_says_that_they_are_missing() {
+    if !privileged("root_a_file_without_vlan_tags_says_that_they_are_missing") {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    for (method, is_missing) in [("packet-v1", true), ("packet-v3", false)] {
+        let file = folder.file(&format!("{method}.pcapng"));
+        let recording = Recording::start(&spaces.right, &file, &format!("--method {method} -c 100"));
+        send(&spaces, "--rate 5000 -c 100 --trial 7 --vlan 5");
+        let (ended, _) = recording.end();
+        assert_eq!(ended.errors.contains("VLAN tags will be missing"), is_missing, "{method}: {ended:#?}");
+        let mut verify = capbench();
+        verify.args(["verify", "--trial", "7", "--vlan", "5", "--frames", "100"]).arg(&file);
+        let verified = run(None, &mut verify);
+        assert_eq!(
+            verified.out.contains("note: VLAN tags are missing"),
+            is_missing,
+            "{method}: {verified:#?}"
+        );
+        let untagged = if is_missing { 100 } else { 0 };
+        assert!(
+            verified.out.contains(&format!("{untagged} without their VLAN tag")),
+            "{method}: {verified:#?}"
+        );
+    }
+}
 
 fn traffic(trial: u16) -> String {
     format!("--rate {RATE} --size imix -c {FRAMES} --trial {trial}")
@@ -31,8 +61,8 @@ fn root_every_method_records_every_frame_once() {
         let spaces = Namespaces::new();
         let format = ["pcapng", "pcap"][number % 2];
         let file = folder.file(&format!("{method}.{format}"));
-        let recording =
-            Recording::start(&spaces.right, &file, &format!("--method {method} --format {format}"));
+        // The format is that of the file's ending.
+        let recording = Recording::start(&spaces.right, &file, &format!("--method {method}"));
         send(&spaces, &traffic(7));
         let (ended, document) = recording.interrupt();
         let read = File::read(&file, 7, None, None);
@@ -75,6 +105,7 @@ fn root_several_ports_become_one_stream_in_order() {
     }
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     spaces.add_pairs(2);
+    let load = HostLoad::watch();
     for method in ["packet-v3", "packet-v2", "recvmmsg"] {
         let file = folder.file(&format!("{method}.pcapng"));
         let ports = "-i right -i right1 -i right2";
@@ -103,20 +134,26 @@ fn root_several_ports_become_one_stream_in_order() {
                 found.len(),
                 of_port.len()
             );
-            assert!(
-                read.packets.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns),
-                "{method}: in time order: {document:#}"
-            );
             assert_eq!(read.statistics.iter().filter(|block| block.end_ns.is_some()).count(), 3, "{method}");
         }
-        for port in document["interfaces"].as_array().unwrap() {
+        let ports = document["interfaces"].as_array().unwrap();
+        for port in ports {
             assert_eq!(
-                (&port["late"], &port["unexplained"], &port["in_hand"]),
-                (&0.into(), &0.into(), &0.into()),
+                (&port["unexplained"], &port["in_hand"]),
+                (&0.into(), &0.into()),
                 "{method}: {document:#}"
             );
         }
         assert_eq!(counted_by_others(&file), [30_000; 3], "{method}");
+        // A reader that is kept from its CPU for longer than the others wait for it comes late, which the account says.
+        let late: u64 = ports.iter().map(|port| port["late"].as_u64().unwrap()).sum();
+        let read = File::read(&file, 7, None, None);
+        let backwards = read.packets.windows(2).filter(|pair| pair[0].time_ns > pair[1].time_ns).count();
+        assert!(late > 0 || backwards == 0, "{method}: in time order: {document:#}");
+        if late > 0 {
+            let others = load.others().unwrap_or_else(|| panic!("{method}: {late} late: {document:#}"));
+            busy(format_args!("{method}: {late} frames came late; {others}"));
+        }
     }
 }
 
@@ -242,14 +279,15 @@ fn root_signals_print_and_flush_and_a_killed_recorder_leaves_a_readable_file() {
     eventually("everything is in the file", || {
         recording.running.signal("USR2");
         std::thread::sleep(Duration::from_millis(20));
-        File::read(&file, 7, None, None).packets.len() as u64 == FRAMES
+        File::read(&recording.part(), 7, None, None).packets.len() as u64 == FRAMES
     });
     recording.running.signal("USR1");
     recording.running.wait_for("unexplained");
+    let left = recording.part();
     recording.running.signal("KILL");
     let ended: Ended = recording.running.end();
     assert_eq!(ended.signal, Some(9), "{ended:#?}");
-    assert!(File::read(&file, 7, None, None).holds_once(FRAMES));
+    assert!(!file.exists() && File::read(&left, 7, None, None).holds_once(FRAMES));
 }
 
 #[test]

@@ -36,8 +36,10 @@ fn root_a_recorder_that_is_killed_while_packets_come_leaves_all_up_to_the_last_w
     .enumerate()
     {
         let spaces = Namespaces::new();
-        let mut file = folder.file(&format!("{number}.pcapng"));
-        let recording = Recording::start(&spaces.right, &file, &format!("--method {method} {more}"));
+        let name = folder.file(&format!("{number}.pcapng"));
+        let recording = Recording::start(&spaces.right, &name, &format!("--method {method} {more}"));
+        // It has its name only once it is complete.
+        let mut file = recording.part();
         let sender = sender(&spaces);
         eventually("packets reach the file", || {
             recording.running.signal("USR2");
@@ -46,6 +48,7 @@ fn root_a_recorder_that_is_killed_while_packets_come_leaves_all_up_to_the_last_w
         recording.running.signal("KILL");
         let ended = recording.running.end();
         assert_eq!(ended.signal, Some(9), "{method}: {ended:#?}");
+        assert!(!name.exists(), "{method}");
         sender.end().success();
         let read = File::read(&file, 7, None, None);
         let found = read.packets.len() as u64;

@@ -55,6 +55,7 @@ fn root_what_a_ring_lost_stands_before_the_packet_that_follows() {
         let ledger = &document["interfaces"][0];
         assert_eq!(ledger["lost_by_kernel"], missing, "{method}: {document:#}");
         assert_eq!((&ledger["unexplained"], &ledger["in_hand"]), (&0.into(), &0.into()), "{method}");
+        assert_eq!(ledger["ring_fullest"], 1.0, "{method}: a ring that lost packets was full");
         let last = read.last_statistics(0);
         assert_eq!((last.system_dropped, last.accepted), (Some(missing), Some(FRAMES)), "{method}: {last:?}");
         assert_eq!(read.dropped() + ledger["drops_behind_last"].as_u64().unwrap(), missing, "{method}");
@@ -289,7 +290,7 @@ fn root_a_full_disk_ends_it_with_a_readable_file_and_an_account() {
     let recording = Recording::start(&spaces.right, &file, "--method packet-v3");
     send(&spaces, "--rate 20000 -c 20000 --size 1000 --trial 7");
     let ended = recording.running.end();
-    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert_eq!(ended.code, Some(7), "{ended:#?}");
     assert!(ended.errors.contains("free space"), "{ended:#?}");
     let document = ended.json();
     let read = File::read(&file, 7, None, None);

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use capbench_sys::host::affinity::online_cpus;
+use capbench_testing::{HostLimit, cannot_have};
 use serde_json::Value;
 use support::{
     File, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileged, program, run,
@@ -138,7 +139,7 @@ fn root_a_capture_that_stalls_for_a_second_is_not_waited_for_and_loses_nothing()
         return;
     }
     if online_cpus().unwrap().len() < 2 {
-        return eprintln!("skipped: with one CPU everything would stall");
+        return cannot_have(HostLimit::Cpus, "with one everything would stall");
     }
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     spaces.add_pairs(2);

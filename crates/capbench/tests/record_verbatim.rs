@@ -136,7 +136,7 @@ fn root_a_full_disk_leaves_whole_blocks_and_an_account() {
     let recording = Recording::start(&spaces.right, &file, VERBATIM);
     send(&spaces, "--rate 20000 -c 20000 --size 1000 --trial 7");
     let ended = recording.running.end();
-    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert_eq!(ended.code, Some(7), "{ended:#?}");
     assert!(ended.errors.contains("free space"), "{ended:#?}");
     let (document, read) = (ended.json(), File::read(&file, 7, None, None));
     let written = read.packets.len() as u64;

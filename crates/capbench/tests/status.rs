@@ -99,17 +99,15 @@ fn root_losses_are_told_by_place_and_signals_end_nothing() {
     let ended = count.end().success();
     assert_eq!(ended.errors.matches("20000 packets received by filter").count(), 1, "{ended:#?}");
     assert_eq!(ended.out.matches("20000 packets received by filter").count(), 1, "{ended:#?}");
-    // It looked behind the first batch that it took out of the full ring, an eighth of it.
-    let (_, fullest) = ended.out.split_once("how full the ring was at most: ").unwrap();
-    let fullest: f64 = fullest.split_once(" %").unwrap().0.parse().unwrap();
-    assert!((50.0..=100.0).contains(&fullest), "{ended:#?}");
+    // Whatever it saw when it looked: a ring that lost packets was full.
+    assert!(ended.out.contains("how full the ring was at most: 100 %"), "{ended:#?}");
 
     let mut recording =
         Recording::start(&spaces.right, &folder.file("lossy.pcapng"), "--method packet-v2 --ring 1MiB");
     standing_still(&spaces, &recording.running);
     eventually("the ring is empty", || {
         recording.running.signal("USR2");
-        std::fs::metadata(&recording.file).unwrap().len() > 10_000
+        std::fs::metadata(recording.part()).unwrap().len() > 10_000
     });
     recording.running.signal("USR1");
     recording.running.wait_for("how full the ring was at most: ");

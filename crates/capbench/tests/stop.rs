@@ -103,9 +103,9 @@ fn interrupted(mut command: Command, out: &Path, end: impl FnOnce(&Running)) -> 
     end(&bench);
     let ended = bench.end();
 
-    let left: Vec<_> = made.intersection(&namespaces()).copied().collect();
-    assert_eq!(left, [] as [u64; 0], "namespaces are left: {ended:#?}");
-    assert_eq!(processes_of_group(pid), [] as [PathBuf; 0], "processes are left: {ended:#?}");
+    // Where other processes keep the CPUs busy, the kernel needs a while to end the children of a process that was killed.
+    eventually("no process is left", || processes_of_group(pid).is_empty());
+    eventually("no namespace is left", || made.is_disjoint(&namespaces()));
     let new_links: Vec<_> = links().difference(&links_before).cloned().collect();
     assert_eq!(new_links, [] as [String; 0], "links are left: {ended:#?}");
     assert_eq!(settings(), settings_before, "settings are left: {ended:#?}");

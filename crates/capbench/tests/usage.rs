@@ -141,6 +141,28 @@ fn interfaces_that_do_not_exist_are_refused() {
 }
 
 #[test]
+fn flags_without_effect_on_a_method_are_refused() {
+    for (method, flags) in [
+        ("pf-ring", &["--ring 1MiB", "--block 1MiB"][..]),
+        ("nfb", &["--ring 1MiB", "--no-promiscuous"]),
+        ("szedata2", &["--ring 1MiB", "--no-promiscuous"]),
+        ("xdp-count", &["--ring 1MiB", "--snaplen 96", "--spin 1ms"]),
+        ("recv", &["--block 1MiB", "--retire-timeout 1ms"]),
+    ] {
+        for flag in flags {
+            let name = flag.split(' ').next().unwrap();
+            let says = format!("{name} has no effect on {method}");
+            refused(USAGE, &format!("count -i lo --method {method} {flag}"), &[&says, "capbench methods"]);
+        }
+    }
+    // Of several methods those that do not use it are named.
+    let several = outcome("bench --dry-run --ring 1MiB --method packet-v3,pf-ring,xdp-count");
+    let errors = lossy(&several.stderr);
+    assert_eq!(several.status.code(), Some(0), "{errors}");
+    assert!(errors.contains("capbench: --ring has no effect on pf-ring, xdp-count"), "{errors}");
+}
+
+#[test]
 fn captures_that_cannot_be_are_refused() {
     refused(USAGE, "count -i lo --ring 9999GiB", &["--ring 9999GiB", "memory"]);
     refused(USAGE, "count -i lo --ring 64MB", &["64MB", "64MiB"]);

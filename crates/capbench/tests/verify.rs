@@ -9,7 +9,7 @@ use capbench_capture::file::{
     Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts, PcapEncoder,
     PcapngEncoder, SectionDescription,
 };
-use capbench_capture::{Counters, Frame, Loss, LossPlace, PacketType, SnapLength};
+use capbench_capture::{Frame, Loss, LossPlace, PacketType, SnapLength};
 use capbench_traffic::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
 use support::{PATIENCE, Scratch, lossy};
 
@@ -78,7 +78,7 @@ fn lost(accepted: u64, delivered: u64, ring: u64) -> InterfaceStatistics {
         delivered: Some(delivered),
         ..InterfaceStatistics::default()
     };
-    statistics.book(&LostAt::of(&Counters { losses, ..Counters::default() }).collect::<Vec<_>>());
+    statistics.book(&LostAt::of(&losses).collect::<Vec<_>>());
     statistics
 }
 
@@ -181,4 +181,20 @@ fn no_octets_make_it_panic_or_run_on() {
         let code = output.status.code().unwrap_or_else(|| panic!("{name}: {output:?}"));
         assert!([0, 1, 3].contains(&code), "{name}: {output:?}");
     }
+}
+
+#[test]
+fn a_compressed_file_is_read_whatever_its_name() {
+    let file = pcapng(&sequences(1, 0..50), &[]);
+    let folder = Scratch::new();
+    let plain = folder.file("plain.pcapng");
+    fs::write(&plain, &file).unwrap();
+    let compressed = folder.file("named-as-nothing");
+    let mut convert = support::capbench();
+    convert.arg("convert").arg(&plain).arg(folder.file("x.pcapng")).arg("--zstd");
+    support::run(None, &mut convert).success();
+    fs::rename(folder.file("x.pcapng.zst"), &compressed).unwrap();
+    let mut verify = support::capbench();
+    let verified = support::run(None, verify.args(["verify", "--frames", "50"]).arg(&compressed)).success();
+    assert!(verified.out.contains("50 delivered once"), "{verified:#?}");
 }

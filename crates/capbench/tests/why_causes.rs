@@ -4,6 +4,7 @@
 
 mod support;
 
+use capbench_testing::{HostLimit, cannot_have};
 use support::why::{Watching, look, number_before, send, socket_of};
 use support::{Namespaces, Running, Setting, capbench, eventually, in_turn, privileged, program, run};
 
@@ -23,7 +24,7 @@ fn root_a_backlog_that_overflows_is_named_with_its_setting_and_rps() {
         return;
     }
     if std::thread::available_parallelism().unwrap().get() < 2 {
-        return eprintln!("{NAME} skipped: a backlog is filled by one CPU and emptied by another");
+        return cannot_have(HostLimit::Cpus, "a backlog is filled by one and emptied by another");
     }
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     // CPU 1 does the receive work of what CPU 0 sends.

@@ -4,7 +4,7 @@
 //! Unlike the AF_PACKET methods it takes frames away from the host. With `+pass` each goes on to the stack after the
 //! application has seen it, by a system call of its own.
 
-use crate::methods::{CapturePoint, Delivery, Method, SettingInfo};
+use crate::methods::{CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::spec::MethodSpec;
 
 #[cfg(feature = "bpf")]
@@ -77,6 +77,7 @@ pub static METHOD: Method = Method {
     capture_point,
     takes_frames: |spec| !spec.has("pass"),
     has_queues: true,
+    vlan_tags: VlanTags::Unknown,
     delivery: Delivery::Ring,
     #[cfg(feature = "bpf")]
     check: |spec, interface, options| plan::Plan::new(spec, interface, options).map(drop),

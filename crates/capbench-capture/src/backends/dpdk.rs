@@ -17,7 +17,7 @@ mod prepare;
 use super::absent::Absent;
 use super::frame_slots;
 use crate::error::{CaptureError, Result};
-use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
+use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::options::{ByteCount, CaptureOptions, Direction, Interface, number_of};
 use crate::spec::MethodSpec;
 
@@ -32,7 +32,7 @@ pub static METHOD: Method = Method {
     name: "dpdk",
     summary: "DPDK polls a device: by default its driver net_af_packet over the interface",
     privilege: "CAP_NET_RAW; root for other devices than net_af_packet",
-    options: &["--ring", "--block", "--frame", "--snaplen", "--no-promiscuous", "--eal"],
+    options: &["--ring", "--block", "--frame", "--snaplen", "--no-promiscuous", "--direction", "--eal"],
     argument: Some(Argument {
         placeholder: "DEVICE",
         summary: "net_af_packet or net_af_xdp, over the interface, or a PCI address [net_af_packet]",
@@ -66,6 +66,7 @@ pub static METHOD: Method = Method {
     capture_point,
     takes_frames: |spec| !matches!(spec.argument(), None | Some("net_af_packet")),
     has_queues: true,
+    vlan_tags: VlanTags::InFrames,
     delivery: Delivery::Ring,
     check,
     supported,

@@ -13,12 +13,14 @@ use capbench_sys::SysError;
 use capbench_sys::packet::{Frame, Readiness};
 use capbench_sys::pcap::{self, Pcap, PcapLibrary, Settings};
 
+use super::presence::Presence;
 use super::socket_setup::{Context, probe};
 use crate::capture::{Batch, Capture, Running, Taker};
 use crate::counters::Counters;
 use crate::error::{CaptureError, Result};
 use crate::filter::{Expression, Filter};
-use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
+use crate::intake::Intake;
+use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::options::{ByteCount, CaptureOptions, Direction, Interface, duration_of};
 use crate::owned::{OwnedBatch, Packing};
 use crate::spec::MethodSpec;
@@ -53,6 +55,7 @@ pub static METHOD: Method = Method {
     capture_point: CapturePoint::stack,
     takes_frames: |_| false,
     has_queues: false,
+    vlan_tags: VlanTags::InFrames,
     delivery: Delivery::Ring,
     check: |spec, _, options| Plan::of(spec, options).map(drop),
     supported,
@@ -171,6 +174,8 @@ pub struct Libpcap {
     call: Call,
     counting: Counting,
     waiter: Waiter,
+    /// The interface, where libpcap is not woken when it goes.
+    presence: Option<Presence>,
     packing: Packing,
     context: Context,
     running: Running,
@@ -197,9 +202,11 @@ impl Libpcap {
         let counting = Counting::new(&pcap, interface, options);
         let running = found::running(&pcap, &plan, options);
         let waiter = Waiter::new(options.spin);
+        let is_pf_ring = matches!(pcap.engine(), pcap::Engine::PfRing { .. });
+        let presence = is_pf_ring.then(|| Presence::of(interface));
         let packing =
             Packing::new(options, usize::from(PACKED_AT_ONCE), options.snap_length.octets() as usize);
-        Ok(Self { pcap, call: plan.call, counting, waiter, packing, context, running })
+        Ok(Self { pcap, call: plan.call, counting, waiter, presence, packing, context, running })
     }
 
     /// Looks by `take`, spins, waits and looks again; what `take` says that there was.
@@ -209,7 +216,7 @@ impl Libpcap {
         timeout: Duration,
         mut take: impl FnMut(&mut Pcap) -> capbench_sys::Result<bool>,
     ) -> Result<bool> {
-        let Self { pcap, waiter, context, .. } = self;
+        let Self { pcap, waiter, presence, context, .. } = self;
         let mut outcome = take(pcap);
         if matches!(outcome, Ok(false)) {
             waiter.spin(|| {
@@ -221,7 +228,7 @@ impl Libpcap {
             waiter.counts.waits += 1;
             outcome = match pcap.wait(timeout) {
                 Ok(Readiness::Ready) => take(pcap),
-                Ok(Readiness::Nothing) => Ok(false),
+                Ok(Readiness::Nothing) => presence.as_mut().map_or(Ok(()), Presence::check).map(|()| false),
                 Err(error) => Err(error),
             };
             waiter.counts.empty += u64::from(matches!(outcome, Ok(false)));
@@ -297,6 +304,11 @@ impl Capture for Libpcap {
         let frames = self.pcap.run_loop(timeout, |frame| taker.take(frame));
         let frames = frames.map_err(|error| self.context.fail(error))?;
         self.waiter.counts.empty += u64::from(frames == 0);
+        if frames == 0
+            && let Some(Err(error)) = self.presence.as_mut().map(Presence::check)
+        {
+            return Err(self.context.fail(error));
+        }
         Ok(frames > 0)
     }
 
@@ -314,6 +326,12 @@ impl Capture for Libpcap {
     fn counters(&mut self) -> Result<Counters> {
         let statistics = self.pcap.statistics().map_err(|error| self.context.fail(error))?;
         Ok(self.counting.counters(statistics))
+    }
+
+    /// Shut by the socket's own filter: libpcap knows nothing of it, and returns what is in its ring.
+    fn intake(&self) -> Result<Option<Intake>> {
+        let socket = self.pcap.packet_socket().map_err(|error| self.context.fail(error))?;
+        Ok(socket.map(|socket| Intake::without_counters(socket, &self.context)))
     }
 
     fn waits(&self) -> WaitCounts {

@@ -10,6 +10,7 @@ pub mod packet_v1;
 pub mod packet_v2;
 pub mod packet_v3;
 pub mod pf_ring;
+mod presence;
 pub mod recv;
 pub mod recvmmsg;
 mod socket_setup;

@@ -9,7 +9,7 @@ use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::Result;
-use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
+use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::options::{CaptureOptions, Interface, SnapLength, number_of};
 use crate::owned::Packing;
 use crate::spec::MethodSpec;
@@ -20,7 +20,7 @@ pub static METHOD: Method = Method {
     name: "nfb",
     summary: "NFB cards through CESNET's libnfb: bursts read where the card's DMA wrote them",
     privilege: "the device node",
-    options: &["--snaplen", "--spin"],
+    options: &["--snaplen", "--spin", "--direction"],
     argument: Some(Argument {
         placeholder: "DEVICE",
         summary: "the card's device node or number [/dev/nfb0]",
@@ -49,6 +49,7 @@ pub static METHOD: Method = Method {
     capture_point: CapturePoint::stack,
     takes_frames: |_| true,
     has_queues: true,
+    vlan_tags: VlanTags::InFrames,
     delivery: Delivery::Ring,
     check: |spec, _, options| {
         vendor::only_received("nfb", options)?;

@@ -4,7 +4,7 @@ use capbench_sys::packet::{FrameVersion, Version};
 
 use super::frame_slots::{self, FrameSlots, Slotted};
 use super::socket_setup::{SOCKET_SETTINGS, probe};
-use crate::methods::{CapturePoint, Delivery, Method};
+use crate::methods::{CapturePoint, Delivery, Method, VlanTags};
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -22,6 +22,7 @@ pub static METHOD: Method = Method {
     capture_point: CapturePoint::stack,
     takes_frames: |_| false,
     has_queues: false,
+    vlan_tags: VlanTags::Reported,
     delivery: Delivery::Ring,
     check: frame_slots::check,
     supported: |_| probe(Some(Version::V2)),

@@ -11,7 +11,7 @@ use crate::counters::{Accumulator, Counters};
 use crate::error::{CaptureError, Result};
 use crate::fill::Fill;
 use crate::intake::Intake;
-use crate::methods::{CapturePoint, Delivery, Method};
+use crate::methods::{CapturePoint, Delivery, Method, VlanTags};
 use crate::options::{ByteCount, CaptureOptions, Interface};
 use crate::owned::OwnedBatch;
 use crate::spec::MethodSpec;
@@ -41,6 +41,7 @@ pub static METHOD: Method = Method {
     capture_point: CapturePoint::stack,
     takes_frames: |_| false,
     has_queues: false,
+    vlan_tags: VlanTags::Reported,
     delivery: Delivery::Ring,
     check: |spec, _, options| Polling::parse(spec, options).and_then(|_| geometry(options)).map(drop),
     supported: |_| probe(Some(Version::V3)),

@@ -1,25 +1,31 @@
 //! `pf-ring`: ntop's PF_RING through libpfring: the kernel module's ring, or a module that drives the card itself.
 
+pub(super) mod running;
+
+use std::path::Path;
 use std::time::Duration;
 
-use capbench_sys::packet::Frame;
-use capbench_sys::pf_ring::{PfRing, Reading, Ring, RingOptions, Way, can_lend};
+use capbench_sys::SysError;
+use capbench_sys::packet::{Frame, PacketSocket};
+use capbench_sys::pf_ring::{self, PfRing, Reading, Ring, RingOptions, Way, can_lend};
 
+use super::presence::Presence;
 use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::{Batch, Capture, Running, TimeSource};
+use crate::capture::{Batch, Capture, Running};
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::{CaptureError, Result};
-use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo};
+use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::options::{CaptureOptions, Direction, Interface, number_of};
 use crate::owned::Packing;
 use crate::spec::MethodSpec;
 use crate::wait::WaitCounts;
+use running::Below;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
     name: "pf-ring",
     summary: "ntop's PF_RING through libpfring: kernel ring (copied), or a module's own (+zero-copy)",
-    privilege: "CAP_NET_ADMIN",
+    privilege: "CAP_NET_RAW",
     options: &["--snaplen", "--no-promiscuous", "--spin", "--direction"],
     argument: Some(Argument {
         placeholder: "DEVICE",
@@ -52,29 +58,48 @@ pub static METHOD: Method = Method {
     socket_filter: false,
     in_default: false,
     untested: Some(
-        "untested on hardware: neither its kernel module nor a card for zc: was at hand; tested against a stand-in \
-         for libpfring",
+        "partly, cards untested: run with the kernel module and libraries of release 8.9.0 in a virtual machine; no card \
+         for zc: was at hand",
     ),
     capture_point: CapturePoint::stack,
     // What stands before a colon is a module that takes the card from the kernel.
     takes_frames: |spec| spec.argument().is_some_and(|device| device.contains(':')),
     has_queues: false,
+    vlan_tags: VlanTags::Unknown,
     delivery: Delivery::Ring,
     check: |spec, interface, _| {
         reading(spec, spec.argument().unwrap_or(&interface.name))?;
         watermark(spec).map(drop)
     },
-    supported: |spec| vendor::supported(spec, &LIBRARIES, PfRing::load),
+    supported,
 };
 
 const LIBRARIES: [&str; 1] = ["libpfring.so"];
 const ZERO_COPY: &str = "zero-copy";
 const BURST: &str = "burst";
 const WATERMARK: &str = "watermark";
+const EPERM: i32 = 1;
+const ENODEV: i32 = 19;
+const EINVAL: i32 = 22;
+const EAFNOSUPPORT: i32 = 97;
+const ENETDOWN: i32 = 100;
+const NO_MODULE: &str = "the kernel module pf_ring is not loaded (modprobe pf_ring)";
 /// Packets per call where none are named.
 const BURST_PACKETS: u8 = 64;
-/// Octets of a frame beside its network-layer data: Ethernet's header and two VLAN tags.
-const FRAME_HEADER: u32 = 14 + 2 * 4;
+
+fn supported(spec: &MethodSpec) -> std::result::Result<(), String> {
+    vendor::supported(spec, &LIBRARIES, PfRing::load)?;
+    let needs_module =
+        spec.argument().and_then(|device| device.split_once(':')).is_none_or(|(by, _)| by == "zc");
+    match pf_ring::open_socket() {
+        Err(error) if needs_module => Err(match error.errno() {
+            Some(EAFNOSUPPORT) => NO_MODULE.into(),
+            Some(EPERM) => "needs the capability CAP_NET_RAW".into(),
+            _ => error.to_string(),
+        }),
+        _ => Ok(()),
+    }
+}
 
 /// How packets are to be read.
 fn reading(spec: &MethodSpec, device: &str) -> Result<Reading> {
@@ -103,6 +128,10 @@ fn watermark(spec: &MethodSpec) -> Result<Option<u16>> {
 #[derive(Debug)]
 pub struct PfRingSocket {
     reader: Reader<Ring>,
+    /// The interface below, where that is known.
+    presence: Option<Presence>,
+    /// Keeps the interface in promiscuous mode, where PF_RING does not.
+    _promiscuity: Option<PacketSocket>,
     packing: Packing,
     running: Running,
 }
@@ -113,13 +142,25 @@ impl PfRingSocket {
     /// # Errors
     /// The library, its kernel module or the device is not there, or refuses a step.
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
+        Self::open_listed(spec, interface, options, Path::new(pf_ring::FOLDER))
+    }
+
+    /// The same, where the kernel module lists its rings in another folder.
+    ///
+    /// # Errors
+    /// As for [`PfRingSocket::open`].
+    pub fn open_listed(
+        spec: &MethodSpec,
+        interface: &Interface,
+        options: &CaptureOptions,
+        folder: &Path,
+    ) -> Result<Self> {
         let device = spec.argument().unwrap_or(&interface.name);
         let reading = reading(spec, device)?;
-        // The kernel module reserves as much for every packet, so no more than a frame of this interface takes.
-        let captured = options.snap_length.octets().min(interface.mtu.saturating_add(FRAME_HEADER));
         let asked = RingOptions {
             device,
-            captured,
+            // Not only a frame of the interface's MTU: GRO and segmentation offload make longer ones.
+            captured: options.snap_length.octets(),
             promiscuous: options.promiscuous,
             way: match options.direction {
                 Direction::In => Way::In,
@@ -130,39 +171,55 @@ impl PfRingSocket {
             reading,
         };
         let library = vendor::load(spec, &LIBRARIES, PfRing::load)?;
-        let ring = library.open(&asked).map_err(|source| {
-            vendor::not_opened(
-                spec,
-                device,
-                &source,
-                "is the kernel module pf_ring loaded (/proc/net/pf_ring)?",
-            )
-        })?;
+        let ring = library.open(&asked).map_err(|source| not_opened(spec, device, source))?;
+        let below = Below::of(device, interface);
+        let promiscuity = match below {
+            Below::All if options.promiscuous => Some(promiscuity(interface, device)?),
+            _ => None,
+        };
         let at_once = match reading {
+            // A round of copies fits into one buffer.
             Reading::Copied | Reading::InPlace => 1,
             Reading::Bursts(most) => usize::from(most),
         };
-        let how = match reading {
-            Reading::Copied => "pfring_recv, copied".into(),
-            Reading::InPlace => "pfring_recv, zero-copy".into(),
-            Reading::Bursts(most) => format!("pfring_recv_burst of up to {most}, zero-copy"),
-        };
-        let waking = asked.watermark.map_or("the library's".into(), |packets| packets.to_string());
         Ok(Self {
-            running: Running {
-                method: METHOD.name,
-                engine: format!("libpfring {} on {device}, {how}", ring.version()),
-                geometry: format!("{captured} octets captured, watermark {waking}"),
-                time_source: TimeSource::Unknown("PF_RING (the adapter's where it has them)"),
-                holds: Duration::ZERO,
-                vlan_metadata: false,
-                shortfall: None,
-                filtered: false,
+            running: running::running(&ring, &asked, folder, below, interface),
+            presence: match below {
+                Below::Interface | Below::All => Some(Presence::of(interface)),
+                Below::Other | Below::Card => None,
             },
+            _promiscuity: promiscuity,
+            packing: Packing::new(options, at_once, ring.captured() as usize),
             reader: Reader::new(ring, METHOD.name, device, options),
-            packing: Packing::new(options, at_once, captured as usize),
         })
     }
+}
+
+/// Promiscuous mode of the interface for as long as the socket is open: PF_RING sets it for a single device only.
+fn promiscuity(interface: &Interface, device: &str) -> Result<PacketSocket> {
+    let set = || {
+        let socket = PacketSocket::open()?;
+        socket.set_promiscuous(interface.index)?;
+        Ok(socket)
+    };
+    set().map_err(|source| CaptureError::Call { method: METHOD.name, interface: device.into(), source })
+}
+
+/// Why a ring was not opened, and what to do about it.
+fn not_opened(spec: &MethodSpec, device: &str, source: SysError) -> CaptureError {
+    let hint = match source.errno() {
+        Some(EPERM) => {
+            let (method, interface) = (METHOD.name, device.into());
+            return CaptureError::Privilege { method, interface, capability: METHOD.privilege, source };
+        }
+        Some(EAFNOSUPPORT) => NO_MODULE,
+        Some(EINVAL | ENODEV) => {
+            "the device must be an Ethernet interface of this namespace, or, behind zc:, one with a ZC driver"
+        }
+        Some(ENETDOWN) => "set the interface up first (ip link set DEVICE up)",
+        _ => "the kernel's log (dmesg) may say more",
+    };
+    vendor::not_opened(spec, device, &source, hint)
 }
 
 impl Capture for PfRingSocket {
@@ -170,7 +227,12 @@ impl Capture for PfRingSocket {
 
     #[inline]
     fn next_batch(&mut self, timeout: Duration) -> Result<Option<Received<'_>>> {
-        Ok(self.reader.next(timeout)?.then_some(Received(&self.reader.source)))
+        let found = self.reader.next(timeout)?;
+        // PF_RING wakes nobody when the interface goes; packets just stop coming.
+        if !found && let Some(Err(error)) = self.presence.as_mut().map(Presence::check) {
+            return Err(self.reader.fail(error));
+        }
+        Ok(found.then_some(Received(&self.reader.source)))
     }
 
     fn packing(&mut self) -> Option<&mut Packing> {
@@ -183,6 +245,7 @@ impl Capture for PfRingSocket {
             ("recv".into(), counts.received),
             ("drop".into(), counts.dropped),
             ("shunt".into(), counts.shunted),
+            (Counters::CUT.into(), counts.cut),
         ];
         raw.extend(counts.queued.map(|queued| ("queued".into(), queued.into())));
         Ok(Counters {

@@ -4,7 +4,7 @@ use capbench_sys::packet::{PacketSocket, ReceiveVector};
 
 use super::recv::{ReceiveCall, SocketReader, check};
 use super::socket_setup::{COMMON_OPTIONS, SOCKET_SETTINGS, probe};
-use crate::methods::{CapturePoint, Delivery, Method};
+use crate::methods::{CapturePoint, Delivery, Method, VlanTags};
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -22,6 +22,7 @@ pub static METHOD: Method = Method {
     capture_point: CapturePoint::stack,
     takes_frames: |_| false,
     has_queues: false,
+    vlan_tags: VlanTags::Reported,
     delivery: Delivery::Copied,
     check,
     supported: |_| probe(None),

@@ -14,7 +14,7 @@ use crate::methods::SettingInfo;
 use crate::options::{CaptureOptions, Direction, Interface, duration_of};
 use crate::spec::MethodSpec;
 
-/// The options that every AF_PACKET method heeds.
+/// The options that every AF_PACKET method uses.
 pub(super) const COMMON_OPTIONS: [&str; 5] =
     ["--ring", "--snaplen", "--no-promiscuous", "--spin", "--direction"];
 

@@ -9,7 +9,7 @@ use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::{Batch, Capture, Running, TimeSource};
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::Result;
-use crate::methods::{Argument, CapturePoint, Delivery, Method};
+use crate::methods::{Argument, CapturePoint, Delivery, Method, VlanTags};
 use crate::options::{CaptureOptions, Interface, SnapLength};
 use crate::owned::Packing;
 use crate::spec::MethodSpec;
@@ -20,7 +20,7 @@ pub static METHOD: Method = Method {
     name: "szedata2",
     summary: "COMBO cards through CESNET's libsze2: read in the card's DMA ring, packet by packet",
     privilege: "the device node",
-    options: &["--snaplen", "--spin"],
+    options: &["--snaplen", "--spin", "--direction"],
     argument: Some(Argument {
         placeholder: "DEVICE",
         summary: "the card's device node [/dev/szedataII0]",
@@ -35,6 +35,7 @@ pub static METHOD: Method = Method {
     capture_point: CapturePoint::stack,
     takes_frames: |_| true,
     has_queues: true,
+    vlan_tags: VlanTags::InFrames,
     delivery: Delivery::Ring,
     check: |_, _, options| vendor::only_received("szedata2", options),
     supported: |spec| vendor::supported(spec, &LIBRARIES, Sze2::load),

@@ -1,7 +1,7 @@
 //! `xdp-count`: frames are counted by an XDP program where they arrive and handed to nobody: today's form of the
 //! in-kernel capture module of `deri-2004`.
 
-use crate::methods::{CapturePoint, Delivery, Method, SettingInfo};
+use crate::methods::{CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::spec::MethodSpec;
 
 #[cfg(feature = "bpf")]
@@ -50,6 +50,7 @@ pub static METHOD: Method = Method {
     capture_point,
     takes_frames: |spec| !spec.has("pass"),
     has_queues: false,
+    vlan_tags: VlanTags::Unknown,
     delivery: Delivery::Counted,
     #[cfg(feature = "bpf")]
     check: counting::check,

@@ -3,13 +3,18 @@
 
 use capbench_sys::packet::FilterInstruction;
 
+use super::SnapLength;
 use super::blocks::{BYTE_ORDER, BlockBuilder, COMMENT, INTERFACE, SECTION, interface, section};
-use super::{ETHERNET, SnapLength};
+use super::clock::Clock;
 use crate::capture::Running;
 use crate::error::Result;
+use crate::methods::VlanTags;
 
-/// `if_tsresol` of nanoseconds.
-const NANOSECONDS: u8 = 9;
+/// How the remark about a capture begins.
+const CAPTURED: &str = "captured by ";
+/// What it says of a method that does not report VLAN tags.
+const TAGS_MISSING: &str =
+    "VLAN tags are missing: the kernel removed them and the method does not report them";
 
 /// Where a section comes from: the options of its header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,10 +86,13 @@ impl InterfaceDescription {
     /// Adds what a capture turned out to be, so that a file explains itself.
     pub fn explain(&mut self, running: &Running) {
         let Running { method, engine, geometry, time_source, .. } = running;
-        let mut comment = format!("captured by {method} ({engine}): {geometry}; times: {time_source}");
-        comment.push_str(match running.vlan_metadata {
-            true => "; removed VLAN tags put back",
-            false => "; whether VLAN tags were removed is not told",
+        let mut comment = format!("{CAPTURED}{method} ({engine}): {geometry}; times: {time_source}");
+        comment.push_str("; ");
+        comment.push_str(match running.vlan_tags() {
+            VlanTags::Reported => "removed VLAN tags put back",
+            VlanTags::Removed => TAGS_MISSING,
+            VlanTags::InFrames => "VLAN tags stay in the frames",
+            VlanTags::Unknown => "whether VLAN tags were removed is not known",
         });
         if let Some(shortfall) = &running.shortfall {
             comment.push_str("; ");
@@ -93,9 +101,14 @@ impl InterfaceDescription {
         self.comments.push(comment);
     }
 
-    /// The interface description block: Ethernet, times in nanoseconds.
-    pub(crate) fn block(&self, snap: SnapLength) -> Result<Vec<u8>> {
-        let mut body = u32::from(ETHERNET).to_le_bytes().to_vec();
+    /// Whether VLAN tags are missing that its frames had, as the capture said.
+    pub fn lacks_vlan_tags(&self) -> bool {
+        self.comments.iter().any(|comment| comment.starts_with(CAPTURED) && comment.contains(TAGS_MISSING))
+    }
+
+    /// The interface description block.
+    pub(crate) fn block(&self, link_type: u16, snap: SnapLength, clock: Clock) -> Result<Vec<u8>> {
+        let mut body = u32::from(link_type).to_le_bytes().to_vec();
         body.extend(snap.octets().to_le_bytes());
         let mut block = BlockBuilder::new(INTERFACE, &body);
         let texts = [
@@ -113,7 +126,9 @@ impl InterfaceDescription {
             block.option(interface::MAC, &mac, "MAC address")?;
         }
         block.number(interface::SPEED, self.speed);
-        block.option(interface::RESOLUTION, &[NANOSECONDS], "resolution of times")?;
+        block.option(interface::RESOLUTION, &[clock.resolution()], "resolution of times")?;
+        let offset = Some(clock.offset().cast_unsigned()).filter(|offset| *offset != 0);
+        block.number(interface::TIME_OFFSET, offset);
         if let Some(filter) = &self.filter {
             block.option(interface::FILTER, &filter.octets(), "filter")?;
         }
@@ -141,4 +156,38 @@ impl InterfaceFilter {
 
 fn comments(block: &mut BlockBuilder, comments: &[String]) -> Result<()> {
     comments.iter().try_for_each(|comment| block.option(COMMENT, comment.as_bytes(), "comment"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::InterfaceDescription;
+    use crate::capture::{Running, TimeSource};
+
+    #[test]
+    fn a_file_of_a_method_that_does_not_report_vlan_tags_says_so() {
+        let described = |method: &'static str, vlan_metadata: bool| {
+            let mut interface = InterfaceDescription::default();
+            interface.explain(&Running {
+                method,
+                engine: "AF_PACKET".into(),
+                geometry: "1 block".into(),
+                time_source: TimeSource::None,
+                holds: Duration::ZERO,
+                vlan_metadata,
+                shortfall: None,
+                filtered: false,
+            });
+            interface
+        };
+        assert!(described("packet-v1", false).lacks_vlan_tags());
+        for (method, metadata) in [("packet-v3", true), ("libpcap", false), ("af-xdp", false), ("dpdk", true)]
+        {
+            assert!(!described(method, metadata).lacks_vlan_tags(), "{method}");
+        }
+        let mut foreign = InterfaceDescription::default();
+        foreign.comments.push("a VLAN tag is missing, says somebody".into());
+        assert!(!foreign.lacks_vlan_tags());
+    }
 }

@@ -5,9 +5,11 @@
 //! | [`description`] | what a pcapng file says of its section and its interfaces |
 //! | [`statistics`] | what it says of frames counted and lost, and where each loss is booked |
 //! | [`facts`] | what it says of a frame: flags, queue, hash, frames lost before |
+//! | [`clock`] | in which units an interface's times are |
 //! | `tagging` | a frame's octets with the VLAN tag that the kernel removed |
 //! | `blocks` | numbers of the pcapng format, and blocks that are no hot path |
 //! | [`pcapng`], [`pcap`] | the encoders |
+//! | [`compressed`] | files as `record --zstd` writes them |
 //! | [`verbatim`] | blocks of a V3 ring as they are, in a format of our own |
 //! | [`reading`] | the reader of all of them |
 //!
@@ -15,10 +17,12 @@
 //! says when the next one does not fit, so that the caller goes on in other memory. No record straddles two buffers.
 
 mod blocks;
+pub mod clock;
+pub mod compressed;
 pub mod description;
 pub mod facts;
-#[cfg(test)]
-mod fuzz;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 pub mod pcap;
 pub mod pcapng;
 pub mod reading;
@@ -28,6 +32,8 @@ mod tagging;
 mod tests;
 pub mod verbatim;
 
+pub use clock::Clock;
+pub use compressed::Decompressed;
 pub use description::{InterfaceDescription, InterfaceFilter, SectionDescription};
 pub use facts::{HashAlgorithm, PacketFacts};
 pub use pcap::PcapEncoder;
@@ -35,6 +41,8 @@ pub use pcapng::PcapngEncoder;
 pub use reading::{CaptureReader, FileError, LeftOut, Packet, PacketHash, ReadInterface, Record};
 pub use statistics::{Booking, InterfaceStatistics, LostAt};
 pub use verbatim::VerbatimEncoder;
+
+use std::path::Path;
 
 use capbench_sys::packet::Frame;
 
@@ -53,6 +61,19 @@ pub enum FileFormat {
 }
 
 impl FileFormat {
+    /// The format that a file's name asks for by its ending, in front of `.zst`; `None` for any other ending.
+    pub fn of_name(file: &Path) -> Option<Self> {
+        let plain = match file.extension() {
+            Some(ending) if ending == "zst" => Path::new(file.file_stem()?),
+            _ => file,
+        };
+        match plain.extension()?.to_str()? {
+            "pcap" => Some(Self::Pcap),
+            "pcapng" => Some(Self::Pcapng),
+            _ => None,
+        }
+    }
+
     /// Its name, as a file's name ends.
     pub fn name(self) -> &'static str {
         match self {

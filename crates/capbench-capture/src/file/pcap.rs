@@ -15,16 +15,22 @@ pub(super) const MICROSECONDS: u32 = 0xa1b2_c3d4;
 /// Octets of a record in front of the frame.
 pub(super) const HEAD: usize = 16;
 
-/// Lays frames of an Ethernet interface into memory as records of a pcap file.
+/// Encodes frames of one link type as records of a pcap file.
 #[derive(Clone, Copy, Debug)]
 pub struct PcapEncoder {
     snap: SnapLength,
+    link_type: u16,
 }
 
 impl PcapEncoder {
-    /// For frames of at most so many octets.
+    /// For Ethernet frames of up to so many octets.
     pub fn new(snap: SnapLength) -> Self {
-        Self { snap }
+        Self::of_link(ETHERNET, snap)
+    }
+
+    /// For frames of a link type, of up to so many octets.
+    pub(crate) fn of_link(link_type: u16, snap: SnapLength) -> Self {
+        Self { snap, link_type }
     }
 
     /// How far the record goes that these octets, written by such an encoder, begin with; `None` when they do not hold its
@@ -44,7 +50,7 @@ impl PcapEncoder {
 impl Encoder for PcapEncoder {
     fn header(&self) -> Vec<u8> {
         // Version 2.4; two fields that are always 0.
-        let words = [NANOSECONDS, 4 << 16 | 2, 0, 0, self.snap.octets(), ETHERNET.into()];
+        let words = [NANOSECONDS, 4 << 16 | 2, 0, 0, self.snap.octets(), self.link_type.into()];
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 

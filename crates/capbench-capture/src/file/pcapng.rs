@@ -3,12 +3,13 @@
 use capbench_sys::packet::Frame;
 
 use super::blocks::{END, ENHANCED_PACKET, FRAMING, packet};
+use super::clock::Clock;
 use super::description::{InterfaceDescription, SectionDescription};
 use super::facts::{HashAlgorithm, PacketFacts, flags_of};
 use super::statistics::InterfaceStatistics;
 use super::tagging::Laid;
 use super::verbatim::{self, RING_BLOCK};
-use super::{Encoder, Extent, SnapLength};
+use super::{ETHERNET, Encoder, Extent, SnapLength};
 use crate::error::Result;
 
 /// Octets of an enhanced packet block in front of the frame.
@@ -52,7 +53,7 @@ impl PcapngEncoder {
     ) -> Result<Self> {
         let mut header = section.block()?;
         for interface in interfaces {
-            header.extend(interface.block(snap)?);
+            header.extend(interface.block(ETHERNET, snap, Clock::NANOSECONDS)?);
         }
         Ok(Self { header, snap, hash_code: hash.code() })
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::blocks::{BlockBuilder, COMMENT, STATISTICS, statistics};
-use crate::counters::{Counters, LossPlace};
+use crate::counters::{Loss, LossPlace};
 
 /// Counters of an interface since its capture began: an interface statistics block. All are monotonic; absent is not 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,12 +58,14 @@ pub enum Booking {
 }
 
 impl LostAt {
-    /// What a method's own counters say, place by place. What a filter left out was not lost.
-    pub fn of(counters: &Counters) -> impl Iterator<Item = Self> {
-        counters.losses.iter().filter_map(|loss| {
+    /// Losses that were counted, place by place. What a filter left out was not lost.
+    pub fn of<'l>(losses: impl IntoIterator<Item = &'l Loss>) -> impl Iterator<Item = Self> {
+        losses.into_iter().filter_map(|loss| {
             let (place, booking) = match loss.place {
                 LossPlace::Link => ("link", Booking::Interface),
                 LossPlace::Xdp => ("XDP", Booking::System),
+                // The format has no third place: it did not get as far as the filter.
+                LossPlace::Stack => ("stack", Booking::Interface),
                 LossPlace::Filter => return None,
                 LossPlace::FillRing => ("fill ring", Booking::System),
                 LossPlace::Ring => ("ring", Booking::System),
@@ -180,7 +182,7 @@ mod tests {
             ..Counters::default()
         };
         let mut statistics = InterfaceStatistics::default();
-        statistics.book(&LostAt::of(&counters).collect::<Vec<_>>());
+        statistics.book(&LostAt::of(&counters.losses).collect::<Vec<_>>());
         assert_eq!((statistics.interface_dropped, statistics.system_dropped), (Some(1), Some(6)));
         assert_eq!(statistics.comments, ["lost: link 1, fill ring 2, ring 4, method queue unknown"]);
     }

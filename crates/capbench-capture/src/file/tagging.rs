@@ -15,7 +15,7 @@ pub(super) struct Laid<'a> {
     tag: Option<[u8; TAG]>,
     /// Octets in the record.
     pub(super) captured: usize,
-    /// Octets on the wire, at least as many.
+    /// Octets on the wire, as the frame says.
     pub(super) original: u32,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Laid<'a> {
             }
         };
         let captured = there.min(snap);
-        Self { data, tag, captured, original: wire.max(captured as u32) }
+        Self { data, tag, captured, original: wire }
     }
 
     /// Copies them to `to`, which has room for exactly the captured ones.
@@ -108,8 +108,12 @@ mod tests {
     }
 
     #[test]
-    fn no_record_says_that_the_wire_had_less_than_was_captured() {
-        assert_eq!(laid(&frame(&[1; 60], 0, None), 100), (vec![1; 60], 60));
+    fn lengths_are_those_of_the_frame() {
+        assert_eq!(
+            laid(&frame(&[1; 60], 20, None), 100),
+            (vec![1; 60], 20),
+            "also one below the captured length"
+        );
         let vlan = Some(VlanTag { tpid: 0x8100, tci: 5 });
         assert_eq!(laid(&frame(&[1; 60], u32::MAX, vlan), 20).1, u32::MAX);
     }

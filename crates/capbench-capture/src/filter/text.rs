@@ -51,14 +51,20 @@ impl FilterText {
             Ok(bytes)
         };
         let bytes = read().map_err(|error| refuse(error.to_string()))?;
-        if bytes.len() as u64 > MOST_OCTETS {
-            return Err(refuse("larger than 1 MiB, which a filter cannot be".into()));
-        }
-        let text = String::from_utf8(bytes).map_err(|_| refuse("it is no text in UTF-8".into()))?;
-        Self::of_expression(&without_comments(&text)).map_err(|error| match error {
+        Self::of_octets(&bytes).map_err(|error| match error {
             CaptureError::Option { reason, .. } => refuse(reason),
             error => error,
         })
+    }
+
+    /// The same of a file's octets.
+    pub(crate) fn of_octets(octets: &[u8]) -> Result<Self> {
+        let refuse = |reason: &str| CaptureError::Option { option: "-F", reason: reason.into() };
+        if octets.len() as u64 > MOST_OCTETS {
+            return Err(refuse("larger than 1 MiB, which a filter cannot be"));
+        }
+        let text = std::str::from_utf8(octets).map_err(|_| refuse("it is no text in UTF-8"))?;
+        Self::of_expression(&without_comments(text))
     }
 
     /// The filter for an interface of the calling thread's namespace, with frames cut at `snap`. A program is taken as it is.
@@ -95,25 +101,11 @@ fn without_comments(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use capbench_testing::scratch_file;
+
     use super::{FilterText, MOST_OCTETS, is_program, without_comments};
-    use std::path::PathBuf;
-
-    /// A file that goes with the test.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str, content: &[u8]) -> Self {
-            let file = std::env::temp_dir().join(format!("capbench-filter-{}-{name}", std::process::id()));
-            std::fs::write(&file, content).unwrap();
-            Self(file)
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_file(&self.0);
-        }
-    }
 
     #[test]
     fn numbers_are_programs_and_all_else_is_an_expression() {
@@ -131,27 +123,27 @@ mod tests {
     #[test]
     fn comments_of_a_file_become_spaces() {
         assert_eq!(without_comments("tcp # a # b\n# c\nor udp#d"), "tcp        \n   \nor udp  ");
-        let file = Scratch::new("comments", b"# web\ntcp port 80 # plain\n  or tcp port 443\n");
-        let read = FilterText::of_file(&file.0).unwrap();
+        let file = scratch_file(b"# web\ntcp port 80 # plain\n  or tcp port 443\n");
+        let read = FilterText::of_file(file.path()).unwrap();
         let FilterText::Expression(text) = read else { panic!("{read:?}") };
         assert_eq!(
             text.split_whitespace().collect::<Vec<_>>(),
             ["tcp", "port", "80", "or", "tcp", "port", "443"]
         );
-        let program = Scratch::new("program", b"# all\n1\n6 0 0 262144\n");
-        assert!(matches!(FilterText::of_file(&program.0).unwrap(), FilterText::Program(_)));
+        let program = scratch_file(b"# all\n1\n6 0 0 262144\n");
+        assert!(matches!(FilterText::of_file(program.path()).unwrap(), FilterText::Program(_)));
     }
 
     #[test]
     fn a_file_that_is_no_filter_is_refused_by_its_name() {
-        let large = Scratch::new("large", &vec![b' '; MOST_OCTETS as usize + 1]);
-        let binary = Scratch::new("binary", &[0xff, 0xfe]);
-        let program = Scratch::new("bad-program", b"7\n6 0 0 0\n");
+        let large = scratch_file(&vec![b' '; MOST_OCTETS as usize + 1]);
+        let binary = scratch_file(&[0xff, 0xfe]);
+        let program = scratch_file(b"7\n6 0 0 0\n");
         for (file, what) in [
-            (&large.0, "larger than"),
-            (&binary.0, "UTF-8"),
-            (&program.0, "says 7"),
-            (&PathBuf::from("/nonexistent/filter"), "No such file"),
+            (large.path(), "larger than"),
+            (binary.path(), "UTF-8"),
+            (program.path(), "says 7"),
+            (Path::new("/nonexistent/filter"), "No such file"),
         ] {
             let said = FilterText::of_file(file).unwrap_err().to_string();
             assert!(said.contains(what) && said.contains(&*file.display().to_string()), "{said}");

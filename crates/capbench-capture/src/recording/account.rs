@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! accepted by the kernel = lost in ring or queue + taken + unexplained
-//! taken = left out by a filter of ours + lost in queues of workers + past the end + written + refused by the writer + unwritten + in hand
+//! taken = left out by a filter of ours + lost in queues of workers + past the end + written + refused by the writer + unwritten
+//!         + written and perhaps not on the disk + overwritten by a ring of files + deleted with old files + in hand
 //! ```
 
 use std::time::Duration;
@@ -33,8 +34,14 @@ pub struct Account {
     pub buffers_in_use: u64,
     /// The most that ever did.
     pub most_buffers_in_use: u64,
-    /// The longest that one handing over to the file took.
+    /// The longest that one write to the file took, or has taken so far.
     pub longest_write: Duration,
+    /// Whether files are synced: without, it is never known what the disk has.
+    pub syncs: bool,
+    /// Old files that were removed, of this recording and of earlier runs of it.
+    pub deleted_files: u64,
+    /// What they took on the disk.
+    pub deleted_bytes: u64,
     /// What the merge of several captures counted; known at the end.
     pub merge: Option<MergeTally>,
 }
@@ -64,6 +71,8 @@ pub struct InterfaceAccount {
     pub past_end: u64,
     /// What became of those given to the output.
     pub output: PacketCounts,
+    /// Frames of which less was captured than the snap length allows; absent where the method does not count them.
+    pub cut: Option<u64>,
     /// Octets of frames that were given to it, without FCS; absent where nobody looked at each frame (verbatim files).
     pub octets: Option<u64>,
     /// How full the fullest of its captures was, in the second that ended last and since; absent where the method cannot
@@ -77,10 +86,13 @@ pub struct InterfaceAccount {
     pub behind_last: u64,
     /// What the merge counted of its captures together; known at the end, where there was one.
     pub merged: Option<PortTally>,
-    /// Times that it went down.
+    /// Times that it went down, or lost its carrier.
     pub went_down: u64,
     /// Whether it is down.
     pub is_down: bool,
+    /// Whether it has ended, and nothing was let in while it was emptied: frames that are unexplained then are missing. Others can
+    /// have come behind its end.
+    pub was_shut: bool,
 }
 
 impl InterfaceAccount {
@@ -98,6 +110,11 @@ impl InterfaceAccount {
         self.losses.iter().find(|loss| loss.place == LossPlace::Link)?.count
     }
 
+    /// Frames that the interface received and that never reached the method; `None` where that is unknown.
+    pub fn lost_by_stack(&self) -> Option<u64> {
+        self.losses.iter().find(|loss| loss.place == LossPlace::Stack)?.count
+    }
+
     /// Frames lost at the queues of workers; `None` without any.
     pub fn lost_in_queues(&self) -> Option<u64> {
         self.queues.iter().map(|loss| loss.count).reduce(|sum, count| Some(sum? + count?)).flatten()
@@ -108,16 +125,43 @@ impl InterfaceAccount {
         self.taken.saturating_sub(self.filtered.unwrap_or(0)).saturating_sub(self.past_end)
     }
 
-    /// All frames that were wanted and are in no file, as far as is known.
+    /// All frames that were wanted and are in no file, or in one that the disk may not have, as far as is known. Those that the
+    /// user's ring of files has replaced, or that were deleted with old files, are not lost.
     pub fn lost(&self) -> u64 {
-        self.lost_by_kernel().unwrap_or(0) + self.lost_in_queues().unwrap_or(0) + self.output.lost()
+        self.lost_by_stack().unwrap_or(0)
+            + self.lost_by_kernel().unwrap_or(0)
+            + self.lost_in_queues().unwrap_or(0)
+            + self.output.lost()
+            + self.output.sync_failed
+    }
+
+    /// The same, with accepted frames that nothing explains when it has ended.
+    pub fn missing(&self) -> u64 {
+        let unexplained = self.unexplained().and_then(|count| u64::try_from(count).ok());
+        self.lost() + unexplained.filter(|_| self.was_shut).unwrap_or(0)
+    }
+
+    /// Whether it is known how many frames are missing.
+    pub fn knows_missing(&self) -> bool {
+        self.lost_by_kernel().is_some()
+            && (self.was_shut || self.unexplained().is_none_or(|count| count <= 0))
+            && self.unknown_after_down().is_none()
+    }
+
+    /// Why it is unknown how many packets the socket missed around the times that the interface was down; `None` where it was
+    /// not, or where that is known.
+    pub fn unknown_after_down(&self) -> Option<&str> {
+        let loss = self.losses.iter().find(|loss| loss.place == LossPlace::Stack && loss.count.is_none())?;
+        (self.went_down > 0).then_some(&*loss.source)
     }
 
     /// Frames on their way between the method and the file. At the end there are none, or what is there is unexplained.
     pub fn in_hand(&self) -> i64 {
-        let PacketCounts { written, refused, unwritten } = self.output;
+        let PacketCounts { written, refused, unwritten, sync_failed, overwritten, deleted, unsynced: _ } =
+            self.output;
         let lost = self.lost_in_queues().unwrap_or(0);
-        signed(self.captured()) - signed(lost) - signed(written) - signed(refused) - signed(unwritten)
+        let behind = [lost, written, refused, unwritten, sync_failed, overwritten, deleted].map(signed);
+        signed(self.captured()) - behind.iter().sum::<i64>()
     }
 
     /// Frames that were accepted, and that neither a loss nor anything else explains; negative where more were taken than
@@ -161,7 +205,8 @@ mod tests {
             queues: Vec::new(),
             filtered: None,
             past_end: 5,
-            output: PacketCounts { written: 80, refused: 3, unwritten: 2 },
+            output: PacketCounts { written: 80, refused: 3, unwritten: 2, ..PacketCounts::default() },
+            cut: None,
             octets: Some(0),
             fill: None,
             fullest: None,
@@ -170,6 +215,7 @@ mod tests {
             merged: None,
             went_down: 0,
             is_down: false,
+            was_shut: true,
         }
     }
 
@@ -191,6 +237,34 @@ mod tests {
     }
 
     #[test]
+    fn frames_that_never_reached_the_socket_and_unexplained_ones_are_missing() {
+        let stack = |count| Loss { place: LossPlace::Stack, count, source: "".into() };
+        let ring = account().losses;
+        let flapped =
+            InterfaceAccount { losses: [ring.clone(), vec![stack(Some(427))]].concat(), ..account() };
+        assert_eq!(
+            (flapped.lost(), flapped.lost_by_kernel(), flapped.unexplained()),
+            (442, Some(10), Some(0))
+        );
+        let unknown = InterfaceAccount { losses: [ring, vec![stack(None)]].concat(), ..account() };
+        assert_eq!((unknown.lost(), unknown.lost_by_stack(), unknown.knows_missing()), (15, None, true));
+        let short = InterfaceAccount { taken: 88, ..account() };
+        assert_eq!((short.lost(), short.missing(), short.knows_missing()), (15, 17, true));
+        let open = InterfaceAccount { was_shut: false, ..short };
+        assert_eq!((open.missing(), open.knows_missing()), (15, false), "they can have come behind the end");
+        let more = InterfaceAccount { taken: 95, was_shut: false, ..account() };
+        assert_eq!((more.missing(), more.knows_missing()), (15, true));
+    }
+
+    #[test]
+    fn what_the_disk_may_lack_is_lost_and_what_a_ring_replaced_is_not() {
+        let output =
+            PacketCounts { written: 50, sync_failed: 10, overwritten: 20, unsynced: 30, ..account().output };
+        let odd = InterfaceAccount { output, ..account() };
+        assert_eq!((odd.lost(), odd.in_hand()), (25, 0));
+    }
+
+    #[test]
     fn what_nobody_counts_is_unknown() {
         let silent = InterfaceAccount { accepted: None, ..account() };
         assert_eq!(silent.unexplained(), None);
@@ -199,6 +273,15 @@ mod tests {
             ..account()
         };
         assert_eq!((partly.lost_by_kernel(), partly.unexplained(), partly.lost()), (None, None, 5));
+        let stack = Loss { place: LossPlace::Stack, count: None, source: "unknown: a filter".into() };
+        let mut flapped = account();
+        flapped.losses.push(stack);
+        assert!(flapped.knows_missing(), "the interface was up all the time");
+        flapped.went_down = 2;
+        assert_eq!(
+            (flapped.knows_missing(), flapped.unknown_after_down()),
+            (false, Some("unknown: a filter"))
+        );
         assert_eq!(partly.lost_by_interface(), None);
     }
 }

@@ -6,10 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_sys::host::clock::realtime_ns;
-use capbench_sys::packet::{Block, Frame};
+use capbench_sys::packet::{Block, Frame, PacketType};
 
 use super::board::{Granted, LaneBoard, Wishes};
-use super::entrance::{Entrance, TICK};
+use super::entrance::{Delivered, Entrance, TICK};
 use super::hold_up::HoldUp;
 use super::losses::Unplaced;
 use super::scribe::Scribe;
@@ -41,7 +41,7 @@ struct Laying<'s> {
     mark: LossMark,
     queue: Option<u32>,
     begins_batch: bool,
-    taken: u64,
+    taken: Delivered,
     failure: Option<CaptureError>,
 }
 
@@ -53,7 +53,8 @@ impl Taker for Laying<'_> {
 
     #[inline]
     fn take(&mut self, frame: &Frame<'_>) {
-        self.taken += 1;
+        self.taken.frames += 1;
+        self.taken.outgoing += u64::from(frame.packet_type == PacketType::Outgoing);
         self.tell_lost_before(frame);
         if let Some(filter) = &mut self.filter
             && filter.pass(frame).is_none()
@@ -86,7 +87,7 @@ impl Laying<'_> {
         self.tell_lost_before(&first);
         let (first_ns, frames) = (first.time_ns, block.len() as u64);
         match self.scribe.block(block, first_ns) {
-            Ok(()) => self.taken += frames,
+            Ok(()) => self.taken.frames += frames,
             Err(block) => block.frames().for_each(|frame| self.take(&frame)),
         }
     }
@@ -109,7 +110,7 @@ impl Laying<'_> {
     fn count_lost(&mut self) {
         // What comes while the counters are read may follow a loss that they do not know of.
         let now_ns = realtime_ns();
-        match self.entrance.read_beside() {
+        match self.entrance.read_beside(self.taken) {
             Ok(Some(lost)) => self.losses.read(lost, now_ns),
             Ok(None) => {}
             Err(error) => self.failure = Some(error),
@@ -117,14 +118,14 @@ impl Laying<'_> {
     }
 
     fn publish(&self, lane: &LaneBoard, entrance: &Entrance) {
-        entrance.board.taken.store(self.taken, Relaxed);
+        entrance.board.taken.store(self.taken.frames, Relaxed);
         let filtered = self.filter.as_ref().and_then(|filter| filter.filtered().count);
         lane.filtered.store(filtered.unwrap_or(0), Relaxed);
     }
 
     fn read<C: Capture>(&mut self, capture: &mut C, entrance: &Entrance) -> Result<()> {
         let now_ns = realtime_ns();
-        if let Some(lost) = entrance.read(capture)? {
+        if let Some(lost) = entrance.read(capture, self.taken)? {
             self.losses.read(lost, now_ns);
         }
         Ok(())
@@ -150,7 +151,7 @@ pub(super) fn run<C: Capture>(
         mark: LossMark::Unknown,
         queue: None,
         begins_batch: true,
-        taken: 0,
+        taken: Delivered::default(),
         failure: None,
     };
     let recorded = record(&mut capture, entrance, &mut laying, lane, wishes);
@@ -198,7 +199,7 @@ fn record<C: Capture>(
             laying.scribe.statistics();
         }
         if granted.is_look_due(wishes) {
-            entrance.look(capture);
+            entrance.look(capture)?;
         }
         if granted.is_flush_due(wishes) {
             laying.scribe.flush();
@@ -227,7 +228,10 @@ fn empty<C: Capture>(
             }
         };
         if drain.is_over(gave) {
-            return Ok(());
+            laying.read(capture, entrance)?;
+            if !drain.is_incomplete(entrance.board.reading().unread()) {
+                return Ok(());
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use capbench_sys::host::clock::realtime_ns;
 
 use super::gaps::Gaps;
 use super::link::LinkCounts;
-use crate::counters::Counters;
+use crate::counters::{Counters, Loss};
 use crate::fill::Fill;
 
 /// What whoever watches the recording wants.
@@ -110,6 +110,32 @@ impl Fills {
     }
 }
 
+/// What counters said at one moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reading {
+    /// Its number among those of its capture, from 1; 0 is none.
+    pub(super) number: u64,
+    /// When they were read, ns since the epoch.
+    pub(super) time_ns: u64,
+    /// Those of the method.
+    pub(super) counters: Counters,
+    /// Those of the interface.
+    pub(super) link: LinkCounts,
+    /// Frames that never reached the socket, for captures by a packet socket.
+    pub(super) unreached: Option<Loss>,
+    /// Frames that the method had delivered by then: all of them were accepted before.
+    pub(super) delivered: u64,
+}
+
+impl Reading {
+    /// Frames that were accepted, not lost, and not delivered by then; negative where more were delivered. `None` where the
+    /// method does not count.
+    pub(super) fn unread(&self) -> Option<i64> {
+        let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        Some(signed(self.counters.accepted?) - signed(self.counters.dropped()?) - signed(self.delivered))
+    }
+}
+
 /// What a capture tells.
 #[derive(Debug, Default)]
 pub(super) struct CaptureBoard {
@@ -120,38 +146,24 @@ pub(super) struct CaptureBoard {
     /// Batches of it that were lost with a worker, or in front of one.
     pub(super) gaps: Gaps,
     is_down: AtomicBool,
+    is_shut: AtomicBool,
     fills: Mutex<Fills>,
-    counters: Mutex<Counters>,
-    /// When they were read last, ns since the epoch, and the frames given by then.
-    read_ns: AtomicU64,
-    taken_then: AtomicU64,
-    link: Mutex<LinkCounts>,
+    reading: Mutex<Reading>,
 }
 
 impl CaptureBoard {
-    pub(super) fn tell_counters(&self, counters: Counters, link: LinkCounts) {
-        *self.counters.lock().unwrap_or_else(PoisonError::into_inner) = counters;
-        *self.link.lock().unwrap_or_else(PoisonError::into_inner) = link;
-        self.taken_then.store(self.taken.load(Relaxed), Relaxed);
-        self.read_ns.store(realtime_ns(), Relaxed);
+    /// Counters were read: `reading` without its number and time.
+    pub(super) fn publish_reading(&self, reading: Reading) {
+        let mut last = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        if reading.counters.shows_full_ring_since(&last.counters) {
+            self.tell_fill(Some(Fill::FULL));
+        }
+        *last = Reading { number: last.number + 1, time_ns: realtime_ns(), ..reading };
     }
 
-    /// When counters were read last, ns since the epoch.
-    pub(super) fn read_ns(&self) -> u64 {
-        self.read_ns.load(Relaxed)
-    }
-
-    /// Frames that it had given when counters were read last.
-    pub(super) fn taken_then(&self) -> u64 {
-        self.taken_then.load(Relaxed)
-    }
-
-    pub(super) fn counters(&self) -> Counters {
-        self.counters.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn link(&self) -> LinkCounts {
-        *self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The counters as they were read last.
+    pub(super) fn reading(&self) -> Reading {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn tell_fill(&self, fill: Option<Fill>) {
@@ -179,6 +191,15 @@ impl CaptureBoard {
     pub(super) fn is_down(&self) -> bool {
         self.is_down.load(Relaxed)
     }
+
+    /// The capture lets nothing more in: from now on its counters stay as they are.
+    pub(super) fn set_shut(&self) {
+        self.is_shut.store(true, Relaxed);
+    }
+
+    pub(super) fn is_shut(&self) -> bool {
+        self.is_shut.load(Relaxed)
+    }
 }
 
 /// What the thread that encodes tells of an interface.
@@ -198,8 +219,10 @@ pub(super) struct LaneBoard {
 
 #[cfg(test)]
 mod tests {
-    use super::{CaptureBoard, Granted, PATIENCE, Wishes};
+    use super::{CaptureBoard, Granted, PATIENCE, Reading, Wishes};
+    use crate::counters::Accumulator;
     use crate::fill::Fill;
+    use capbench_sys::packet::PacketStatistics;
 
     #[test]
     fn the_fullest_of_a_second_stays_to_be_seen_for_the_next_one() {
@@ -218,6 +241,33 @@ mod tests {
         assert_eq!(seen(), (fill(6), fill(70)));
         board.end_second();
         assert_eq!(seen(), (None, fill(70)), "it was not looked");
+    }
+
+    #[test]
+    fn a_ring_that_lost_frames_was_full_though_nobody_looked_then() {
+        let (board, sum) = (CaptureBoard::default(), Accumulator::default());
+        let read = |drops, freezes| {
+            let counters = sum.of(PacketStatistics { packets: 10, drops, freezes });
+            board.publish_reading(Reading { counters, ..Reading::default() });
+        };
+        board.tell_fill(Fill::new(3u32, 4u32));
+        read(0, None);
+        assert_eq!(board.fills().ever(), Fill::new(3u32, 4u32));
+        read(7, None);
+        assert_eq!(board.fills().ever(), Some(Fill::FULL));
+        board.end_second();
+        board.end_second();
+        read(0, Some(0));
+        assert_eq!(board.fills().lately(), None);
+        read(0, Some(1));
+        assert_eq!(board.fills().lately(), Some(Fill::FULL));
+    }
+
+    #[test]
+    fn what_was_accepted_and_neither_lost_nor_delivered_is_unread() {
+        let counters = Accumulator::default().of(PacketStatistics { packets: 100, drops: 10, freezes: None });
+        let reading = Reading { counters, delivered: 60, ..Reading::default() };
+        assert_eq!((reading.unread(), Reading::default().unread()), (Some(30), None));
     }
 
     #[test]

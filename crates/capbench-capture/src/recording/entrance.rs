@@ -1,13 +1,16 @@
 //! What goes with a capture besides its frames: its counters, its entrance, and an interface that goes down and comes back.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_sys::host::interface::{self, InterfaceIndex};
+use capbench_sys::host::interface;
 
-use super::board::CaptureBoard;
-use super::link::Link;
+use super::board::{CaptureBoard, Reading};
+use super::link::{Link, LinkCounts, LinkSample};
+use super::plan::Source;
+use super::unreached::Unreached;
 use crate::capture::Capture;
 use crate::counters::Counters;
 use crate::error::{CaptureError, Result};
@@ -28,8 +31,20 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct Entrance {
     pub(super) intake: Option<Intake>,
     pub(super) board: Arc<CaptureBoard>,
+    interface: Interface,
     link: Link,
-    index: InterfaceIndex,
+    /// What the interface had counted when the entrance was shut.
+    at_end: Cell<Option<LinkSample>>,
+    /// Absent for captures that are no packet socket.
+    unreached: Option<Unreached>,
+}
+
+/// Frames that a capture has delivered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Delivered {
+    pub(super) frames: u64,
+    /// Those of them that this host sent; 0 where nobody looks at each.
+    pub(super) outgoing: u64,
 }
 
 /// How far emptying a capture has come.
@@ -44,15 +59,16 @@ pub(super) struct Drain {
 }
 
 impl Entrance {
-    pub(super) fn of(
-        capture: &impl Capture,
-        interface: &Interface,
-        board: Arc<CaptureBoard>,
-    ) -> Result<Self> {
-        let link = Link::of(&interface.name);
+    /// Of a capture that was just opened: frames arrive.
+    pub(super) fn of(capture: &mut impl Capture, source: &Source, board: Arc<CaptureBoard>) -> Result<Self> {
+        let intake = capture.intake()?;
+        let accepted = if intake.is_some() { capture.counters()?.accepted } else { None };
+        let link = Link::of(&source.interface.name, accepted.unwrap_or(0));
+        let unreached = intake.is_some().then(|| Unreached::of(source));
         // Whoever asks before the first reading hears whether there is anything to hear.
-        board.tell_counters(Counters::default(), link.read());
-        Ok(Self { intake: capture.intake()?, board, link, index: interface.index })
+        board.publish_reading(Reading { link: link.read(), ..Reading::default() });
+        let (interface, at_end) = (source.interface.clone(), Cell::new(None));
+        Ok(Self { intake, board, interface, link, at_end, unreached })
     }
 
     /// Frames came: where the interface was down, this tells whether it is up again. They may have lain in the ring.
@@ -63,11 +79,12 @@ impl Entrance {
         }
     }
 
+    /// Looks whether the interface is up; of one that is gone there is nothing to see.
     #[cold]
     fn look_again(&self) {
-        let flags = interface::name_of(self.index).and_then(|name| interface::flags_of(&name));
-        if flags.is_ok_and(|flags| flags.up()) {
-            self.board.set_down(false);
+        let name = interface::name_of(self.interface.index);
+        if let Ok(flags) = name.and_then(|name| interface::flags_of(&name)) {
+            self.board.set_down(!flags.up());
         }
     }
 
@@ -85,49 +102,75 @@ impl Entrance {
         was_empty && capture.fill().is_none_or(|fill| fill.share() <= 0.5)
     }
 
-    /// Reads the counters and tells them; what was lost after it was accepted, where the method knows.
-    pub(super) fn read(&self, capture: &mut impl Capture) -> Result<Option<u64>> {
+    /// Reads and publishes the counters of a capture that has delivered so many frames; what was lost in front of its socket and
+    /// after it was accepted, where the method knows.
+    pub(super) fn read(&self, capture: &mut impl Capture, delivered: Delivered) -> Result<Option<u64>> {
+        // Before the method's counters: a frame that the interface has counted by then is accepted, or on its way.
+        let sample = self.at_end.get().unwrap_or_else(|| self.link.sample());
         let counters = capture.counters()?;
-        let lost = counters.dropped();
-        self.board.tell_counters(counters, self.link.read());
-        Ok(lost)
+        if let Some(unreached) = &self.unreached {
+            unreached.compare(&sample, &counters, delivered.outgoing);
+        }
+        Ok(self.publish(counters, sample.counts, delivered))
     }
 
-    /// The same for a capture whose frames are being looked at, without what the interface itself counts.
+    /// The same for a capture whose frames are being looked at, without what the interface itself counts. `None` also where
+    /// only the capture can read its counters.
     #[cold]
-    pub(super) fn read_beside(&self) -> Result<Option<u64>> {
+    pub(super) fn read_beside(&self, delivered: Delivered) -> Result<Option<u64>> {
         let Some(intake) = &self.intake else { return Ok(None) };
-        let counters = intake.counters()?;
-        let lost = counters.dropped();
-        self.board.tell_counters(counters, self.board.link());
-        Ok(lost)
+        let Some(counters) = intake.counters()? else { return Ok(None) };
+        Ok(self.publish(counters, self.board.reading().link, delivered))
     }
 
-    /// Looks how full the capture is, and tells it.
-    pub(super) fn look(&self, capture: &mut impl Capture) {
+    fn publish(&self, counters: Counters, link: LinkCounts, delivered: Delivered) -> Option<u64> {
+        let unreached = self.unreached.as_ref();
+        let lost = counters.dropped().map(|lost| lost + unreached.map_or(0, Unreached::least));
+        let unreached = unreached.map(Unreached::loss);
+        let delivered = delivered.frames;
+        self.board.publish_reading(Reading { counters, link, unreached, delivered, ..Reading::default() });
+        lost
+    }
+
+    /// Looks how full the capture is and whether its interface is up, and publishes it.
+    ///
+    /// # Errors
+    /// The interface is gone. The kernel tells a packet socket only that it went down, which is the first step of that.
+    pub(super) fn look(&self, capture: &mut impl Capture) -> Result<()> {
         self.board.tell_fill(capture.fill());
+        self.link.look();
+        self.look_again();
+        match interface::name_of(self.interface.index) {
+            Err(source) if self.intake.is_some() && self.interface.is_gone() => {
+                Err(CaptureError::Removed { interface: self.interface.name.clone(), source })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether an error is one that the capture gets over: its interface went down, and is still there. A packet socket
     /// stays bound to it, and goes on when it comes up again.
     pub(super) fn survive(&self, error: CaptureError) -> Result<()> {
         const ENETDOWN: i32 = 100;
-        match &error {
-            CaptureError::Call { source, .. }
-                if source.errno() == Some(ENETDOWN) && interface::name_of(self.index).is_ok() =>
-            {
+        match error.or_removed(&self.interface) {
+            CaptureError::Call { source, .. } if source.errno() == Some(ENETDOWN) => {
                 self.board.set_down(true);
                 // Methods that go on refusing do not use up a CPU.
                 thread::sleep(Duration::from_millis(5));
                 Ok(())
             }
-            _ => Err(error),
+            error => Err(error),
         }
     }
 
     /// Lets nothing more in, where that can be, to be emptied.
     pub(super) fn shut(&self, capture: &impl Capture) -> Drain {
+        // What the interface received until now is all that the recording can be asked for.
+        self.at_end.set(self.intake.as_ref().map(|_| self.link.sample()));
         let is_shut = self.intake.as_ref().is_some_and(|intake| intake.close().is_ok());
+        if is_shut {
+            self.board.set_shut();
+        }
         let now = Instant::now();
         // A timer of the kernel can be one tick of 10 ms late.
         let holds_until = now + capture.running().holds + Duration::from_millis(20);
@@ -141,6 +184,12 @@ impl Drain {
         let more = waited.min(self.patience);
         self.patience -= more;
         self.latest += more;
+    }
+
+    /// Whether a capture that gave nothing more is read on. Nothing comes in any more, and its counters say that accepted frames
+    /// are still to come out: a timer of the kernel, or this thread, was late.
+    pub(super) fn is_incomplete(&self, unread: Option<i64>) -> bool {
+        self.is_shut && unread.is_some_and(|unread| unread > 0) && Instant::now() < self.latest
     }
 
     /// Whether the capture is empty, or has had its time; `gave` is whether it just gave something.

@@ -10,7 +10,7 @@ use capbench_sys::packet::Frame;
 
 use super::board::{Granted, Wishes};
 use super::encoded::Encoded;
-use super::entrance::{Entrance, TICK};
+use super::entrance::{Delivered, Entrance, TICK};
 use super::losses::is_news;
 use super::working::Workers;
 use crate::capture::{Batch, Capture, LossMark};
@@ -193,7 +193,7 @@ impl Giving<'_> {
                 self.read(capture)?;
             }
             if granted.is_look_due(wishes) {
-                self.entrance.look(capture);
+                self.entrance.look(capture)?;
             }
         }
         Ok(())
@@ -215,7 +215,10 @@ impl Giving<'_> {
                 drain.prolong(start.elapsed());
             }
             if drain.is_over(gave || has_not_looked) {
-                return Ok(());
+                self.read(capture)?;
+                if !drain.is_incomplete(self.entrance.board.reading().unread()) {
+                    return Ok(());
+                }
             }
         }
     }
@@ -239,8 +242,8 @@ impl Giving<'_> {
         };
         if is_news {
             let now_ns = realtime_ns();
-            match self.entrance.intake {
-                Some(_) => self.entrance.read_beside()?.into_iter().for_each(|lost| self.lost(lost, now_ns)),
+            match self.entrance.read_beside(self.delivered())? {
+                Some(lost) => self.lost(lost, now_ns),
                 None => self.read(capture)?,
             }
         }
@@ -255,10 +258,14 @@ impl Giving<'_> {
     /// Reads the counters and tells them; what was lost goes with the next batch.
     fn read<C: Capture>(&mut self, capture: &mut C) -> Result<()> {
         let now_ns = realtime_ns();
-        if let Some(lost) = self.entrance.read(capture)? {
+        if let Some(lost) = self.entrance.read(capture, self.delivered())? {
             self.lost(lost, now_ns);
         }
         Ok(())
+    }
+
+    fn delivered(&self) -> Delivered {
+        Delivered { frames: self.taken, outgoing: 0 }
     }
 
     /// So many frames were lost since the beginning, as counters tell that were read from this time on.

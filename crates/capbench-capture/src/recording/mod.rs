@@ -18,6 +18,7 @@
 //! | `losses` | how many frames were lost, and before which one that is said |
 //! | `board` | what the threads tell while they run, and what they are told |
 //! | `link` | what the interface itself counted |
+//! | `unreached` | frames that it received and that never reached the socket |
 //! | [`account`] | what became of every packet |
 //!
 //! Where a loss stands: a V3 ring marks the first block, V1 and V2 rings the first frame, that came after frames were lost.
@@ -45,8 +46,9 @@ mod merging;
 pub mod plan;
 mod scribe;
 pub mod session;
+mod unreached;
 mod working;
 
 pub use account::{Account, InterfaceAccount};
 pub use plan::{Plan, Source, Workers};
-pub use session::{End, Finished, Opened, Session};
+pub use session::{AccountRequest, End, Finished, Opened, Session};

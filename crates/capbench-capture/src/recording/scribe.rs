@@ -53,14 +53,17 @@ impl Ends {
         let Self { captures, gauge, statistics, has_workers, end_ns, .. } = self;
         let written = gauge.as_ref().map(WriterGauge::read).unwrap_or_default();
         for (number, (captures, statistics)) in captures.iter().zip(statistics).enumerate() {
-            let counters: Vec<_> = captures.iter().map(|capture| capture.counters()).collect();
-            let counters = Counters::sum(&counters);
-            let link = captures.first().map_or_else(LinkCounts::default, |capture| capture.link());
-            let mut losses: Vec<_> = LostAt::of(&counters).collect();
+            let readings: Vec<_> = captures.iter().map(|capture| capture.reading()).collect();
+            let counters = Counters::sum(readings.iter().map(|reading| &reading.counters));
+            let link = readings.first().map_or_else(LinkCounts::default, |reading| reading.link);
+            let mut losses: Vec<_> = LostAt::of(&counters.losses).collect();
             if !losses.iter().any(|loss| loss.booking == Booking::Interface) {
                 let place = "link".into();
                 losses.insert(0, LostAt { place, booking: Booking::Interface, count: link.missed });
             }
+            // That nobody can compare is no place of a loss.
+            let unreached = readings.first().and_then(|reading| reading.unreached.as_ref());
+            losses.extend(LostAt::of(unreached.filter(|loss| loss.count.is_some())));
             if *has_workers {
                 let lost = captures.iter().map(|capture| capture.gaps.frames()).sum();
                 let place = "application queue".into();
@@ -71,16 +74,15 @@ impl Ends {
                 booking: Booking::Own,
                 count: Some(written.interfaces.get(number).map_or(0, |packets| packets.lost())),
             });
-            let read_ns = captures.iter().map(|capture| capture.read_ns()).max();
+            let read_ns = readings.iter().map(|reading| reading.time_ns).max();
             statistics.time_ns = end_ns.or(read_ns).unwrap_or(statistics.time_ns);
             statistics.end_ns = *end_ns;
             statistics.received = link.received;
             statistics.accepted = counters.accepted;
-            let taken = |one: &Arc<CaptureBoard>| match end_ns {
-                Some(_) => one.taken.load(Relaxed),
-                None => one.taken_then(),
-            };
-            statistics.delivered = Some(captures.iter().map(taken).sum());
+            statistics.delivered = Some(match end_ns {
+                Some(_) => captures.iter().map(|capture| capture.taken.load(Relaxed)).sum(),
+                None => readings.iter().map(|reading| reading.delivered).sum(),
+            });
             statistics.book(&losses);
         }
     }

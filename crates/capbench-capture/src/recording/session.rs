@@ -11,6 +11,8 @@ use std::time::Instant;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::pin_current_thread;
 
+pub use accounting::AccountRequest;
+
 use super::account::Account;
 use super::board::{CaptureBoard, LaneBoard, Wishes};
 use super::capturing::{Capturing, Job, Ready};
@@ -110,6 +112,11 @@ impl Opened {
         let batches = captures.iter().map(|capture| capture.ready.batches as usize).min().unwrap_or(0);
         let hand_off = plan.workers.map(|workers| workers.hand_off(batches)).transpose()?;
         Ok(Self { plan, wishes, captures, hand_off })
+    }
+
+    /// What is recorded, how, and to where.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// How batches are handed to workers, where there are any.
@@ -292,6 +299,19 @@ impl Session {
     /// were last read.
     pub fn account(&self) -> Account {
         accounting::account(self, &self.gauge.read(), None)
+    }
+
+    /// Asks for an account whose numbers belong together: counters are read anew for it. Does not wait.
+    pub fn request_account(&self) -> AccountRequest {
+        let request = AccountRequest::of(self);
+        self.wishes.statistics();
+        request
+    }
+
+    /// The account that was asked for, once the counters of all captures were read. A capture that is overrun reads them within
+    /// three seconds.
+    pub fn requested_account(&self, request: &AccountRequest) -> Option<Account> {
+        request.answer(self)
     }
 
     /// Ends it, and waits until everything is written.

@@ -71,16 +71,26 @@ impl<M: Medium> Sink for Compressed<M> {
     }
 
     /// Ends at the last flush whatever `length` says, where a reader gets all that is secured; records end there.
-    fn salvage(&mut self, _length: u64) -> io::Result<()> {
+    fn salvage(&mut self, _length: u64) -> io::Result<Option<u64>> {
         let (_, stored) = self.flushed;
         let out = self.encoder.get_mut();
-        out.medium.cut(stored)?;
-        if stored == 0 || self.is_finished { Ok(()) } else { out.medium.put_at(&LAST_BLOCK, stored) }
+        if !out.medium.cut(stored)? {
+            return Ok(None);
+        }
+        if stored == 0 || self.is_finished {
+            return Ok(Some(stored));
+        }
+        out.medium.put_at(&LAST_BLOCK, stored)?;
+        Ok(Some(stored + LAST_BLOCK.len() as u64))
     }
 
     fn finish(&mut self) -> io::Result<()> {
         self.encoder.do_finish()?;
         (self.flushed, self.is_finished) = ((self.put, self.stored()), true);
         Ok(())
+    }
+
+    fn medium(&mut self) -> &mut dyn Medium {
+        &mut self.encoder.get_mut().medium
     }
 }

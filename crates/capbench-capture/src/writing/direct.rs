@@ -108,11 +108,15 @@ impl<M: Medium> Sink for Direct<M> {
         self.secured()
     }
 
-    fn salvage(&mut self, length: u64) -> io::Result<()> {
-        self.out.medium.cut(length)
+    fn salvage(&mut self, length: u64) -> io::Result<Option<u64>> {
+        Ok(self.out.medium.cut(length)?.then_some(length))
     }
 
     fn finish(&mut self) -> io::Result<()> {
         self.flush()
+    }
+
+    fn medium(&mut self) -> &mut dyn Medium {
+        &mut self.out.medium
     }
 }

@@ -1,54 +1,115 @@
 //! Opening the files of a recording.
 
-use std::fs::{File, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
-use capbench_sys::host::filesystem::DIRECT;
+use capbench_sys::host::filesystem::NONBLOCK;
+use capbench_sys::host::identity;
 
 use super::compress::Compressed;
+use super::descriptor::Descriptor;
 use super::direct::Direct;
+use super::failure::Refused;
 use super::options::WriteOptions;
-use super::sink::{Descriptor, Plain, Sink};
+use super::part::{Making, PartFile};
+use super::sink::{Medium, Plain, Sink};
+
+/// A new file, and the name that it will have.
+pub(super) struct Opened {
+    pub(super) path: PathBuf,
+    pub(super) sink: Box<dyn Sink>,
+}
 
 /// Opens a file by its name.
-pub(super) type Opener = Box<dyn FnMut(&Path) -> io::Result<Box<dyn Sink>> + Send>;
+pub(super) type Opener = Box<dyn FnMut(&Path) -> io::Result<Opened> + Send>;
 
 /// Opens what the options say.
 pub(super) fn opener(options: &WriteOptions) -> Opener {
-    let (direct, compression) = (options.direct, options.compression);
+    let WriteOptions { direct, compression, syncs, .. } = *options;
     let is_standard_output = options.is_standard_output();
+    let mut names = Names::new(options);
     Box::new(move |path| {
-        let medium = if is_standard_output { standard_output()? } else { create(path, direct)? };
-        Ok(match compression {
+        let (path, mut medium) = if is_standard_output {
+            (path.into(), Descriptor::new(standard_output()?, None, syncs)?)
+        } else if let Some(file) = existing(path)? {
+            if direct {
+                return Err(io::Error::new(ErrorKind::InvalidInput, "direct I/O is for files on a disk"));
+            }
+            (path.into(), Descriptor::new(file, None, syncs)?)
+        } else {
+            let (path, file, part) = names.create(path)?;
+            (path, Descriptor::new(file, Some(part), syncs)?)
+        };
+        if direct && let Err(error) = medium.make_direct() {
+            let _ = medium.discard();
+            return Err(error);
+        }
+        let sink: Box<dyn Sink> = match compression {
             Some(level) => Box::new(Compressed::new(medium, level)?),
             None if direct => Box::new(Direct::new(medium)?),
             None => Box::new(Plain::new(medium)),
-        })
+        };
+        Ok(Opened { path, sink })
     })
 }
 
 /// Not by `std::io::stdout`, which looks for the ends of lines.
-fn standard_output() -> io::Result<Descriptor> {
-    let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    Ok(Descriptor { file, is_ours: false, cached: None })
+fn standard_output() -> io::Result<File> {
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
 }
 
-/// As fopen(3) with "w" does it: what there is of this name is emptied.
-fn create(path: &Path, direct: bool) -> io::Result<Descriptor> {
-    let mut how = OpenOptions::new();
-    how.write(true).create(true).truncate(true).mode(0o666);
-    if direct {
-        how.custom_flags(DIRECT);
+/// What has the name and is no file: a pipe, a device, or a link to one such as `/dev/stdout`.
+///
+/// # Errors
+/// A pipe that nobody reads. A link that somebody else made.
+fn existing(path: &Path) -> io::Result<Option<File>> {
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        found => found?,
+    };
+    let is_link = found.is_symlink();
+    let target = if is_link { fs::metadata(path).ok() } else { Some(found.clone()) };
+    let Some(target) = target.filter(|target| !target.is_file() && !target.is_dir()) else { return Ok(None) };
+    if is_link && ![0, identity::effective().uid].contains(&found.uid()) {
+        let reason = format!("it is a symbolic link of user {}", found.uid());
+        return Err(Refused { reason, next: "name the file itself, or - for standard output" }.into());
     }
-    let file = how.open(path)?;
-    let about = file.metadata()?;
-    if direct && !about.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "direct I/O is for files on a disk"));
+    // ENXIO (open(2)).
+    const NO_READER: i32 = 6;
+    match OpenOptions::new().write(true).custom_flags(NONBLOCK).open(path) {
+        Ok(file) if file.metadata()?.ino() == target.ino() => Ok(Some(file)),
+        Ok(_) => Err(Refused { reason: "it was exchanged".into(), next: "try again" }.into()),
+        Err(error) if error.raw_os_error() == Some(NO_READER) => {
+            let next = "start what reads it first, such as: wireshark -k -i NAME";
+            Err(Refused { reason: "nobody reads it".into(), next }.into())
+        }
+        Err(error) => Err(error),
     }
-    // The end of a file is no whole block, and nothing that is none of it may stand there for a moment.
-    let cached = direct.then(|| OpenOptions::new().write(true).open(path)).transpose()?;
-    Ok(Descriptor { file, is_ours: about.is_file(), cached })
+}
+
+/// Names of new files.
+struct Names {
+    making: Making,
+    /// Whether a file of the same name is replaced; else the new one gets a number.
+    replaces: bool,
+    /// The name of the newest file before its number, and that number: the next one of this name gets a higher one.
+    last: Option<(PathBuf, u64)>,
+}
+
+impl Names {
+    fn new(options: &WriteOptions) -> Self {
+        let WriteOptions { mode, group, ref rotation, .. } = *options;
+        Self { making: Making { mode, group }, replaces: rotation.seconds.is_none(), last: None }
+    }
+
+    fn create(&mut self, path: &Path) -> io::Result<(PathBuf, File, PartFile)> {
+        let last = self.last.take().filter(|(name, _)| name == path);
+        let number = (!self.replaces).then(|| last.map_or(0, |(_, number)| number + 1));
+        let (file, part) = PartFile::create(path, number, &self.making)?;
+        self.last = Some((path.into(), part.number()));
+        Ok((path.with_file_name(part.wanted()), file, part))
+    }
 }

@@ -6,8 +6,12 @@
 //! | `buffer`, `pool` | whole records on their way, and the bounded memory for them |
 //! | [`WriteOptions`] (`options`) | what a user can say about it |
 //! | [`Rotation`] (`rotation`), `names` | when a file ends, and what the next one is called |
-//! | `writer` | the thread that writes |
-//! | `files`, `sink`, `direct`, `compress` | what it writes to: page cache or pipe, disk, Zstandard |
+//! | `writer`, `current` | the thread that writes, and the file that it writes to |
+//! | `closer` | the thread that waits until the disk has a file, and gives the file its final name |
+//! | `files`, `part`, `holder` | how files are made: with a temporary name, permissions and a lock |
+//! | [`Retention`] (`retention`), `own_names`, `keeper` | which old files of the recording are removed, and removing them |
+//! | `sink`, `descriptor`, `direct`, `compress` | what is written to: page cache or pipe, disk, Zstandard |
+//! | `failure` | what could not be done to which file |
 //! | [`WriterCounts`] (`counts`) | what was written and what not, while it runs |
 //! | `records` | where records end, for files that have to end early |
 //!
@@ -18,15 +22,24 @@
 //! 4 KiB or the last flush, with compression up to the last buffer.
 
 mod buffer;
+mod closer;
 mod compress;
 mod counts;
+mod current;
+mod descriptor;
 mod direct;
+mod failure;
 mod files;
+mod holder;
+mod keeper;
 mod names;
 mod options;
 mod output;
+mod own_names;
+mod part;
 mod pool;
 mod records;
+mod retention;
 mod rotation;
 mod sink;
 mod writer;
@@ -41,5 +54,6 @@ pub use counts::{Lag, PacketCounts, WriterCounts, WriterGauge};
 pub use options::{WhenFull, WriteOptions};
 pub use output::{FileEnds, NoRoom, Output, Recorded};
 pub use records::{Record, RecordReader};
+pub use retention::{FreeSpace, Retention};
 pub use rotation::Rotation;
 pub use writer::Ending;

@@ -12,6 +12,9 @@ use crate::error::{CaptureError, Result};
 /// What a compressed file's name ends with.
 const COMPRESSED: &[u8] = b".zst";
 
+/// Seconds after which the fields of a pattern come again: %M, %H, %a.
+const PERIODS: [u32; 3] = [3600, 86_400, 7 * 86_400];
+
 /// The names of a recording's files.
 #[derive(Clone, Debug)]
 pub(super) struct FileNames {
@@ -61,6 +64,24 @@ impl FileNames {
         }
         Ok(OsString::from_vec(name).into())
     }
+
+    /// After how many seconds a name comes again, where files begin every `interval` seconds from this second on; `None` where
+    /// none of those looked at does.
+    pub(super) fn repeat_after(&self, second: i64, interval: u32) -> Option<u32> {
+        /// Intervals that are looked at.
+        const LOOKED_AT: i64 = 64;
+        let repeats = |from: i64, after: u32| {
+            let name = self.path(from, 0).ok();
+            name.is_some() && name == self.path(from.saturating_add(after.into()), 0).ok()
+        };
+        let begins = (0..LOOKED_AT).map(|number| second.saturating_add(number * i64::from(interval)));
+        if begins.into_iter().any(|begin| repeats(begin, interval)) {
+            return Some(interval);
+        }
+        PERIODS
+            .into_iter()
+            .find(|&period| period > interval && period % interval == 0 && repeats(second, period))
+    }
 }
 
 #[cfg(test)]
@@ -96,6 +117,22 @@ mod tests {
             assert_eq!(names(name, ring, true), ["a.pcapng00.zst", "a.pcapng01.zst", "a.pcapng10.zst"]);
         }
         assert_eq!(names("a.zst", Rotation::default(), false)[0], "a.zst");
+    }
+
+    #[test]
+    fn a_pattern_without_enough_fields_repeats() {
+        let after = |name: &str, seconds| {
+            let rotation = Rotation { seconds: Some(seconds), ..Rotation::default() };
+            FileNames::new(Path::new(name), &rotation, false).repeat_after(1_000_000_000, seconds)
+        };
+        assert_eq!(after("same.pcap", 1), Some(1));
+        assert_eq!(after("%Y-%m-%d.pcap", 3600), Some(3600));
+        assert_eq!(after("%Y-%m-%dT%H-%M.pcap", 59), Some(59));
+        assert_eq!(after("%M-%S.pcap", 60), Some(3600));
+        assert_eq!(after("%H.pcap", 3600), Some(86_400));
+        assert_eq!(after("%a-%H.pcap", 3600), Some(7 * 86_400));
+        assert_eq!(after("%Y-%m-%dT%H-%M-%S.pcap", 1), None);
+        assert_eq!(after("%s.pcap", 1), None);
     }
 
     #[test]

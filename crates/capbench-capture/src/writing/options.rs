@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use capbench_sys::host::memory::available_bytes;
+use capbench_sys::host::memory::available;
 use capbench_sys::host::pages::{ALIGNMENT, carve};
 
 use super::buffer::Buffer;
 use super::names::FileNames;
+use super::own_names::OwnNames;
+use super::retention::Retention;
 use super::rotation::Rotation;
 use crate::error::{CaptureError, Result};
 use crate::options::ByteCount;
@@ -14,8 +16,8 @@ use crate::options::ByteCount;
 /// How a recording is written.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
-    /// The file, a pattern of strftime(3) where an interval begins new ones; `-` is the standard output. What there is of its
-    /// name is overwritten, as tcpdump(8) does it, and with compression `.zst` is put behind it.
+    /// The file, a pattern of strftime(3) where an interval begins new ones; `-` is the standard output. A file of this name is
+    /// replaced when the new one is complete; names of a pattern replace nothing. With compression `.zst` is put behind it.
     pub path: PathBuf,
     /// When the next file begins.
     pub rotation: Rotation,
@@ -36,6 +38,14 @@ pub struct WriteOptions {
     pub gather: ByteCount,
     /// What happens while no buffer is free.
     pub when_full: WhenFull,
+    /// Whether to wait until the disk has each file, before it gets its final name.
+    pub syncs: bool,
+    /// Permissions of new files.
+    pub mode: u32,
+    /// Their group; `None` for that of the process.
+    pub group: Option<u32>,
+    /// Which old files of the recording are removed.
+    pub retention: Retention,
 }
 
 /// What happens to a packet while no buffer is free.
@@ -67,6 +77,10 @@ impl WriteOptions {
             direct: false,
             gather: ByteCount(4 << 20),
             when_full: WhenFull::Refuse,
+            syncs: true,
+            mode: 0o600,
+            group: None,
+            retention: Retention::default(),
         }
     }
 
@@ -76,6 +90,13 @@ impl WriteOptions {
     /// An empty name.
     pub fn first_file(&self) -> Result<PathBuf> {
         FileNames::new(&self.path, &self.rotation, self.compression.is_some()).path(0, 0)
+    }
+
+    /// After how many seconds names of a pattern come again, counted from this second since 1970-01-01 UTC. Then files get
+    /// numbers. `None` where there is no interval, or names do not repeat soon.
+    pub fn names_repeat_after(&self, second: i64) -> Option<u32> {
+        let interval = self.rotation.seconds?;
+        FileNames::new(&self.path, &self.rotation, self.compression.is_some()).repeat_after(second, interval)
     }
 
     /// Whether it goes to the standard output.
@@ -104,6 +125,16 @@ impl WriteOptions {
         if self.is_standard_output() && rotates {
             return refuse("-C, -G or -W", "the standard output is one file; give a name with -w");
         }
+        if !self.retention.is_nothing() {
+            const OPTION: &str = "--keep-files or --keep-free";
+            if !rotates || files.is_some() {
+                return refuse(
+                    OPTION,
+                    "removes old files of a recording that goes on; give -G or -C, and no -W",
+                );
+            }
+            self.own_names().map_err(|reason| CaptureError::Option { option: OPTION, reason })?;
+        }
         if self.direct && (self.is_standard_output() || self.compression.is_some()) {
             return refuse("--direct", "is for files that are written as they are, without compression");
         }
@@ -114,6 +145,14 @@ impl WriteOptions {
             return refuse("--zstd", &format!("levels are {} to {}", range.start(), range.end()));
         }
         Ok(())
+    }
+
+    /// The names of the recording's files, also of earlier runs.
+    ///
+    /// # Errors
+    /// Why they cannot be recognised.
+    pub(super) fn own_names(&self) -> std::result::Result<OwnNames, String> {
+        OwnNames::new(&self.path, &self.rotation, self.compression.is_some())
     }
 
     /// The buffers.
@@ -131,10 +170,12 @@ impl WriteOptions {
                 ByteCount(SMALLEST)
             )));
         }
-        if let Ok(available) = available_bytes()
-            && pool.0 > available / 10 * 9
+        if let Ok(available) = available()
+            && pool.0 > available.bytes / 10 * 9
         {
-            return Err(refuse(format!("{pool} is more than the host has, {}", ByteCount(available))));
+            return Err(refuse(format!(
+                "{pool} is more than 90 % of the memory that is available here, {available}; ask for less"
+            )));
         }
         let size = |bytes: u64| usize::try_from(bytes).map_err(|_| refuse(format!("{pool} is too large")));
         let memory = carve(size(count)?, size(buffer.0)?).map_err(|error| refuse(error.to_string()))?;

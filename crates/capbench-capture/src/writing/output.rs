@@ -8,14 +8,17 @@ use capbench_sys::host::pages::ALIGNMENT;
 use capbench_sys::packet::Block;
 
 use super::buffer::{Buffer, Cut, Origin};
+use super::closer::{Closer, Completion};
 use super::counts::{Gauge, WriterCounts, WriterGauge};
+use super::failure::Failure;
 use super::files::{Opener, opener};
+use super::keeper::Keeper;
 use super::names::FileNames;
 use super::options::{WhenFull, WriteOptions};
 use super::pool::{Pool, Refusal};
 use super::records::RecordReader;
 use super::rotation::{Next, Position};
-use super::writer::{Ending, Writer};
+use super::writer::{Ending, Setup, Writer};
 use crate::error::{CaptureError, Result};
 use crate::options::ByteCount;
 
@@ -88,7 +91,7 @@ impl Output {
         ends: &mut impl FileEnds,
     ) -> Result<Self> {
         let buffers = options.buffers()?;
-        let gauge = Arc::new(Gauge::new(options.interfaces, buffers.len()));
+        let gauge = Arc::new(Gauge::new(options.interfaces, buffers.len(), options.syncs));
         let pool = Arc::new(Pool::new(buffers, options.gathered()));
         let is_suffixed = options.compression.is_some() && !options.is_standard_output();
         let names = FileNames::new(&options.path, &options.rotation, is_suffixed);
@@ -97,17 +100,28 @@ impl Output {
         ends.header(&mut header);
         position.add(header.len(), 0);
         let first = Cut { trailer: Vec::new(), header, second: position.second, number: position.number };
-        let shared = (Arc::clone(&pool), Arc::clone(&gauge));
-        let writer = Writer::open(shared, names, opener, reader, first)?;
+        let completion = Completion { syncs: options.syncs, is_ring: options.rotation.is_ring() };
+        let no_thread = |source| CaptureError::Output {
+            attempt: "start the threads that write",
+            path: options.path.clone(),
+            next: "the host may have too many threads",
+            source,
+        };
+        let keeper = keeper(options, &gauge)?;
+        let closer =
+            Closer::start(Arc::clone(&pool), Arc::clone(&gauge), completion, keeper).map_err(no_thread)?;
+        let setup = Setup {
+            pool: Arc::clone(&pool),
+            gauge: Arc::clone(&gauge),
+            closer,
+            completion,
+            names,
+            opener,
+            reader,
+        };
+        let writer = Writer::open(setup, first)?;
         let thread =
-            thread::Builder::new().name("writer".into()).spawn(|| writer.run()).map_err(|source| {
-                CaptureError::Output {
-                    attempt: "start the thread that writes",
-                    path: options.path.clone(),
-                    next: "the host may have too many threads",
-                    source,
-                }
-            })?;
+            thread::Builder::new().name("writer".into()).spawn(|| writer.run()).map_err(no_thread)?;
         Ok(Self {
             pool,
             gauge,
@@ -351,6 +365,23 @@ impl Output {
             self.gauge.unwritten(buffer.packets_of());
         }
     }
+}
+
+/// What removes old files, after it has made room for the first new one.
+fn keeper(options: &WriteOptions, gauge: &Gauge) -> Result<Option<Keeper>> {
+    if options.retention.is_nothing() {
+        return Ok(None);
+    }
+    let names = options.own_names();
+    let names =
+        names.map_err(|reason| CaptureError::Option { option: "--keep-files or --keep-free", reason })?;
+    let made = Keeper::new(&options.path, names, options.retention).and_then(|mut keeper| {
+        keeper.sweep(gauge)?;
+        Ok(keeper)
+    });
+    made.map(Some)
+        .map_err(Failure::of("remove old files in the folder of", &options.path))
+        .map_err(Failure::into_error)
 }
 
 impl Drop for Output {

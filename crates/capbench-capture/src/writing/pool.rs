@@ -57,6 +57,8 @@ pub(super) enum Work {
     Buffers,
     /// There are none and will be none; the last bytes of the file, unless they were taken already.
     Close(Vec<u8>),
+    /// Another thread has ended it: a file that was written is not on the disk.
+    Stop,
 }
 
 /// Why there is no buffer.
@@ -167,6 +169,9 @@ impl Pool {
         let mut state = self.lock();
         state.is_idle = true;
         loop {
+            if state.ended {
+                return Work::Stop;
+            }
             if self.is_due(&state) {
                 let mut bytes = 0;
                 while let Some(length) = state.full.front().map(Buffer::length)
@@ -209,6 +214,13 @@ impl Pool {
         left
     }
 
+    /// Nothing is taken from here on, and the writer stops before the next buffer.
+    pub(super) fn abort(&self) {
+        self.lock().ended = true;
+        self.work.notify_one();
+        self.room.notify_all();
+    }
+
     /// Whether the writer has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.lock().ended
@@ -228,7 +240,7 @@ mod tests {
     fn pool(gather: usize) -> (Pool, Gauge) {
         let memory = carve(BUFFERS, ALIGNMENT).unwrap();
         let buffers = memory.into_iter().map(|pages| Buffer::new(pages, 1)).collect();
-        (Pool::new(buffers, gather * ALIGNMENT), Gauge::new(1, BUFFERS))
+        (Pool::new(buffers, gather * ALIGNMENT), Gauge::new(1, BUFFERS, true))
     }
 
     fn fill(pool: &Pool, gauge: &Gauge, flush: bool) {

@@ -29,6 +29,11 @@ impl Rotation {
         self.bytes.is_some() || self.packets.is_some()
     }
 
+    /// Whether files replace older ones of the same recording, since their numbers begin anew.
+    pub(super) fn is_ring(&self) -> bool {
+        self.is_numbered() && self.seconds.is_none() && self.files.is_some()
+    }
+
     /// Digits of the numbers in file names, as many as the highest one needs; 0 where no limit says which that is, or where
     /// it is 0.
     pub(super) fn digits(&self) -> usize {
@@ -126,8 +131,7 @@ impl Position {
             return;
         }
         self.number += 1;
-        if self.rotation.seconds.is_none()
-            && self.rotation.files.is_some_and(|files| self.number >= u64::from(files))
+        if self.rotation.is_ring() && self.rotation.files.is_some_and(|files| self.number >= u64::from(files))
         {
             self.number = 0;
         }

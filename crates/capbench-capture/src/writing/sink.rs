@@ -3,9 +3,7 @@
 use std::fmt::Debug;
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice, Write};
-use std::os::fd::AsFd;
-
-use capbench_sys::host::writable;
+use std::sync::Arc;
 
 use super::buffer::Buffer;
 
@@ -26,11 +24,15 @@ pub(super) trait Sink: Debug + Send {
     /// Bytes handed to the kernel.
     fn stored(&self) -> u64;
 
-    /// After something failed: makes the file end at `length`, at most [`Sink::secured`], where the medium can.
-    fn salvage(&mut self, length: u64) -> io::Result<()>;
+    /// After something failed: makes the file end at `length`, at most [`Sink::secured`]. The length that the file then has;
+    /// `None` where the medium cannot be cut.
+    fn salvage(&mut self, length: u64) -> io::Result<Option<u64>>;
 
     /// Appends what the file still lacks.
     fn finish(&mut self) -> io::Result<()>;
+
+    /// What it writes to.
+    fn medium(&mut self) -> &mut dyn Medium;
 }
 
 /// What the kernel's side of a file can do.
@@ -38,49 +40,29 @@ pub(super) trait Medium: Write + Debug + Send {
     /// Waits until it takes bytes, after it said that it would not at the moment.
     fn wait(&mut self) -> io::Result<()>;
 
-    /// Makes it end at `length`, where it can.
-    fn cut(&mut self, length: u64) -> io::Result<()>;
+    /// Makes it end at `length`. Whether it does: a pipe cannot be cut.
+    fn cut(&mut self, length: u64) -> io::Result<bool>;
 
     /// Puts bytes there through the page cache, as many as there are; where it writes next does not change.
     fn put_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()>;
-}
 
-/// A descriptor of this process.
-#[derive(Debug)]
-pub(super) struct Descriptor {
-    pub(super) file: File,
-    /// A file that this recording created or emptied: its end is ours.
-    pub(super) is_ours: bool,
-    /// The same file through the page cache, where `file` writes past it.
-    pub(super) cached: Option<File>,
-}
+    /// Whether its bytes end on a disk: a pipe's do not.
+    fn has_disk(&self) -> bool;
 
-impl Write for Descriptor {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
+    /// The file, for the kernel to begin early with its pages; `None` where there are none or nobody waits for them.
+    fn dirty(&self) -> Option<Arc<File>>;
 
-    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.file.write_vectored(parts)
-    }
+    /// Waits until the disk has all of it, where it has a disk and that is wanted.
+    fn sync(&mut self) -> io::Result<()>;
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+    /// Gives it its final name.
+    fn publish(&mut self) -> io::Result<()>;
 
-impl Medium for Descriptor {
-    fn wait(&mut self) -> io::Result<()> {
-        writable::wait(self.file.as_fd()).map_err(io::Error::other)
-    }
+    /// Waits until the disk has the name, where that is wanted.
+    fn sync_name(&mut self) -> io::Result<()>;
 
-    fn cut(&mut self, length: u64) -> io::Result<()> {
-        if self.is_ours { self.file.set_len(length) } else { Ok(()) }
-    }
-
-    fn put_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        std::os::unix::fs::FileExt::write_all_at(self.cached.as_ref().unwrap_or(&self.file), bytes, offset)
-    }
+    /// Removes the file, to which no packet was written. Whether it did: what others made stays.
+    fn discard(&mut self) -> io::Result<bool>;
 }
 
 /// Writes to a medium until it has taken everything, or says why not: signals and full pipes are no reason.
@@ -176,11 +158,15 @@ impl<M: Medium> Sink for Plain<M> {
         self.0.stored
     }
 
-    fn salvage(&mut self, length: u64) -> io::Result<()> {
-        self.0.medium.cut(length)
+    fn salvage(&mut self, length: u64) -> io::Result<Option<u64>> {
+        Ok(self.0.medium.cut(length)?.then_some(length))
     }
 
     fn finish(&mut self) -> io::Result<()> {
         Ok(())
+    }
+
+    fn medium(&mut self) -> &mut dyn Medium {
+        &mut self.0.medium
     }
 }

@@ -1,7 +1,10 @@
 //! Recordings as a whole: into memory that plays the kernel, and into files by processes that end badly.
 
+mod closing;
 mod memory;
 mod processes;
 mod rotating;
 mod stage;
 mod tcpdump;
+
+pub(super) use stage::Directory;

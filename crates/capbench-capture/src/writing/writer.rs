@@ -1,18 +1,19 @@
 //! The thread that writes.
 
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::buffer::{Buffer, Cut};
+use super::closer::{Closer, Completion};
 use super::counts::Gauge;
+use super::current::Current;
+use super::failure::Failure;
 use super::files::Opener;
 use super::names::FileNames;
 use super::pool::{Pool, Work};
 use super::records::{RecordReader, whole};
-use super::sink::Sink;
 use crate::error::CaptureError;
 
 /// Bytes of the buffers that are written at once. More does not make direct writes faster, and would keep their buffers
@@ -32,60 +33,24 @@ pub enum Ending {
     Failed(CaptureError),
 }
 
-/// The file being written.
-#[derive(Debug)]
-struct Current {
-    path: PathBuf,
-    sink: Box<dyn Sink>,
-    /// Bytes up to the last record.
-    end: u64,
-    /// Bytes, before and after compression, that the gauge knows of.
-    told: (u64, u64),
+/// What a writer needs to begin.
+pub(super) struct Setup {
+    pub(super) pool: Arc<Pool>,
+    pub(super) gauge: Arc<Gauge>,
+    pub(super) closer: Closer,
+    pub(super) completion: Completion,
+    pub(super) names: FileNames,
+    pub(super) opener: Opener,
+    pub(super) reader: RecordReader,
 }
 
 /// Writes buffers to files, in order.
 pub(super) struct Writer {
-    pub(super) pool: Arc<Pool>,
-    pub(super) gauge: Arc<Gauge>,
-    names: FileNames,
-    opener: Opener,
-    reader: RecordReader,
-    current: Current,
+    setup: Setup,
+    /// The file that is written; none once it ended and the next one could not be opened.
+    current: Option<Current>,
     /// Buffers that are not secured yet, with where they end in the file.
     held: VecDeque<(u64, Buffer)>,
-}
-
-/// What could not be done to which file.
-struct Failure {
-    attempt: &'static str,
-    path: PathBuf,
-    source: io::Error,
-}
-
-impl Failure {
-    fn of<'a>(attempt: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Self + use<'a> {
-        move |source| Self { attempt, path: path.into(), source }
-    }
-
-    /// What the user is told.
-    fn into_error(self) -> CaptureError {
-        let Self { attempt, path, source } = self;
-        let next = match source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                "free space, or limit the files with -C and -W"
-            }
-            ErrorKind::PermissionDenied => {
-                "choose a place that the user who records (-Z) may write to, or change its owner"
-            }
-            ErrorKind::IsADirectory => "name a file in it",
-            ErrorKind::ReadOnlyFilesystem => "choose another place with -w",
-            ErrorKind::NotFound | ErrorKind::NotADirectory => "make the directory first",
-            ErrorKind::FileTooLarge => "limit the size of a file with -C",
-            ErrorKind::InvalidInput => "leave direct I/O out: this place has none",
-            _ => "the kernel's log (dmesg) may say more",
-        };
-        CaptureError::Output { attempt, path, next, source }
-    }
 }
 
 impl Writer {
@@ -93,69 +58,61 @@ impl Writer {
     ///
     /// # Errors
     /// When it cannot be opened or its header cannot be written.
-    pub(super) fn open(
-        shared: (Arc<Pool>, Arc<Gauge>),
-        names: FileNames,
-        mut opener: Opener,
-        reader: RecordReader,
-        first: Cut,
-    ) -> Result<Self, CaptureError> {
-        let (pool, gauge) = shared;
-        let path = names.path(first.second, first.number)?;
-        let current = Current::open(path, &mut opener, &first.header).map_err(Failure::into_error)?;
-        gauge.file_begun();
-        let mut writer = Self { pool, gauge, names, opener, reader, current, held: VecDeque::new() };
-        writer.tell();
+    pub(super) fn open(setup: Setup, first: Cut) -> Result<Self, CaptureError> {
+        setup.names.path(first.second, first.number)?;
+        let mut writer = Self { setup, current: None, held: VecDeque::new() };
+        writer.begin_file(&first).map_err(Failure::into_error)?;
         Ok(writer)
     }
 
-    /// Writes until there is nothing more to come, or until it cannot.
+    /// Writes until there is nothing more to come, or until it cannot, and waits until all files are complete.
     pub(super) fn run(mut self) -> Ending {
         let mut batch = Vec::new();
         let failure = loop {
-            match self.pool.take_full(&mut batch, AT_ONCE) {
+            match self.setup.pool.take_full(&mut batch, AT_ONCE) {
                 Work::Buffers => {
                     if let Err(failure) = self.write(&mut batch) {
-                        break failure;
+                        break Some(failure);
                     }
                 }
-                Work::Close(trailer) => match self.end_file(&trailer) {
-                    Ok(()) => {
-                        self.pool.end();
-                        return Ending::Finished;
-                    }
-                    Err(failure) => break failure,
-                },
+                Work::Close(trailer) => break self.end_file(&trailer).err(),
+                // The closer knows why.
+                Work::Stop => break None,
             }
         };
+        self.setup.gauge.write_ends();
         self.settle();
-        for buffer in batch.drain(..).chain(self.pool.end()) {
-            self.gauge.unwritten(buffer.packets_of());
+        for buffer in batch.drain(..).chain(self.setup.pool.end()) {
+            self.setup.gauge.unwritten(buffer.packets_of());
         }
-        if failure.source.kind() == ErrorKind::BrokenPipe {
-            return Ending::ReaderGone;
+        let incomplete = self.setup.closer.finish();
+        match failure.or(incomplete) {
+            None => Ending::Finished,
+            Some(failure) if failure.is_broken_pipe() => Ending::ReaderGone,
+            Some(failure) => Ending::Failed(failure.into_error()),
         }
-        Ending::Failed(failure.into_error())
     }
 
     fn write(&mut self, batch: &mut Vec<Buffer>) -> Result<(), Failure> {
         while let Some(first) = batch.first_mut() {
+            self.setup.gauge.write_begins();
             if let Some(cut) = first.cut.take() {
+                self.end_file(&cut.trailer)?;
                 self.begin_file(&cut)?;
             }
+            let Some(current) = &mut self.current else { return Ok(()) };
             let count = batch.iter().skip(1).take_while(|buffer| buffer.cut.is_none()).count() + 1;
             let buffers = &mut batch[..count];
-            let started = Instant::now();
-            let mut done = self.current.sink.put_buffers(buffers);
+            let mut done = current.sink.put_buffers(buffers);
             if done.is_ok() && buffers.iter().any(|buffer| buffer.flush) {
-                done = self.current.sink.flush();
+                done = current.sink.flush();
             }
-            self.gauge.wrote_for(started.elapsed());
+            self.setup.gauge.write_ends();
             for buffer in batch.drain(..count) {
-                self.current.end += buffer.length() as u64;
-                self.held.push_back((self.current.end, buffer));
+                current.end += buffer.length() as u64;
+                self.held.push_back((current.end, buffer));
             }
-            done.map_err(Failure::of("write", &self.current.path))?;
+            done.map_err(Failure::of("write", &current.path))?;
             self.release();
         }
         Ok(())
@@ -163,37 +120,36 @@ impl Writer {
 
     /// Counts and gives back the buffers that a reader of the file can have.
     fn release(&mut self) {
-        let secured = self.current.sink.secured();
-        let safe = self.held.iter().take_while(|(end, _)| *end <= secured).count();
-        for (_, buffer) in self.held.iter().take(safe) {
-            self.gauge.written(buffer.packets_of());
+        let Self { setup: Setup { pool, gauge, closer, .. }, current: Some(current), held } = self else {
+            return;
+        };
+        let secured = current.sink.secured();
+        let safe = held.iter().take_while(|(end, _)| *end <= secured).count();
+        for (_, buffer) in held.iter().take(safe) {
+            current.written(buffer.packets_of(), gauge);
         }
-        self.pool.give_back(self.held.drain(..safe).map(|(_, buffer)| buffer), &self.gauge);
-        self.tell();
-    }
-
-    /// Tells the gauge of bytes that it does not know of.
-    fn tell(&mut self) {
-        let now = (self.current.end, self.current.sink.stored());
-        let told = std::mem::replace(&mut self.current.told, now);
-        self.gauge.stored(now.0.saturating_sub(told.0), now.1.saturating_sub(told.1));
+        pool.give_back(held.drain(..safe).map(|(_, buffer)| buffer), gauge);
+        current.report(gauge);
+        if let Some(file) = current.due_back() {
+            closer.write_back(file);
+        }
     }
 
     fn begin_file(&mut self, cut: &Cut) -> Result<(), Failure> {
-        self.end_file(&cut.trailer)?;
-        let path = self.names.path(cut.second, cut.number).map_err(|error| Failure {
-            attempt: "name",
-            path: self.current.path.clone(),
-            source: io::Error::other(error),
-        })?;
-        self.current = Current::open(path, &mut self.opener, &cut.header)?;
-        self.gauge.file_begun();
-        self.tell();
+        let Setup { gauge, closer, completion, names, opener, .. } = &mut self.setup;
+        let path = names.path(cut.second, cut.number);
+        let path = path.map_err(|error| Failure::of("name", Path::new("a file"))(io::Error::other(error)))?;
+        if completion.is_ring {
+            closer.wait_for(&path);
+        }
+        let current = self.current.insert(Current::open(path, opener, &cut.header, gauge.interfaces())?);
+        gauge.file_begun();
+        current.report(gauge);
         Ok(())
     }
 
     fn end_file(&mut self, trailer: &[u8]) -> Result<(), Failure> {
-        let current = &mut self.current;
+        let Some(current) = &mut self.current else { return Ok(()) };
         current
             .sink
             .put(trailer)
@@ -201,47 +157,45 @@ impl Writer {
             .map_err(Failure::of("write the end of", &current.path))?;
         current.end += trailer.len() as u64;
         self.release();
+        if let Some(current) = self.current.take() {
+            self.setup.closer.complete(current.complete());
+        }
         Ok(())
     }
 
     /// After a failure: makes the file end behind the last record of which all is there, and counts the packets behind it.
     fn settle(&mut self) {
-        let secured = self.current.sink.secured();
-        let mut keep = self.held.front().map_or(self.current.end, |(end, first)| end - first.length() as u64);
+        let Some(mut current) = self.current.take() else { return };
+        let gauge = &self.setup.gauge;
+        let secured = current.sink.secured();
+        let mut keep =
+            self.held.front().map_or(current.end.min(secured), |(end, first)| end - first.length() as u64);
         let mut is_whole = true;
         for (end, buffer) in self.held.drain(..) {
             let mut rest = buffer.packets_of().to_vec();
             let mut kept = vec![0; rest.len()];
             if is_whole {
                 let limit = secured.saturating_sub(keep).min(buffer.length() as u64) as usize;
-                keep += whole(buffer.records(), limit, self.reader, |record| {
+                keep += whole(buffer.records(), limit, self.setup.reader, |record| {
                     let Some(interface) = record.packet_of.map(|number| number as usize) else { return };
                     if let (Some(kept), Some(rest)) = (kept.get_mut(interface), rest.get_mut(interface)) {
                         (*kept, *rest) = (*kept + record.packets, rest.saturating_sub(record.packets));
                     }
                 }) as u64;
                 is_whole = keep == end;
-                self.gauge.written(&kept);
+                current.written(&kept, gauge);
             }
-            self.gauge.unwritten(&rest);
+            gauge.unwritten(&rest);
         }
-        // What failed before is what the user has to hear of.
-        let _ = self.current.sink.salvage(keep);
+        if let Some(complete) = current.salvage(keep, gauge) {
+            self.setup.closer.complete(complete);
+        }
     }
 }
 
 impl Drop for Writer {
     /// However the thread ends, nobody waits for a buffer any more.
     fn drop(&mut self) {
-        self.pool.end();
-    }
-}
-
-impl Current {
-    fn open(path: PathBuf, opener: &mut Opener, header: &[u8]) -> Result<Self, Failure> {
-        let mut sink = opener(&path).map_err(Failure::of("open", &path))?;
-        // Readers that follow a file, or find it after a crash, need its beginning.
-        sink.put(header).and_then(|()| sink.flush()).map_err(Failure::of("write", &path))?;
-        Ok(Self { path, sink, end: header.len() as u64, told: (0, 0) })
+        self.setup.pool.end();
     }
 }

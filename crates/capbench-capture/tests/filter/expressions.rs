@@ -141,8 +141,7 @@ fn root_expressions_want_what_tcpdump_wants() {
     let filters = compiled(&place, Optimise::Yes, SnapLength::EVERYTHING);
     let mut runner = TestRunner::deterministic();
     let frames: Vec<_> = (0..800).map(|_| frame().new_tree(&mut runner).unwrap().current()).collect();
-    let file = std::env::temp_dir().join(format!("capbench-filter-{}.pcap", std::process::id()));
-    std::fs::write(&file, pcap_of(&frames)).unwrap();
+    let file = capbench_testing::scratch_file(&pcap_of(&frames));
     for (text, filter) in EXPRESSIONS.iter().zip(&filters) {
         // A file has no interface, whose netmask this needs.
         if *text == "ip broadcast" {
@@ -152,12 +151,11 @@ fn root_expressions_want_what_tcpdump_wants() {
         let here: Vec<_> =
             (0..frames.len()).filter(|&at| software.matches(&plain(&frames[at])).is_some()).collect();
         let mut tcpdump = program("tcpdump");
-        tcpdump.args(["-n", "-w", "-", "-r"]).arg(&file).arg(text);
+        tcpdump.args(["-n", "-w", "-", "-r"]).arg(file.path()).arg(text);
         let output = tcpdump.output().unwrap();
         assert!(output.status.success(), "{text}: {}", lossy(&output.stderr));
         assert_eq!(here, numbers_of(&output.stdout), "{text}");
     }
-    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]

@@ -4,15 +4,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use capbench_capture::{
     Capture, CaptureError, CaptureOptions, Interface, MethodSpec, backends::libpcap::Libpcap,
 };
+use capbench_testing::Scratch;
 
 /// A built stand-in in a folder of its own, which goes with it.
 pub struct StandIn {
-    folder: PathBuf,
+    folder: Scratch,
     /// What stands behind the method's name.
     settings: String,
 }
@@ -25,10 +25,7 @@ impl StandIn {
 
     /// The same, with these arguments for the linker.
     pub fn linked(macros: &[&str], arguments: &[&str]) -> Self {
-        static FOLDERS: AtomicU32 = AtomicU32::new(0);
-        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("capbench-stand-in-{}-{number}", std::process::id()));
-        std::fs::create_dir(&folder).unwrap();
+        let folder = Scratch::new();
         let stand_in = Self { folder, settings: String::new() };
         let source =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../capbench-capture/tests/libpcap/stand_in.c");
@@ -84,13 +81,6 @@ impl StandIn {
         assert_eq!(of("create"), of("close"), "{calls:?}");
     }
 }
-
-impl Drop for StandIn {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 /// A frame's octets, its length on the wire, and its time.
 pub type Taken = (Vec<u8>, u32, u64);
 

@@ -6,32 +6,29 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Batch, Capture, Interface, MethodSpec, PacketType};
+use capbench_testing::Scratch;
 
 /// Where the sources are, from every crate of the workspace.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../capbench-capture/tests/stand_ins");
 /// Longer than any of this takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-static FOLDERS: AtomicU32 = AtomicU32::new(0);
 /// What was compiled already, by source and macros.
 static COMPILED: Mutex<BTreeMap<(String, String), Vec<u8>>> = Mutex::new(BTreeMap::new());
 
-/// A library of a test's own: a file that no other test has open, so that it is loaded and unloaded for this test.
+/// A library of a test's own: a file that no other test has open, so that it is loaded anew for this test.
 pub struct StandIn {
-    folder: PathBuf,
+    folder: Scratch,
     library: PathBuf,
 }
 
 impl StandIn {
     /// Builds `tests/stand_ins/NAME.c` with some macros defined.
     pub fn build(name: &str, defines: &[&str]) -> Self {
-        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("capbench-{name}-{}-{number}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = Scratch::new();
         let library = folder.join("library.so");
         let mut compiled = COMPILED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let content = compiled.entry((name.into(), defines.join(" "))).or_insert_with(|| {
@@ -59,13 +56,6 @@ impl StandIn {
         &self.library
     }
 }
-
-impl Drop for StandIn {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
 fn compile(name: &str, defines: &[&str], library: &Path) {
     let source = Path::new(SOURCES).join(format!("{name}.c"));
     let compiled = Command::new("cc")

@@ -1,11 +1,15 @@
 /* Stands in for libpfring: the calls of pfring.h that capbench makes. With a buffer a packet is copied, as far as the
  * buffer goes; without, it is valid until the next call and overwritten then. A prefix of the device up to the first
- * colon names the module. Keys: frames, open_errno, version, mode, direction, watermark, enable, late, poll, poll_errno,
- * fail_at, fail, fail_once, cut_at (captured less), long_at (longer than the buffer), huge_at (claims more than captured), sent_at,
- * null_at, no_stats, drop, burst, over. */
+ * colon names the module. As the kernel module does, it makes slots as long as their packet, up to the octets asked for,
+ * and lists the ring in DEVICE.rings/PID-lo.NUMBER. Keys: frames, open_errno, version, mode, direction, watermark, enable, late, poll, poll_errno,
+ * fail_at, fail, fail_once, cut_at (captured less), big_at (a packet of big octets), long_at (longer than the buffer),
+ * huge_at (claims more than captured), sent_at, null_at, no_stats, drop, burst, over, least (the most octets that this
+ * release captures), number (of the ring). */
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "stand_in.h"
 
@@ -26,7 +30,33 @@ struct info { unsigned char *data; struct timeval ts; uint16_t captured, length;
 typedef struct { int is_open, is_enabled, is_ready, has_failed; unsigned captured, next, read; } pfring;
 
 static pfring ring;
-static unsigned char slots[64][2048];
+static unsigned char slots[64][65600];
+static char listing[1200];
+
+/* What /proc/net/pf_ring has of the ring: ring_proc_get_info and ring_alloc_mem of pf_ring.c. */
+static void list(void)
+{
+	unsigned slot = (48 + ring.captured + 2 + 7) / 8 * 8, usual = (48 + 1600 + 2 + 7) / 8 * 8, count = 4096;
+	unsigned long long memory;
+	FILE *file = fopen(listing, "w");
+	if (file == NULL)
+		return;
+	if (ring.captured > 1600)
+		count = 4096ull * usual / slot < 512 ? 512 : 4096ull * usual / slot;
+	memory = (8256 + (unsigned long long)count * slot + 4095) / 4096 * 4096;
+	fprintf(file, "Bound Device(s)        : lo\nActive                 : %d\nBreed                  : Standard\n"
+		"Socket Mode            : RX only\nCapture Direction      : RX only\nMin Num Slots          : %llu\n"
+		"Bucket Len             : %u\nTot Memory             : %llu\nTot Packets            : %ld\n"
+		"Tot Pkt Lost           : %ld\nTot Insert             : %ld\nTot Read               : %u\n",
+		ring.is_enabled, (memory - 8256) / slot, ring.captured, memory, key("frames", 0) + key("drop", 0),
+		key("drop", 0), key("frames", 0), ring.read);
+	fclose(file);
+}
+
+static unsigned length_of(unsigned number)
+{
+	return (long)number == key("big_at", -1) ? (unsigned)key("big", 0) : frame_length(number);
+}
 
 static void check(pfring *given, const char *call, int enabled)
 {
@@ -53,7 +83,13 @@ pfring *pfring_open(const char *device, uint32_t captured, uint32_t flags)
 		return NULL;
 	}
 	note("open %u %x", captured, flags);
+	if (captured > key("least", 65600))
+		captured = (unsigned)key("least", 65600);
 	ring = (pfring){ .is_open = 1, .captured = captured, .is_ready = !key("late", 0) };
+	snprintf(listing, sizeof(listing), "%s.rings", colon ? colon + 1 : device);
+	mkdir(listing, 0700);
+	snprintf(listing, sizeof(listing), "%s.rings/%d-lo.%ld", colon ? colon + 1 : device, getpid(), key("number", 7));
+	list();
 	return &ring;
 }
 
@@ -61,6 +97,7 @@ void pfring_close(pfring *given)
 {
 	check(given, "close", 0);
 	note("close");
+	unlink(listing);
 	memset(slots, POISON, sizeof(slots));
 	ring.is_open = 0;
 }
@@ -119,13 +156,15 @@ static int next_packet(unsigned slot)
 	if (!ring.is_ready || (long)ring.next >= key("frames", 0))
 		return 0;
 	fill_frame(slots[slot], ring.next);
+	for (unsigned i = frame_length(ring.next); i < length_of(ring.next) && i < sizeof(slots[slot]); i++)
+		slots[slot][i] = (unsigned char)(ring.next * 7 + i);
 	ring.next++;
 	return 1;
 }
 
 int pfring_recv(pfring *given, unsigned char **buffer, unsigned room, struct header *header, uint8_t wait)
 {
-	unsigned number = ring.next, length = frame_length(number), captured = length;
+	unsigned number = ring.next, length = length_of(number), captured = length < ring.captured ? length : ring.captured;
 	int code;
 	check(given, "recv", 1);
 	if (wait)
@@ -177,8 +216,10 @@ int pfring_recv_burst(pfring *given, struct info *infos, uint8_t count, uint8_t 
 			return code;
 		if (code <= 0)
 			break;
-		infos[got] = (struct info){ .data = slots[got], .ts = { 3, number }, .length = (uint16_t)frame_length(number) };
-		infos[got].captured = (long)number == key("cut_at", -1) ? 20 : infos[got].length;
+		infos[got] = (struct info){ .data = slots[got], .ts = { 3, number }, .length = (uint16_t)length_of(number) };
+		infos[got].captured = (long)number == key("cut_at", -1)  ? 20
+				      : infos[got].length < ring.captured ? infos[got].length
+									  : ring.captured;
 		if ((long)number == key("null_at", -1))
 			infos[got].data = NULL;
 		ring.read++;
@@ -195,6 +236,7 @@ int pfring_stats(pfring *given, uint64_t *counts)
 	counts[0] = ring.read;
 	counts[1] = (uint64_t)key("drop", 0);
 	counts[2] = 0;
+	list();
 	return (int)key("no_stats", 0);
 }
 
@@ -202,4 +244,16 @@ uint32_t pfring_get_num_queued_pkts(pfring *given)
 {
 	check(given, "get_num_queued_pkts", 1);
 	return (uint32_t)(key("frames", 0) - ring.next);
+}
+
+int pfring_get_caplen(pfring *given)
+{
+	check(given, "get_caplen", 0);
+	return (int)ring.captured;
+}
+
+uint32_t pfring_get_ring_id(pfring *given)
+{
+	check(given, "get_ring_id", 0);
+	return (uint32_t)key("number", 7);
 }

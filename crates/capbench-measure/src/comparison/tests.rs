@@ -91,7 +91,7 @@ fn count(comparison: &Comparison, judgement: Judgement) -> usize {
 }
 
 #[test]
-fn runs_that_are_alike_hardly_ever_show_a_regression() {
+fn lengthy_runs_that_are_alike_hardly_ever_show_a_regression() {
     const PAIRS: u64 = 100;
     let (mut false_alarms, mut excluded, mut all) = (0, 0, 0);
     for seed in 0..PAIRS {
@@ -109,7 +109,7 @@ fn runs_that_are_alike_hardly_ever_show_a_regression() {
 }
 
 #[test]
-fn a_fifth_more_work_is_a_regression_every_time() {
+fn lengthy_a_fifth_more_work_is_a_regression_every_time() {
     for seed in 0..20 {
         let comparison = compared(&bench(6, 2000, 2 * seed + 1), &bench(6, 2400, 2 * seed + 2));
         let regressions: Vec<_> = comparison.judged(Judgement::Regression).collect();
@@ -199,7 +199,7 @@ fn methods_that_take_turns_are_compared_in_pairs() {
 }
 
 #[test]
-fn methods_that_are_alike_hardly_ever_differ_in_turns() {
+fn lengthy_methods_that_are_alike_hardly_ever_differ_in_turns() {
     const RUNS: u64 = 400;
     // The level, and two standard deviations of the count.
     let most = 0.05 * RUNS as f64 + 2.0 * (0.05 * 0.95 * RUNS as f64).sqrt();

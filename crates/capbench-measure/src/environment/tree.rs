@@ -107,27 +107,28 @@ pub(super) fn cpu_list(cpus: impl IntoIterator<Item = u32>) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
+    use capbench_testing::Scratch;
     use proptest::prelude::*;
 
     use super::*;
 
     /// A tree made for a test; gone when it is dropped.
-    pub(in crate::environment) struct Made(Directory);
+    pub(in crate::environment) struct Made(
+        Directory,
+        #[expect(dead_code, reason = "it goes with the tree")] Scratch,
+    );
 
     impl Made {
         /// Files with their texts.
         pub(in crate::environment) fn of(files: &[(&str, &str)]) -> Self {
-            static TREES: AtomicU32 = AtomicU32::new(0);
-            let number = TREES.fetch_add(1, Ordering::Relaxed);
-            let root = std::env::temp_dir().join(format!("capbench-tree-{}-{number}", std::process::id()));
+            let folder = Scratch::new();
+            let root = folder.file("tree");
             for (path, text) in files {
                 let file = root.join(path);
                 std::fs::create_dir_all(file.parent().unwrap()).unwrap();
                 std::fs::write(file, text).unwrap();
             }
-            Self(Directory(root))
+            Self(Directory(root), folder)
         }
     }
 
@@ -136,12 +137,6 @@ pub(super) mod tests {
 
         fn deref(&self) -> &Directory {
             &self.0
-        }
-    }
-
-    impl Drop for Made {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0.0);
         }
     }
 

@@ -58,3 +58,54 @@ fn is_same_setup(one: &TrialResult, other: &TrialResult) -> bool {
         == (&b.method, &b.frame_size, &b.placement, &b.work, &b.traffic)
         && (a.cpus, &one.running) == (b.cpus, &other.running)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::mark;
+    use crate::laboratory::Laboratory;
+    use crate::simulated::{self, SimulatedLaboratory, SimulatedMethod};
+    use crate::trial::{Load, TrialResult, Verdict};
+
+    /// Numbers of the trials that those of these offered and delivered rates are marked against.
+    fn marks(change: impl Fn(&mut [TrialResult]), rates: &[(f64, f64)]) -> Vec<Option<u32>> {
+        let methods = vec![SimulatedMethod::new("packet-v3", 1e6)];
+        let mut laboratory = SimulatedLaboratory::new(1e7, methods);
+        let mut trial = laboratory.prepare(&simulated::setup(64)).unwrap();
+        let load = Load::Rate("1k".parse().unwrap());
+        let mut trials: Vec<_> = rates
+            .iter()
+            .zip(1..)
+            .map(|(&(offered_pps, delivered_pps), number)| {
+                let result = trial.run(load, std::time::Duration::from_secs(1)).unwrap();
+                TrialResult { number, offered_pps, delivered_pps, ..result }
+            })
+            .collect();
+        change(&mut trials);
+        mark(&mut trials);
+        trials.iter().map(|trial| trial.livelock.map(|mark| mark.against)).collect()
+    }
+
+    #[test]
+    fn less_is_delivered_of_more_by_more_than_a_tenth() {
+        let rates = [
+            (1000.0, 1000.0),
+            (1090.0, 500.0),
+            (1110.0, 910.0),
+            (1110.0, 890.0),
+            (5000.0, 10.0),
+            (500.0, 10.0),
+        ];
+        assert_eq!(marks(|_| (), &rates), [None, None, None, Some(1), Some(1), None]);
+        // The best of all counts, whatever the order.
+        assert_eq!(marks(|_| (), &[(3000.0, 100.0), (900.0, 900.0), (1000.0, 950.0)]), [Some(3), None, None]);
+    }
+
+    #[test]
+    fn what_shows_nothing_neither_has_a_mark_nor_gives_one() {
+        let rates = [(1000.0, 1000.0), (2000.0, 500.0), (3000.0, 100.0)];
+        let invalid = |trials: &mut [TrialResult]| trials[0].verdict = Verdict::Invalid;
+        assert_eq!(marks(invalid, &rates), [None, None, Some(2)]);
+        let other = |trials: &mut [TrialResult]| trials[1].profile.work = "touch".into();
+        assert_eq!(marks(other, &rates), [None, None, Some(1)]);
+    }
+}

@@ -2,16 +2,15 @@
 
 use std::fmt;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use serde::{Deserialize, Serialize};
 
+use super::stored;
+
 /// The longest delay that is told apart, one hour; longer ones count as this long.
-const LONGEST_NS: u64 = 3_600_000_000_000;
+pub(super) const LONGEST_NS: u64 = 3_600_000_000_000;
 /// Delays are told apart to 0.1 %.
-const DIGITS: u8 = 3;
+pub(super) const DIGITS: u8 = 3;
 
 /// Counts delays. All of its memory is allocated at once.
 #[derive(Clone, Debug)]
@@ -122,11 +121,7 @@ impl fmt::Debug for Recorded {
 
 impl From<Recorded> for String {
     fn from(recorded: Recorded) -> Self {
-        let mut octets = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&recorded.0, &mut octets)
-            .expect("memory takes every octet, and counts of frames are below 2^63");
-        STANDARD.encode(octets)
+        stored::to_text(&recorded.0)
     }
 }
 
@@ -134,9 +129,7 @@ impl TryFrom<String> for Recorded {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let octets = STANDARD.decode(text).map_err(|error| format!("no histogram in base64: {error}"))?;
-        let read = Deserializer::new().deserialize(&mut octets.as_slice());
-        read.map(Self).map_err(|error| format!("no HdrHistogram of format V2: {error}"))
+        stored::from_text(&text).map(Self)
     }
 }
 

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `recorder` | takes the times of frames while they arrive |
 //! | `clocks` | the clock of kernel time stamps against that of the plan |
-//! | `delays` | how delays are spread, and how that is stored |
+//! | `delays` | how delays are spread |
+//! | `stored` | how that is stored, and what is looked at before it is read |
 //!
 //! For a capture, latency has two legs, and there is nothing behind the second one that could be a port:
 //!
@@ -29,6 +30,7 @@
 mod clocks;
 mod delays;
 mod recorder;
+mod stored;
 
 use std::time::Duration;
 

@@ -215,6 +215,14 @@ fn xdp(nested: &[u8]) -> Option<XdpAttachment> {
     })
 }
 
+/// Reads octets as each kind of answer; whether one of them is one.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn is_any(octets: &[u8]) -> bool {
+    let answer = |kind| Answer { kind, body: octets.into() };
+    let first = InterfaceIndex::new(1).is_some_and(|first| address(&answer(RTM_NEWADDR), first).is_some());
+    link(&answer(RTM_NEWLINK)).is_some() || first || !default_routes(&answer(RTM_NEWROUTE)).is_empty()
+}
+
 fn of_kind(answer: &Answer, kind: u16) -> Option<&[u8]> {
     (answer.kind == kind).then_some(answer.body.as_slice())
 }

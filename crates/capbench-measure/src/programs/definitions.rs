@@ -68,7 +68,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Program>> {
     parse(&text).map_err(|reason| MeasureError::Definition { path: path.into(), reason })
 }
 
-fn parse(text: &str) -> std::result::Result<Vec<Program>, String> {
+pub(crate) fn parse(text: &str) -> std::result::Result<Vec<Program>, String> {
     let file: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         // The library shows the place in further lines.

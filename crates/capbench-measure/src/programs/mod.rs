@@ -52,6 +52,21 @@ impl Default for Programs {
     }
 }
 
+/// Reads what a program printed, for the fuzz target: the numbers agree with each other.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn fuzz_report(program: &Program, text: &str) {
+    let report = report::Report::read(program, text);
+    let lacks = report.lacks(program).len();
+    assert!(lacks <= report.missing.len() && report.missing.len() <= program.counts.len());
+    let said = report.said(Some(1));
+    let counters = report.counters(program);
+    assert!(said.received.is_none() || counters.accepted == said.received);
+    report.contradictions(&program.name, report.captured(), said.received);
+}
+
+#[cfg(any(test, fuzzing))]
+pub(crate) use definitions::parse as parse_definitions;
+
 impl Programs {
     /// Those that capbench knows and those that the file at `path` defines, if there is one. A program of a name that is
     /// known already takes that one's place.

@@ -78,12 +78,13 @@ fn ends(path: &Path) -> io::Result<String> {
 mod tests {
     use std::io::Write;
 
+    use capbench_testing::Scratch;
+
     use super::{KEPT, Output};
 
     #[test]
     fn of_much_the_beginning_and_the_end_are_kept() {
-        let directory = std::env::temp_dir().join(format!("capbench-output-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let directory = Scratch::new();
         let output = Output::new(&directory, "x");
         assert_eq!(output.last_words(), "it said nothing");
         let [mut out, mut errors] = output.files().unwrap();
@@ -98,6 +99,5 @@ mod tests {
         assert!(text.len() < 3 * KEPT as usize && output.octets() > 5 * KEPT);
         errors.write_all(b"why\x1b[1m\r\n\n").unwrap();
         assert_eq!(output.last_words(), "it said last: \"why [1m\"");
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

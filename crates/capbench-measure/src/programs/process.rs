@@ -254,6 +254,8 @@ pub(super) fn describe(status: ExitStatus) -> String {
 
 #[cfg(test)]
 mod tests {
+    use capbench_testing::Scratch;
+
     use super::{Output, Process};
 
     #[test]
@@ -262,7 +264,8 @@ mod tests {
             let output = Output::new(directory, "x");
             Process::start(program.as_ref(), &[], directory, &output).unwrap_err()
         };
-        let here = std::env::temp_dir().join(format!("capbench-start-{}", std::process::id()));
+        let folder = Scratch::new();
+        let here = folder.file("here");
         std::fs::create_dir(&here).unwrap();
         let error = start("/no/such/program", &here);
         assert!(error.starts_with("/no/such/program cannot be started: No such file"), "{error}");

@@ -100,7 +100,7 @@ impl Program {
         self.command.iter().any(|argument| arguments::has(argument, "file"))
     }
 
-    /// The capture flags that it heeds.
+    /// The capture flags that it uses.
     pub fn options(&self) -> Vec<&'static str> {
         let uses = |name| self.command.iter().any(|argument| arguments::has(argument, name));
         let mut options = Vec::new();

@@ -270,6 +270,9 @@ mod tests {
     }
 
     proptest! {
+        // Each text goes through every program's patterns.
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
         #[test]
         fn no_text_makes_it_panic(text in "(\\PC|[0-9]{1,20} packets (captured|received by filter|dropped by kernel)){0,8}") {
             for program in Programs::default().rows() {

@@ -63,7 +63,7 @@ fn make(folder: &Path, bytes: u64) -> Result<Scratch, String> {
     let mut free = room.free_bytes;
     if room.is_memory {
         // Such a file system promises more than there is.
-        free = free.min(memory::available_bytes().unwrap_or(free));
+        free = free.min(memory::available().map_or(free, |available| available.bytes));
     }
     if free < bytes.saturating_add(RESERVE) {
         return Err(format!(

@@ -39,13 +39,13 @@ impl QueueSize {
     /// When the host has not so much memory.
     pub fn new(length: QueueLength, frame_octets: usize) -> Result<Self> {
         let needed = u64::from(length.frames()) * frame_octets as u64;
-        if let Ok(available) = capbench_sys::host::memory::available_bytes()
-            && needed > available / 10 * 9
+        if let Ok(available) = capbench_sys::host::memory::available()
+            && needed > available.bytes / 10 * 9
         {
             return Err(MeasureError::Unsupported {
                 what: format!("a work queue of {length} frames"),
                 reason: format!(
-                    "with {frame_octets} octets for each it takes {needed} octets, and the host has {available}; a \
+                    "with {frame_octets} octets for each it takes {needed} octets, and available are {available}; a \
                      shorter queue (--work ...+queue=N) or a smaller --snaplen takes less"
                 ),
             });

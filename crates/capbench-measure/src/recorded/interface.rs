@@ -7,6 +7,8 @@ use capbench_capture::file::InterfaceStatistics;
 pub struct RecordedInterface {
     /// Its name, where the file has it.
     pub name: Option<String>,
+    /// Whether the recorder says that VLAN tags are missing.
+    pub lacks_vlan_tags: bool,
     /// Its frames.
     pub frames: u64,
     /// Frames that the file says were lost: its drop counts.

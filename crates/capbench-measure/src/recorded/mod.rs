@@ -197,6 +197,7 @@ impl Recorded {
                         self.interfaces.resize_with(number + 1, RecordedInterface::default);
                     }
                     self.interfaces[number].name.clone_from(&interface.description.name);
+                    self.interfaces[number].lacks_vlan_tags |= interface.description.lacks_vlan_tags();
                     self.looks.resize_with(number + 1, || None);
                     self.looks[number] = Some(Look::new(&self.trials, &self.layout, snap)?);
                 }

@@ -1,6 +1,6 @@
 //! What there is to know of a publication.
 
-use capbench_capture::MethodSpec;
+use capbench_capture::{MethodSpec, methods};
 
 use super::conditions::Conditions;
 use super::material::Material;
@@ -46,6 +46,15 @@ pub struct Compared {
 /// Methods of publications that need a vendor's library and card.
 pub const VENDORS: [&str; 2] = ["pf-ring", "szedata2"];
 
+/// Those of [`VENDORS`] that cannot run here.
+pub fn absent_vendors() -> Vec<&'static str> {
+    let runs = |name: &str| {
+        let spec = MethodSpec::plain(name);
+        methods::find(&spec).is_ok_and(|method| (method.supported)(&spec).is_ok())
+    };
+    VENDORS.into_iter().filter(|name| !runs(name)).collect()
+}
+
 /// All publications, by year.
 pub static PUBLICATIONS: [&Publication; 5] = [
     &dain_2004::PUBLICATION,
@@ -61,12 +70,12 @@ pub fn find(key: &str) -> Option<&'static Publication> {
 }
 
 impl Publication {
-    /// What it costs on paths without noise, and without the libraries of [`VENDORS`].
+    /// What it costs on paths without noise, and without the methods in `absent`.
     ///
     /// # Errors
     /// Conditions that the plan cannot have.
-    pub fn estimate(&self, conditions: &Conditions) -> Result<Spread> {
-        self.likely(conditions)?.iter().try_fold(Spread::default(), |sum, step| {
+    pub fn estimate(&self, conditions: &Conditions, absent: &[&str]) -> Result<Spread> {
+        self.without(conditions, absent)?.iter().try_fold(Spread::default(), |sum, step| {
             let spread = step.estimate()?;
             Ok(Spread {
                 least: sum.least.and(spread.least),
@@ -76,15 +85,15 @@ impl Publication {
         })
     }
 
-    /// Its steps without what needs the libraries of [`VENDORS`].
+    /// Its steps without the methods in `absent`.
     ///
     /// # Errors
     /// Conditions that the plan cannot have.
-    pub fn likely(&self, conditions: &Conditions) -> Result<Vec<Step>> {
+    pub fn without(&self, conditions: &Conditions, absent: &[&str]) -> Result<Vec<Step>> {
         let placements = [PlacementChoice::Same, PlacementChoice::Other];
         let out: Vec<_> = placements
             .into_iter()
-            .flat_map(|placement| VENDORS.map(|name| (placement, MethodSpec::plain(name))))
+            .flat_map(|placement| absent.iter().map(move |name| (placement, MethodSpec::plain(name))))
             .collect();
         Ok((self.plan)(conditions)?.into_iter().map(|step| step.without(&out)).collect())
     }

@@ -32,7 +32,7 @@ pub mod goal;
 mod grid;
 mod maximum;
 mod mlr;
-mod notation;
+pub(crate) mod notation;
 mod numbers;
 mod outcome;
 pub mod plan;

@@ -52,7 +52,7 @@ pub fn read(path: &Path) -> Result<Vec<Goal>> {
     })
 }
 
-enum Unread {
+pub(crate) enum Unread {
     File(String),
     Goal(MeasureError),
 }
@@ -63,7 +63,7 @@ struct File {
     goals: BTreeMap<String, BTreeMap<String, toml::Value>>,
 }
 
-fn parse_toml(text: &str) -> std::result::Result<Vec<Goal>, Unread> {
+pub(crate) fn parse_toml(text: &str) -> std::result::Result<Vec<Goal>, Unread> {
     let file: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         // The library shows the place in further lines.

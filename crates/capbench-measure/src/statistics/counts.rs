@@ -134,7 +134,7 @@ mod tests {
     proptest! {
         /// At the ends of the interval the tail is what the level leaves.
         #[test]
-        fn ends_of_shares_have_the_tails_that_they_are_to_have(all in 1_u32..3000, part in 0.0..1.0f64) {
+        fn lengthy_ends_of_shares_have_the_tails_that_they_are_to_have(all in 1_u32..3000, part in 0.0..1.0f64) {
             let hits = (f64::from(all) * part) as u32;
             let (low, high) = share(hits, all);
             prop_assert!(low <= f64::from(hits) / f64::from(all) && f64::from(hits) / f64::from(all) <= high);

@@ -120,7 +120,7 @@ const BY_FAMILY: [(&str, Standing); 23] = [
 ];
 
 /// Functions that drop without a reason, from the kernel's source (Linux 5.10 to 6.18), by the beginning of their names.
-const BY_FUNCTION: [(&str, Standing); 22] = [
+const BY_FUNCTION: [(&str, Standing); 23] = [
     ("do_xdp_generic", Standing::Xdp),
     ("netif_receive_generic_xdp", Standing::Xdp),
     ("bpf_prog_run_generic_xdp", Standing::Xdp),
@@ -134,6 +134,8 @@ const BY_FUNCTION: [(&str, Standing); 22] = [
     ("__netif_rx", Standing::Counted),
     ("veth_xmit", Standing::Counted),
     ("tpacket_rcv", Standing::Counted),
+    // packet_rcv of PF_RING's pf_ring.c frees its copy of every frame, also of those that its rings have stored.
+    ("packet_rcv [pf_ring]", Standing::After),
     ("packet_rcv", Standing::Counted),
     ("__netif_receive_skb", Standing::After),
     ("netif_receive_skb", Standing::After),
@@ -247,6 +249,8 @@ mod tests {
         assert_eq!(at("ip_rcv_core"), Standing::After);
         assert_eq!(at("netif_rx_internal"), Standing::Counted);
         assert_eq!(at("veth_xdp_rcv_skb"), Standing::Counted);
+        assert_eq!(at("packet_rcv_spkt"), Standing::Counted);
+        assert_eq!(at("packet_rcv [pf_ring]"), Standing::After);
         assert_eq!(at("some_driver_poll"), Standing::Unknown);
         assert_eq!(standing(&DropKind { reason: None, function: None }), Standing::Unknown);
     }
@@ -317,11 +321,13 @@ mod tests {
     #[cfg(feature = "bpf")]
     fn most_reasons_of_this_kernel_have_a_standing() {
         use capbench_sys::bpf::kernel_types::{KERNEL_TYPES, KernelTypes};
+        use capbench_testing::{HostLimit, cannot_have};
+
         let Ok(types) = KernelTypes::read(std::path::Path::new(KERNEL_TYPES)) else {
-            return eprintln!("skipped: this kernel does not describe its types");
+            return cannot_have(HostLimit::Kernel, "it does not describe its types");
         };
         let Some(names) = ReasonNames::find(|name| types.enumeration(name)) else {
-            return eprintln!("skipped: this kernel gives no reasons");
+            return cannot_have(HostLimit::Kernel, "it reports no drop reasons");
         };
         let unknown: Vec<_> =
             names.names.iter().filter(|(_, name)| reason(name) == Standing::Unknown).collect();

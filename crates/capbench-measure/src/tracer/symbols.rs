@@ -23,6 +23,10 @@ fn find(address: u64) -> Option<String> {
     nearest(BufReader::new(file), address)
 }
 
+/// A module outside the kernel's tree whose functions have names of the kernel's own: its `packet_rcv` is not that of
+/// AF_PACKET. Its functions are named with the module, as the kernel prints them.
+const NAMESAKE: &str = "[pf_ring]";
+
 /// The last function that begins at the address or before; the file is in no order.
 fn nearest(lines: impl BufRead, address: u64) -> Option<String> {
     let mut best: Option<(u64, String)> = None;
@@ -35,11 +39,13 @@ fn nearest(lines: impl BufRead, address: u64) -> Option<String> {
         // Hidden addresses are all 0.
         let is_nearer = start != 0 && start <= address && best.as_ref().is_none_or(|(best, _)| start > *best);
         if is_nearer && matches!(kind, "t" | "T" | "w" | "W") {
-            best = Some((start, name.to_string()));
+            // Compilers name their variants of a function NAME.part.0, NAME.isra.0 and so on.
+            let name = name.split('.').next().unwrap_or_default();
+            let module = words.next().filter(|module| *module == NAMESAKE);
+            best = Some((start, module.map_or_else(|| name.into(), |module| format!("{name} {module}"))));
         }
     }
-    // Compilers name their variants of a function NAME.part.0, NAME.isra.0 and so on.
-    best.map(|(_, name)| name.split('.').next().unwrap_or_default().to_string())
+    best.map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -55,6 +61,10 @@ mod tests {
         assert_eq!(named(0xffff_2fff).as_deref(), Some("second"));
         assert_eq!(named(0xffff_3001).as_deref(), Some("third"));
         assert_eq!(named(0xffff_0fff), None);
+        let two =
+            "00000000ffff1000 t packet_rcv [af_packet]\n00000000ffff2000 t packet_rcv.isra.0 [pf_ring]\n";
+        assert_eq!(nearest(two.as_bytes(), 0xffff_1001).as_deref(), Some("packet_rcv"));
+        assert_eq!(nearest(two.as_bytes(), 0xffff_2001).as_deref(), Some("packet_rcv [pf_ring]"));
         assert_eq!(nearest("0000000000000000 T first\n".as_bytes(), 0xffff), None, "hidden");
     }
 }

@@ -31,7 +31,7 @@ use crate::tracer::{InterfaceTrace, Scope as Watched, Tracer};
 use crate::{MeasureError, Result};
 pub use advice::Advice;
 pub use places::{Lost, Place};
-pub use sockets::{Fanout, Method, Process, Ring, Scope, Socket, Sockets};
+pub use sockets::{ClosedSockets, Fanout, Method, Process, Ring, Scope, Socket, Sockets};
 pub use traced::{Dropped, Traced, Tracing};
 
 /// Version of [`Look`] as JSON.
@@ -134,8 +134,6 @@ pub struct Watch {
     /// What the link counted in all looks: a counter that went back in one of them is unknown in their sum. Absent before
     /// the first look.
     counted: Option<LinkDeltas>,
-    /// What sockets counted in all looks.
-    total: Option<Sockets>,
     /// When sockets are due to be read between looks.
     next_reading: Instant,
 }
@@ -172,23 +170,26 @@ impl Watch {
                 .map_err(|unavailable| unavailable.to_string()),
             Tracing::LeftOut => Err("it was left out (--no-trace)".into()),
         };
-        let first = read(&links, link.index, &tracer)?;
+        let first = read(&links, link.index, &tracer, None)?;
         let last = first.clone();
         let tally = sockets::Tally::new(source.read());
         let (index, name, next_reading) = (link.index, interface.into(), Instant::now() + READING);
-        Ok(Self {
-            links,
-            index,
-            name,
-            source,
-            tracer,
-            first,
-            last,
-            tally,
-            counted: None,
-            total: None,
-            next_reading,
-        })
+        Ok(Self { links, index, name, source, tracer, first, last, tally, counted: None, next_reading })
+    }
+
+    /// Whether it reads maps of BPF programs.
+    pub fn reads_maps(&self) -> bool {
+        self.tracer.is_ok() || self.source.has_program()
+    }
+
+    /// Whether it traces why the kernel drops frames.
+    pub fn traces(&self) -> bool {
+        self.tracer.is_ok()
+    }
+
+    /// Whether it looks into processes for their sockets, or only so sees what they are.
+    pub fn searches_processes(&self) -> bool {
+        !self.source.has_program() || sockets::are_processes_hidden()
     }
 
     /// How long it has been watched.
@@ -211,30 +212,17 @@ impl Watch {
     /// # Errors
     /// Where the interface has gone; what its sockets had counted until then is part of [`Self::overall`].
     pub fn look(&mut self) -> Result<Look> {
-        let now = match read(&self.links, self.index, &self.tracer) {
+        let now = match read(&self.links, self.index, &self.tracer, self.last.xdp.as_ref()) {
             Ok(now) => now,
-            Err(error) => {
-                self.take_sockets();
-                return Err(self.gone().unwrap_or(error));
-            }
+            Err(error) => return Err(self.gone().unwrap_or(error)),
         };
         self.tally.add(self.source.read());
-        let sockets = self.take_sockets();
+        let sockets = self.tally.take();
         self.name.clone_from(&now.link.name);
         let before = std::mem::replace(&mut self.last, now);
         let stats = self.last.stats.each_since(&before.stats);
         self.counted = Some(self.counted.map_or(stats, |counted| counted.plus(&stats)));
         Ok(compare(&before, &self.last, Some(&stats), sockets, self.last.at - self.first.at))
-    }
-
-    /// What sockets counted since the last look, added to the total.
-    fn take_sockets(&mut self) -> Sockets {
-        let sockets = self.tally.take();
-        match &mut self.total {
-            Some(total) => total.absorb(&sockets),
-            total => *total = Some(sockets.clone()),
-        }
-        sockets
     }
 
     /// That the interface has gone, where it has.
@@ -251,7 +239,7 @@ impl Watch {
 
     /// What was seen from the beginning to the last look: before the first one no count of the link is known.
     pub fn overall(&self) -> Look {
-        let sockets = self.total.clone().unwrap_or_default();
+        let sockets = self.tally.total().clone();
         compare(&self.first, &self.last, self.counted.as_ref(), sockets, self.last.at - self.first.at)
     }
 }
@@ -285,10 +273,12 @@ fn trace(tracer: &std::result::Result<Tracer, String>) -> std::result::Result<In
     traces.into_iter().next().ok_or_else(|| "the tracer watches no interface".into())
 }
 
+/// `known` is the XDP program that was there before.
 fn read(
     links: &Links,
     index: InterfaceIndex,
     tracer: &std::result::Result<Tracer, String>,
+    known: Option<&places::Program>,
 ) -> Result<Moment> {
     let (nic, link) = read_counters(links, index)?;
     let stats = link.stats.ok_or_else(|| MeasureError::Interface {
@@ -296,7 +286,12 @@ fn read(
         reason: "the kernel tells none of its counters; nothing can be said about it".into(),
     })?;
     let attached = link_state(index).ok().and_then(|state| state.attached);
-    let xdp = attached.map(|attached| {
+    let xdp = attached.map(|mut attached| {
+        // The kernel names programs to CAP_SYS_ADMIN, which a watch has at its beginning only.
+        if let Some(known) = known.filter(|known| attached.name.is_none() && known.number == attached.program)
+        {
+            attached.name.clone_from(&known.name);
+        }
         let by = match attached.mode {
             AttachedMode::Driver => "in the driver",
             AttachedMode::Generic => "generic",
@@ -305,7 +300,8 @@ fn read(
         };
         let is_in_driver = attached.mode == AttachedMode::Driver;
         let is_generic = attached.mode == AttachedMode::Generic;
-        places::Program { words: format!("{attached}, {by}"), is_in_driver, is_generic }
+        let words = format!("{attached}, {by}");
+        places::Program { number: attached.program, name: attached.name, words, is_in_driver, is_generic }
     });
     let peer = link.kind.as_deref().filter(|kind| *kind == "veth").and(link.tied_to).map(|tie| {
         let peer = links.tied(tie).ok()?;

@@ -76,7 +76,7 @@ impl Place {
             }
             Self::NoHandler => "rx_nohandler: an inactive member of a bond",
             Self::Socket => {
-                "each AF_PACKET and AF_XDP socket's own counters; those of sockets on all interfaces are named beside them"
+                "each AF_PACKET, AF_XDP and PF_RING socket's own counters; those of sockets on all interfaces are listed with them"
             }
             Self::Transmit => {
                 "tx_dropped, and what the tracer saw dropped on the way out (queueing disciplines, tc), which tx_dropped \
@@ -118,6 +118,10 @@ pub struct Lost {
 /// An XDP program on the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Program {
+    /// The kernel's number of it; absent where there are several.
+    pub(super) number: Option<u32>,
+    /// Its name; absent where nobody could read it.
+    pub(super) name: Option<String>,
     /// Which, and who runs it.
     pub(super) words: String,
     /// Whether the driver alone runs it: only then its counters know what the program drops.
@@ -200,12 +204,16 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) 
 /// is named beside the sum.
 fn of_sockets(sockets: &Sockets) -> Lost {
     let (of_all, bound): (Vec<_>, Vec<_>) = sockets.here.iter().partition(|socket| socket.every_interface);
+    let (closed_of_all, closed): (Vec<_>, Vec<_>) =
+        sockets.closed_here().partition(|group| group.every_interface);
+    let counts = bound.iter().map(|socket| socket.dropped).chain(closed.iter().map(|group| group.dropped()));
     let frames = match sockets.unknown {
         Some(_) => None,
-        None => bound.iter().map(|socket| socket.dropped).sum(),
+        None => counts.sum(),
     };
     let mut source = String::from("the sockets' own counters");
-    let most: u64 = of_all.iter().filter_map(|socket| socket.dropped).sum();
+    let most = of_all.iter().filter_map(|socket| socket.dropped).sum::<u64>()
+        + closed_of_all.iter().map(|group| group.dropped).sum::<u64>();
     if most > 0 {
         source
             .push_str(&format!("; at most {most} more, which sockets on all interfaces lost of all of them"));
@@ -237,13 +245,11 @@ fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) ->
     // Drivers add what they dropped to rx_dropped, veth for example; for some it is all that they tell.
     let booked = found.iter().filter(|loss| loss.in_rx_dropped).map(|loss| loss.count).sum();
     // A frame that an AF_XDP socket refuses counts there and as a redirect that failed.
-    let refused: u64 = counted
-        .sockets
-        .here
-        .iter()
-        .filter(|socket| socket.method == Method::AfXdp)
-        .filter_map(|socket| socket.dropped)
-        .sum();
+    let sockets = counted.sockets;
+    let open = sockets.here.iter().filter(|socket| socket.method == Method::AfXdp);
+    let closed = sockets.closed_here().filter(|group| group.method == Method::AfXdp);
+    let refused = open.filter_map(|socket| socket.dropped).sum::<u64>()
+        + closed.map(|group| group.dropped).sum::<u64>();
     for loss in found.iter_mut().filter(|loss| loss.part == REDIRECT) {
         loss.count = loss.count.saturating_sub(refused);
     }

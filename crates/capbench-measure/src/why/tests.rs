@@ -122,6 +122,18 @@ fn where_nothing_is_lost_nothing_is_advised() {
 }
 
 #[test]
+fn a_ring_of_pf_ring_that_loses_is_named_first() {
+    let look = with_socket(socket(
+        Method::PfRing,
+        Process { name: Some("pfcount".into()), ..reader('T', 0.0) },
+        32_728,
+    ));
+    let said = said(look);
+    assert!(said.starts_with("the PF_RING ring of pfcount 42 loses "), "{said}");
+    assert!(said.contains("`kill -CONT 42`"), "{said}");
+}
+
+#[test]
 fn where_the_counter_of_packets_went_back_their_rate_is_unknown() {
     let reset = Look { received: None, octets: None, ..quiet() };
     assert_eq!(

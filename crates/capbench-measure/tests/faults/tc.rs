@@ -1,8 +1,7 @@
 //! Faults by tc: classifiers at ingress or egress of an interface.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use capbench_measure::bed::Side;
+use capbench_testing::Scratch;
 
 use super::Every;
 use crate::network::{lossy, program};
@@ -23,9 +22,8 @@ pub struct Attached<'b> {
 /// Attaches the program of `tc_faults.bpf.c` that does `what` to every so many frames.
 pub fn attach<'b>(side: &'b Side, hook: Hook, what: &str, every: Every) -> Attached<'b> {
     // tc reads objects from files only.
-    static FILES: AtomicU32 = AtomicU32::new(0);
-    let number = FILES.fetch_add(1, Ordering::Relaxed);
-    let file = std::env::temp_dir().join(format!("capbench-faults-{}-{number}.o", std::process::id()));
+    let folder = Scratch::new();
+    let file = folder.file("tc_faults.o");
     std::fs::write(&file, include_bytes!(concat!(env!("OUT_DIR"), "/tc_faults.bpf.o"))).unwrap();
     let hook = match hook {
         Hook::Ingress => "ingress",
@@ -35,7 +33,6 @@ pub fn attach<'b>(side: &'b Side, hook: Hook, what: &str, every: Every) -> Attac
     let attached = Attached { side };
     let (path, section) = (file.to_string_lossy(), format!("tc/{what}_{}", every.0));
     tc(side, &["filter", "add", "dev", side.name(), hook, "bpf", "da", "obj", &path, "sec", &section]);
-    std::fs::remove_file(&file).unwrap();
     attached
 }
 

@@ -1,8 +1,6 @@
 //! Runs of every kind on the simulated path, saved as the product saves them.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, MethodSpec};
@@ -30,6 +28,7 @@ use capbench_measure::sweep::{
 use capbench_measure::trial::{Load, SizeLabel, TrialResult};
 use capbench_measure::work::WorkModel;
 use capbench_measure::{MeasureError, Result, findings};
+use capbench_testing::Scratch;
 use capbench_traffic::Pps;
 use capbench_traffic::sizes::Sizes;
 use capbench_traffic::units::FrameSize;
@@ -160,17 +159,14 @@ fn results(kept: Kept, laboratory: &dyn Laboratory) -> Results {
 
 /// Saves results, and looks that they are what the schema says and are read again as they were.
 fn check(results: &Results) -> Value {
-    static RUNS: AtomicU32 = AtomicU32::new(0);
-    let number = RUNS.fetch_add(1, Ordering::Relaxed);
-    let folder: PathBuf =
-        std::env::temp_dir().join(format!("capbench-schema-{}-{number}", std::process::id()));
+    let scratch = Scratch::new();
+    let folder = scratch.file("run");
     let directory = RunDirectory::create(&folder).unwrap();
     directory.save(results).unwrap();
     let saved: Value = serde_json::from_slice(&std::fs::read(folder.join("results.json")).unwrap()).unwrap();
     assert_valid(&saved);
     let (_, read) = RunDirectory::resume(&folder).unwrap();
     assert_eq!(serde_json::to_value(&read).unwrap(), saved);
-    std::fs::remove_dir_all(&folder).unwrap();
     saved
 }
 

@@ -1,5 +1,7 @@
 //! CSV: the tidy rows of a run, and each table of its report. Unknown and empty fields are empty; numbers have no separators.
 
+use capbench_measure::csv_text::CsvText;
+
 use crate::error::{ReportError, Result};
 use crate::model::{Cell, Report, Table};
 use crate::read::Run;
@@ -30,11 +32,10 @@ pub fn tables(report: &Report) -> impl Iterator<Item = &Table> {
 /// # Errors
 /// When they cannot be made for want of memory.
 pub fn tidy(run: &Run) -> Result<String> {
-    let mut csv = csv::Writer::from_writer(Vec::new());
     let rows = tidy::rows(run);
-    csv.write_record(tidy::COLUMNS.iter().map(|column| column.key)).map_err(failed)?;
+    let mut csv = CsvText::new(tidy::COLUMNS.iter().map(|column| column.key)).map_err(failed)?;
     for row in &rows {
-        csv.write_record(tidy::COLUMNS.iter().map(|column| field(&(column.of)(row)))).map_err(failed)?;
+        csv.row(tidy::COLUMNS.iter().map(|column| field(&(column.of)(row)))).map_err(failed)?;
     }
     text(csv)
 }
@@ -58,7 +59,6 @@ fn field(field: &Field) -> String {
 /// # Errors
 /// When it cannot be made for want of memory.
 pub fn table(table: &Table) -> Result<String> {
-    let mut csv = csv::Writer::from_writer(Vec::new());
     let has = |index: usize, is_such: fn(&Cell) -> bool| {
         table.rows.iter().any(|row| row.cells.get(index).is_some_and(is_such))
     };
@@ -81,9 +81,10 @@ pub fn table(table: &Table) -> Result<String> {
         }
     }
     head.push("trials_of_row".into());
-    csv.write_record(&head).map_err(failed)?;
+    let columns = head.len();
+    let mut csv = CsvText::new(head).map_err(failed)?;
     for row in &table.rows {
-        let mut record = Vec::with_capacity(head.len());
+        let mut record = Vec::with_capacity(columns);
         for (cell, (interval, bound)) in row.cells.iter().zip(&extra) {
             record.push(value(cell));
             if *interval {
@@ -101,7 +102,7 @@ pub fn table(table: &Table) -> Result<String> {
             }
         }
         record.push(row.trials.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "));
-        csv.write_record(&record).map_err(failed)?;
+        csv.row(record).map_err(failed)?;
     }
     text(csv)
 }
@@ -122,7 +123,6 @@ fn failed(error: impl std::fmt::Display) -> ReportError {
     ReportError::Format { format: "csv", reason: error.to_string() }
 }
 
-fn text(csv: csv::Writer<Vec<u8>>) -> Result<String> {
-    let bytes = csv.into_inner().map_err(|error| failed(error.error()))?;
-    String::from_utf8(bytes).map_err(failed)
+fn text(csv: CsvText) -> Result<String> {
+    String::from_utf8(csv.into_octets().map_err(failed)?).map_err(failed)
 }

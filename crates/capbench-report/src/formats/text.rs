@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::figures;
-use crate::model::{Cell, Report, Table};
+use crate::model::{Cell, Column, Report, Table};
+use crate::printable;
 
 /// Columns that a line may fill.
 const COLUMNS: usize = 80;
@@ -36,7 +37,7 @@ pub fn text(report: &Report) -> String {
 fn wrapped(text: &mut String, first: &str, next: &str, words: &str) {
     let mut line = String::from(first);
     let mut is_empty = true;
-    let words = plain(words);
+    let words = printable::line(words);
     for word in words.split(' ').filter(|word| !word.is_empty()) {
         if !is_empty && width(&line) + 1 + width(word) > COLUMNS {
             let _ = writeln!(text, "{}", line.trim_end());
@@ -50,11 +51,6 @@ fn wrapped(text: &mut String, first: &str, next: &str, words: &str) {
         is_empty = false;
     }
     let _ = writeln!(text, "{}", line.trim_end());
-}
-
-/// What a file says must not move the cursor.
-fn plain(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 fn width(text: &str) -> usize {
@@ -71,10 +67,11 @@ struct Grid {
 
 impl Grid {
     fn of(table: &Table) -> Self {
-        let heads = table.columns.iter().map(|column| plain(&column.heading));
+        let heads = table.columns.iter().map(|column| printable::line(&column.heading));
         let fields = |cells: &[Cell]| -> Vec<String> {
             let columns = table.columns.iter();
-            cells.iter().zip(columns).map(|(cell, column)| plain(&field(cell, column.unit))).collect()
+            let shown = |(cell, column): (&Cell, &Column)| printable::line(&field(cell, column.unit));
+            cells.iter().zip(columns).map(shown).collect()
         };
         let is_number = |index: usize| {
             let mut cells = table.rows.iter().filter_map(|row| row.cells.get(index));
@@ -268,7 +265,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::{Column, Row, Unit};
+    use crate::model::{Row, Unit};
 
     fn wide(fields: &[&str], rows: usize) -> Table {
         let columns = (0..fields.len())

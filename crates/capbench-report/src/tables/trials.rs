@@ -1,9 +1,8 @@
 //! Every trial, a row each: what `trials.csv` has, so that a column which that gets is here, too, and why a trial is to be
 //! taken with care.
 
-use capbench_measure::results::{Results, trials_csv};
+use capbench_measure::results::{Results, trial_fields, trial_heads};
 
-use crate::error::{ReportError, Result};
 use crate::model::{Cell, Column, Row, Table, Unit};
 
 use super::shape::{unit_of, words_of};
@@ -14,21 +13,14 @@ const WORDS: [&str; 6] = ["phase", "method", "frame_size", "placement", "work", 
 const SIGNED: [&str; 1] = ["unexplained"];
 
 /// The table.
-///
-/// # Errors
-/// When the rows cannot be made, for want of memory.
-pub(crate) fn table(results: &Results) -> Result<Table> {
-    let failed = |reason: String| ReportError::Format { format: "the table of trials", reason };
-    let text = trials_csv(&results.trials).map_err(|error| failed(error.to_string()))?;
-    let mut csv = csv::Reader::from_reader(text.as_slice());
-    let head = csv.headers().map_err(|error| failed(error.to_string()))?.clone();
-    let mut columns: Vec<Column> = head.iter().map(column).collect();
+pub(crate) fn table(results: &Results) -> Table {
+    let head = trial_heads();
+    let mut columns: Vec<Column> = head.iter().map(|key| column(key)).collect();
     columns.push(Column::words("care", "to be taken with care because"));
     let mut rows = Vec::with_capacity(results.trials.len());
-    for (record, trial) in csv.records().zip(&results.trials) {
-        let record = record.map_err(|error| failed(error.to_string()))?;
-        let mut cells: Vec<Cell> =
-            head.iter().zip(record.iter()).map(|(key, field)| cell(key, field)).collect();
+    for trial in &results.trials {
+        let fields = trial_fields(trial);
+        let mut cells: Vec<Cell> = head.iter().zip(&fields).map(|(key, field)| cell(key, field)).collect();
         let mut care = trial.noise.clone();
         care.extend(trial.invalid_because.clone());
         cells.push(if care.is_empty() { Cell::Empty } else { Cell::text(care.join("; ")) });
@@ -47,14 +39,14 @@ pub(crate) fn table(results: &Results) -> Result<Table> {
             "{many} attempts were set aside and are in results.json, inside the trials that they belong to."
         ),
     };
-    Ok(Table {
+    Table {
         id: "trials".into(),
         caption: "Every trial; names and units as in results.json and trials.csv".into(),
         columns,
         rows,
         notes: Vec::new(),
     }
-    .with_notes([note]))
+    .with_notes([note])
 }
 
 fn column(key: &str) -> Column {

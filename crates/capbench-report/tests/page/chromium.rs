@@ -3,6 +3,7 @@
 //! Messages are JSON, each ended by a 0 byte, on descriptors 3 and 4 of the browser; a shell makes these of its standard input
 //! and output.
 
+use capbench_testing::{HostLimit, Scratch, cannot_have, missing};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::MetadataExt;
@@ -29,7 +30,7 @@ pub struct Tab {
     pub events: Vec<Value>,
     /// The page's address.
     pub address: String,
-    files: PathBuf,
+    files: Scratch,
 }
 
 /// The browser, or none and a line that says so.
@@ -39,7 +40,7 @@ fn program() -> Option<PathBuf> {
         .flat_map(|at| NAMES.map(|name| at.join(name)))
         .find(|file| file.is_file());
     if found.is_none() {
-        println!("skipped: there is no {} here; tools/setup test installs it", NAMES.join(", no "));
+        missing(format_args!("{} (package chromium)", NAMES.join(" or ")));
     }
     found
 }
@@ -49,17 +50,16 @@ fn is_root() -> bool {
 }
 
 impl Tab {
-    /// Opens a page under a name that no other test has; none where there is no browser.
-    pub fn open(name: &str, page: &str) -> Option<Self> {
-        let mut tab = Self::start(name)?;
+    /// Opens a page; none where there is no browser.
+    pub fn open(page: &str) -> Option<Self> {
+        let mut tab = Self::start()?;
         tab.write_and_load(page);
         Some(tab)
     }
 
-    fn start(name: &str) -> Option<Self> {
+    fn start() -> Option<Self> {
         let program = program()?;
-        let files = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-        fs::create_dir_all(&files).unwrap();
+        let files = Scratch::below(Path::new(env!("CARGO_TARGET_TMPDIR")));
         let mut command = Command::new("sh");
         command.args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"]).arg(program);
         command.args(["--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu"]);
@@ -89,10 +89,9 @@ impl Tab {
             files,
         };
         if tab.cannot_sandbox() {
-            println!(
-                "skipped: Chromium has no sandbox here: {}",
-                tab.log().lines().next().unwrap_or_default()
-            );
+            let log = tab.log();
+            let reason = log.lines().next().unwrap_or_default();
+            cannot_have(HostLimit::UserNamespaces, format_args!("Chromium has no sandbox: {reason}"));
             return None;
         }
         let target = tab.call("Target.createTarget", json!({ "url": "about:blank" }));
@@ -360,6 +359,5 @@ impl Drop for Tab {
         while self.from.recv_timeout(Duration::from_secs(10)).is_ok() {}
         let _ = self.browser.kill();
         let _ = self.browser.wait();
-        let _ = fs::remove_dir_all(&self.files);
     }
 }

@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 
 const THROUGHPUT: &str = "#chart-throughput";
 
-fn open(name: &str, report: &Report) -> Option<Tab> {
-    Tab::open(name, &html(report))
+fn open(report: &Report) -> Option<Tab> {
+    Tab::open(&html(report))
 }
 
 /// Scrolls to a chart and waits until it is drawn; the place of its area in the window.
@@ -73,7 +73,7 @@ fn a_page_opens_without_errors_loads_nothing_and_runs_nothing_of_results() {
         chart.series[0].name = demo::HOSTILE.into();
     }
     report.sections[0].charts[0].marks[0].label = demo::HOSTILE.into();
-    let Some(mut tab) = open("hostile", &report) else { return };
+    let Some(mut tab) = open(&report) else { return };
     for chart in ["throughput", "placement", "ledger", "loss-ratio", "cost", "work", "latency"] {
         let chart = format!("#chart-{chart}");
         let [left, top, width, height] = drawn(&mut tab, &chart);
@@ -95,7 +95,7 @@ fn a_page_opens_without_errors_loads_nothing_and_runs_nothing_of_results() {
 
 #[test]
 fn the_legend_switches_series_off_and_on() {
-    let Some(mut tab) = open("legend", &demo::report(20)) else { return };
+    let Some(mut tab) = open(&demo::report(20)) else { return };
     drawn(&mut tab, THROUGHPUT);
     let before = picture(&mut tab, THROUGHPUT);
     let first = format!("{THROUGHPUT} .legend li:nth-child(1) button");
@@ -110,7 +110,7 @@ fn the_legend_switches_series_off_and_on() {
 
 #[test]
 fn a_rectangle_zooms_and_a_double_click_escape_or_the_button_shows_all_again() {
-    let Some(mut tab) = open("zoom", &demo::report(20)) else { return };
+    let Some(mut tab) = open(&demo::report(20)) else { return };
     let [left, top, width, height] = drawn(&mut tab, THROUGHPUT);
     let before = picture(&mut tab, THROUGHPUT);
     let canvas = format!("document.querySelector('{THROUGHPUT} .canvas')");
@@ -140,7 +140,7 @@ fn a_rectangle_zooms_and_a_double_click_escape_or_the_button_shows_all_again() {
 
 #[test]
 fn the_pointer_shows_values_with_their_units_and_trials() {
-    let Some(mut tab) = open("pointer", &demo::report(120)) else { return };
+    let Some(mut tab) = open(&demo::report(120)) else { return };
     let [left, top, width, height] = drawn(&mut tab, THROUGHPUT);
     let mut met = Vec::new();
     for step in 0..=20 {
@@ -176,7 +176,7 @@ fn the_pointer_shows_values_with_their_units_and_trials() {
 
 #[test]
 fn bars_and_layers_are_read_where_the_pointer_is() {
-    let Some(mut tab) = open("bars", &demo::report(20)) else { return };
+    let Some(mut tab) = open(&demo::report(20)) else { return };
     let focus = |tab: &mut Tab, chart: &str| {
         tab.text(&format!("document.querySelector('{chart} .legend .focus button').textContent"))
     };
@@ -201,7 +201,7 @@ fn bars_and_layers_are_read_where_the_pointer_is() {
 
 #[test]
 fn the_keyboard_goes_through_points_and_says_them() {
-    let Some(mut tab) = open("keyboard", &demo::report(120)) else { return };
+    let Some(mut tab) = open(&demo::report(120)) else { return };
     tab.key("Tab");
     assert_eq!(tab.text("document.activeElement.textContent"), "To the content");
     tab.key("Enter");
@@ -253,7 +253,7 @@ fn tables_sort_by_exact_values_and_back_to_the_order_of_the_report() {
         // These are one and the same as floating-point numbers.
         row.cells[4] = Cell::Count((1 << 60) + beyond);
     }
-    let Some(mut tab) = open("sort", &report) else { return };
+    let Some(mut tab) = open(&report) else { return };
     let table = "#table-summary";
     let head = |nth: usize| format!("{table} thead th:nth-child({nth}) button");
     tab.click(&head(5));
@@ -279,7 +279,7 @@ fn tables_sort_by_exact_values_and_back_to_the_order_of_the_report() {
 
 #[test]
 fn colours_follow_the_system_until_the_reader_chooses() {
-    let Some(mut tab) = open("theme", &demo::report(20)) else { return };
+    let Some(mut tab) = open(&demo::report(20)) else { return };
     let background = "getComputedStyle(document.body).backgroundColor";
     drawn(&mut tab, THROUGHPUT);
     let (light, drawn_light) = (tab.text(background), picture(&mut tab, THROUGHPUT));
@@ -301,7 +301,7 @@ fn a_page_of_a_thousand_trials_is_small_and_opens() {
     let page = html(&demo::report(1000));
     println!("a page of 1,000 trials with 69 columns: {} bytes", page.len());
     assert!(page.len() < 5_000_000, "{}", page.len());
-    let Some(mut tab) = Tab::open("thousand", &page) else { return };
+    let Some(mut tab) = Tab::open(&page) else { return };
     let times: Vec<_> = (0..3).map(|_| tab.load()).collect();
     println!("opened in {times:?}");
     assert_eq!(tab.number("document.querySelectorAll('#trials tbody tr').length"), 1000.0);
@@ -325,7 +325,7 @@ fn a_page_of_a_thousand_trials_is_small_and_opens() {
 
 #[test]
 fn on_a_phone_only_boxes_scroll_sideways() {
-    let Some(mut tab) = Tab::open("phone", &html(&demo::report(60))) else { return };
+    let Some(mut tab) = Tab::open(&html(&demo::report(60))) else { return };
     tab.size(390, 844);
     tab.load();
     for chart in ["throughput", "placement", "ledger", "loss-ratio", "cost", "work", "latency"] {
@@ -348,7 +348,7 @@ fn on_a_phone_only_boxes_scroll_sideways() {
 
 #[test]
 fn paper_has_every_chart_in_light_colours_and_whole_tables() {
-    let Some(mut tab) = open("paper", &demo::report(40)) else { return };
+    let Some(mut tab) = open(&demo::report(40)) else { return };
     tab.media("", "dark");
     let sheet = tab.call("Page.printToPDF", json!({ "preferCSSPageSize": true, "printBackground": false }));
     let sheet = STANDARD.decode(sheet["data"].as_str().unwrap()).unwrap();
@@ -395,7 +395,7 @@ fn pages_of_runs_begin_with_the_verdict_and_each_of_their_charts_can_be_read_zoo
     ];
     for (name, results) in runs {
         let report = page_of(results);
-        let Some(mut tab) = open(&format!("run-{name}"), &report) else { return };
+        let Some(mut tab) = open(&report) else { return };
         assert_eq!(tab.text("document.querySelector('main h2').textContent"), "Verdict", "{name}");
         let charts: Vec<&Chart> = report.sections.iter().flat_map(|section| &section.charts).collect();
         assert!(!charts.is_empty(), "{name}");
@@ -435,7 +435,7 @@ fn the_interval_of_a_sum_is_read_at_its_mark() {
     let report = page_of(runs::visited_bench());
     let charts = || report.sections.iter().flat_map(|section| &section.charts);
     let chart = charts().find(|chart| chart.series.iter().any(|series| series.role == Role::Total)).unwrap();
-    let Some(mut tab) = open("sum", &report) else { return };
+    let Some(mut tab) = open(&report) else { return };
     let id = format!("#chart-{}", chart.id);
     drawn(&mut tab, &id);
     tab.value(&format!("document.querySelector('{id} .canvas').focus({{ preventScroll: true }})"));
@@ -497,7 +497,7 @@ fn charts_of_little_or_odd_data_are_drawn() {
     ];
     let ids: Vec<String> =
         report.sections[0].charts.iter().map(|chart| format!("#chart-{}", chart.id)).collect();
-    let Some(mut tab) = open("odd", &report) else { return };
+    let Some(mut tab) = open(&report) else { return };
     for width in [1280, 390] {
         tab.size(width, 900);
         for id in &ids {
@@ -543,7 +543,7 @@ fn the_script_writes_figures_as_the_rest_of_the_report_does() {
         let mut report = demo::report(1);
         report.sections.truncate(1);
         report.sections[0].charts = vec![chart_of(&values, unit)];
-        let Some(mut tab) = open("figures", &report) else { return };
+        let Some(mut tab) = open(&report) else { return };
         drawn(&mut tab, THROUGHPUT);
         tab.click(&format!("{THROUGHPUT} summary"));
         tab.until(&format!("document.querySelector('{THROUGHPUT} .figures table')"));
@@ -563,7 +563,7 @@ fn pictures_are_taken_where_they_are_asked_for() {
     fs::create_dir_all(folder).unwrap();
     let page = html(&demo::report(100));
     fs::write(folder.join("report.html"), &page).unwrap();
-    let Some(mut tab) = Tab::open("pictures", &page) else { return };
+    let Some(mut tab) = Tab::open(&page) else { return };
     for width in [1280, 390] {
         for scheme in ["light", "dark"] {
             tab.size(width, 900);
@@ -587,7 +587,7 @@ fn pictures_are_taken_where_they_are_asked_for() {
     }
     for (name, results) in [("visited", runs::visited_bench()), ("reproduced", runs::reproduced::all())] {
         let report = page_of(results);
-        let Some(mut tab) = open(&format!("pictures-{name}"), &report) else { return };
+        let Some(mut tab) = open(&report) else { return };
         for (width, scheme) in [(1280, "light"), (390, "dark")] {
             tab.size(width, 900);
             tab.media("screen", scheme);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::eal::START;
-use crate::host::CpuId;
+use crate::host::{CpuId, identity};
 use crate::{Result, SysError};
 
 /// What a device needs of the EAL.
@@ -42,8 +42,15 @@ impl EalArguments {
     /// speak of is left out: memory, lcores, PCI devices.
     ///
     /// # Errors
-    /// An argument at which the EAL would end the process, or that contains a NUL.
+    /// An argument at which the EAL would end the process, or that contains a NUL; any in a program with privileges of its own
+    /// file.
     pub fn new(kind: DeviceKind, given: &[String], cpu: CpuId) -> Result<Self> {
+        if !given.is_empty() && identity::is_elevated() {
+            // Some of them name files with code: -d, --vdev.
+            let reason =
+                "this program has privileges of its own file (setcap, set-user-id); run it with sudo";
+            return Err(SysError::argument(START, reason));
+        }
         for argument in given {
             if ends_the_process(argument) {
                 return Err(SysError::argument(START, format!("{argument} would end the program")));

@@ -30,6 +30,13 @@ pub enum DriverSockets {
 #[derive(Debug)]
 pub struct DriverXdpSocket {
     socket: XdpSocket,
+    of_driver: Original,
+}
+
+/// A socket's descriptor that is not ours.
+#[derive(Clone, Copy, Debug)]
+struct Original {
+    number: RawFd,
     inode: u64,
 }
 
@@ -50,7 +57,7 @@ impl Before {
     /// # Errors
     /// `/proc` cannot be read.
     pub(super) fn now() -> Result<Self> {
-        Ok(Self(descriptors()?.into_iter().map(|(_, inode)| inode).collect()))
+        Ok(Self(descriptors()?.into_iter().map(|found| found.inode).collect()))
     }
 
     /// Packet sockets made since then that are `net_af_packet`'s on this interface. The driver puts its sockets into a
@@ -78,20 +85,20 @@ impl Before {
     /// device has queues, which the caller takes for none.
     pub(super) fn xdp_sockets(&self) -> Result<Vec<DriverXdpSocket>> {
         let mut found = Vec::new();
-        for (fd, inode) in self.new_ones()? {
+        for (fd, of_driver) in self.new_ones()? {
             let (domain, _): (i32, usize) =
                 socket_option::get(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN")?;
             if domain == libc::AF_XDP {
-                found.push(DriverXdpSocket { socket: XdpSocket::adopt(fd), inode });
+                found.push(DriverXdpSocket { socket: XdpSocket::adopt(fd), of_driver });
             }
         }
         Ok(found)
     }
 
-    /// Descriptors of our own of the sockets that are new.
-    fn new_ones(&self) -> Result<Vec<(OwnedFd, u64)>> {
-        let new = descriptors()?.into_iter().filter(|(_, inode)| !self.0.contains(inode));
-        Ok(new.filter_map(|(number, inode)| Some((duplicate(number, inode)?, inode))).collect())
+    /// Descriptors of our own of the sockets that are new, with those that they were made of.
+    fn new_ones(&self) -> Result<Vec<(OwnedFd, Original)>> {
+        let new = descriptors()?.into_iter().filter(|found| !self.0.contains(&found.inode));
+        Ok(new.filter_map(|found| Some((found.duplicate()?, found))).collect())
     }
 }
 
@@ -103,20 +110,20 @@ impl DriverSockets {
     /// To be called after the port is closed.
     pub(super) fn close(self) {
         let Self::Xdp(sockets) = self else { return };
-        let inodes: HashSet<u64> = sockets.iter().map(|socket| socket.inode).collect();
-        drop(sockets);
-        for (number, inode) in descriptors().unwrap_or_default() {
-            if inodes.contains(&inode) {
-                // SAFETY: the descriptor is of a socket that the driver made for the port, which is closed: the driver
-                // has freed the structure that held the number, so nobody owns or will use it.
-                drop(unsafe { OwnedFd::from_raw_fd(number) });
+        for DriverXdpSocket { socket, of_driver } in sockets {
+            if of_driver.duplicate().is_some() {
+                // SAFETY: the number is still the driver's descriptor. Our own keeps the socket open, so that no other can
+                // have its inode. The port is closed and the driver has freed the structure with the number, so nobody
+                // owns it; and as long as it is open, the kernel gives the number to no other file.
+                drop(unsafe { OwnedFd::from_raw_fd(of_driver.number) });
             }
+            drop(socket);
         }
     }
 }
 
 /// The sockets among this process's descriptors, by number and inode.
-fn descriptors() -> Result<Vec<(RawFd, u64)>> {
+fn descriptors() -> Result<Vec<Original>> {
     const DIRECTORY: &str = "/proc/self/fd";
     let failed = |source| SysError::Call { what: format!("readdir({DIRECTORY})"), source };
     let mut sockets = Vec::new();
@@ -128,22 +135,24 @@ fn descriptors() -> Result<Vec<(RawFd, u64)>> {
             .to_str()
             .and_then(|target| target.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok());
         let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        sockets.extend(number.zip(inode));
+        sockets.extend(number.zip(inode).map(|(number, inode)| Original { number, inode }));
     }
     Ok(sockets)
 }
 
-/// Another descriptor of the socket with this number, if it still is the one with this inode.
-fn duplicate(number: RawFd, inode: u64) -> Option<OwnedFd> {
-    // SAFETY: fcntl(2) takes numbers; the descriptor may be anything or closed, which it says.
-    let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0) };
-    if copy < 0 {
-        return None;
+impl Original {
+    /// A descriptor of our own of the same socket, if the number still is that socket's.
+    fn duplicate(self) -> Option<OwnedFd> {
+        // SAFETY: fcntl(2) takes numbers; the descriptor may be anything or closed, which it says.
+        let copy = unsafe { libc::fcntl(self.number, libc::F_DUPFD_CLOEXEC, 0) };
+        if copy < 0 {
+            return None;
+        }
+        // SAFETY: the descriptor is fresh and nobody else's.
+        let copy = unsafe { OwnedFd::from_raw_fd(copy) };
+        let file = fs::File::from(copy);
+        (file.metadata().ok()?.ino() == self.inode).then(|| file.into())
     }
-    // SAFETY: the descriptor is fresh and nobody else's.
-    let copy = unsafe { OwnedFd::from_raw_fd(copy) };
-    let file = fs::File::from(copy);
-    (file.metadata().ok()?.ino() == inode).then(|| file.into())
 }
 
 /// The index of the interface that a packet socket is bound to; 0 for none.
@@ -168,8 +177,12 @@ mod tests {
         let before = Before::now().unwrap();
         let (new, _peer) = UnixStream::pair().unwrap();
         let inode = fs::metadata(format!("/proc/self/fd/{}", new.as_raw_fd())).unwrap().ino();
-        assert!(before.new_ones().unwrap().iter().any(|(_, found)| *found == inode));
+        let found = before.new_ones().unwrap();
+        let own = found.iter().find(|(_, found)| found.inode == inode).unwrap();
+        assert_eq!(own.1.number, new.as_raw_fd());
         assert!(before.packet_sockets(InterfaceIndex::new(1).unwrap()).unwrap().is_empty());
-        assert!(duplicate(new.as_raw_fd(), inode + 1).is_none() && duplicate(-1, inode).is_none());
+        let another = Original { inode: inode + 1, ..own.1 };
+        let closed = Original { number: -1, ..own.1 };
+        assert!(another.duplicate().is_none() && closed.duplicate().is_none());
     }
 }

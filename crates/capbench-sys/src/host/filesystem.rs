@@ -1,6 +1,7 @@
-//! How much room a file system has: statfs(2).
+//! What a file system has and does: statfs(2), and when bytes of the page cache go to the disk.
 
 use std::ffi::CString;
+use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -46,9 +47,39 @@ pub fn room(path: &Path) -> Result<Room> {
     })
 }
 
+/// Lets the kernel begin to write all dirty pages of a file to the disk (sync_file_range(2) with `SYNC_FILE_RANGE_WRITE`). Does
+/// not wait for the disk, but for room in its queue of requests. It says nothing of what has reached the disk: fdatasync(2) does.
+///
+/// # Errors
+/// The kernel's reason, `ESPIPE` for what is no file.
+pub fn begin_write_back(file: BorrowedFd<'_>) -> Result<()> {
+    // SAFETY: sync_file_range(2) takes numbers and touches no memory of ours; the descriptor is open while borrowed.
+    let code = unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
+    check(code, || "sync_file_range".into()).map(drop)
+}
+
+/// Closes a descriptor and returns what close(2) says. Network file systems report there what they could not write.
+///
+/// # Errors
+/// The kernel's reason. The descriptor is closed all the same.
+pub fn close(file: OwnedFd) -> Result<()> {
+    // SAFETY: the descriptor was ours alone and is given up here: nothing uses its number after this call.
+    check(unsafe { libc::close(file.into_raw_fd()) }, || "close".into()).map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_written_back_and_a_pipe_has_no_disk() {
+        use std::os::fd::AsFd;
+        let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+        begin_write_back(file.as_fd()).unwrap();
+        close(file.into()).unwrap();
+        let (pipe, _writer) = std::io::pipe().unwrap();
+        assert_eq!(begin_write_back(pipe.as_fd()).unwrap_err().errno(), Some(libc::ESPIPE));
+    }
 
     #[test]
     fn a_path_that_is_not_there_is_named() {

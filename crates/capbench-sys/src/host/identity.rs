@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 
+use super::proc_file;
 use crate::error::check;
 use crate::{Result, SysError};
 
@@ -18,6 +19,13 @@ pub struct Identity {
 pub fn effective() -> Identity {
     // SAFETY: both calls take nothing, touch no memory of ours and always succeed.
     unsafe { Identity { uid: libc::geteuid(), gid: libc::getegid() } }
+}
+
+/// Whether this process got privileges from its own file, which its caller does not have: set-user-id or file capabilities
+/// (`AT_SECURE` of getauxval(3)). The loader then ignores the caller's environment.
+pub fn is_elevated() -> bool {
+    // SAFETY: getauxval(3) has no preconditions.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
 /// The user of this name with its own group (getpwnam_r(3)); `None` where there is none.
@@ -46,12 +54,50 @@ pub fn of_user(name: &str) -> Result<Option<Identity>> {
     Ok((!found.is_null()).then_some(Identity { uid: entry.pw_uid, gid: entry.pw_gid }))
 }
 
-/// Makes the whole process run as another user from here on, in that user's groups alone, without a way back: saved ids are
-/// set, too, and with them all capabilities go (setgroups(2), setgid(2), setuid(2), which the C library applies to every thread).
+/// The group of this name (getgrnam_r(3)); `None` where there is none.
+///
+/// # Errors
+/// When the group database cannot be read, or the name has a NUL in it.
+pub fn group_of_name(name: &str) -> Result<Option<u32>> {
+    /// An entry holds the names of all members.
+    const ENTRY: usize = 1 << 20;
+    let what = || format!("getgrnam_r({name})");
+    let text = CString::new(name).map_err(|_| SysError::argument(what(), "the name contains a NUL"))?;
+    let mut memory = vec![0 as libc::c_char; ENTRY];
+    // SAFETY: all zeroes is a value of the structure: numbers and null pointers.
+    let mut entry: libc::group = unsafe { std::mem::zeroed() };
+    let mut found: *mut libc::group = std::ptr::null_mut();
+    // SAFETY: getgrnam_r(3) reads a NUL-terminated string, writes `entry`, at most `memory.len()` octets of `memory` and
+    // `found`; all of them are ours and alive.
+    let code = unsafe {
+        libc::getgrnam_r(text.as_ptr(), &raw mut entry, memory.as_mut_ptr(), memory.len(), &raw mut found)
+    };
+    // As with getpwnam_r.
+    match code {
+        0 | libc::ENOENT | libc::ESRCH => Ok((!found.is_null()).then_some(entry.gr_gid)),
+        code => Err(SysError::Call { what: what(), source: std::io::Error::from_raw_os_error(code) }),
+    }
+}
+
+/// Whether the process is in a group, by its effective or another one of its groups.
+///
+/// # Errors
+/// Where `/proc` does not tell.
+pub fn is_member(group: u32) -> Result<bool> {
+    const FILE: &str = "/proc/thread-self/status";
+    let text = proc_file::read(FILE)?;
+    let groups =
+        proc_file::field(&text, "Groups").ok_or_else(|| SysError::argument(FILE, "no line \"Groups\""))?;
+    Ok(effective().gid == group || groups.split_whitespace().any(|one| one.parse() == Ok(group)))
+}
+
+/// Makes the whole process run as another user from here on, in that user's groups alone: saved ids are set, too (setgroups(2),
+/// setgid(2), setuid(2), which the C library applies to every thread). Capabilities go with that only where one of the ids was
+/// root's: [`super::privileges::keep_only`] takes the others.
 ///
 /// # Errors
 /// `EPERM` without CAP_SETUID and CAP_SETGID; the process may then have given up some of its groups already.
-pub fn become_user(name: &str, identity: Identity) -> Result<()> {
+pub(super) fn become_user(name: &str, identity: Identity) -> Result<()> {
     let Identity { uid, gid } = identity;
     let text = CString::new(name).map_err(|_| SysError::argument("initgroups", "the name contains a NUL"))?;
     // SAFETY: initgroups(3) reads a NUL-terminated string, which is ours and alive.
@@ -65,12 +111,25 @@ pub fn become_user(name: &str, identity: Identity) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Identity, of_user};
+    use super::{Identity, group_of_name, of_user};
+
+    #[test]
+    fn the_own_group_is_one_of_the_processs() {
+        assert!(super::is_member(super::effective().gid).unwrap());
+        assert!(!super::is_member(u32::MAX - 1).unwrap());
+    }
 
     #[test]
     fn users_are_found_by_name() {
         assert_eq!(of_user("root").unwrap(), Some(Identity { uid: 0, gid: 0 }));
         assert_eq!(of_user("no-such-user-here").unwrap(), None);
         assert!(of_user("a\0b").is_err());
+    }
+
+    #[test]
+    fn groups_are_found_by_name() {
+        assert_eq!(group_of_name("root").unwrap(), Some(0));
+        assert_eq!(group_of_name("no-such-group-here").unwrap(), None);
+        assert!(group_of_name("a\0b").is_err());
     }
 }

@@ -1,14 +1,53 @@
-//! How much memory the host can still give: `/proc/meminfo`, proc_meminfo(5).
+//! How much memory this process can still get: `/proc/meminfo`, proc_meminfo(5), and the limits of its cgroups.
 
+use std::fmt;
+
+use super::cgroup_memory::{self, CgroupLimit};
 use super::proc_file;
 use crate::{Result, SysError};
 
 const FILE: &str = "/proc/meminfo";
 
-/// Bytes that can be allocated without swapping, as the kernel estimates them (`MemAvailable`, Linux 3.14).
-/// A memory limit of the process's cgroup can be lower and is not looked at.
-pub fn available_bytes() -> Result<u64> {
-    bytes_of("MemAvailable")
+/// Memory that this process can get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Available {
+    /// Bytes.
+    pub bytes: u64,
+    /// The cgroup that limits it, where that leaves less than the host has.
+    pub limited_by: Option<CgroupLimit>,
+}
+
+impl fmt::Display for Available {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.limited_by {
+            None => write!(f, "{} MiB (MemAvailable of {FILE})", self.bytes >> 20),
+            Some(CgroupLimit { file, limit_bytes, .. }) => {
+                let (left, limit) = (self.bytes >> 20, limit_bytes >> 20);
+                write!(
+                    f,
+                    "{left} MiB of the {limit} MiB that the cgroup of this process may use ({})",
+                    file.display()
+                )
+            }
+        }
+    }
+}
+
+/// Memory that the kernel can allocate for itself without swapping, as it estimates it (`MemAvailable`, Linux 3.14). Rings of
+/// packet sockets are such memory: they are charged to no cgroup (seen with Linux 6.18 in version 1).
+pub fn available_on_host() -> Result<Available> {
+    Ok(Available { bytes: bytes_of("MemAvailable")?, limited_by: None })
+}
+
+/// Memory that this process can allocate: the host's, or what the limits of its cgroups leave, if that is less.
+pub fn available() -> Result<Available> {
+    let host = available_on_host()?;
+    Ok(match cgroup_memory::tightest() {
+        Some(limit) if limit.free_bytes < host.bytes => {
+            Available { bytes: limit.free_bytes, limited_by: Some(limit) }
+        }
+        _ => host,
+    })
 }
 
 /// Bytes of usable memory of this host (`MemTotal`).
@@ -58,7 +97,7 @@ mod tests {
 
     #[test]
     fn this_host_has_memory() {
-        assert!(available_bytes().unwrap() <= total_bytes().unwrap());
+        assert!(available().unwrap().bytes <= total_bytes().unwrap());
         lock_limit().unwrap();
     }
 }

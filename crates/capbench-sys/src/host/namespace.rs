@@ -154,7 +154,7 @@ mod tests {
             let inside = match unshare_net() {
                 Ok(inside) => inside,
                 // As root it must work: only a missing privilege is a reason to skip.
-                Err(error) if error.errno() == Some(libc::EPERM) => return eprintln!("skipped: {error}"),
+                Err(error) if error.errno() == Some(libc::EPERM) => return capbench_testing::missing(error),
                 Err(error) => panic!("{error}"),
             };
             assert_ne!(inside.inode(), outside.inode());

@@ -7,7 +7,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::error::check;
 use crate::{Result, SysError};
@@ -50,6 +50,14 @@ impl SysfsView {
             )
         };
         Ok(Self { root: owned(root, "fsmount(sysfs)")? })
+    }
+
+    /// The file `path`, open to be read again and again: each read from its beginning shows what is so then.
+    ///
+    /// # Errors
+    /// `ENOENT` where there is no such file.
+    pub fn file(&self, path: &str) -> Result<File> {
+        self.open(path, libc::O_RDONLY)
     }
 
     /// The text of the file `path`, without the final line break.
@@ -96,6 +104,12 @@ impl SysfsView {
     }
 }
 
+impl AsFd for SysfsView {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.root.as_fd()
+    }
+}
+
 /// The descriptor that a system call returned, or its error.
 fn owned(code: libc::c_long, what: &str) -> Result<OwnedFd> {
     let descriptor = check(code as libc::c_int, || what.to_owned())?;
@@ -113,7 +127,7 @@ mod tests {
         std::thread::spawn(|| {
             if let Err(error) = namespace::unshare_net() {
                 assert_eq!(error.errno(), Some(libc::EPERM), "{error}");
-                return eprintln!("skipped: {error}");
+                return capbench_testing::missing(error);
             }
             let view = SysfsView::of_current_namespace().unwrap();
             assert_eq!(view.list("class/net").unwrap(), ["lo"]);

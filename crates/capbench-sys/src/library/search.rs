@@ -7,13 +7,15 @@
 use std::path::{Path, PathBuf};
 
 use super::elf;
+use crate::host::identity;
 
 /// Where libraries are without any configuration: Debian's folders first, then everybody's.
 const STANDARD: [&str; 4] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"];
 
 /// The file that the system has for a name.
 pub(super) fn find(name: &str) -> Option<PathBuf> {
-    let environment = std::env::var_os("LD_LIBRARY_PATH").filter(|_| !is_secure()).unwrap_or_default();
+    let environment =
+        std::env::var_os("LD_LIBRARY_PATH").filter(|_| !identity::is_elevated()).unwrap_or_default();
     let environment = environment.to_string_lossy().into_owned();
     let named = environment.split([':', ';']).filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let cache = std::fs::read("/etc/ld.so.cache").unwrap_or_default();
@@ -25,12 +27,6 @@ pub(super) fn find(name: &str) -> Option<PathBuf> {
         .chain(debian.into_iter().chain(STANDARD.map(PathBuf::from)).map(|folder| folder.join(name)))
         // A cache lists the libraries of every machine that this one can run.
         .find(|file| elf::fault(file).is_none())
-}
-
-/// Whether this process has more privileges than its user, so that the loader does not heed the environment.
-fn is_secure() -> bool {
-    // SAFETY: getauxval(3) has no preconditions.
-    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
 /// The magic number of glibc's cache (`struct cache_file_new` of its `dl-cache.h`).
@@ -106,10 +102,7 @@ mod tests {
     fn the_file_is_the_one_that_the_loader_finds() {
         // The C library, which this process has open: what its file is, /proc/self/maps tells.
         let Some(file) = find("libc.so.6") else {
-            eprintln!(
-                "the_file_is_the_one_that_the_loader_finds skipped: no libc.so.6 (glibc) on this system"
-            );
-            return;
+            return capbench_testing::missing("libc.so.6 (glibc)");
         };
         let file = file.canonicalize().unwrap();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();

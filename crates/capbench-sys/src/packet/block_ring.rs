@@ -86,14 +86,16 @@ impl BlockRing {
     /// words, and those that are out.
     pub fn withheld(&self) -> u32 {
         let blocks = self.shared.geometry.blocks();
-        // Relaxed: nothing is read on the strength of it.
-        let is_held = |index: u32| self.shared.held[index as usize].load(Ordering::Relaxed);
+        // Acquire, as in `take`: another thread may have written the whole block, its status word included, by `octets_mut`.
+        // Once its token is seen to be back, so are those writes and the status that its drop stored.
+        let is_held = |index: u32| self.shared.held[index as usize].load(Ordering::Acquire);
         let ready = ready_in_a_row(blocks, |offset| {
             let index = ((u64::from(self.next) + u64::from(offset)) % u64::from(blocks)) as u32;
-            // SAFETY: `status` gives an aligned word inside the live mapping.
+            // SAFETY: `status` gives an aligned word inside the live mapping. No token of this block is out: only `take`, which
+            // needs the ring mutably, makes one.
             !is_held(index) && unsafe { read_acquire(self.shared.status(index)) } & libc::TP_STATUS_USER != 0
         });
-        // One that comes back between the two looks could count twice.
+        // A block that is ready is not held, and none becomes held meanwhile: nothing counts twice.
         (ready + (0..blocks).filter(|&index| is_held(index)).count() as u32).min(blocks)
     }
 

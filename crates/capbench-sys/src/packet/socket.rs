@@ -222,7 +222,12 @@ impl PacketSocket {
     /// # Errors
     /// `EMFILE` when the process may have no more descriptors.
     pub fn duplicate(&self) -> Result<Self> {
-        let copy = self.fd.try_clone();
+        Self::duplicate_of(self.fd.as_fd())
+    }
+
+    /// The packet socket behind somebody else's descriptor, by another one (dup(2)).
+    pub(crate) fn duplicate_of(descriptor: BorrowedFd<'_>) -> Result<Self> {
+        let copy = descriptor.try_clone_to_owned();
         let fd = copy.map_err(|source| SysError::Call { what: "dup of a packet socket".into(), source })?;
         Ok(Self { fd })
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::ring;
 use crate::error::Result;
 use crate::packet::Version;
+use crate::pf_ring::FAMILY;
 use crate::socket_option;
 
 /// What captures.
@@ -19,7 +20,10 @@ pub enum Engine {
         ring: Option<Ring>,
     },
     /// A socket of ntop's kernel module.
-    PfRing,
+    PfRing {
+        /// The module's number for its ring.
+        number: Option<u32>,
+    },
     /// A socket of another address family.
     Socket(i32),
     /// A device file, such as a capture card's.
@@ -52,8 +56,8 @@ pub struct Blocks {
     pub retire_timeout_ms: u32,
 }
 
-/// `PF_RING` of ntop's `linux/pf_ring.h`.
-const PF_RING: i32 = 27;
+/// `SO_GET_RING_ID` of ntop's `linux/pf_ring.h`, release 8.
+const RING_NUMBER: i32 = 175;
 
 /// The descriptors that this process has now.
 pub(super) fn descriptors() -> Vec<RawFd> {
@@ -68,7 +72,7 @@ pub(super) fn find(own: Option<RawFd>, selectable: Option<RawFd>, before: &[RawF
         return of(fd);
     }
     let is_capture =
-        |engine: &Engine| matches!(engine, Engine::Packet { .. } | Engine::PfRing | Engine::Device(_));
+        |engine: &Engine| matches!(engine, Engine::Packet { .. } | Engine::PfRing { .. } | Engine::Device(_));
     let mut new = descriptors().into_iter().filter(|fd| !before.contains(fd)).map(of);
     new.find(is_capture).unwrap_or(Engine::Hidden)
 }
@@ -92,7 +96,10 @@ fn of(fd: RawFd) -> Engine {
             };
             Engine::Packet { version, ring: ring::of(&target) }
         }
-        Some(PF_RING) => Engine::PfRing,
+        Some(FAMILY) => {
+            let number = option(0, RING_NUMBER, "SO_GET_RING_ID");
+            Engine::PfRing { number: number.and_then(|number| number.try_into().ok()) }
+        }
         Some(family) => Engine::Socket(family),
         None if target.is_empty() => Engine::Hidden,
         None if Path::new(&target).starts_with("/dev") => Engine::Device(target),

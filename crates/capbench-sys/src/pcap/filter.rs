@@ -172,8 +172,7 @@ mod tests {
     #[test]
     fn instructions_have_words() {
         let Ok(library) = PcapLibrary::of_system() else {
-            eprintln!("instructions_have_words skipped: no libpcap (package libpcap0.8)");
-            return;
+            return capbench_testing::missing("libpcap (package libpcap0.8)");
         };
         let load = FilterInstruction { code: 0x28, jt: 0, jf: 0, k: 12 };
         let words = library.image(&load, 7).unwrap();

@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_int};
 use std::fmt;
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::read::Current;
 use super::ticker::Ticker;
 use crate::error::{Result, SysError, check};
 use crate::library_call::{broken, c_string, milliseconds};
-use crate::packet::Readiness;
+use crate::packet::{PacketSocket, Readiness};
 
 /// What is set before a capture is activated.
 #[derive(Clone, Copy, Debug)]
@@ -287,6 +287,22 @@ impl Pcap {
         // SAFETY: the handle is open and active.
         let fd = unsafe { (self.library.functions.pcap_fileno)(self.handle.as_ptr()) };
         (fd >= 0).then_some(fd)
+    }
+
+    /// The packet socket that captures underneath, by another descriptor: it lives until both are closed. `None` where
+    /// something else captures.
+    ///
+    /// # Errors
+    /// `EMFILE` when the process may have no more descriptors.
+    pub fn packet_socket(&self) -> Result<Option<PacketSocket>> {
+        if !matches!(self.engine, Engine::Packet { .. }) {
+            return Ok(None);
+        }
+        let Some(descriptor) = self.descriptor() else { return Ok(None) };
+        // SAFETY: pcap_fileno returned the descriptor of an open handle, which pcap_close alone closes; that takes the handle,
+        // and this borrows it.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        PacketSocket::duplicate_of(descriptor).map(Some)
     }
 
     /// The descriptor to wait on, where there is one that poll(2) can wait on.

@@ -96,8 +96,8 @@ pub(super) const PROMISCUOUS: u32 = 1 << 3;
 pub(super) const DO_NOT_PARSE: u32 = 1 << 9;
 /// `recv_only_mode` of `socket_mode`.
 pub(super) const RECEIVE_ONLY: c_int = 2;
-/// `MAX_CAPLEN`
-pub(super) const MOST_CAPTURED: u32 = 65_600;
+/// Octets that the kernel module captures of a packet at most (`MAX_CAPLEN`).
+pub const MOST_CAPTURED: u32 = 65_600;
 /// `PF_RING_ERROR_NOT_SUPPORTED`
 pub(super) const NOT_SUPPORTED: c_int = -7;
 
@@ -137,6 +137,8 @@ function_table! {
     optional {
         pfring_recv_burst: unsafe extern "C" fn(*mut Pfring, *mut PacketInfo, u8, u8) -> c_int,
         pfring_get_num_queued_pkts: unsafe extern "C" fn(*mut Pfring) -> u32,
+        pfring_get_caplen: unsafe extern "C" fn(*mut Pfring) -> c_int,
+        pfring_get_ring_id: unsafe extern "C" fn(*mut Pfring) -> u32,
     }
 }
 

@@ -8,16 +8,23 @@
 //! A ring is used on the thread that opened it.
 
 mod abi;
+mod listing;
 mod ring;
 
 use std::fmt;
+use std::os::fd::{FromRawFd, OwnedFd};
 
+pub use abi::MOST_CAPTURED;
 use abi::{BURST_VERSION, Functions, LEAST_VERSION};
+pub use listing::{FOLDER, ListedRing, listed};
 pub use ring::{Ring, Statistics};
 
-use crate::error::Result;
+use crate::error::{Result, check};
 use crate::library::Library;
 use crate::library_call::broken;
+
+/// `PF_RING` of `linux/pf_ring.h`: the address family of the kernel module's sockets.
+pub const FAMILY: i32 = 27;
 
 /// libpfring, open.
 #[derive(Debug)]
@@ -66,7 +73,7 @@ pub enum Way {
 pub struct RingOptions<'o> {
     /// The device as PF_RING names it, for example `eth1`, `eth1@2` or `zc:eth1`.
     pub device: &'o str,
-    /// Octets captured of each packet; at most 65 600 are.
+    /// Octets asked for of each packet. The kernel module captures up to 65 600.
     pub captured: u32,
     /// Whether the adapter is to accept packets for other hosts.
     pub promiscuous: bool,
@@ -85,6 +92,19 @@ pub fn can_lend(device: &str) -> bool {
     device
         .split_once(':')
         .is_some_and(|(module, _)| !matches!(module, "" | "stack" | "sysdig" | "pcap" | "xdp"))
+}
+
+/// Opens a socket of the kernel module, without a library and without a ring.
+///
+/// # Errors
+/// `EAFNOSUPPORT` without the kernel module, `EPERM` without CAP_NET_RAW.
+pub fn open_socket() -> Result<OwnedFd> {
+    let every = i32::from((libc::ETH_P_ALL as u16).to_be());
+    // SAFETY: socket(2) takes no pointers.
+    let fd = unsafe { libc::socket(FAMILY, libc::SOCK_RAW | libc::SOCK_CLOEXEC, every) };
+    let fd = check(fd, || "socket(PF_RING, SOCK_RAW)".into())?;
+    // SAFETY: the descriptor is fresh and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 impl PfRing {

@@ -15,8 +15,10 @@ use crate::fetch::Fetch;
 use crate::library_call::{broken, by_errno, c_string, forget_errno, milliseconds};
 use crate::packet::{Frame, PacketType};
 
-/// Packets copied in one round: enough to spread a round's cost, few enough to stay in the first-level cache.
+/// Packets copied in one round: enough to spread a round's cost, few enough to stay in the cache.
 const COPIES: usize = 64;
+/// Octets of the buffer for each of them. A round of longer packets has fewer.
+const COPY_OCTETS: usize = 2048;
 
 /// An open device.
 #[derive(Debug)]
@@ -24,10 +26,15 @@ pub struct Ring {
     handle: NonNull<Pfring>,
     device: String,
     reading: Reading,
-    /// Octets captured of each packet, and of each buffer.
+    /// Octets that a packet has in the ring at most.
     room: usize,
+    /// Octets that were asked for.
+    asked: u32,
+    /// Packets of which the ring has less than was asked for.
+    cut: u64,
     header: Box<PacketHeader>,
-    buffers: Box<[u8]>,
+    /// Copies, one behind the other.
+    buffer: Box<[u8]>,
     infos: Box<[PacketInfo]>,
     packets: Box<[Packet]>,
     /// How many of `packets` there are.
@@ -41,8 +48,10 @@ pub struct Ring {
 /// What is known of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
-    /// Where it lies, unless it was copied.
+    /// Where it is in the ring, unless it was copied.
     data: *const u8,
+    /// Where its copy is in the buffer.
+    at: usize,
     captured: usize,
     length: u32,
     time_ns: u64,
@@ -60,6 +69,8 @@ pub struct Statistics {
     pub shunted: u64,
     /// Packets that wait in the ring, about; `None` where the library cannot say.
     pub queued: Option<u32>,
+    /// Packets read that are longer in the network than in the ring, although more of them was asked for.
+    pub cut: u64,
 }
 
 impl Ring {
@@ -73,21 +84,33 @@ impl Ring {
         let Some(handle) = NonNull::new(handle) else {
             return Err(by_errno(api.library.name(), || format!("pfring_open({})", options.device)));
         };
-        let room = captured as usize;
+        // A release that takes less says so.
+        // SAFETY: an open handle.
+        let granted = api.functions.pfring_get_caplen.map(|granted| unsafe { granted(handle.as_ptr()) });
+        let granted = granted.and_then(|octets| u32::try_from(octets).ok()).filter(|octets| *octets > 0);
+        let room = granted.map_or(captured, |granted| granted.min(captured)) as usize;
         let (copies, infos) = match options.reading {
             Reading::Copied => (COPIES, 0),
             Reading::InPlace => (0, 0),
             Reading::Bursts(most) => (0, usize::from(most.max(1))),
         };
-        let none =
-            Packet { data: ptr::null(), captured: 0, length: 0, time_ns: 0, packet_type: PacketType::Host };
+        let none = Packet {
+            data: ptr::null(),
+            at: 0,
+            captured: 0,
+            length: 0,
+            time_ns: 0,
+            packet_type: PacketType::Host,
+        };
         let ring = Self {
             handle,
             device: options.device.into(),
             reading: options.reading,
             room,
+            asked: options.captured,
+            cut: 0,
             header: Box::new(PacketHeader::NONE),
-            buffers: vec![0; copies * room].into(),
+            buffer: vec![0; if copies > 0 { copies * COPY_OCTETS + room } else { 0 }].into(),
             infos: vec![PacketInfo::NONE; infos].into(),
             packets: vec![none; copies.max(infos).max(1)].into(),
             count: 0,
@@ -124,12 +147,23 @@ impl Ring {
         self.api.version
     }
 
-    /// The packets at hand, until the next are taken.
+    /// Octets of a packet that it captures at most.
+    pub fn captured(&self) -> u32 {
+        self.room as u32
+    }
+
+    /// The number that the kernel module gave it; `None` where the library has none.
+    pub fn number(&self) -> Option<u32> {
+        // SAFETY: an open handle.
+        self.api.functions.pfring_get_ring_id.map(|number| unsafe { number(self.handle.as_ptr()) })
+    }
+
+    /// The packets at hand, until the next are read.
     #[inline]
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
-        self.packets[..self.count].iter().enumerate().map(|(number, packet)| {
+        self.packets[..self.count].iter().map(|packet| {
             let data = match self.reading {
-                Reading::Copied => &self.buffers[number * self.room..][..packet.captured],
+                Reading::Copied => &self.buffer[packet.at..][..packet.captured],
                 // SAFETY: the library gave this packet with its length, not null; the module keeps it as it is until its
                 // next call (`can_lend`), which takes `&mut self`.
                 _ => unsafe { std::slice::from_raw_parts(packet.data, packet.captured) },
@@ -160,12 +194,13 @@ impl Ring {
         // SAFETY: an open handle.
         let queued =
             functions.pfring_get_num_queued_pkts.map(|queued| unsafe { queued(self.handle.as_ptr()) });
-        Ok(Statistics { received, dropped, shunted, queued })
+        Ok(Statistics { received, dropped, shunted, queued, cut: self.cut })
     }
 
     fn copy(&mut self) -> Result<bool> {
-        while self.count < COPIES {
-            let place = self.buffers[self.count * self.room..][..self.room].as_mut_ptr();
+        let mut at = 0;
+        while self.count < COPIES && at + self.room <= self.buffer.len() {
+            let place = self.buffer[at..][..self.room].as_mut_ptr();
             let (code, _) = self.receive(place, self.room as c_uint);
             if code == 0 {
                 break;
@@ -181,7 +216,8 @@ impl Ring {
             }
             // A packet longer than its buffer was cut (`pfring_recv`).
             let captured = (self.header.captured as usize).min(self.room);
-            self.keep(ptr::null(), captured);
+            self.keep(ptr::null(), at, captured);
+            at += captured.next_multiple_of(8);
         }
         Ok(self.count > 0)
     }
@@ -198,7 +234,7 @@ impl Ring {
         if data.is_null() || captured > self.room {
             return Err(self.misread("pfring_recv", captured));
         }
-        self.keep(data, captured);
+        self.keep(data, 0, captured);
         Ok(true)
     }
 
@@ -222,8 +258,10 @@ impl Ring {
                 self.count = 0;
                 return Err(self.misread("pfring_recv_burst", captured));
             }
+            self.cut += u64::from(is_cut(captured, info.length.into(), self.asked));
             self.packets[number] = Packet {
                 data: info.data,
+                at: 0,
                 captured,
                 length: info.length.into(),
                 time_ns: nanoseconds(info.seconds, info.microseconds),
@@ -259,10 +297,12 @@ impl Ring {
 
     /// Notes the packet whose header was just written.
     #[inline]
-    fn keep(&mut self, data: *const u8, captured: usize) {
+    fn keep(&mut self, data: *const u8, at: usize, captured: usize) {
         let header = &self.header;
+        self.cut += u64::from(is_cut(captured, header.length, self.asked));
         self.packets[self.count] = Packet {
             data,
+            at,
             captured,
             length: header.length,
             time_ns: match header.time_ns {
@@ -338,6 +378,12 @@ impl Drop for Ring {
         // SAFETY: an open handle, closed here and nowhere else.
         unsafe { (self.api.functions.pfring_close)(self.handle.as_ptr()) };
     }
+}
+
+/// Whether less of a packet was captured than was asked for.
+#[inline]
+fn is_cut(captured: usize, length: u32, asked: u32) -> bool {
+    captured < length.min(asked) as usize
 }
 
 fn nanoseconds(seconds: i64, microseconds: i64) -> u64 {

@@ -45,30 +45,32 @@ pub struct CaptureFlags {
 }
 
 impl CaptureFlags {
-    /// Refuses flags that the only method asked for does not heed, and tells of those that some methods do not.
-    pub fn check_heeded(&self, methods: &[MethodSpec], programs: &Programs) -> anyhow::Result<()> {
-        let given = [
+    /// Refuses flags that none of the methods uses, and names the methods that do not use a flag that others use.
+    pub fn check_used(&self, methods: &[MethodSpec], programs: &Programs) -> anyhow::Result<()> {
+        let flags = [
+            ("--ring", self.ring.is_some()),
             ("--block", self.block.is_some()),
             ("--frame", self.frame.is_some()),
             ("--retire-timeout", self.retire_timeout.is_some()),
+            ("--snaplen", self.snaplen.is_some()),
+            ("--no-promiscuous", self.no_promiscuous),
+            ("--spin", self.spin.is_some()),
+            ("--direction", self.direction.is_some()),
             ("--eal", self.eal.is_some()),
         ];
-        for (flag, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
-            let mut deaf = Vec::new();
+        for (flag, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
+            let mut without = Vec::new();
             for name in methods {
                 if !subject::find(name, programs)?.subject.options().contains(&flag) {
-                    deaf.push(name.to_string());
+                    without.push(name.to_string());
                 }
             }
-            if deaf.len() == methods.len() {
-                return Err(Usage(format!(
-                    "{flag}: {} does not heed it; see capbench methods",
-                    deaf.join(", ")
-                ))
-                .into());
+            let (names, others) = (without.join(", "), without.len() < methods.len());
+            if !others && !without.is_empty() {
+                return Err(Usage(format!("{flag} has no effect on {names}; see capbench methods")).into());
             }
-            if !deaf.is_empty() {
-                tell!("capbench: {} do not heed {flag}", deaf.join(", "));
+            if !without.is_empty() {
+                tell!("capbench: {flag} has no effect on {names}");
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use capbench_capture::ByteCount;
 use capbench_capture::file::FileFormat;
 use clap::Args;
 
@@ -23,6 +24,10 @@ pub struct ConvertFlags {
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "1",
         allow_hyphen_values = true)]
     pub zstd: Option<i32>,
+    /// Largest OUT, before compression; a larger one is removed [default: where IN is compressed, 64MiB and 1000 times its
+    /// size; else any]
+    #[arg(long, value_name = "SIZE")]
+    pub max_output: Option<ByteCount>,
 }
 
 fn format(text: &str) -> Result<FileFormat, String> {

@@ -27,12 +27,20 @@ use clap::{Parser, Subcommand};
 
 /// Which capture method captures every packet on this host, up to what rate, at what CPU cost, and where is a packet lost?
 #[derive(Debug, Parser)]
-#[command(name = "capbench", version, about, max_term_width = 100, propagate_version = true)]
+#[command(
+    name = "capbench",
+    bin_name = "capbench",
+    version,
+    about,
+    max_term_width = 100,
+    propagate_version = true
+)]
 // Without a command: one line that names the commands, as for every other mistake.
 #[command(arg_required_else_help = false)]
 #[command(
     after_help = "Exit codes: 0 done; 1 failed; 2 usage; 3 loss or a regression over the stated limit; 4 inconclusive \
-(generator-limited, noisy); 5 unsupported here; 6 missing privilege; 128 + N stopped by signal N."
+(generator-limited, noisy); 5 unsupported here; 6 missing privilege; 7 disk full (record); \
+128 + N stopped by signal N."
 )]
 pub struct Cli {
     /// What to do.

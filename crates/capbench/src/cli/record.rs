@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use capbench_capture::file::FileFormat;
+use capbench_capture::writing::FreeSpace;
 use capbench_capture::{ByteCount, FanoutMode};
 use capbench_sys::packet::fanout::MOST_MEMBERS;
 use clap::Args;
@@ -94,9 +95,10 @@ pub struct OutputFlags {
     #[arg(short = 'w', long = "write", value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Format: pcapng, which says where packets are missing; pcap with nanoseconds; or verbatim, blocks of a packet-v3 ring
-    /// as they are, for less CPU time with --direct; capbench convert makes pcapng of them
-    #[arg(long, value_name = "FORMAT", value_parser = format, default_value = "pcapng")]
-    pub format: FileFormat,
+    /// as they are, for less CPU time with --direct; capbench convert makes pcapng of them [default: pcap where FILE ends in
+    /// .pcap, else pcapng]
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub format: Option<FileFormat>,
     /// Begin a new file when one is larger than this: in units of 1,000,000 bytes, or with a unit such as 64MiB
     #[arg(short = 'C', long = "file-size", value_name = "SIZE", value_parser = file_size)]
     pub file_size: Option<u64>,
@@ -109,6 +111,13 @@ pub struct OutputFlags {
     /// How many files: with -C a ring, with -G alone the end
     #[arg(short = 'W', long, value_name = "FILES", value_parser = clap::value_parser!(u32).range(1..))]
     pub files: Option<u32>,
+    /// Keep up to so many files: the oldest of this recording are removed, those of earlier runs included
+    #[arg(long, value_name = "FILES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub keep_files: Option<u64>,
+    /// Keep so much of the disk free, such as 20GiB or 10%: the oldest files of this recording are removed, those of earlier
+    /// runs included
+    #[arg(long, value_name = "SIZE", value_parser = free_space)]
+    pub keep_free: Option<FreeSpace>,
     /// Let readers of the file have packets as soon as the disk has nothing else to do
     #[arg(short = 'U', long)]
     pub packet_buffered: bool,
@@ -119,6 +128,15 @@ pub struct OutputFlags {
     /// Write past the page cache
     #[arg(long)]
     pub direct: bool,
+    /// Do not wait until the disk has each file: then its errors can go unseen
+    #[arg(long)]
+    pub no_sync: bool,
+    /// Permissions of the files, in octal [default: 600, with --group 640]
+    #[arg(long, value_name = "OCTAL", value_parser = mode)]
+    pub mode: Option<u32>,
+    /// Group of the files, which may read them
+    #[arg(long, value_name = "NAME")]
+    pub group: Option<String>,
     /// Memory for packets that wait for the disk [default: 64MiB]
     #[arg(long, value_name = "SIZE")]
     pub write_buffer: Option<ByteCount>,
@@ -142,6 +160,21 @@ fn members(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|members| (1..=MOST_MEMBERS).contains(members)).ok_or_else(refuse)
 }
 
+/// Permissions as chmod(1) has them; who records has to be able to write.
+fn mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| mode & !0o777 == 0 && mode & 0o600 == 0o600);
+    mode.ok_or_else(|| format!("\"{text}\" is no mode for a file of captures; write for example 600 or 640"))
+}
+
+/// Bytes, or a share of the file system.
+fn free_space(text: &str) -> Result<FreeSpace, String> {
+    let Some(percent) = text.strip_suffix('%') else { return text.parse().map(FreeSpace::Bytes) };
+    let percent = percent.trim_end().parse().ok().filter(|percent| (1..=99).contains(percent));
+    percent
+        .map(FreeSpace::Percent)
+        .ok_or_else(|| format!("\"{text}\" is no share of a disk; write 1% to 99%"))
+}
+
 /// tcpdump's unit, unless one is given.
 fn file_size(text: &str) -> Result<u64, String> {
     const UNIT: u64 = 1_000_000;
@@ -157,8 +190,10 @@ fn file_size(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{file_size, format, members};
+    use super::{file_size, format, free_space, members, mode};
+    use capbench_capture::ByteCount;
     use capbench_capture::file::FileFormat;
+    use capbench_capture::writing::FreeSpace;
 
     #[test]
     fn sizes_of_files_are_in_millions_of_bytes() {
@@ -170,10 +205,27 @@ mod tests {
     }
 
     #[test]
+    fn free_space_is_a_size_or_a_share() {
+        assert_eq!(free_space("10%"), Ok(FreeSpace::Percent(10)));
+        assert_eq!(free_space("64KiB"), Ok(FreeSpace::Bytes(ByteCount(65_536))));
+        for text in ["0%", "100%", "%", "-1%", "x", ""] {
+            assert!(free_space(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn a_group_has_a_member_and_no_more_than_the_kernel_takes() {
         assert_eq!((members("1"), members("256")), (Ok(1), Ok(256)));
         for text in ["0", "257", "-1", "many"] {
             assert!(members(text).unwrap_err().contains("1 to 256"), "{text}");
+        }
+    }
+
+    #[test]
+    fn modes_are_octal_and_leave_the_file_to_its_owner() {
+        assert_eq!((mode("600"), mode("0640")), (Ok(0o600), Ok(0o640)));
+        for text in ["", "9", "0o600", "4755", "044", "rw"] {
+            assert!(mode(text).unwrap_err().contains("640"), "{text}");
         }
     }
 

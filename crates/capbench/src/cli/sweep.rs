@@ -39,7 +39,7 @@ pub struct SweepFlags {
     #[arg(value_name = "AXIS")]
     pub axis: AxisName,
     /// The points, separated by commas: work models; rings as frames, or as RING or RING/BLOCK sizes; loads;
-    /// microseconds or adaptive for coalesce. Sizes and placements are named by --size and --placement
+    /// microseconds (50 or 50us) or adaptive for coalesce. Sizes and placements are named by --size and --placement
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["from", "to"])]
     pub points: Vec<String>,
     /// The first point of a range: of work models (ns:0), frames in a ring, or loads

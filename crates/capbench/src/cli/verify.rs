@@ -9,7 +9,7 @@ use super::traffic::LayoutFlags;
 /// Which files, and what was sent.
 #[derive(Args, Clone, Debug)]
 pub struct VerifyFlags {
-    /// Capture files, pcapng or pcap; several are read as one recording, in this order; - is standard input
+    /// Capture files, pcapng or pcap, also compressed with Zstandard; several are read as one recording, in this order; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Numbers that the stamps carry, as given to `capbench send --trial`; several for several senders: 7,8,9

@@ -6,10 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use capbench_capture::convert::{ConvertError, Converted, convert, decompressed};
-use capbench_capture::file::{FileFormat, LeftOut};
+use capbench_capture::convert::{ConvertError, Converted, OutputLimit, convert};
+use capbench_capture::file::{Decompressed, FileFormat, LeftOut};
 use capbench_capture::writing::WriteOptions;
 
+use super::file_format;
 use crate::cli::convert::ConvertFlags;
 use crate::exit::{Exit, Usage};
 
@@ -24,9 +25,10 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
         return Err(Usage("-: standard output is a terminal; give a file, or a pipe".into()).into());
     }
     let written = options.first_file()?;
-    let plain = if flags.zstd.is_some() { written.with_extension("") } else { written.clone() };
-    let is_pcap = plain.extension().is_some_and(|extension| extension == "pcap");
-    let format = flags.format.unwrap_or(if is_pcap { FileFormat::Pcap } else { FileFormat::Pcapng });
+    let format = file_format::of(flags.format, &written);
+    if let Some(contradiction) = file_format::contradiction(flags.format, &written) {
+        tell!("capbench: {contradiction}");
+    }
     if !options.is_standard_output() && is_same(&flags.input, &written) {
         return Err(Usage(format!("{} would be overwritten while it is read", flags.input.display())).into());
     }
@@ -36,17 +38,24 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     } else {
         Box::new(File::open(&flags.input).with_context(|| format!("cannot read {name}"))?)
     };
-    let source = decompressed(source).with_context(|| format!("cannot read {name}"))?;
+    let source = Decompressed::new(source).with_context(|| format!("cannot read {name}"))?;
+    let limit = flags.max_output.map_or_else(|| OutputLimit::of(&source), |most| OutputLimit::Octets(most.0));
     let mut converted = Converted::default();
-    let done = convert(source, format, &options, &mut converted);
-    let Converted { packets, dropped, without_time, left_out, ends_early } = converted;
+    let done = convert(source, format, &options, limit, &mut converted);
+    let Converted { packets, dropped, without_time, finer_times, left_out, ends_early } = converted;
     tell!("capbench: {packets} packets converted");
     if dropped > 0 && format == FileFormat::Pcap {
         tell!("capbench: {name} tells of {dropped} lost packets, for which pcap has no place");
     }
     if without_time > 0 {
         tell!(
-            "capbench: {without_time} packets of {name} have no time; they got time 0, which is 1970-01-01"
+            "capbench: {without_time} packets of {name} have no time; they got the first one of their interface's clock, \
+             1970-01-01 unless the file has an offset"
+        );
+    }
+    if finer_times > 0 {
+        tell!(
+            "capbench: {finer_times} packets of {name} have times finer than a nanosecond, which pcap cuts"
         );
     }
     if left_out != LeftOut::default() {

@@ -11,12 +11,13 @@ use capbench_measure::mark::mark;
 use capbench_measure::programs::Programs;
 use capbench_measure::receiver::Verifier;
 use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
-use capbench_sys::host::clock;
+use capbench_sys::host::{CapabilitySet, clock};
 use capbench_traffic::{Recogniser, TrialId};
 
 use self::lines::{Lines, Told, Totals};
 use crate::cli::count::CountFlags;
 use crate::exit::{Exit, Usage};
+use crate::privileges;
 use crate::signals::Signals;
 use crate::stop::Stop;
 
@@ -35,7 +36,7 @@ const LAST_LOOK: Duration = Duration::from_millis(200);
 /// Runs the command.
 pub fn run(flags: &CountFlags) -> Result<Exit> {
     let method = method(&flags.method)?;
-    flags.capture.check_heeded(std::slice::from_ref(&method), &Programs::default())?;
+    flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
     let mut options = flags.capture.options();
     options.mark = match flags.verify {
         Some(trial) => Some(mark(TrialId(trial), &flags.layout.layout()?)),
@@ -49,7 +50,9 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let stop = Stop::install()?;
     let signals = Signals::install()?;
     let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
-    let counter = Counter { flags, recogniser, stop: stop.clone(), signals };
+    let kept = privileges::of_method(&method);
+    let counter =
+        Counter { flags, recogniser, kept, stop: stop.clone(), signals, interface: interface.clone() };
     open_with(&method, &interface, &options, counter)??;
     Ok(match stop.signal() {
         // Being interrupted is how counting without a limit ends.
@@ -94,14 +97,18 @@ fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Recogniser>
 struct Counter<'f> {
     flags: &'f CountFlags,
     recogniser: Option<Recogniser>,
+    /// Capabilities that the open capture still needs.
+    kept: CapabilitySet,
     stop: Stop,
     signals: Signals,
+    interface: Interface,
 }
 
 impl Visitor for Counter<'_> {
     type Output = Result<()>;
 
     fn visit<C: Capture>(self, mut capture: C) -> Result<()> {
+        privileges::keep_only(self.kept, None)?;
         let running = capture.running().clone();
         tell!(
             "capbench: {} on {}: {}; {}",
@@ -120,6 +127,7 @@ impl Visitor for Counter<'_> {
         let (mut next_line, mut next_look) = (SECOND, Duration::ZERO);
         let (mut failure, mut counted) = (None, None);
         let mut totals = Totals::default();
+        let interface = self.interface;
         let told = |verifier: Option<&Verifier>, counted: Option<Tally>| {
             verifier
                 .map(|verifier| counted.map_or_else(|| Told::Verified(verifier.arrivals()), Told::Counted))
@@ -161,11 +169,13 @@ impl Visitor for Counter<'_> {
             let is_asked = self.signals.is_print_wanted();
             let is_due = elapsed >= next_line || over;
             if is_due || is_asked {
+                let counters = capture.counters()?;
+                lines.note_full(&totals.counters, &counters);
                 totals = Totals {
                     packets,
                     octets,
                     seconds: elapsed.as_secs_f64(),
-                    counters: capture.counters()?,
+                    counters,
                     cpu_ns: clock::thread_cpu_ns() - cpu_start,
                 };
             }
@@ -180,14 +190,10 @@ impl Visitor for Counter<'_> {
                 break;
             }
         }
-        let end = Totals {
-            packets,
-            octets,
-            counters: capture.counters()?,
-            cpu_ns: clock::thread_cpu_ns() - cpu_start,
-            ..totals
-        };
+        let counters = capture.counters()?;
+        lines.note_full(&totals.counters, &counters);
+        let end = Totals { packets, octets, counters, cpu_ns: clock::thread_cpu_ns() - cpu_start, ..totals };
         lines.close(&end, told(verifier.as_ref(), counted).as_ref())?;
-        failure.map_or(Ok(()), |(error, _)| Err(error.into()))
+        failure.map_or(Ok(()), |(error, _)| Err(error.or_removed(&interface).into()))
     }
 }

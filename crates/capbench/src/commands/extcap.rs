@@ -64,6 +64,18 @@ pub fn run(flags: &ExtcapFlags) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Everything of a command line that is understood before a host is looked at, for the fuzz target.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn understand(flags: &ExtcapFlags) {
+    let filter = flags.question.extcap_capture_filter.as_deref().map(FilterText::of_expression);
+    let name = flags.question.extcap_interface.as_deref().and_then(grammar::host_interface);
+    let method = recording::method(&flags.method);
+    if let Ok(method) = &method {
+        drop(flags.capture.check_used(std::slice::from_ref(method), &Programs::default()));
+    }
+    std::hint::black_box((filter.is_some(), name, flags.capture.options(), flags.capture.direction()));
+}
+
 /// Interfaces of this namespace whose packets are Ethernet frames, up or down.
 fn ethernet_interfaces() -> Result<Vec<String>> {
     let links = Links::of_current_namespace()?.all()?;
@@ -75,7 +87,7 @@ fn ethernet_interfaces() -> Result<Vec<String>> {
 /// What is captured.
 fn source(flags: &ExtcapFlags, name: &str) -> Result<Source> {
     let method = recording::method(&flags.method)?;
-    flags.capture.check_heeded(std::slice::from_ref(&method), &Programs::default())?;
+    flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
     let filter = flags.question.extcap_capture_filter.as_deref().filter(|text| !text.trim().is_empty());
     let filter = filter.map(FilterText::of_expression).transpose()?;
     let wanted = Wanted {

@@ -1,11 +1,10 @@
 //! `capbench generate`: manual pages and completions, made of the description of the command line itself.
 
-use std::fs;
-use std::path::Path;
-
 use anyhow::{Context, Result};
+use capbench_sys::host::folder::Folder;
+use capbench_sys::host::trust::Trust;
 use clap::{Command, CommandFactory};
-use clap_complete::Shell;
+use clap_complete::{Generator, Shell};
 use clap_mangen::Man;
 
 use crate::cli::Cli;
@@ -14,19 +13,23 @@ use crate::exit::Exit;
 
 /// Runs the command.
 pub fn run(flags: &GenerateFlags) -> Result<Exit> {
-    let folder = &flags.folder;
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let attempt = || format!("cannot write into {}", folder.display());
+    let path = &flags.folder;
+    // Packages are built by root in folders of others, and the content is the same everywhere.
+    let folder = Folder::create(path, &Trust::everybody());
+    let folder = folder.with_context(|| format!("cannot make {}", path.display()))?;
+    let attempt = || format!("cannot write into {}", path.display());
     match flags.what {
         What::Completions => {
             for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-                clap_complete::generate_to(shell, &mut shown(), "capbench", folder).with_context(attempt)?;
+                let mut text = Vec::new();
+                clap_complete::generate(shell, &mut shown(), "capbench", &mut text);
+                folder.replace(shell.file_name("capbench").as_ref(), &text).with_context(attempt)?;
             }
         }
         What::Man => {
             let mut cli = Cli::command().disable_help_subcommand(true);
             cli.build();
-            pages(&cli, folder).with_context(attempt)?;
+            pages(&cli, &folder).with_context(attempt)?;
         }
     }
     Ok(Exit::Done)
@@ -40,7 +43,7 @@ fn shown() -> Command {
 }
 
 /// Writes the page of a command, and of each that is below it.
-fn pages(command: &Command, folder: &Path) -> Result<()> {
+fn pages(command: &Command, folder: &Folder) -> Result<()> {
     let page = Man::new(command.clone())
         .manual("capbench manual")
         .source(concat!("capbench ", env!("CARGO_PKG_VERSION")));
@@ -55,6 +58,6 @@ fn pages(command: &Command, folder: &Path) -> Result<()> {
     if shown.is_empty() {
         text.push_str(".SH \"SEE ALSO\"\n\\fBcapbench\\fR(1)\n");
     }
-    fs::write(folder.join(name), text)?;
+    folder.replace(name.as_ref(), text.as_bytes())?;
     shown.into_iter().try_for_each(|below| pages(below, folder))
 }

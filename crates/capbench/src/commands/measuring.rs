@@ -197,7 +197,7 @@ impl Run {
         conclude(&mut results);
         directory.save(&results)?;
         // Whatever becomes of the page, the results are saved.
-        let page = save::page(&results, directory.path());
+        let page = save::page(&results, &directory);
         if let Err(error) = &page {
             let path = directory.path().display();
             tell!("capbench: {error}; the results are saved, and `capbench report {path}` writes it again");

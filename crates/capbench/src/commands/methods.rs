@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
+use capbench_capture::VlanTags;
 use capbench_measure::programs::Programs;
 use capbench_measure::subject::{self, Listed, PATH_SETTINGS};
 use capbench_traffic::transmit;
@@ -34,6 +35,7 @@ fn as_json(methods: &[Listed]) -> Result<String> {
                 "reason": method.here.as_ref().err(),
                 "privilege": method.privilege,
                 "untested": method.untested,
+                "vlan_tags": method.vlan_tags.map(VlanTags::name),
                 "options": method.options,
                 "argument": method.argument.map(|argument| json!({
                     "placeholder": argument.placeholder, "required": argument.required, "summary": argument.summary,
@@ -111,6 +113,14 @@ fn details(text: &mut String, method: &Listed) -> Result<()> {
     if let Some(untested) = method.untested {
         wrapped(text, "  ", "    ", untested);
     }
+    if method.vlan_tags == Some(VlanTags::Removed) {
+        wrapped(
+            text,
+            "  ",
+            "    ",
+            "VLAN tags are missing: the kernel removes them, and it does not report them",
+        );
+    }
     if let Some(argument) = method.argument {
         wrapped(text, &format!("  {}: ", argument.placeholder), "      ", argument.summary);
     }
@@ -123,7 +133,7 @@ fn details(text: &mut String, method: &Listed) -> Result<()> {
         wrapped(text, &format!("  +{}{value}: ", known.name), "      ", known.summary);
     }
     if !method.options.is_empty() {
-        wrapped(text, "  heeds ", "      ", &method.options.join(" "));
+        wrapped(text, "  uses ", "      ", &method.options.join(" "));
     }
     writeln!(text)?;
     Ok(())

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod convert;
 pub mod count;
 pub mod extcap;
+mod file_format;
 pub mod generate;
 mod measuring;
 pub mod methods;

@@ -1,22 +1,28 @@
 //! `capbench record`: packets to files, every one accounted for.
 
-mod auto;
+pub(crate) mod auto;
 mod ledger;
 mod lists;
 mod plan;
 mod status;
 
+use std::fs::{self, File};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use capbench_capture::recording::{Account, End, Finished, Opened, Session};
+use capbench_sys::host::folder::Folder;
 use capbench_sys::host::identity;
+use capbench_sys::host::trust::Trust;
 
-use super::recording;
+use super::{file_format, recording};
 use crate::cli::record::RecordFlags;
 use crate::exit::{Exit, Usage};
+use crate::privileges;
 use crate::signals::Signals;
 use crate::stop::Stop;
 
@@ -35,19 +41,30 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
         return lists::program(flags);
     }
     check(flags)?;
+    let folder = side_folder(flags)?;
     // The user is looked for before anything is opened, and become after it.
     let user = flags.user.as_deref().map(user).transpose()?;
     let plan = plan::of(flags)?;
+    let file = flags.output.file.as_deref();
+    if let Some(contradiction) = file.and_then(|file| file_format::contradiction(flags.output.format, file)) {
+        tell!("capbench: {contradiction}");
+    }
     let stop = Stop::install()?;
     let signals = Signals::install()?;
     let what = plan::in_words(&plan);
+    plan::warn_of_names(&plan.write);
+    let pipe = match reader(flags, &stop)? {
+        Reader::None => None,
+        Reader::Here(pipe) => Some(pipe),
+        Reader::Stopped(signal) => return Ok(Exit::Stopped(signal)),
+    };
     let opened = Opened::open(plan)?;
-    if let Some((name, identity)) = user {
-        identity::become_user(name, identity).with_context(|| format!("cannot become {name} (-Z)"))?;
-    }
+    // From here on the captures are open, and nothing is written yet.
+    let unconfined = privileges::keep_and_confine(opened.plan(), user)?;
     let running: Vec<_> = opened.running().map(|(_, running)| running.clone()).collect();
     let hand_off = opened.hand_off();
     let session = opened.start()?;
+    drop(pipe);
     tell!("capbench: listening on {what}");
     if let Some(hand_off) = hand_off {
         tell!("capbench: {}", plan::workers_in_words(&hand_off));
@@ -57,9 +74,19 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
         if let Some(shortfall) = &running.shortfall {
             tell!("capbench: {shortfall}");
         }
+        if running.removes_vlan_tags() {
+            tell!(
+                "capbench: {}: VLAN tags will be missing: the kernel removes them and this method does not report them; \
+                 packet-v2 and packet-v3 do",
+                running.method
+            );
+        }
+    }
+    if let Some(reason) = unconfined {
+        tell!("capbench: not confined to its files: {reason}");
     }
     watch(flags, &session, &stop, &signals);
-    close(flags, &stop, session.finish())
+    close(flags, &stop, session.finish(), folder)
 }
 
 /// What only flags together show.
@@ -79,16 +106,67 @@ fn check(flags: &RecordFlags) -> Result<()> {
     Ok(())
 }
 
+/// The folder of the account, opened before privileges are given up and anybody can put a link in its place; `None` where there
+/// is no account, or no such folder yet. Of a pattern, each time can have another folder.
+fn side_folder(flags: &RecordFlags) -> Result<Option<Folder>> {
+    let file = plan::side_file(&flags.output, 0)?.filter(|_| flags.output.file_seconds.is_none());
+    // Whether the folder is there, the recording finds out.
+    Ok(file.and_then(|file| Some(Folder::of_file(&file, &Trust::everybody()).ok()?.0)))
+}
+
+/// Writes the account into its folder.
+fn write_account(file: &Path, text: &str, folder: Option<Folder>) -> Result<()> {
+    let write = || {
+        let (folder, name) = match folder {
+            Some(folder) => (folder, file.file_name().unwrap_or_default()),
+            None => Folder::of_file(file, &Trust::everybody())?,
+        };
+        folder.replace(name, text.as_bytes())
+    };
+    write().with_context(|| format!("cannot write {}", file.display()))
+}
+
 fn user(name: &str) -> Result<(&str, identity::Identity)> {
     let found = identity::of_user(name)?;
     let identity = found.ok_or_else(|| Usage(format!("-Z {name}: there is no such user")))?;
     Ok((name, identity))
 }
 
+/// Who reads the output.
+enum Reader {
+    /// It is no named pipe.
+    None,
+    Here(File),
+    /// The user stopped it while nobody did.
+    Stopped(u8),
+}
+
+/// Waits until somebody reads the output, where it is a named pipe. Nothing is captured before, and so nothing lost.
+fn reader(flags: &RecordFlags, stop: &Stop) -> Result<Reader> {
+    let path = flags.output.file.as_deref().unwrap_or(Path::new("-"));
+    if !fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
+        return Ok(Reader::None);
+    }
+    let name = path.display();
+    let until = flags.duration.map(|duration| Instant::now() + duration);
+    let waits = || {
+        tell!(
+            "capbench: {name} is a pipe that nobody reads; waiting for a reader, such as: wireshark -k -i {name}"
+        );
+    };
+    match recording::pipe::with_reader(path, stop, until, waits) {
+        Ok(Some(pipe)) => Ok(Reader::Here(pipe)),
+        Ok(None) if stop.is_wanted() => Ok(Reader::Stopped(stop.signal())),
+        Ok(None) => bail!("nobody read {name} in time (--duration); nothing is recorded"),
+        Err(error) => Err(error).with_context(|| format!("cannot open {name}")),
+    }
+}
+
 /// Until the recording is to end, or has.
 fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals) {
     let start = Instant::now();
     let mut status = status::Status::new(session);
+    let mut asked = None;
     recording::drive(session, stop, |is_second| {
         if flags.duration.is_some_and(|duration| start.elapsed() >= duration) {
             return ControlFlow::Break(());
@@ -97,8 +175,16 @@ fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals)
             session.flush();
         }
         if signals.is_print_wanted() {
+            asked.get_or_insert_with(|| session.request_account());
+        }
+        if let Some(account) = asked.as_ref().and_then(|asked| session.requested_account(asked)) {
+            asked = None;
             status.clear();
-            crate::tell::text(&ledger::text(&session.account()));
+            crate::tell::text(&format!(
+                "capbench: {}\n{}",
+                ledger::in_a_line(&account),
+                ledger::text(&account, true)
+            ));
         }
         for failure in session.take_failures() {
             status.clear();
@@ -113,15 +199,15 @@ fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals)
 }
 
 /// tcpdump's lines, the ledger, what went wrong, and the exit code.
-fn close(flags: &RecordFlags, stop: &Stop, finished: Finished) -> Result<Exit> {
+fn close(flags: &RecordFlags, stop: &Stop, finished: Finished, folder: Option<Folder>) -> Result<Exit> {
     let Finished { end, account, failures } = finished;
     crate::tell::text(&ledger::closing(&account));
-    crate::tell::text(&ledger::text(&account));
+    crate::tell::text(&ledger::text(&account, false));
     let document = ledger::document(&account, end);
     let mut saved = Ok(());
     if let Some(file) = plan::side_file(&flags.output, account.began_ns)? {
         let text = serde_json::to_string_pretty(&document)? + "\n";
-        saved = std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()));
+        saved = write_account(&file, &text, folder);
     }
     if flags.json {
         let text = serde_json::to_string_pretty(&document)? + "\n";
@@ -139,10 +225,11 @@ fn close(flags: &RecordFlags, stop: &Stop, finished: Finished) -> Result<Exit> {
 fn exit(flags: &RecordFlags, stop: &Stop, end: End, account: &Account) -> Exit {
     if let Some(limit) = flags.max_loss {
         if ledger::loss_ratio(account) > limit {
+            tell!("capbench: --max-loss {limit}: {}", ledger::losses_in_words(account));
             return Exit::LossOverLimit;
         }
-        if !ledger::knows_losses(account) {
-            tell!("capbench: --max-loss: the method does not tell how many packets it lost");
+        if let Some(reason) = ledger::unknown_losses(account) {
+            tell!("capbench: --max-loss {limit}: {reason}");
             return Exit::Inconclusive;
         }
     }

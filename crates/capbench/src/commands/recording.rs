@@ -1,6 +1,7 @@
 //! What `record` and `extcap` share: from names to what is recorded, and a recording from its start to its end.
 
 pub mod describe;
+pub mod pipe;
 
 use std::ops::ControlFlow;
 use std::thread;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io::Write;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -12,7 +12,7 @@ use capbench_report::read::{self, Run};
 use capbench_report::{report, save};
 
 use crate::cli::report::ReportFlags;
-use crate::exit::{Exit, Unsupported, Usage, print};
+use crate::exit::{Exit, Unsupported, Usage, print, print_as_is};
 
 /// Runs the command.
 pub fn run(flags: &ReportFlags) -> Result<Exit> {
@@ -71,8 +71,12 @@ fn to_stdout(flags: &ReportFlags, formats: &[&Format]) -> Result<Exit> {
     warn(&run);
     let files = save::files(&run, formats)?;
     let Some(first) = files.first() else { return refuse("the report has no such file") };
-    let mut out = std::io::stdout().lock();
-    out.write_all(&first.content).and_then(|()| out.flush()).context("cannot write to standard output")?;
+    // A pipe gets the content of the file, a terminal what can be shown of it.
+    if std::io::stdout().is_terminal() {
+        print(&String::from_utf8_lossy(&first.content))?;
+    } else {
+        print_as_is(&first.content)?;
+    }
     Ok(Exit::Done)
 }
 

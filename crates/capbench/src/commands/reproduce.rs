@@ -12,7 +12,7 @@ use capbench_measure::laboratory::Setup;
 use capbench_measure::live::Path;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::programs::Programs;
-use capbench_measure::reproduction::publication::VENDORS;
+use capbench_measure::reproduction::publication::absent_vendors;
 use capbench_measure::reproduction::{self, Conditions, PUBLICATIONS, Publication, Reproduction};
 use capbench_measure::results::Results;
 use capbench_measure::trial::SizeLabel;
@@ -40,12 +40,13 @@ pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
             (publication, Conditions { visits, ..base.clone() })
         })
         .collect();
+    let absent = absent_vendors();
     let estimates: Vec<Spread> = publications
         .iter()
-        .map(|(publication, conditions)| publication.estimate(conditions))
+        .map(|(publication, conditions)| publication.estimate(conditions, &absent))
         .collect::<capbench_measure::Result<_>>()?;
     if flags.run.dry_run {
-        print(&describe(&publications, &base, &estimates)?)?;
+        print(&describe(&publications, &base, &estimates, &absent)?)?;
         return Ok(Exit::Done);
     }
     let ready = Ready::open(&path(flags), &Programs::default(), &flags.run)?;
@@ -134,6 +135,7 @@ fn describe(
     publications: &[(&Publication, Conditions)],
     base: &Conditions,
     estimates: &[Spread],
+    absent: &[&str],
 ) -> Result<String> {
     let quiet = base.base.quiet;
     let mut text = String::new();
@@ -147,7 +149,7 @@ fn describe(
         );
         let methods = methods(publication, conditions)?;
         summary::wrapped(&mut text, "  methods     ", "              ", &methods.join(", "));
-        for step in publication.likely(conditions)? {
+        for step in publication.without(conditions, absent)? {
             let words = format!("{}: about {} trials", step.summary, step.trials()?);
             summary::wrapped(&mut text, "  step        ", "              ", &words);
         }
@@ -161,15 +163,13 @@ fn describe(
     }
     let _ = writeln!(text, "scale         {}", base.scale);
     summary::wrapped(&mut text, "time          ", "              ", &summary::time_of(whole, quiet, 1));
-    summary::wrapped(
-        &mut text,
-        "              ",
-        "              ",
-        &format!(
-            "without noise, which adds to it, and without {}, which need a vendor's library",
-            VENDORS.join(" and ")
-        ),
-    );
+    let missing = match absent {
+        [] => String::new(),
+        [one] => format!(", and without {one}, which needs a vendor's library"),
+        some => format!(", and without {}, which need a vendor's library", some.join(" and ")),
+    };
+    let limits = format!("without noise, which adds to it{missing}");
+    summary::wrapped(&mut text, "              ", "              ", &limits);
     Ok(text)
 }
 

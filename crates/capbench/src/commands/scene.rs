@@ -61,7 +61,7 @@ impl Scene {
             given => given.to_vec(),
         };
         let methods = methods(&named, &programs)?;
-        flags.capture.check_heeded(&methods, &programs)?;
+        flags.capture.check_used(&methods, &programs)?;
         let sizes = match &flags.size[..] {
             [] => defaults
                 .sizes

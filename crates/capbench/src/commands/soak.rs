@@ -156,7 +156,13 @@ fn exit(ended: &Ended, scene: &Scene, max_loss: f64) -> Exit {
     let limit = max_loss.max(BESIDE);
     match ended.exit(scene) {
         Exit::Stopped(signal) => Exit::Stopped(signal),
-        _ if over(SoakRecord::loss_ratio, max_loss) => Exit::LossOverLimit,
+        _ if over(SoakRecord::loss_ratio, max_loss) => {
+            if let Some(whole) = record.and_then(|record| record.whole.as_ref()) {
+                let (lost, sent) = (whole.lost(), whole.counts.sent);
+                tell!("capbench: --max-loss {max_loss}: {lost} of {sent} frames that were sent were lost");
+            }
+            Exit::LossOverLimit
+        }
         _ if contradicts
             || over(SoakRecord::unsent_ratio, limit)
             || over(SoakRecord::untaken_ratio, limit) =>

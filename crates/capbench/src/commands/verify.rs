@@ -5,8 +5,9 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use capbench_capture::file::{FileFormat, InterfaceStatistics};
+use capbench_capture::file::{Decompressed, FileFormat, InterfaceStatistics};
 use capbench_measure::recorded::{FileRead, Recorded, RecordedInterface, TrialFrames};
+use capbench_report::printable;
 use capbench_traffic::TrialId;
 use serde_json::{Value, json};
 
@@ -41,19 +42,49 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     } else {
         text(&files, &recorded)
     })?;
-    match files.pop() {
+    match files.last() {
         Some((file, FileRead { failure: Some(failure), .. })) => Err(anyhow!("{} {failure}", file.display())),
         _ if is_right => Ok(Exit::Done),
-        _ => Ok(Exit::LossOverLimit),
+        _ => {
+            tell!("capbench: the recording is not right: {}", wrong(&files, &recorded));
+            Ok(Exit::LossOverLimit)
+        }
     }
 }
 
-fn open(file: &Path) -> Result<Box<dyn Read>> {
-    if file.as_os_str() == "-" {
-        return Ok(Box::new(std::io::stdin().lock()));
+/// What is not as it should be, in one line.
+fn wrong(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
+    let other = recorded.other();
+    let sum = |of: fn(&TrialFrames) -> u64| recorded.trials().iter().map(of).sum::<u64>();
+    let counts = [
+        (sum(|trial| trial.missing().numbers), "missing"),
+        (sum(|trial| trial.duplicates), "duplicate"),
+        (other.truncated, "cut short"),
+        (other.corrupt, "damaged"),
+        (other.untagged, "without their VLAN tag"),
+    ];
+    let mut reasons: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let empty = recorded.trials().iter().filter(|trial| trial.delivered == 0);
+    reasons.extend(empty.map(|trial| format!("no packet of trial {}", trial.trial.0)));
+    let cut = files.iter().filter(|(_, read)| read.ends_early);
+    reasons.extend(cut.map(|(file, _)| format!("{} ends within a record", file.display())));
+    if recorded.interfaces().iter().any(RecordedInterface::contradicts_itself) {
+        reasons.push("drop counts exceed the losses in the statistics".into());
     }
+    reasons.join(", ")
+}
+
+fn open(file: &Path) -> Result<Decompressed> {
     let refused = |error| anyhow!("{} cannot be opened: {error}", file.display());
-    Ok(Box::new(File::open(file).map_err(refused)?))
+    let octets: Box<dyn Read> = match file.as_os_str() == "-" {
+        true => Box::new(std::io::stdin().lock()),
+        false => Box::new(File::open(file).map_err(refused)?),
+    };
+    Decompressed::new(octets).map_err(|error| anyhow!("{} cannot be read: {error}", file.display()))
 }
 
 fn is_whole(read: &FileRead) -> bool {
@@ -118,6 +149,11 @@ fn of_interface(number: usize, interface: &RecordedInterface) -> String {
         text.push_str(&format!("; drop counts that fit no gap: {}", interface.told_elsewhere));
     }
     text.push('\n');
+    if interface.lacks_vlan_tags {
+        text.push_str(&format!(
+            "{name}: note: VLAN tags are missing, as the recorder says: its method does not report them\n"
+        ));
+    }
     if let Some(statistics) = &interface.statistics {
         let word =
             |count: Option<u64>| count.map_or_else(|| "unknown".to_string(), |count| count.to_string());
@@ -140,7 +176,7 @@ fn of_interface(number: usize, interface: &RecordedInterface) -> String {
 }
 
 fn name(number: usize, interface: &RecordedInterface) -> String {
-    interface.name.clone().unwrap_or_else(|| format!("interface {number}"))
+    interface.name.as_deref().map_or_else(|| format!("interface {number}"), printable::line)
 }
 
 fn document(files: &[(&Path, FileRead)], recorded: &Recorded, is_right: bool) -> Value {
@@ -179,6 +215,7 @@ fn document(files: &[(&Path, FileRead)], recorded: &Recorded, is_right: bool) ->
     let of_interface = |interface: &RecordedInterface| {
         json!({
             "interface": interface.name,
+            "vlan_tags_missing": interface.lacks_vlan_tags,
             "packets": interface.frames,
             "drops_told": interface.told,
             "gaps": interface.gaps,

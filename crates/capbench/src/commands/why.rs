@@ -9,7 +9,8 @@ use anyhow::Result;
 use capbench_measure::why::{Look, Tracing, Watch};
 
 use crate::cli::why::WhyFlags;
-use crate::exit::{Exit, print};
+use crate::exit::{Exit, print, print_as_is};
+use crate::privileges;
 use crate::stop::Stop;
 use screen::Screen;
 
@@ -24,6 +25,7 @@ pub fn run(flags: &WhyFlags) -> Result<Exit> {
     let tracing = if flags.no_trace { Tracing::LeftOut } else { Tracing::Wanted };
     let mut watch = Watch::new(&flags.interface, tracing)?;
     let stop = Stop::install()?;
+    privileges::keep_only(privileges::of_watch(&watch), None)?;
     let limit = flags.duration.unwrap_or(if flags.once { INTERVAL } else { Duration::MAX });
     let output = Output::new(flags);
     let (mut next, mut looks) = (INTERVAL.min(limit), 0_u32);
@@ -88,7 +90,7 @@ impl Output {
             Self::Document | Self::Once => Ok(()),
             Self::Documents => print(&(serde_json::to_string(look)? + "\n")),
             Self::Lines => print(&text::line(look)),
-            Self::Screen(screen) => print(&screen.drawn(&text::whole(look))),
+            Self::Screen(screen) => print_as_is(screen.drawn(&text::whole(look)).as_bytes()),
         }
     }
 
@@ -99,7 +101,7 @@ impl Output {
             Self::Document => print(&(serde_json::to_string_pretty(overall)? + "\n")),
             Self::Once => print(&text::whole(overall)),
             Self::Lines => print(&format!("\n{}", text::whole(overall))),
-            Self::Screen(screen) => print(&screen.left(&text::whole(overall))),
+            Self::Screen(screen) => print_as_is(screen.left(&text::whole(overall)).as_bytes()),
         }
     }
 }

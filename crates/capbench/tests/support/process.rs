@@ -88,14 +88,20 @@ impl Running {
     /// # Panics
     /// When that does not happen in time, with what it wrote instead.
     pub fn wait_for(&mut self, part: &str) {
+        assert!(self.says(part), "{} did not say {part:?}: {:?}", self.what, self.said);
+    }
+
+    /// The same; whether that happens before it ends, and in time.
+    pub fn says(&mut self, part: &str) -> bool {
         let start = Instant::now();
         while !(self.said.out.contains(part) || self.said.errors.contains(part)) {
             let left = PATIENCE.saturating_sub(start.elapsed());
             match self.news.recv_timeout(left) {
                 Ok(line) => self.said.note(line),
-                Err(_) => panic!("{} did not say {part:?}: {:?}", self.what, self.said),
+                Err(_) => return false,
             }
         }
+        true
     }
 
     /// Sends it a signal by its name.

@@ -37,6 +37,13 @@ pub struct File {
 }
 
 impl Recording {
+    /// The file while it is written.
+    pub fn part(&self) -> PathBuf {
+        let mut name = self.file.clone().into_os_string();
+        name.push(".part");
+        name.into()
+    }
+
     /// Records at the right end, from when this returns on. `arguments` are separated by blanks.
     pub fn start(place: &Place, file: &Path, arguments: &str) -> Self {
         Self::start_on(place, "-i right", file, arguments)

@@ -4,24 +4,19 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::network::program;
 
 /// The user nobody, an ordinary user on every host.
 pub const NOBODY: u32 = 65_534;
 
-/// An empty folder, removed with what is in it when it is dropped.
-pub struct Scratch(PathBuf);
+/// An empty folder of the tests' user alone, removed with what is in it when it is dropped.
+pub struct Scratch(capbench_testing::Scratch);
 
 impl Scratch {
     /// A folder of the tests' user.
     pub fn new() -> Self {
-        static FOLDERS: AtomicU32 = AtomicU32::new(0);
-        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("capbench-test-{}-{number}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        Self(path)
+        Self(capbench_testing::Scratch::new())
     }
 
     /// A folder that belongs to nobody.
@@ -33,18 +28,17 @@ impl Scratch {
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     /// A file in it.
     pub fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.file(name)
     }
 
     /// Names of what is in it.
     pub fn entries(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+        self.0.entries()
     }
 
     /// `capbench` as nobody without any capability, started in `home`. This folder holds a copy of the program, since
@@ -63,13 +57,6 @@ impl Scratch {
             .current_dir(home.path())
             .env("HOME", home.path());
         command
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A test that fails has something better to say.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

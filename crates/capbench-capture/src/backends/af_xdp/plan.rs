@@ -96,7 +96,7 @@ impl Plan {
             pass: spec.has("pass"),
             chunk_size: chunk_size(interface, options)?,
             fill,
-            ring: options.checked_ring()?,
+            ring: options.checked_own_ring()?,
         };
         plan.sizes(1)?;
         Ok(plan)

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use capbench_sys::SysError;
 use capbench_sys::dpdk::{Burst, Device, DriverSockets, Port, Wanted, eal};
-use capbench_sys::host::interface as interfaces;
 use capbench_sys::packet::{Frame, PacketSocket};
 use capbench_sys::xdp::XdpStatistics;
 
+use super::super::presence::{Presence, flags_if_up};
 use super::super::socket_setup::Context;
 use super::losses::{of_hardware, of_xdp};
 use super::prepare::{plan, start, too_much_to_lock};
@@ -35,7 +35,7 @@ pub struct Dpdk {
     /// Holds the interface in promiscuous mode, in a way that ends with the process.
     _promiscuity: Option<PacketSocket>,
     /// The interface below a virtual device.
-    below: Option<String>,
+    below: Option<Presence>,
     statistics: Accumulator,
     snap: usize,
     counts: WaitCounts,
@@ -76,7 +76,7 @@ impl Dpdk {
         if is_virtual {
             // Before DPDK starts, whose drivers say little of what they miss.
             PacketSocket::open().map_err(fail)?;
-            user_promiscuous = is_up(&interface.name).map_err(fail)?.promiscuous();
+            user_promiscuous = flags_if_up(interface).map_err(fail)?.promiscuous();
         }
         let (device, wanted) = plan(&wish, interface, options, user_promiscuous, &context)?;
         let eal = start(spec, &context, &device, options)?;
@@ -101,7 +101,7 @@ impl Dpdk {
             running: running(&port, &device, &wanted, filtered).map_err(fail)?,
             port,
             _promiscuity: promiscuity,
-            below: is_virtual.then(|| interface.name.clone()),
+            below: is_virtual.then(|| Presence::of(interface)),
             statistics: Accumulator::default(),
             snap: options.snap_length.octets() as usize,
             counts: WaitCounts::default(),
@@ -131,8 +131,8 @@ impl Capture for Dpdk {
                 counts.spun += u64::from(start.is_some());
                 Ok(Some(Received { burst, snap: *snap }))
             }
-            // The drivers do not tell that their interface is gone; frames just stop coming.
-            None => match below.as_deref().map(is_up) {
+            // The drivers do not report that their interface is gone; frames just stop coming.
+            None => match below.as_mut().map(Presence::check) {
                 Some(Err(error)) => Err(context.fail(error)),
                 _ => Ok(None),
             },
@@ -226,15 +226,4 @@ fn running(
         }),
         filtered,
     })
-}
-
-/// The interface's flags, or an error where it is down or gone.
-fn is_up(name: &str) -> std::result::Result<interfaces::InterfaceFlags, SysError> {
-    const ENETDOWN: i32 = 100;
-    let flags = interfaces::flags_of(name)?;
-    if flags.up() {
-        return Ok(flags);
-    }
-    let source = std::io::Error::from_raw_os_error(ENETDOWN);
-    Err(SysError::Call { what: format!("interface {name}"), source })
 }

@@ -7,11 +7,39 @@ use capbench_sys::pcap::{Engine, Pcap, Statistics};
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::options::{CaptureOptions, Direction, Interface};
 
+/// What captures, whose counters libpcap passes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counted {
+    /// A packet socket of Linux (`pcap-linux.c`).
+    PacketSocket,
+    /// A ring of PF_RING (`pcap-linux.c` of its build): ps_recv is what was read and what was lost, of one direction.
+    PfRing,
+    /// Another engine, which counts what it likes.
+    Unknown,
+}
+
+impl Counted {
+    fn by(engine: &Engine) -> Self {
+        match engine {
+            Engine::Packet { .. } => Self::PacketSocket,
+            Engine::PfRing { .. } => Self::PfRing,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// What ps_drop is.
+    fn dropped(self) -> &'static str {
+        match self {
+            Self::PfRing => "pcap_stats: ps_drop, which is drop of pfring_stats",
+            _ => "pcap_stats: ps_drop, which is tp_drops of the packet socket",
+        }
+    }
+}
+
 /// Counts on from what libpcap said last: its counters have 32 bits.
 #[derive(Debug)]
 pub(super) struct Counting {
-    /// Whether a packet socket of Linux captures, whose counters libpcap hands on.
-    is_packet_socket: bool,
+    engine: Counted,
     interface: String,
     direction: Direction,
     /// Frames of the direction that is not captured, when it was opened.
@@ -28,7 +56,7 @@ impl Counting {
         let direction = options.direction;
         Self {
             filters_itself: options.filter.is_some() && !has_kernel_filter(pcap),
-            is_packet_socket: matches!(pcap.engine(), Engine::Packet { .. }),
+            engine: Counted::by(pcap.engine()),
             interface: interface.name.clone(),
             direction,
             others: others(&interface.name, direction),
@@ -52,25 +80,28 @@ impl Counting {
             let reason = "unknown: libpcap's counters went backwards".into();
             return Counters { accepted: None, losses: ring(None, reason), without: Vec::new(), raw };
         }
-        if !self.is_packet_socket {
+        if self.engine == Counted::Unknown {
             let reason = "unknown: ps_drop means what the engine under this libpcap counts there".into();
             return Counters { accepted: None, losses: ring(None, reason), without: Vec::new(), raw };
         }
         if self.filters_itself {
-            let source = "pcap_stats: ps_drop, which is tp_drops of the packet socket; the kernel took no filter, so that \
-                          frames which are not wanted are among these";
+            let source = format!(
+                "{}; libpcap may filter what fills the ring, so that frames which are not wanted are among these",
+                self.engine.dropped()
+            );
             let losses = ring(Some(dropped), source.into());
             return Counters { accepted: None, losses, without: ONE_RING_WITHOUT.to_vec(), raw };
         }
         // pcap_stats of libpcap on Linux: ps_recv is tp_packets, which includes the dropped ones, and ps_drop is
         // tp_drops (pcap-linux.c). libpcap itself discards frames of the other direction, from the ring: where there
         // were any, nothing tells how many of those accepted are of the one that was asked for.
-        let is_mixed = self.others != others(&self.interface, self.direction);
+        let is_mixed =
+            self.engine == Counted::PacketSocket && self.others != others(&self.interface, self.direction);
         let source = if is_mixed {
             "pcap_stats: ps_drop, which is tp_drops of the packet socket; how many frames it accepted of the direction \
              that is captured is unknown, since ps_recv counts those of the other one too, and there were some"
         } else {
-            "pcap_stats: ps_drop, which is tp_drops of the packet socket"
+            self.engine.dropped()
         };
         Counters {
             accepted: (!is_mixed).then_some(received),
@@ -119,12 +150,12 @@ fn others(interface: &str, direction: Direction) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counting, Direction, Statistics};
+    use super::{Counted, Counting, Direction, Statistics};
     use crate::counters::LossPlace;
 
-    fn counting(is_packet_socket: bool) -> Counting {
+    fn counting(engine: Counted) -> Counting {
         Counting {
-            is_packet_socket,
+            engine,
             interface: "none".into(),
             direction: Direction::Both,
             others: Some(0),
@@ -141,7 +172,7 @@ mod tests {
 
     #[test]
     fn counters_pass_32_bits() {
-        let mut counting = counting(true);
+        let mut counting = counting(Counted::PacketSocket);
         counting.counters(at(2_000_000_000, 5));
         counting.counters(at(4_000_000_000, 6));
         let counters = counting.counters(at(5, 7));
@@ -150,19 +181,30 @@ mod tests {
     }
 
     #[test]
+    fn losses_of_pf_ring_are_booked() {
+        // What frames passed the other way does not matter: the ring has a direction.
+        let of_pf_ring = || Counting { others: None, direction: Direction::In, ..counting(Counted::PfRing) };
+        let counters = of_pf_ring().counters(at(22_461, 13_210));
+        assert_eq!((counters.accepted, counters.lost_at(LossPlace::Ring)), (Some(22_461), Some(13_210)));
+        assert!(counters.losses[0].source.contains("pfring_stats"), "{counters:?}");
+        let own = Counting { filters_itself: true, ..of_pf_ring() }.counters(at(10, 4));
+        assert_eq!((own.accepted, own.dropped()), (None, Some(4)));
+    }
+
+    #[test]
     fn what_is_not_known_is_absent_and_what_was_read_is_kept() {
-        let counters = counting(false).counters(at(10, 4));
+        let counters = counting(Counted::Unknown).counters(at(10, 4));
         assert_eq!(
             (counters.accepted, counters.dropped(), counters.lost_at(LossPlace::Ring)),
             (None, None, None)
         );
         assert_eq!((counters.raw("ps_recv"), counters.raw("ps_drop")), (Some(10), Some(4)));
-        let mixed = Counting { others: None, ..counting(true) }.counters(at(10, 4));
+        let mixed = Counting { others: None, ..counting(Counted::PacketSocket) }.counters(at(10, 4));
         assert_eq!((mixed.accepted, mixed.dropped()), (None, Some(4)));
         assert!(mixed.losses[0].source.contains("the other one"), "{mixed:?}");
-        let own = Counting { filters_itself: true, ..counting(true) }.counters(at(10, 4));
+        let own = Counting { filters_itself: true, ..counting(Counted::PacketSocket) }.counters(at(10, 4));
         assert_eq!((own.accepted, own.dropped()), (None, Some(4)));
-        let mut resetting = counting(true);
+        let mut resetting = counting(Counted::PacketSocket);
         resetting.counters(at(10, 4));
         let counters = resetting.counters(at(2, 0));
         assert_eq!((counters.accepted, counters.dropped()), (None, None));

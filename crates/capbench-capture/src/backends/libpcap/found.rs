@@ -1,10 +1,13 @@
 //! What runs, in words: what the library says of itself, what was found underneath, and where the two disagree.
 
+use std::path::Path;
 use std::time::Duration;
 
 use capbench_sys::packet::Version;
 use capbench_sys::pcap::{Engine, Pcap, Ring};
+use capbench_sys::pf_ring::{self, ListedRing};
 
+use super::super::pf_ring::running::sized;
 use super::counting::has_kernel_filter;
 use super::{METHOD, Plan};
 use crate::capture::{Running, TimeSource};
@@ -36,7 +39,9 @@ pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Run
         .iter()
         .find(|claim| claims(claim, &version, &path) || pcap.library().has(claim.function))
         .map(|claim| claim.engine);
+    let ring = pf_ring_of(pcap.engine(), Path::new(pf_ring::FOLDER));
     let mut shortfalls: Vec<String> = shortfalls(pcap.engine(), &version, claimed, plan);
+    shortfalls.extend(ignored(pcap.engine(), ring.as_ref(), plan));
     shortfalls.extend(pcap.warning().map(|warning| format!("libpcap warns: {warning}")));
     if plan.call == super::Call::Loop && !options.spin.is_zero() {
         shortfalls.push("it did not spin: pcap_loop waits by itself".into());
@@ -54,8 +59,8 @@ pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Run
             claimed_and_found(claimed, pcap.engine())
         ),
         geometry: format!(
-            "{} asked for, timeout {} ms{}",
-            plan.buffer,
+            "{}, timeout {} ms{}",
+            ring_of(pcap.engine(), ring.as_ref(), plan),
             plan.settings.timeout_ms,
             if plan.settings.immediate { ", immediate mode" } else { "" }
         ),
@@ -70,6 +75,32 @@ pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Run
         shortfall: Running::shortfall_of(shortfalls),
         filtered: options.filter.is_some(),
     }
+}
+
+/// The ring of PF_RING that captures, where its module lists it in this folder.
+fn pf_ring_of(engine: &Engine, folder: &Path) -> Option<ListedRing> {
+    let Engine::PfRing { number } = engine else { return None };
+    pf_ring::listed(folder).ok()?.into_iter().find(|ring| Some(ring.number) == *number)
+}
+
+/// The ring that was asked for, or that PF_RING made without asking.
+fn ring_of(engine: &Engine, ring: Option<&ListedRing>, plan: &Plan) -> String {
+    match engine {
+        Engine::PfRing { .. } => sized(ring),
+        _ => format!("{} asked for", plan.buffer),
+    }
+}
+
+/// That PF_RING ignores the size that was asked for, unless its ring is as large.
+fn ignored(engine: &Engine, ring: Option<&ListedRing>, plan: &Plan) -> Option<String> {
+    let is_smaller = ring.and_then(|ring| ring.memory).is_none_or(|octets| octets < plan.buffer.0);
+    (matches!(engine, Engine::PfRing { .. }) && is_smaller).then(|| {
+        format!(
+            "PF_RING made a {}; the {} asked for have no effect (min_num_slots of its module decides)",
+            sized(ring),
+            plan.buffer
+        )
+    })
 }
 
 fn claims(claim: &Claim, version: &str, path: &str) -> bool {
@@ -126,7 +157,7 @@ fn words(engine: &Engine) -> String {
                 version.map_or("of unknown version".into(), |version| format!("TPACKET_{version:?}"));
             format!("AF_PACKET socket with a {version} ring of {}", size(ring, version.ends_with("V3")))
         }
-        Engine::PfRing => "PF_RING socket".into(),
+        Engine::PfRing { .. } => "PF_RING socket".into(),
         Engine::Socket(family) => format!("socket of address family {family}"),
         Engine::Device(path) => format!("device {path}"),
         Engine::Other(what) => format!("descriptor of another kind, {what}"),
@@ -146,7 +177,10 @@ fn size(ring: &Ring, has_blocks: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CLAIMS, Engine, Plan, Ring, Version, claimed_and_found, claims, shortfalls, words};
+    use super::{
+        CLAIMS, Engine, Plan, Ring, Version, claimed_and_found, claims, ignored, pf_ring_of, ring_of,
+        shortfalls, words,
+    };
     use crate::options::CaptureOptions;
     use capbench_sys::pcap::engine::Blocks;
 
@@ -170,7 +204,7 @@ mod tests {
         let plain = Ring { bytes: 2 << 20, blocks: None };
         let without = Engine::Packet { version: Some(Version::V3), ring: Some(plain) };
         assert_eq!(words(&without), "AF_PACKET socket with a TPACKET_V3 ring of 2MiB");
-        assert_eq!(words(&Engine::PfRing), "PF_RING socket");
+        assert_eq!(words(&Engine::PfRing { number: None }), "PF_RING socket");
     }
 
     #[test]
@@ -187,8 +221,14 @@ mod tests {
             claimed_and_found(Some("PF_RING"), &v3),
             "claims PF_RING, fell back silently to: AF_PACKET socket with a TPACKET_V3 ring of 256 blocks of 256KiB"
         );
-        assert_eq!(shortfalls(&Engine::PfRing, SYSTEM, Some("PF_RING"), &plan("libpcap")), none);
-        assert_eq!(claimed_and_found(Some("PF_RING"), &Engine::PfRing), "found: PF_RING socket");
+        assert_eq!(
+            shortfalls(&Engine::PfRing { number: None }, SYSTEM, Some("PF_RING"), &plan("libpcap")),
+            none
+        );
+        assert_eq!(
+            claimed_and_found(Some("PF_RING"), &Engine::PfRing { number: None }),
+            "found: PF_RING socket"
+        );
         let v2 = Engine::Packet { version: Some(Version::V2), ring: ring(64 << 20) };
         assert!(shortfalls(&v2, SYSTEM, None, &plan("libpcap"))[0].contains("captures with TPACKET_V2"));
         assert_eq!(shortfalls(&v2, SYSTEM, None, &plan("libpcap+immediate")), none);
@@ -199,6 +239,35 @@ mod tests {
         );
         let bare = Engine::Packet { version: Some(Version::V1), ring: None };
         assert!(shortfalls(&bare, "1.0", None, &plan("libpcap"))[0].contains("no ring"));
+    }
+
+    #[test]
+    fn the_ring_of_pf_ring_is_the_modules() {
+        let folder = capbench_testing::Scratch::new();
+        let listed = "Min Num Slots          : 512\nTot Memory             : 33628160\n";
+        std::fs::write(folder.file("4242-eth1.17"), listed).unwrap();
+        let of = |number, spec: &str| {
+            let engine = Engine::PfRing { number };
+            let ring = pf_ring_of(&engine, &folder);
+            (ring_of(&engine, ring.as_ref(), &plan(spec)), ignored(&engine, ring.as_ref(), &plan(spec)))
+        };
+        let size = "ring of 32840KiB, 512 slots or more";
+        assert_eq!(
+            of(Some(17), "libpcap"),
+            (
+                size.into(),
+                Some(format!(
+                    "PF_RING made a {size}; the 64MiB asked for have no effect (min_num_slots of its module decides)"
+                ))
+            )
+        );
+        assert_eq!(of(Some(17), "libpcap+buffer=1MiB"), (size.into(), None));
+        for number in [Some(18), None] {
+            assert_eq!(of(number, "libpcap").0, "ring of unknown size");
+        }
+        let packet = Engine::Packet { version: None, ring: None };
+        assert_eq!(ring_of(&packet, None, &plan("libpcap")), "64MiB asked for");
+        assert_eq!(ignored(&packet, None, &plan("libpcap")), None);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::io::{self, ErrorKind, Read};
 
-/// Read ahead at once, and the memory that is taken before any record is larger.
-const AHEAD: usize = 256 << 10;
+/// Read ahead at once, and the memory that is taken before any record is larger. Inputs of a fuzzer are small.
+const AHEAD: usize = if cfg!(fuzzing) { 4 << 10 } else { 256 << 10 };
 
 /// Where octets come from, and those that were read and not yet used.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl<R: Read> Input<R> {
     }
 
     /// Memory taken.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(super) fn memory(&self) -> usize {
         self.memory.capacity()
     }

@@ -31,6 +31,7 @@ pub use record::{Packet, PacketHash, ReadInterface, Record};
 
 use self::input::{Input, There};
 use self::octets::Order;
+use self::pcapng::Times;
 use self::ring::Ring;
 use super::FileFormat;
 use super::blocks::{BYTE_ORDER, FRAMING, INTERFACE, SECTION, STATISTICS};
@@ -58,6 +59,7 @@ pub struct CaptureReader<R> {
     /// Octets of the record that was given last.
     used: usize,
     frames: u64,
+    times: Times,
     left_out: LeftOut,
     ends_early: bool,
     over: bool,
@@ -111,10 +113,17 @@ impl<R: Read> CaptureReader<R> {
             ring: None,
             used: 0,
             frames: 0,
+            times: Times::Nanoseconds,
             left_out: LeftOut::default(),
             ends_early: false,
             over: false,
         })
+    }
+
+    /// Times of packets and statistics are then the numbers in the file, which the [`super::Clock`] of their interface explains:
+    /// none is rounded, none is out of range.
+    pub fn in_units(self) -> Self {
+        Self { times: Times::Units, ..self }
     }
 
     /// The next record; `None` at the end, or behind an error. Blocks of a kind that is none of [`Record`]'s are left
@@ -198,10 +207,10 @@ impl<R: Read> CaptureReader<R> {
                 self.interfaces.extend(interface);
                 self.interfaces.last().filter(|_| known).map(|last| Record::Interface(number, last))
             }
-            STATISTICS => {
-                pcapng::statistics(order, body, &self.interfaces, &mut self.left_out).map(Record::Statistics)
-            }
-            _ => pcapng::packet(kind, order, body, &self.interfaces, &mut self.left_out).map(Record::Packet),
+            STATISTICS => pcapng::statistics(order, body, &self.interfaces, self.times, &mut self.left_out)
+                .map(Record::Statistics),
+            _ => pcapng::packet(kind, order, body, &self.interfaces, self.times, &mut self.left_out)
+                .map(Record::Packet),
         };
         let Some(record) = record else {
             let what = "a block that is too short, or of an interface that there is not";
@@ -293,7 +302,7 @@ impl<R: Read> CaptureReader<R> {
                 if !self.is_there(pcap::HEADER)? {
                     return Ok(None);
                 }
-                let interface = format.interface(self.input.octets());
+                let interface = format.interface(self.input.octets(), &mut self.left_out);
                 (self.format, self.over) = (next(Stage::Packets), false);
                 self.used = pcap::HEADER;
                 self.interfaces.extend(interface);
@@ -331,7 +340,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// Memory taken for records.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(super) fn memory(&self) -> usize {
         self.input.memory()
     }

@@ -1,6 +1,9 @@
 //! Header and records of pcap files (draft-ietf-opsawg-pcap).
 
+use super::super::clock::Clock;
+use super::super::description::InterfaceDescription;
 use super::super::pcap::{HEAD, MICROSECONDS, NANOSECONDS};
+use super::left_out::LeftOut;
 use super::octets::Order;
 use super::record::{Packet, ReadInterface};
 
@@ -30,10 +33,12 @@ impl Format {
     }
 
     /// The interface that a whole header speaks of.
-    pub(super) fn interface(self, header: &[u8]) -> Option<ReadInterface> {
+    pub(super) fn interface(self, header: &[u8], left_out: &mut LeftOut) -> Option<ReadInterface> {
         let ([_, _, _, _, snap, link], _) = self.order.words(header)?;
         // The upper bits say how many octets of FCS there are.
-        Some(ReadInterface { link_type: link as u16, snap, ..ReadInterface::default() })
+        left_out.options += u64::from(link >> 16 != 0);
+        let description = InterfaceDescription::default();
+        Some(ReadInterface { link_type: link as u16, snap, description, clock: Clock::NANOSECONDS })
     }
 
     /// Captured octets of the record that begins with a whole head.

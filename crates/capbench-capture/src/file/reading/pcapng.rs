@@ -8,16 +8,33 @@ use super::super::blocks::{
     COMMENT, ENHANCED_PACKET, INTERFACE, OLD_PACKET, SECTION, SIMPLE_PACKET, STATISTICS,
     interface as of_interface, packet as of_packet, section as of_section, statistics as of_statistics,
 };
+use super::super::clock::Clock;
 use super::super::description::{InterfaceDescription, InterfaceFilter, SectionDescription};
 use super::super::statistics::InterfaceStatistics;
 use super::left_out::LeftOut;
 use super::octets::{Options, Order, text};
-use super::record::{Packet, PacketHash, ReadInterface, Units};
+use super::record::{Packet, PacketHash, ReadInterface};
 
 /// Octets of a section header's body in front of its options.
 const SECTION_HEAD: usize = 16;
 /// A packet block's count of lost frames when that is unknown.
 const UNKNOWN_DROPS: u16 = u16::MAX;
+
+/// What a reader makes of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Times {
+    /// Nanoseconds since the epoch, the nearest that 64 bits can hold.
+    Nanoseconds,
+    /// The number in the file.
+    Units,
+}
+
+impl Times {
+    #[inline]
+    fn number(self, clock: Clock, units: u64) -> u64 {
+        if self == Self::Units { units } else { clock.ns_of_64_bits(units) }
+    }
+}
 
 /// Whether a type of block is one of those below.
 pub(super) fn is_known(kind: u32) -> bool {
@@ -42,7 +59,7 @@ pub(super) fn section(order: Order, body: &[u8], left_out: &mut LeftOut) -> Sect
 /// An interface description.
 pub(super) fn interface(order: Order, body: &[u8], left_out: &mut LeftOut) -> Option<ReadInterface> {
     let ([_, snap], options) = order.words(body)?;
-    let (mut description, mut units) = (InterfaceDescription::default(), Units::default());
+    let (mut description, mut clock) = (InterfaceDescription::default(), Clock::MICROSECONDS);
     for (code, value) in Options::new(order, options) {
         match code {
             COMMENT => description.comments.push(text(value)),
@@ -52,7 +69,7 @@ pub(super) fn interface(order: Order, body: &[u8], left_out: &mut LeftOut) -> Op
             of_interface::SPEED => description.speed = order.u64(value),
             of_interface::RESOLUTION => {
                 if let Some(&resolution) = value.first() {
-                    units.set_resolution(resolution);
+                    clock = clock.with_resolution(resolution);
                 }
             }
             of_interface::FILTER => {
@@ -62,14 +79,14 @@ pub(super) fn interface(order: Order, body: &[u8], left_out: &mut LeftOut) -> Op
             of_interface::SYSTEM => description.system = Some(text(value)),
             of_interface::TIME_OFFSET => {
                 if let Some(offset) = order.u64(value) {
-                    units.offset = offset.cast_signed();
+                    clock = clock.with_offset(offset.cast_signed());
                 }
             }
             of_interface::HARDWARE => description.hardware = Some(text(value)),
             _ => left_out.options += 1,
         }
     }
-    Some(ReadInterface { link_type: order.u16(body)?, snap, description, units })
+    Some(ReadInterface { link_type: order.u16(body)?, snap, description, clock })
 }
 
 fn filter(order: Order, value: &[u8]) -> Option<InterfaceFilter> {
@@ -94,6 +111,7 @@ pub(super) fn packet<'a>(
     order: Order,
     body: &'a [u8],
     interfaces: &[ReadInterface],
+    times: Times,
     left_out: &mut LeftOut,
 ) -> Option<Packet<'a>> {
     let (interface, dropped, (words, rest)) = match kind {
@@ -110,12 +128,12 @@ pub(super) fn packet<'a>(
     };
     let [high, low, captured, original_length] = words;
     let (data, _) = rest.split_at_checked(captured as usize)?;
-    let units = interfaces.get(interface as usize)?.units;
+    let clock = interfaces.get(interface as usize)?.clock;
     let mut packet = Packet {
         interface,
         data,
         original_length,
-        time_ns: Some(units.nanoseconds(joined(high, low))),
+        time_ns: Some(times.number(clock, joined(high, low))),
         dropped,
         flags: None,
         queue: None,
@@ -162,17 +180,18 @@ pub(super) fn statistics(
     order: Order,
     body: &[u8],
     interfaces: &[ReadInterface],
+    times: Times,
     left_out: &mut LeftOut,
 ) -> Option<InterfaceStatistics> {
     let ([interface, high, low], options) = order.words(body)?;
-    let units = interfaces.get(interface as usize)?.units;
+    let clock = interfaces.get(interface as usize)?.clock;
     let time = |value: &[u8]| {
         let ([high, low], _) = order.words(value)?;
-        Some(units.nanoseconds(joined(high, low)))
+        Some(times.number(clock, joined(high, low)))
     };
     let mut statistics = InterfaceStatistics {
         interface,
-        time_ns: units.nanoseconds(joined(high, low)),
+        time_ns: times.number(clock, joined(high, low)),
         ..InterfaceStatistics::default()
     };
     for (code, value) in Options::new(order, options) {

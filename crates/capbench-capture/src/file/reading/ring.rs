@@ -83,7 +83,7 @@ impl Ring {
         let data = &data[..data.len().min(if snap == 0 { usize::MAX } else { snap as usize })];
         let frame = Frame {
             data,
-            wire_length: wire_length.max(data.len() as u32),
+            wire_length,
             time_ns: u64::from(word(4)) * 1_000_000_000 + u64::from(word(8)),
             vlan: None,
             packet_type: PacketType::from(header[PACKET_TYPE]),

@@ -1,22 +1,30 @@
 //! Files of others, converted: as large as they are, and with an account of what has no place in the output.
 
+use proptest::prelude::*;
+
 use super::foreign::{Foreign, example};
 use super::{Kept, KeptPacket, Whole, packets};
-use crate::convert::{ConvertError, Converted, convert};
-use crate::file::{FileFormat, LeftOut};
+use crate::convert::{ConvertError, Converted, OutputLimit, convert};
+use crate::file::{CaptureReader, Clock, FileFormat, LeftOut, Record};
 use crate::writing::WriteOptions;
 
 /// The file that another becomes.
 pub(super) fn converted(file: &[u8], format: FileFormat) -> (Vec<u8>, Converted, Result<(), ConvertError>) {
-    static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!("capbench-convert-{}-{number}", std::process::id()));
+    converted_up_to(file, format, OutputLimit::None)
+}
+
+fn converted_up_to(
+    file: &[u8],
+    format: FileFormat,
+    limit: OutputLimit,
+) -> (Vec<u8>, Converted, Result<(), ConvertError>) {
+    let folder = capbench_testing::Scratch::new();
+    let path = folder.file("converted");
     let mut options = WriteOptions::new(&path);
     options.pool.0 = 4 << 20;
     let mut counts = Converted::default();
-    let done = convert(file, format, &options, &mut counts);
+    let done = convert(file, format, &options, limit, &mut counts);
     let written = std::fs::read(&path).unwrap_or_default();
-    let _ = std::fs::remove_file(path);
     (written, counts, done)
 }
 
@@ -95,7 +103,11 @@ fn what_has_no_place_is_counted_by_kind() {
         assert_eq!(counts.left_out, left_out);
         assert_eq!((counts.packets, counts.dropped, counts.without_time), (5, 16, 1));
         let times: Vec<_> = packets(&Whole::of(&written)).map(|packet| packet.time_ns).collect();
-        assert_eq!(times.iter().filter(|&&time| time == Some(0)).count(), 1);
+        assert_eq!(
+            times.iter().filter(|&&time| time == Some(5_000_000_000)).count(),
+            1,
+            "its clock's first time"
+        );
 
         left_out.options -= 1;
         let (_, counts, done) = converted(&file.octets, FileFormat::Pcap);
@@ -111,4 +123,148 @@ fn the_padding_of_a_verbatim_file_is_nothing_left_out() {
     let (_, counts, done) = converted(&file, FileFormat::Pcapng);
     done.unwrap();
     assert_eq!((counts.packets, counts.left_out, counts.without_time), (2, LeftOut::default(), 0));
+}
+
+/// A packet as its file has it: link type, clock, the number that is its time, octets, original length.
+type Recorded = (u16, Clock, u64, Vec<u8>, u32);
+
+fn recorded(octets: &[u8]) -> Vec<Recorded> {
+    let mut reader = CaptureReader::new(octets).unwrap().in_units();
+    let (mut links, mut seen) = (Vec::new(), Vec::new());
+    while let Some(record) = reader.next_record().unwrap() {
+        match record {
+            Record::Section(_) => links.clear(),
+            Record::Interface(_, interface) => links.push((interface.link_type, interface.clock)),
+            Record::Packet(packet) => {
+                let (link_type, clock) = links[packet.interface as usize];
+                let (data, time) = (packet.data.to_vec(), packet.time_ns.unwrap());
+                seen.push((link_type, clock, time, data, packet.original_length));
+            }
+            Record::Statistics(_) => {}
+        }
+    }
+    seen
+}
+
+fn numbers() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        any::<u64>(),
+        0..10_u64,
+        Just(u64::MAX),
+        1_600_000_000_000_000_000..1_700_000_000_000_000_000_u64
+    ]
+}
+
+/// Link type, resolution and offset of an interface.
+fn interface() -> impl Strategy<Value = (u16, u8, i64)> {
+    let offset = prop_oneof![Just(0), any::<i64>(), -100_000_000_000..100_000_000_000_i64];
+    (any::<u16>(), prop_oneof![Just(9_u8), Just(6), any::<u8>()], offset)
+}
+
+proptest! {
+    #[test]
+    fn pcapng_keeps_link_types_times_and_lengths_of_any_file(
+        big: bool,
+        sections in prop::collection::vec(
+            (
+                prop::collection::vec(interface(), 1..4),
+                prop::collection::vec((any::<u32>(), numbers(), prop::collection::vec(any::<u8>(), 0..70), any::<u32>()), 0..6),
+            ),
+            1..4,
+        ),
+    ) {
+        let mut file = Foreign::new(big);
+        for (interfaces, packets) in &sections {
+            file.section(&[]);
+            for &(link_type, resolution, offset) in interfaces {
+                let offset = file.option(14, &file.number::<8>(offset.cast_unsigned()));
+                file.interface(link_type, 0, &[file.option(9, &[resolution]), offset].concat());
+            }
+            for (interface, time, data, original) in packets {
+                file.enhanced(interface % interfaces.len() as u32, *time, data, *original, &[]);
+            }
+        }
+        let (written, counts, done) = converted(&file.octets, FileFormat::Pcapng);
+        done.unwrap();
+        let expected = recorded(&file.octets);
+        prop_assert_eq!(counts.packets, expected.len() as u64);
+        prop_assert_eq!(recorded(&written), expected);
+    }
+
+    #[test]
+    fn pcap_keeps_a_link_type_times_and_lengths_or_refuses_them(
+        big: bool,
+        (link_type, resolution, offset) in interface(),
+        time in numbers(),
+        data in prop::collection::vec(any::<u8>(), 0..70),
+        original: u32,
+    ) {
+        let mut file = Foreign::new(big);
+        file.section(&[]);
+        let offset = file.option(14, &file.number::<8>(offset.cast_unsigned()));
+        file.interface(link_type, 0, &[file.option(9, &[resolution]), offset].concat());
+        file.enhanced(0, time, &data, original, &[]);
+        let (_, clock, ..) = recorded(&file.octets)[0];
+        let ns = clock.ns(time);
+        let (written, counts, done) = converted(&file.octets, FileFormat::Pcap);
+        if (0..(1 << 32) * 1_000_000_000).contains(&ns) {
+            done.unwrap();
+            let expected = (link_type, Clock::NANOSECONDS, ns as u64, data, original);
+            prop_assert_eq!(recorded(&written), [expected]);
+            prop_assert_eq!(counts.finer_times, u64::from(!clock.is_whole_ns(time)));
+        } else {
+            let refused = matches!(done, Err(ConvertError::Time { number: 1, seconds }) if seconds == ns.div_euclid(1_000_000_000));
+            prop_assert!(refused && written.is_empty(), "{:?}", done);
+        }
+    }
+}
+
+#[test]
+fn pcap_refuses_several_link_types_and_leaves_no_file() {
+    let begun = || {
+        let mut file = Foreign::new(false);
+        file.section(&[]).interface(1, 0, &[]).interface(113, 0, &[]);
+        file
+    };
+    let mut file = begun();
+    file.enhanced(1, 5, &[1], 60, &[]).enhanced(0, 5, &[1], 60, &[]);
+    let (written, _, done) = converted(&file.octets, FileFormat::Pcap);
+    let said = done.unwrap_err().to_string();
+    assert!(said.contains("packet 2 has link type 1, the packets before it have 113"), "{said}");
+    assert!(said.contains("--format pcapng") && written.is_empty());
+
+    // An interface without packets is no reason.
+    let mut file = begun();
+    file.enhanced(1, 5, &[1], 60, &[]).section(&[]).interface(113, 0, &[]).enhanced(0, 6, &[2], 60, &[]);
+    let (written, _, done) = converted(&file.octets, FileFormat::Pcap);
+    done.unwrap();
+    assert_eq!(recorded(&written).iter().map(|packet| packet.0).collect::<Vec<_>>(), [113, 113]);
+}
+
+#[test]
+fn octets_of_fcs_that_a_pcap_header_tells_of_are_counted_as_left_out() {
+    let mut file = super::pcap_example(false, 0xa1b2_c3d4);
+    file[23] = 0x24;
+    let (written, counts, done) = converted(&file, FileFormat::Pcapng);
+    done.unwrap();
+    assert_eq!((recorded(&written)[0].0, counts.left_out.options), (1, 1));
+}
+
+#[test]
+fn an_output_beyond_its_limit_is_refused_and_removed() {
+    let mut file = Foreign::new(false);
+    file.section(&[]).interface(1, 0, &[]);
+    for number in 0..1000 {
+        file.enhanced(0, number, &[7; 60], 60, &[]);
+    }
+    let (whole, _, done) = converted(&file.octets, FileFormat::Pcapng);
+    done.unwrap();
+    let limit =
+        |octets: usize| converted_up_to(&file.octets, FileFormat::Pcapng, OutputLimit::Octets(octets as u64));
+    let (written, _, done) = limit(whole.len());
+    done.unwrap();
+    assert_eq!(written, whole);
+    let (written, _, done) = limit(whole.len() - 1);
+    let said = done.unwrap_err().to_string();
+    assert!(said.contains("--max-output") && written.is_empty(), "{said}");
 }

@@ -2,9 +2,10 @@ use std::io::ErrorKind;
 
 use proptest::prelude::*;
 
+use super::super::counts::PacketCounts;
 use super::super::fake::FakeEnds;
 use super::super::options::WhenFull;
-use super::super::output::{NoRoom, Output};
+use super::super::output::{NoRoom, Output, Recorded};
 use super::super::writer::Ending;
 use super::stage::{ALL, By, Stage, open, put};
 
@@ -41,13 +42,21 @@ proptest! {
                 output.flush();
             }
         }
-        let (ending, written, refused, unwritten) = packets(output);
+        let Recorded { ending, counts } = output.finish(&mut FakeEnds);
+        let PacketCounts { written, refused, unwritten, .. } = counts.packets();
         prop_assert_eq!(written + refused + unwritten, fills.len() as u64);
         prop_assert_eq!(refused, ended);
-        let contents = stage.contents(by).remove(0).1;
+        let is_full = matches!(&ending, Ending::Failed(error) if error.to_string().contains("free space"));
+        let bytes: usize = stage.lock().files.iter().map(|(_, bytes)| bytes.len()).sum();
+        prop_assert_eq!(counts.stored_bytes, bytes as u64);
+        prop_assert_eq!(counts.files, stage.lock().files.len() as u64);
+        let Some((_, contents)) = stage.contents(by).pop() else {
+            prop_assert!(is_full && written == 0);
+            return Ok(());
+        };
         prop_assert_eq!(contents.numbers, (0..written as u32).collect::<Vec<_>>());
         prop_assert_eq!(contents.left_over, 0);
-        let is_full = matches!(&ending, Ending::Failed(error) if error.to_string().contains("free space"));
+        prop_assert!(by == By::Zstd || counts.bytes == bytes as u64);
         prop_assert!(is_full || contents.is_complete && unwritten == 0, "{:?}", ending);
     }
 }

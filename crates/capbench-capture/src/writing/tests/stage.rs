@@ -1,5 +1,6 @@
 //! Memory that plays files, pipes and full disks.
 
+use capbench_testing::Scratch;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -8,7 +9,7 @@ use super::super::buffer::Origin;
 use super::super::compress::Compressed;
 use super::super::direct::Direct;
 use super::super::fake::{self, FakeEnds, read_record};
-use super::super::files::Opener;
+use super::super::files::{Opened, Opener};
 use super::super::options::WriteOptions;
 use super::super::output::{NoRoom, Output};
 use super::super::sink::{Medium, Plain, Sink};
@@ -35,6 +36,12 @@ pub(super) struct State {
     pub(super) room: Option<(usize, ErrorKind)>,
     /// Whether writes wait.
     is_blocked: bool,
+    /// Whether syncs wait.
+    pub(super) is_disk_busy: bool,
+    /// What the disk says of files with these names when they are synced.
+    pub(super) bad: Vec<(PathBuf, ErrorKind)>,
+    /// Files that have their final names, in the order in which they got them.
+    pub(super) published: Vec<PathBuf>,
     calls: usize,
 }
 
@@ -49,6 +56,12 @@ impl Stage {
         Blocked(self.clone())
     }
 
+    /// The same for syncs.
+    pub(super) fn make_disk_busy(&self) -> Blocked {
+        self.lock().is_disk_busy = true;
+        Blocked(self.clone())
+    }
+
     pub(super) fn opener(&self, by: By) -> Opener {
         let stage = self.clone();
         Box::new(move |path: &Path| {
@@ -59,11 +72,12 @@ impl Stage {
             drop(state);
             let file =
                 MemoryFile { stage: stage.clone(), path: path.into(), at: 0, is_aligned: by == By::Direct };
-            Ok(match by {
-                By::Plain => Box::new(Plain::new(file)) as Box<dyn Sink>,
+            let sink: Box<dyn Sink> = match by {
+                By::Plain => Box::new(Plain::new(file)),
                 By::Direct => Box::new(Direct::new(file)?),
                 By::Zstd => Box::new(Compressed::new(file, 1)?),
-            })
+            };
+            Ok(Opened { path: path.into(), sink })
         })
     }
 
@@ -77,13 +91,15 @@ impl Stage {
     }
 }
 
-/// Writes wait.
+/// Writes or syncs wait.
 #[derive(Debug)]
 pub(super) struct Blocked(Stage);
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        self.0.lock().is_blocked = false;
+        let mut state = self.0.lock();
+        (state.is_blocked, state.is_disk_busy) = (false, false);
+        drop(state);
         self.0.0.1.notify_all();
     }
 }
@@ -149,9 +165,9 @@ impl Medium for MemoryFile {
         Ok(())
     }
 
-    fn cut(&mut self, length: u64) -> io::Result<()> {
+    fn cut(&mut self, length: u64) -> io::Result<bool> {
         self.with(|file| file.resize(length as usize, 0));
-        Ok(())
+        Ok(true)
     }
 
     fn put_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -166,22 +182,51 @@ impl Medium for MemoryFile {
         self.with(|file| place(file, bytes, offset as usize));
         Ok(())
     }
-}
 
-/// A directory that goes with the test.
-pub(super) struct Directory(pub(super) PathBuf);
+    fn has_disk(&self) -> bool {
+        true
+    }
 
-impl Directory {
-    pub(super) fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("capbench-{name}-{}", std::process::id()));
-        std::fs::create_dir(&path).unwrap();
-        Self(path)
+    fn dirty(&self) -> Option<Arc<std::fs::File>> {
+        None
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut state = self.stage.lock();
+        while state.is_disk_busy {
+            state = self.stage.0.1.wait(state).unwrap();
+        }
+        let bad = state.bad.iter().find(|(path, _)| *path == self.path);
+        bad.map_or(Ok(()), |(_, says)| Err((*says).into()))
+    }
+
+    fn publish(&mut self) -> io::Result<()> {
+        self.stage.lock().published.push(self.path.clone());
+        Ok(())
+    }
+
+    fn sync_name(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn discard(&mut self) -> io::Result<bool> {
+        self.stage.lock().files.retain(|(path, _)| *path != self.path);
+        Ok(true)
     }
 }
 
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+/// A directory that goes with the test.
+pub(in crate::writing) struct Directory(
+    pub(in crate::writing) PathBuf,
+    #[expect(dead_code, reason = "it removes the directory")] Scratch,
+);
+
+impl Directory {
+    pub(in crate::writing) fn new(name: &str) -> Self {
+        let folder = Scratch::new();
+        let path = folder.file(name);
+        std::fs::create_dir(&path).unwrap();
+        Self(path, folder)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Files of a real directory, and those that tcpdump makes of the same packets with the same flags.
 
+use capbench_testing::{HostLimit, cannot_have, missing};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -64,7 +65,7 @@ fn files_are_those_of_tcpdump_by_name_and_octet() {
             .args(&flags);
         match command.output() {
             Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
-            Err(error) => return eprintln!("skipped: tcpdump: {error}"),
+            Err(error) => return missing(format_args!("tcpdump: {error}")),
         }
         let mut options = WriteOptions::new(ours.0.join("o.pcap"));
         options.rotation = Rotation { bytes: Some(1_000_000), files: files_kept, ..Rotation::default() };
@@ -97,7 +98,7 @@ fn a_file_is_what_was_recorded_however_it_is_written() {
         std::fs::write(&options.path, vec![0; 50 << 20]).unwrap();
         let mut output = match Output::open(&options, read_record, 0, &mut FakeEnds) {
             Err(error) if direct => {
-                eprintln!("skipped: {error}");
+                cannot_have(HostLimit::DirectIo, error);
                 continue;
             }
             other => other.unwrap(),

@@ -60,7 +60,7 @@ fn a_few_frames_of_one_visit_in_many_are_no_regression() {
 }
 
 #[test]
-fn bursts_that_come_by_chance_hardly_ever_make_a_regression() {
+fn lengthy_bursts_that_come_by_chance_hardly_ever_make_a_regression() {
     const PAIRS: u64 = 40;
     for likely in [0.1, 0.5] {
         let of = |seed| at_rate(8, bursts(likely, 40), seed);

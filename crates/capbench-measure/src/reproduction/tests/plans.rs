@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::super::PUBLICATIONS;
+use super::super::publication::{VENDORS, find};
 use super::super::step::Doing;
 use super::*;
 
@@ -62,12 +63,29 @@ fn plans_are_those_of_the_publications() {
 }
 
 #[test]
+fn methods_of_vendors_that_run_here_are_in_the_plan_and_its_time() {
+    let (publication, conditions) = (find("cesnet-2008").unwrap(), conditions(1));
+    let trials = |absent: &[&str]| {
+        let steps = publication.without(&conditions, absent).unwrap();
+        let planned: usize = steps.iter().map(|step| step.trials().unwrap()).sum();
+        (planned, publication.estimate(&conditions, absent).unwrap().median.trials)
+    };
+    let (with, without) = (trials(&["szedata2"]), trials(&VENDORS));
+    assert!(with.0 > without.0 && with.1 > without.1, "{with:?} {without:?}");
+}
+
+#[test]
 fn all_of_them_take_less_than_a_quarter_of_an_hour_unless_more_is_asked_for() {
     let default = conditions(1);
     let time = |conditions: &Conditions| -> f64 {
         let of = |publication: &&crate::reproduction::Publication| {
             let conditions = Conditions { visits: publication.visits, ..conditions.clone() };
-            publication.estimate(&conditions).unwrap().median.time(conditions.base.quiet).as_secs_f64()
+            publication
+                .estimate(&conditions, &VENDORS)
+                .unwrap()
+                .median
+                .time(conditions.base.quiet)
+                .as_secs_f64()
         };
         PUBLICATIONS.iter().map(of).sum()
     };

@@ -41,7 +41,7 @@ fn dain() -> TwoRegimes {
 }
 
 #[test]
-fn dains_first_effect_is_found_where_it_is_and_only_there() {
+fn lengthy_dains_first_effect_is_found_where_it_is_and_only_there() {
     let mut there = path_with(vec![SimulatedMethod::with_regimes("recv", dain())], &["recv"]);
     let (reproduction, _) =
         run("dain-2004", 6, &mut there.clone().noise(3, Noise { per_trial: 0.002, per_second: 0.0 }));
@@ -67,7 +67,7 @@ fn dains_first_effect_is_found_where_it_is_and_only_there() {
 }
 
 #[test]
-fn where_packets_begin_to_be_lost_is_compared_with_the_published_point() {
+fn lengthy_where_packets_begin_to_be_lost_is_compared_with_the_published_point() {
     // 5.32 us of work and 16.8 us beside it fill the 22.2 us between packets: his 1800 loops lose the first ones.
     let slow =
         |overhead: f64| path_with(vec![SimulatedMethod::new("recv", 1e9 / overhead).cost(1, 1)], &["recv"]);
@@ -222,7 +222,7 @@ fn a_ring_that_is_worse_than_the_socket_is_hardly_better() {
 }
 
 #[test]
-fn loads_that_were_not_reached_leave_open_what_becomes_of_them() {
+fn lengthy_loads_that_were_not_reached_leave_open_what_becomes_of_them() {
     let weak = || SimulatedLaboratory::new(50_000.0, methods());
     let (livelock, _) = run("deri-2004", 2, &mut weak());
     let judged = judgements(&livelock, "captures next to nothing");
@@ -249,7 +249,7 @@ fn every_method_has_to_capture_the_mix() {
 }
 
 #[test]
-fn bigger_rings_are_judged_by_what_is_taken_where_something_is_lost() {
+fn lengthy_bigger_rings_are_judged_by_what_is_taken_where_something_is_lost() {
     let of = |capacity: f64| {
         let ring = SimulatedMethod::new("packet-v2", capacity).room(Room::Slots(ByteCount(2048)));
         let (reproduction, _) = run("dain-2004", 4, &mut path_with(vec![ring], &["packet-v2"]));

@@ -161,7 +161,7 @@ fn sums(trials: &[(usize, usize)]) -> (usize, usize) {
 fn reference() -> Option<Reference> {
     let python = std::env::var_os(PYTHON);
     if python.is_none() {
-        println!("skipped: {PYTHON} names no interpreter; ./check peers does");
+        capbench_testing::other_step("peers");
     }
     python.map(Reference::start)
 }

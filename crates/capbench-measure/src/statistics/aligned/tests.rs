@@ -138,7 +138,7 @@ fn rounds(seed: u64, sizes: &[(usize, usize)], by: f64, deviation: f64) -> (f64,
 }
 
 #[test]
-fn nothing_is_told_of_nothing_more_often_than_the_level_and_intervals_hold_what_is_true() {
+fn lengthy_nothing_is_told_of_nothing_more_often_than_the_level_and_intervals_hold_what_is_true() {
     // Two standard deviations of the count above 0.05, and below 0.95.
     const DOUBT: f64 = 0.02;
     for sizes in [vec![(6, 6)], vec![(1, 1); 9], vec![(3, 3); 3], vec![(4, 5), (5, 3)]] {
@@ -149,7 +149,7 @@ fn nothing_is_told_of_nothing_more_often_than_the_level_and_intervals_hold_what_
 }
 
 #[test]
-fn a_difference_of_a_fifth_is_told_and_lies_in_the_interval() {
+fn lengthy_a_difference_of_a_fifth_is_told_and_lies_in_the_interval() {
     // 20 % of a value that varies by 5 %, on a logarithmic scale.
     let by = 1.2_f64.ln();
     for sizes in [vec![(8, 8)], vec![(1, 1); 12], vec![(4, 4); 3]] {

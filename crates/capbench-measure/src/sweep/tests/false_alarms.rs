@@ -51,7 +51,7 @@ fn up_to(ns: u32, points: usize, pps: f64, methods: &[&str]) -> SweepPlan {
 }
 
 #[test]
-fn one_regime_is_hardly_ever_taken_for_two() {
+fn lengthy_one_regime_is_hardly_ever_taken_for_two() {
     let words: [&[&str]; 1] = [&[" cost regimes: "]];
     let recv = [SimulatedMethod::new("recv", 200_000.0)];
     let shared = [SimulatedMethod::new("recv", 250_000.0).cost(4000, 2000).sharing_cpu()];
@@ -65,7 +65,7 @@ fn one_regime_is_hardly_ever_taken_for_two() {
 }
 
 #[test]
-fn noise_is_hardly_ever_taken_for_a_rise() {
+fn lengthy_noise_is_hardly_ever_taken_for_a_rise() {
     let words: [&[&str]; 1] = [&["first effect", " appears"]];
     let recv = [SimulatedMethod::new("recv", 200_000.0)];
     let [false_alarms] = said(&level(12, 6, &["recv"]), &recv, 0.05, SEEDS, words);
@@ -122,7 +122,7 @@ fn with_varying_costs(mut run: SweepRun, spread: f64, seed: u64) -> SweepRun {
 }
 
 #[test]
-fn costs_that_are_alike_hardly_ever_have_a_cheapest() {
+fn lengthy_costs_that_are_alike_hardly_ever_have_a_cheapest() {
     let names = ["recv", "packet-v2", "packet-v3"];
     let loads: Vec<_> = (1..=6).map(|nth| Point::Load(at(f64::from(nth) * 10_000.0))).collect();
     let loads = SweepPlan { repeats: 6, ..plan(Axis::new(loads).unwrap(), &names) };

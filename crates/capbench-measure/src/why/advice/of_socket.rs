@@ -89,6 +89,7 @@ fn of_reader(look: &Look, socket: &Socket) -> (String, String) {
     if busy >= BUSY {
         let share = match socket.method {
             Method::AfXdp => "receive queues with a socket on each (`ethtool -L`)",
+            Method::PfRing => "several rings (a PF_RING cluster)",
             _ => "several sockets (fanout, one on each CPU)",
         };
         return (

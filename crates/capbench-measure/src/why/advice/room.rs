@@ -33,6 +33,11 @@ impl Room {
                 let octets = f64::from(ring.blocks) * ring.block_octets as f64;
                 (octets, octets / (length + 82.0))
             }
+            (Method::PfRing, Some(ring)) => {
+                // In front of each frame stands the module's header, with padding about 56 octets.
+                let octets = ring.block_octets as f64;
+                (octets, octets / (length + 56.0))
+            }
             (_, Some(ring)) => (f64::from(ring.slots) * f64::from(ring.slot_octets), f64::from(ring.slots)),
             (_, None) => {
                 // What the kernel charges for a frame: its data in a block of 2^n octets, and 256 of administration.
@@ -59,6 +64,7 @@ impl Room {
         let how = match self.method {
             Method::Recv => "SO_RCVBUF, below net.core.rmem_max",
             Method::AfXdp => "a longer receive ring and as many more chunks",
+            Method::PfRing => "min_num_slots of the module pf_ring, before the program opens its ring",
             _ => "tcpdump -B, dumpcap -B, or the program's own setting",
         };
         format!("make its buffer larger: 100 ms at this rate take {mebibytes:.0} MiB ({how})")

@@ -25,7 +25,13 @@ fn at(all: &[Lost], place: Place) -> &Lost {
 }
 
 fn program(is_in_driver: bool) -> Program {
-    Program { words: "program 7".into(), is_in_driver, is_generic: !is_in_driver }
+    Program {
+        number: Some(7),
+        name: None,
+        words: "program 7".into(),
+        is_in_driver,
+        is_generic: !is_in_driver,
+    }
 }
 
 fn counted<'c>(link: &'c LinkDeltas, softnet: &'c [SoftnetDelta], sockets: &'c Sockets) -> Counted<'c> {
@@ -59,6 +65,30 @@ fn what_a_socket_on_all_interfaces_lost_is_not_this_interfaces() {
     let of_sockets = at(&all, Place::Socket);
     assert_eq!(of_sockets.frames, Some(3));
     assert!(of_sockets.source.contains("at most 40 more"), "{of_sockets:?}");
+}
+
+#[test]
+fn closed_sockets_that_are_in_no_list_count_as_those_in_one() {
+    let group = |every_interface, dropped, unknown| crate::why::ClosedSockets {
+        here: true,
+        method: crate::why::Method::Recv,
+        every_interface,
+        sockets: 9,
+        accepted: 0,
+        dropped,
+        unknown,
+        at_least: false,
+    };
+    let lost = |closed| {
+        let here = vec![crate::why::tests::socket_that_lost(3)];
+        let sockets = Sockets { here, closed, ..Sockets::default() };
+        let all = losses(counted(&known_link(LinkStats::default()), &[], &sockets), None, 1.0);
+        let of_sockets = at(&all, Place::Socket);
+        (of_sockets.frames, of_sockets.source.contains("at most 40 more"))
+    };
+    let elsewhere = crate::why::ClosedSockets { here: false, ..group(false, 500, 0) };
+    assert_eq!(lost(vec![group(false, 7, 0), group(true, 40, 0), elsewhere]), (Some(10), true));
+    assert_eq!(lost(vec![group(false, 7, 1)]), (None, false));
 }
 
 #[test]

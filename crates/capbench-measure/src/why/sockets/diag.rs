@@ -9,7 +9,7 @@ use crate::links::message::attribute;
 
 /// linux/netlink.h, linux/sock_diag.h, linux/socket.h.
 const NETLINK_SOCK_DIAG: isize = 4;
-const SOCK_DIAG_BY_FAMILY: u16 = 20;
+pub(crate) const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const AF_PACKET: u8 = 17;
 /// PACKET_SHOW_INFO, RING_CFG, FANOUT, MEMINFO and FILTER.
 const SHOW: u32 = 0x1 | 0x4 | 0x8 | 0x10 | 0x20;
@@ -26,7 +26,7 @@ const DROPS: usize = 8;
 
 /// A packet socket.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     pub(super) inode: u64,
     /// Protocol that it receives (`ETH_P_*`); 0: none, it only sends.
     pub(super) protocol: u32,
@@ -56,7 +56,7 @@ pub(super) fn read() -> io::Result<Vec<Seen>> {
     Ok(answers.iter().filter_map(parse).collect())
 }
 
-fn parse(answer: &Answer) -> Option<Seen> {
+pub(crate) fn parse(answer: &Answer) -> Option<Seen> {
     let body = answer.body.as_slice();
     if answer.kind != SOCK_DIAG_BY_FAMILY || *body.first()? != AF_PACKET {
         return None;

@@ -1,6 +1,8 @@
 //! Sockets as the BPF program tells of them, with what netlink adds: how filters cut, and sockets that no process which
 //! can be seen has open.
 
+use std::collections::HashMap;
+
 use capbench_sys::packet::geometry::page_size;
 
 use super::diag::Seen;
@@ -19,6 +21,9 @@ const ALL_PROTOCOLS: u32 = 3;
 pub(super) fn from_records(records: &[Record], seen: &[Seen], strays: &[Seen], here: Where) -> Sockets {
     let mut sockets = Sockets { scope: here.scope, ..Sockets::default() };
     let mut unknown = Vec::new();
+    let seen: HashMap<u64, &Seen> = seen.iter().map(|seen| (seen.inode, seen)).collect();
+    // Where in its list each socket is.
+    let mut listed: HashMap<(bool, u64), usize> = HashMap::new();
     for record in records {
         let is_packet = record.family != AF_XDP;
         let in_space = u64::from(record.space) == here.space;
@@ -30,18 +35,17 @@ pub(super) fn from_records(records: &[Record], seen: &[Seen], strays: &[Seen], h
             continue;
         }
         let on_it = record.interface == here.interface.number() || (is_packet && record.interface == 0);
-        let list = match in_space && on_it && receives(record) {
-            true => &mut sockets.here,
-            false => &mut sockets.elsewhere,
-        };
+        let is_here = in_space && on_it && receives(record);
+        let list = if is_here { &mut sockets.here } else { &mut sockets.elsewhere };
         // A socket that several processes have open is one.
-        if let Some(known) = list.iter_mut().find(|socket| socket.inode == record.inode) {
+        let at = *listed.entry((is_here, record.inode)).or_insert(list.len());
+        if let Some(known) = list.get_mut(at) {
             if !known.processes.iter().any(|process| process.pid == record.process) {
                 known.processes.push(Process::read(record.process));
             }
             continue;
         }
-        let seen = seen.iter().find(|seen| seen.inode == record.inode);
+        let seen = seen.get(&record.inode).copied();
         list.push(if is_packet { packet(record, seen) } else { xdp(record) });
     }
     for stray in strays {

@@ -7,23 +7,32 @@
 //! | `packet_sockets.bpf.c`, `record.h`, `kernel.h` | reads the sockets of all processes where the kernel keeps them |
 //! | `records`, `from_records` | loads that program; what it wrote |
 //! | `diag`, `from_diag` | the packet sockets of this network namespace, by netlink |
+//! | `pf_ring` | the rings of PF_RING's kernel module, by its files in /proc |
 //! | `tally` | adds up what they count, across readings of their owners |
+//! | `closed` | which closed sockets are kept one by one, and the sums of the others |
 //! | `processes`, `kinds` | who has them open; names of what the kernel numbers |
 
-mod diag;
+mod closed;
+pub(crate) mod diag;
 mod from_diag;
 mod from_records;
 mod kinds;
-mod processes;
+mod pf_ring;
+pub(crate) mod processes;
 pub(super) mod records;
 mod socket;
 mod tally;
 
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
 use capbench_sys::host::{InterfaceIndex, namespace};
 use serde::Serialize;
 
+pub use closed::ClosedSockets;
 use diag::Seen;
 pub use processes::Process;
+pub(super) use processes::are_hidden as are_processes_hidden;
 use records::Reader;
 pub use socket::{Fanout, Method, Ring, Socket};
 pub(super) use tally::Tally;
@@ -35,6 +44,8 @@ pub struct Sockets {
     pub here: Vec<Socket>,
     /// The others: on other interfaces, in other network namespaces, or that only send.
     pub elsewhere: Vec<Socket>,
+    /// Closed sockets that are in neither list, added up by kind: only the closed ones that lost most are in the lists.
+    pub closed: Vec<ClosedSockets>,
     /// How far one could see.
     pub scope: Scope,
     /// What cannot be told, and why; absent where everything is read.
@@ -68,16 +79,22 @@ struct Where {
 impl Sockets {
     /// What they counted since `before`.
     fn since(&self, before: &Self) -> Self {
+        let before = before.by_inode();
         Self {
-            here: socket::since(&self.here, before),
-            elsewhere: socket::since(&self.elsewhere, before),
+            here: socket::since(&self.here, &before),
+            elsewhere: socket::since(&self.elsewhere, &before),
             ..self.clone()
         }
     }
 
-    /// The socket with this number, in either list.
-    fn by_inode(&self, inode: u64) -> Option<&Socket> {
-        self.here.iter().chain(&self.elsewhere).find(|socket| socket.inode == inode)
+    /// The sockets of both lists.
+    pub fn all(&self) -> impl Iterator<Item = &Socket> {
+        self.here.iter().chain(&self.elsewhere)
+    }
+
+    /// The sockets of both lists, by their numbers.
+    fn by_inode(&self) -> HashMap<u64, &Socket> {
+        self.all().map(|socket| (socket.inode, socket)).collect()
     }
 
     /// Adds one of this namespace that is bound to the interface of this number, 0: to all.
@@ -92,6 +109,8 @@ impl Sockets {
 #[derive(Debug)]
 pub(super) struct Source {
     reader: std::result::Result<Reader, String>,
+    /// Where PF_RING lists its rings.
+    rings: PathBuf,
     here: Where,
 }
 
@@ -102,11 +121,27 @@ impl Source {
             Ok(true) => Scope::Host,
             _ => Scope::PidNamespace,
         };
-        Self { reader: Reader::new(types), here: Where { space, interface, scope } }
+        Self {
+            reader: Reader::new(types),
+            rings: capbench_sys::pf_ring::FOLDER.into(),
+            here: Where { space, interface, scope },
+        }
+    }
+
+    /// Whether the BPF program reads them, not searches of all processes.
+    pub(super) fn has_program(&self) -> bool {
+        self.reader.is_ok()
     }
 
     /// The sockets now.
     pub(super) fn read(&self) -> Sockets {
+        let mut sockets = self.read_kernels();
+        sockets.add_rings(&self.rings, self.here);
+        sockets
+    }
+
+    /// Those of the kernel's own families.
+    fn read_kernels(&self) -> Sockets {
         // It shows filters, which the program does not follow.
         let seen = diag::read();
         let records = match &self.reader {
@@ -118,12 +153,14 @@ impl Source {
             Err(reason) => return from_diag::without_records(&reason, seen, self.here),
         };
         let seen = seen.unwrap_or_default();
-        let is_stray = |seen: &Seen| !records.iter().any(|record| record.inode == seen.inode);
+        let recorded: HashSet<u64> = records.iter().map(|record| record.inode).collect();
+        let is_stray = |seen: &Seen| !recorded.contains(&seen.inode);
         let mut strays: Vec<_> = seen.iter().filter(|seen| is_stray(seen)).cloned().collect();
         if !strays.is_empty() {
             // One that was closed between the two readings is none.
-            let still = diag::read().unwrap_or_default();
-            strays.retain(|stray| still.iter().any(|seen| seen.inode == stray.inode));
+            let still: HashSet<u64> =
+                diag::read().unwrap_or_default().iter().map(|seen| seen.inode).collect();
+            strays.retain(|stray| still.contains(&stray.inode));
         }
         from_records::from_records(&records, &seen, &strays, self.here)
     }

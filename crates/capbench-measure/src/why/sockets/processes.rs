@@ -43,13 +43,26 @@ impl std::fmt::Display for Process {
 }
 
 /// Name, state and CPU time in ticks. The name stands in brackets and may contain anything.
-fn parse(stat: &str) -> Option<(String, char, u64)> {
+pub(crate) fn parse(stat: &str) -> Option<(String, char, u64)> {
     let (head, rest) = stat.rsplit_once(')')?;
     let name = head.split_once('(')?.1;
     let columns: Vec<_> = rest.split_ascii_whitespace().collect();
     // utime and stime are the columns 14 and 15 of the file; `rest` begins with column 3.
     let ticks = |column: usize| columns.get(column - 3)?.parse::<u64>().ok();
     Some((name.into(), columns.first()?.chars().next()?, ticks(14)? + ticks(15)?))
+}
+
+/// Whether `/proc` shows processes of others to nobody without CAP_SYS_PTRACE (`hidepid=` of proc(5)).
+pub(in crate::why) fn are_hidden() -> bool {
+    fs::read_to_string("/proc/self/mountinfo").is_ok_and(|mounts| hides(&mounts))
+}
+
+fn hides(mounts: &str) -> bool {
+    let mut proc = mounts.lines().filter(|mount| mount.split(' ').nth(4) == Some("/proc"));
+    let options = proc.next_back().and_then(|mount| mount.split(' ').next_back()).unwrap_or_default();
+    options
+        .split(',')
+        .any(|option| option.strip_prefix("hidepid=").is_some_and(|level| !matches!(level, "0" | "off")))
 }
 
 /// Which processes have which sockets open, as far as they may be looked into; by the sockets' inodes.
@@ -83,6 +96,21 @@ mod tests {
         let stat = "42 (a) (b c) T 1 42 42 0 -1 4194304 1 2 3 4 150 50 7 8 20 0 1 0 99";
         assert_eq!(parse(stat), Some(("a) (b c".into(), 'T', 200)));
         assert!(parse("").is_none() && parse("1 (x) S").is_none());
+    }
+
+    #[test]
+    fn hidden_processes_are_an_option_of_the_mount() {
+        let mount = |options: &str| {
+            format!("21 1 0:1 / /sys rw - sysfs sysfs rw\n22 1 0:2 / /proc rw,nosuid - proc proc {options}\n")
+        };
+        for (options, is_hidden) in [
+            ("rw", false),
+            ("rw,hidepid=2", true),
+            ("rw,gid=4,hidepid=invisible", true),
+            ("rw,hidepid=off", false),
+        ] {
+            assert_eq!(hides(&mount(options)), is_hidden, "{options}");
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! A socket that captures: whose it is, how it captures, what it counted.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
-use super::Sockets;
 use super::processes::Process;
 
 /// How a socket takes frames over.
@@ -19,6 +20,8 @@ pub enum Method {
     PacketV3,
     /// AF_XDP, which takes frames that an XDP program gives it from one receive queue.
     AfXdp,
+    /// PF_RING of ntop's kernel module.
+    PfRing,
 }
 
 impl std::fmt::Display for Method {
@@ -29,11 +32,12 @@ impl std::fmt::Display for Method {
             Self::PacketV2 => "TPACKET_V2 ring",
             Self::PacketV3 => "TPACKET_V3 ring",
             Self::AfXdp => "AF_XDP",
+            Self::PfRing => "PF_RING ring",
         })
     }
 }
 
-/// A ring's geometry. For AF_XDP the blocks are the chunks of its memory and the slots those of the receive ring.
+/// A ring's geometry. A ring of PF_RING is one block with slots as long as their frame. For AF_XDP the blocks are the chunks of its memory and the slots those of the receive ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Ring {
     /// Blocks.
@@ -61,7 +65,7 @@ pub struct Fanout {
 /// came in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Socket {
-    /// What tells it from all others.
+    /// What tells it from all others: its inode; of a ring of PF_RING 2^52 and the module's number for it.
     pub inode: u64,
     /// Processes that have it open.
     pub processes: Vec<Process>,
@@ -161,11 +165,11 @@ impl Socket {
 
 /// What each of these counted since `before`. One that is new counts from 0; how much of its process's CPU time came
 /// since is not known.
-pub(super) fn since(now: &[Socket], before: &Sockets) -> Vec<Socket> {
+pub(super) fn since(now: &[Socket], before: &HashMap<u64, &Socket>) -> Vec<Socket> {
     let new = |socket: &Socket| {
         let without_time = |process: &Process| Process { cpu_s: None, ..process.clone() };
         Socket { processes: socket.processes.iter().map(without_time).collect(), ..socket.clone() }
     };
-    let then = |socket: &Socket| before.by_inode(socket.inode);
+    let then = |socket: &Socket| before.get(&socket.inode);
     now.iter().map(|socket| then(socket).map_or_else(|| new(socket), |old| socket.since(old))).collect()
 }

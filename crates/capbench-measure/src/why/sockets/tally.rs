@@ -1,6 +1,8 @@
 //! Adds up what sockets counted between readings that follow each other closely: owners reset counters whenever they read
 //! them, and each time only what came since the reading before is lost to us. Sockets that were closed stay in the sum.
 
+use std::collections::HashSet;
+
 use super::Sockets;
 use super::processes::Process;
 use super::socket::Socket;
@@ -9,13 +11,16 @@ use super::socket::Socket;
 #[derive(Debug, Clone)]
 pub(in crate::why) struct Tally {
     last: Sockets,
-    sum: Option<Sockets>,
+    /// Since this was asked last.
+    interval: Option<Sockets>,
+    /// Since the beginning. No sum of intervals: in each interval other closed sockets have rows.
+    total: Sockets,
 }
 
 impl Tally {
     /// Begins at this reading.
     pub(in crate::why) fn new(first: Sockets) -> Self {
-        Self { last: first, sum: None }
+        Self { last: first, interval: None, total: Sockets::default() }
     }
 
     /// Adds what was counted since the last reading.
@@ -23,34 +28,46 @@ impl Tally {
         let came = now.since(&self.last);
         self.last = now;
         // Whose owner was once seen to read its counters stays marked.
+        let read: HashSet<u64> =
+            came.all().filter(|socket| socket.at_least).map(|socket| socket.inode).collect();
         for socket in self.last.here.iter_mut().chain(&mut self.last.elsewhere) {
-            socket.at_least = came.by_inode(socket.inode).is_some_and(|came| came.at_least);
+            socket.at_least = read.contains(&socket.inode);
         }
-        match &mut self.sum {
-            Some(sum) => sum.absorb(&came),
-            sum => *sum = Some(came),
+        self.total.absorb(&came);
+        match &mut self.interval {
+            Some(interval) => interval.absorb(&came),
+            interval => *interval = Some(came),
         }
     }
 
     /// What was added since this was asked last.
     pub(in crate::why) fn take(&mut self) -> Sockets {
-        self.sum.take().unwrap_or_else(|| self.last.since(&self.last))
+        self.interval.take().unwrap_or_else(|| self.last.since(&self.last))
+    }
+
+    /// What was added since the beginning.
+    pub(in crate::why) fn total(&self) -> &Sockets {
+        &self.total
     }
 }
 
 impl Sockets {
-    /// Adds what was counted after it.
-    pub(in crate::why) fn absorb(&mut self, later: &Self) {
+    /// Adds what was counted at the next reading. Of closed sockets a bounded number stays in the lists.
+    fn absorb(&mut self, later: &Self) {
         let earlier = std::mem::replace(self, later.clone());
+        let before = earlier.by_inode();
         for socket in self.here.iter_mut().chain(&mut self.elsewhere) {
-            if let Some(before) = earlier.by_inode(socket.inode) {
+            if let Some(before) = before.get(&socket.inode) {
                 *socket = before.plus(socket);
             }
         }
+        let open: HashSet<u64> = later.all().map(|socket| socket.inode).collect();
         for (list, before) in [(&mut self.here, earlier.here), (&mut self.elsewhere, earlier.elsewhere)] {
-            let gone = before.into_iter().filter(|socket| later.by_inode(socket.inode).is_none());
+            let gone = before.into_iter().filter(|socket| !open.contains(&socket.inode));
             list.extend(gone.map(|socket| Socket { closed: true, ..socket }));
         }
+        self.closed = earlier.closed;
+        self.keep_worst_closed();
     }
 }
 

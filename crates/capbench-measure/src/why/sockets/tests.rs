@@ -2,6 +2,7 @@ use super::from_diag::without_records;
 use super::from_records::from_records;
 use super::records::Record;
 use super::*;
+use capbench_testing::Scratch;
 use proptest::prelude::*;
 
 fn here() -> Where {
@@ -51,6 +52,70 @@ fn a_socket_of_two_processes_is_one_and_others_are_told_apart() {
         Ring { blocks: 8, block_octets: 262_144, slots: 32, slot_octets: 65_536 }
     );
     assert_eq!(socket.outgoing, Some(true));
+}
+
+/// A folder as PF_RING's kernel module makes it, with rings of this process.
+struct Rings(Scratch);
+
+impl Rings {
+    fn new() -> Self {
+        let folder = Scratch::new();
+        std::fs::create_dir(folder.file("dev")).unwrap();
+        std::fs::write(folder.file("info"), "PF_RING Version          : 8.9.0\n").unwrap();
+        Self(folder)
+    }
+
+    fn list(&self, device: &str, number: u32, fields: &str) {
+        let text = format!("Bound Device(s)        : {device}\nActive                 : 1\n{fields}");
+        std::fs::write(self.0.file(&format!("{}-{device}.{number}", std::process::id())), text).unwrap();
+    }
+}
+
+fn counted(stored: u64, lost: u64) -> String {
+    format!(
+        "Capture Direction      : RX only\nMin Num Slots          : 4098\nBucket Len             : 1522\n\
+         Tot Memory             : 6467584\nTot Packets            : {}\nTot Pkt Lost           : {lost}\n\
+         Tot Insert             : {stored}\nTot Read               : 0\n",
+        stored + lost
+    )
+}
+
+#[test]
+fn rings_of_pf_ring_are_sockets_with_what_they_lost() {
+    let rings = Rings::new();
+    // The first interface of every network namespace.
+    let here = Where { interface: InterfaceIndex::new(1).unwrap(), ..here() };
+    let read = || {
+        let mut sockets = Sockets::default();
+        sockets.add_rings(&rings.0, here);
+        sockets
+    };
+    rings.list("lo", 7, &counted(7272, 0));
+    rings.list("eth7", 8, &counted(1, 1));
+    rings.list("lo", 9, "Socket Mode            : TX only\n");
+    let before = read();
+    rings.list("lo", 7, &counted(7272, 32_728));
+    rings.list("any", 10, &counted(5, 2));
+    let came = read().since(&before);
+    let here: Vec<_> =
+        came.here.iter().map(|ring| (ring.inode & 0xff, ring.dropped, ring.every_interface)).collect();
+    assert_eq!(here, [(7, Some(32_728), false), (10, Some(2), true)]);
+    let ring = &came.here[0];
+    assert_eq!((ring.method, ring.accepted, ring.at_least), (Method::PfRing, Some(0), false));
+    assert_eq!((ring.processes[0].pid, ring.interface.as_deref()), (std::process::id(), Some("lo")));
+    assert_eq!(ring.ring.map(|ring| ring.block_octets), Some(6_467_584));
+    let elsewhere: Vec<_> = came.elsewhere.iter().map(|ring| (ring.inode & 0xff, ring.receives)).collect();
+    assert_eq!((elsewhere, came.unknown), (vec![(8, true), (9, false)], None));
+}
+
+#[test]
+fn rings_that_cannot_be_read_are_unknown_and_none_without_the_module() {
+    let mut sockets = Sockets::default();
+    sockets.add_rings("/none/pf_ring".as_ref(), here());
+    assert_eq!(sockets, Sockets::default());
+    // Not a folder.
+    sockets.add_rings("/proc/version".as_ref(), here());
+    assert!(sockets.unknown.unwrap().starts_with("rings of PF_RING are unknown: /proc/version: "));
 }
 
 #[test]
@@ -116,21 +181,18 @@ proptest! {
     fn a_tally_never_says_more_than_was_lost_and_all_of_it_where_nobody_resets(happenings in happenings(), every in 1..5_usize) {
         let at = |dropped| of(&[Record { dropped, ..ring(5, 1) }]);
         let mut tally = Tally::new(at(0));
-        let (mut counter, mut lost, mut told) = (0, 0, None::<Sockets>);
+        let (mut counter, mut lost, mut intervals) = (0, 0, 0);
         let was_reset = happenings.iter().any(|(_, resets, _)| *resets);
         for (number, (before, resets, after)) in happenings.iter().enumerate() {
             counter = if *resets { *after } else { counter + before + after };
             lost += before + after;
             tally.add(at(counter));
             if number % every == 0 || number + 1 == happenings.len() {
-                let came = tally.take();
-                match &mut told {
-                    Some(told) => told.absorb(&came),
-                    told => *told = Some(came),
-                }
+                intervals += tally.take().here[0].dropped.unwrap();
             }
         }
-        let told = told.unwrap().here.remove(0).dropped.unwrap();
+        let told = tally.total().here[0].dropped.unwrap();
+        prop_assert_eq!(told, intervals);
         prop_assert!(told <= lost && (was_reset || told == lost), "{told} of {lost}");
     }
 }
@@ -169,4 +231,72 @@ fn a_socket_that_is_bound_anew_is_listed_once() {
     tally.add(of(&[Record { dropped: 9, ..ring(5, 1) }]));
     let seen = tally.take();
     assert_eq!((seen.here.len(), seen.elsewhere.len(), seen.here[0].dropped), (1, 0, Some(2)));
+}
+
+/// All that is known of the sockets of a sum: how many, what they took and lost, by whether they captured here.
+fn totals(sockets: &Sockets) -> [(u64, u64, u64); 2] {
+    [true, false].map(|here| {
+        let list = if here { &sockets.here } else { &sockets.elsewhere };
+        let rows = list.iter().map(|socket| (1, socket.accepted.unwrap(), socket.dropped.unwrap()));
+        let groups = sockets.closed.iter().filter(|group| group.here == here);
+        let groups = groups.map(|group| (group.sockets, group.accepted, group.dropped));
+        rows.chain(groups).fold((0, 0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1, sum.2 + one.2))
+    })
+}
+
+proptest! {
+    // Each reading asks /proc for its processes.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Each socket lives from one reading to another, and loses so much at each.
+    #[test]
+    fn sums_of_closed_sockets_lose_nothing_and_stay_small(
+        lives in prop::collection::vec((0..60_usize, 1..20_usize, 0..50_u64, any::<bool>()), 1..400),
+        every in 1..5_usize,
+    ) {
+        let at = |moment: usize| {
+            let alive = |(inode, (from, length, per_reading, elsewhere)): (usize, &(usize, usize, u64, bool))| {
+                let age = (moment + 1).checked_sub(from + 1).filter(|age| age < length)? as u64;
+                let (packets, dropped) = (3 * (age + 1), per_reading * (age + 1));
+                Some(Record { packets, dropped, space: 1 + u32::from(*elsewhere), ..ring(inode as u64 + 1, 1) })
+            };
+            of(&lives.iter().enumerate().filter_map(alive).collect::<Vec<_>>())
+        };
+        let mut tally = Tally::new(Sockets::default());
+        for moment in 0..80 {
+            tally.add(at(moment));
+            let interval = if moment % every == 0 { tally.take() } else { Sockets::default() };
+            for sum in [tally.total(), &interval] {
+                let kept = sum.all().filter(|socket| socket.closed).count();
+                prop_assert!(kept <= closed::KEPT && sum.closed.len() <= 2, "{kept} {:?}", sum.closed);
+            }
+        }
+        let total = tally.total();
+        let expected = [false, true].map(|elsewhere| {
+            let own = lives.iter().filter(|(.., other)| *other == elsewhere);
+            own.fold((0, 0, 0), |sum, (_, length, per_reading, _)| {
+                let readings = *length as u64;
+                (sum.0 + 1, sum.1 + 3 * readings, sum.2 + per_reading * readings)
+            })
+        });
+        prop_assert_eq!(totals(total), expected);
+        // Those with rows of their own lost most.
+        let least = total.all().map(|socket| socket.dropped.unwrap()).min().unwrap();
+        let mut lost: Vec<_> = lives.iter().map(|(_, length, per_reading, _)| *length as u64 * per_reading).collect();
+        lost.sort_unstable();
+        let place = lost.len().saturating_sub(closed::KEPT);
+        prop_assert_eq!(least, lost[place]);
+    }
+}
+
+#[test]
+fn the_closed_sockets_that_lost_least_become_one_sum() {
+    let mut tally = Tally::new(Sockets::default());
+    for inode in 1..=100 {
+        tally.add(of(&[Record { dropped: inode, ..ring(inode, 1) }]));
+    }
+    tally.add(Sockets::default());
+    let total = tally.total();
+    assert_eq!((total.here.len(), total.closed.len()), (closed::KEPT, 1));
+    assert_eq!((total.closed[0].sockets, total.closed[0].dropped()), (36, Some((1..=36).sum())));
 }

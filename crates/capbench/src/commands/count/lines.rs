@@ -1,13 +1,12 @@
 //! What `count` prints: a line per second, and totals.
 
-use std::io::Write;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use capbench_capture::{Counters, Fill, Tally};
 use capbench_measure::trial::Arrivals;
 use console::Term;
 use serde_json::{Value, json};
 
+use crate::exit::print;
 use crate::status::{Figures, InPlace, Losses, in_words};
 
 /// What was counted up to a moment.
@@ -56,6 +55,13 @@ impl Lines {
         self.fullest = Fill::fullest([self.fullest, fill]);
     }
 
+    /// Counters were read: whether they show that the capture was full since `before`.
+    pub fn note_full(&mut self, before: &Counters, now: &Counters) {
+        if now.shows_full_ring_since(before) {
+            self.note(Some(Fill::FULL));
+        }
+    }
+
     /// What is new since the last line.
     pub fn print(&mut self, now: Totals) -> Result<()> {
         let seconds = (now.seconds - self.last.seconds).max(1e-9);
@@ -64,7 +70,7 @@ impl Lines {
         let since = now.counters.since(&self.last.counters);
         let (fill, losses) = (self.fill.take(), Losses::of(&since));
         let written = if self.json {
-            say(&format!(
+            print(&format!(
                 "{}\n",
                 json!({
                     "time_s": now.seconds,
@@ -93,7 +99,7 @@ impl Lines {
                 none if none == "none" => String::new(),
                 some => format!("  by place: {some}"),
             };
-            say(&format!(
+            print(&format!(
                 "{:8.3} s  {packets:>10} packets  {per_second:>12.0} packets/s  {dropped:>8} dropped  ring {}{places}\n",
                 now.seconds,
                 in_words(fill),
@@ -116,7 +122,11 @@ impl Lines {
         if let Some(line) = &mut self.in_place {
             line.clear();
         }
-        if self.json { say(&format!("{}\n", self.document(end, told))) } else { say(&self.totals(end, told)) }
+        if self.json {
+            print(&format!("{}\n", self.document(end, told)))
+        } else {
+            print(&self.totals(end, told))
+        }
     }
 
     fn document(&self, end: &Totals, told: Option<&Told>) -> Value {
@@ -175,11 +185,6 @@ impl Lines {
         }
         lines
     }
-}
-
-fn say(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
 }
 
 fn by_place(losses: &Losses) -> Vec<Value> {

@@ -7,6 +7,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use capbench_sys::host::folder::Folder;
+use capbench_sys::host::trust::Trust;
 
 use crate::cli::extcap::PROGRAM;
 use crate::exit::{Usage, print};
@@ -45,7 +47,8 @@ fn own_folders() -> Result<Vec<(PathBuf, &'static str)>> {
 
 /// Makes the link in a folder; what was done.
 fn link(program: &Path, folder: &Path) -> Result<String> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Folder::create(folder, &Trust::for_output())
+        .with_context(|| format!("cannot make {}", folder.display()))?;
     let place = folder.join(PROGRAM);
     let attempt = || format!("cannot make the link {}", place.display());
     let before = match fs::read_link(&place) {

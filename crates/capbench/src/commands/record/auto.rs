@@ -1,52 +1,67 @@
 //! The method that nobody named: what the newest bench of this host found.
+//!
+//! Whoever wrote these results decides what runs, with the privileges of the recording. So they are read only where they
+//! and every folder above them belong to root or to the effective user, and nobody else can write them; they are opened by
+//! descriptors, which are what is checked. What they name is chosen only where it names no code of its own.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
 use std::time::SystemTime;
 
 use capbench_capture::MethodSpec;
 use capbench_capture::methods;
 use capbench_measure::environment::Environment;
 use capbench_measure::statistics::interval::Estimate;
+use capbench_sys::host::folder::Folder;
+use capbench_sys::host::trust::Trust;
 use serde_json::Value;
 
 use crate::commands::recording;
 
-/// What is taken when nothing is known.
+/// What is chosen when nothing is known.
 const FALLBACK: &str = "packet-v3";
 
-/// Where runs are saved unless told otherwise.
+/// Where runs are saved by default.
 const RESULTS: &str = "capbench-results";
+
+/// The longest results that are read, in octets: those of a long bench have a few million.
+const LONGEST: u64 = 32 << 20;
 
 /// A method, and why this one.
 pub fn choose() -> (MethodSpec, String) {
-    let fallback =
-        |why: &str| (MethodSpec::plain(FALLBACK), format!("{why}; bench finds out what suits this host"));
-    let Some((file, text)) = newest() else {
-        return fallback("there is no bench in capbench-results that could say more");
-    };
-    let Ok(results) = serde_json::from_str::<Value>(&text) else {
-        return fallback("the newest bench cannot be read");
-    };
-    let file = file.display();
+    choose_below(Path::new("")).unwrap_or_else(|why| {
+        (MethodSpec::plain(FALLBACK), format!("{why}; bench finds out what suits this host"))
+    })
+}
+
+/// The method that the newest bench below a folder shows; or why none can be chosen by it.
+fn choose_below(folder: &Path) -> Result<(MethodSpec, String), String> {
+    let Bench { name, text } = newest(folder)?;
+    let file = format!("{RESULTS}/{name}/results.json");
+    let results =
+        serde_json::from_slice::<Value>(&text).map_err(|_| format!("{file} cannot be understood"))?;
     if !is_of_this_host(&results) {
-        return fallback(&format!("{file} is of another host or kernel"));
+        return Err(format!("{file} is of another host or kernel"));
+    }
+    let trials = standing(&results);
+    let noisy = trials.iter().filter(|trial| is_noisy(trial)).count();
+    if 2 * noisy >= trials.len() && noisy > 0 {
+        let all = trials.len();
+        return Err(format!("the host was busy during {noisy} of {all} trials at the common load of {file}"));
     }
     let Choice { taken, passed_over } = Choice::of(&by_cost(&results));
-    let passed_over = if passed_over.is_empty() {
-        String::new()
-    } else {
-        format!("; passed over, since the host would not get its frames: {}", passed_over.join(", "))
-    };
+    let passed_over: String = passed_over.iter().map(ToString::to_string).collect();
     match taken {
-        Some((method, ns)) => {
-            let why = format!(
+        Some((method, ns)) => Ok((
+            method,
+            format!(
                 "nothing lost at the common load in {file}, at {ns:.0} ns a packet the least{passed_over}"
-            );
-            (method, why)
-        }
-        None => fallback(&format!(
+            ),
+        )),
+        None => Err(format!(
             "{file} shows no method to record by that lost nothing at a common load{passed_over}"
         )),
     }
@@ -57,18 +72,39 @@ pub fn choose() -> (MethodSpec, String) {
 struct Choice<'r> {
     /// With CPU time per packet in ns.
     taken: Option<(MethodSpec, f64)>,
-    /// Cheaper ones that would cut the host off from its network, which is for the user to decide.
-    passed_over: Vec<&'r str>,
+    /// Cheaper ones that the user has to name.
+    passed_over: Vec<PassedOver<'r>>,
+}
+
+/// A method that `auto` does not choose.
+#[derive(Debug, PartialEq)]
+struct PassedOver<'r> {
+    method: &'r str,
+    why: &'static str,
+}
+
+/// It would cut the host off from its network.
+const TAKES_FRAMES: &str = "the host would not get its frames";
+/// Results are no place for a library's path.
+const NAMES_CODE: &str = "only --method can name a device or a library";
+
+impl std::fmt::Display for PassedOver<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The name is of a file.
+        write!(formatter, "; passed over {}: {}", self.method.escape_debug(), self.why)
+    }
 }
 
 impl<'r> Choice<'r> {
-    /// The first of `by_cost` that could be named, and leaves the host its frames.
+    /// The first of `by_cost` that leaves the host its frames and names no code.
     fn of(by_cost: &[(&'r str, f64)]) -> Self {
         let mut passed_over = Vec::new();
         for &(text, ns) in by_cost {
+            let mut pass_over = |why| passed_over.push(PassedOver { method: text, why });
             let Ok(spec) = recording::method(text) else { continue };
             match methods::find(&spec) {
-                Ok(method) if (method.takes_frames)(&spec) => passed_over.push(text),
+                Ok(_) if spec.names_code() => pass_over(NAMES_CODE),
+                Ok(method) if (method.takes_frames)(&spec) => pass_over(TAKES_FRAMES),
                 Ok(_) => return Self { taken: Some((spec, ns)), passed_over },
                 Err(_) => {}
             }
@@ -77,17 +113,66 @@ impl<'r> Choice<'r> {
     }
 }
 
-/// The newest results of a bench, with their text.
-fn newest() -> Option<(PathBuf, String)> {
-    let of_entry = |entry: fs::DirEntry| -> Option<(SystemTime, PathBuf)> {
-        entry.file_name().to_str().filter(|name| name.starts_with("bench-"))?;
-        let file = entry.path().join("results.json");
-        Some((file.metadata().ok()?.modified().ok()?, file))
+/// Chooses by results of any host, for the fuzz target.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn understand(octets: &[u8]) {
+    if let Ok(results) = serde_json::from_slice::<Value>(octets) {
+        std::hint::black_box(Choice::of(&by_cost(&results)));
+    }
+}
+
+/// The newest results of a bench.
+struct Bench {
+    /// The name of its folder.
+    name: String,
+    text: Vec<u8>,
+}
+
+/// Reads the newest bench below a folder, an empty one being the working directory; or says why that is not read.
+fn newest(folder: &Path) -> Result<Bench, String> {
+    let nothing = || format!("there is no bench in {RESULTS} that could say more");
+    if folder.join(RESULTS).symlink_metadata().is_err() {
+        return Err(nothing());
+    }
+    let trust = Trust::for_code();
+    let distrusted = |error: io::Error| format!("{RESULTS} is not believed: {error}");
+    let base = Folder::open(folder, &trust).map_err(distrusted)?;
+    let runs = base.below(OsStr::new(RESULTS), &trust).map_err(distrusted)?;
+    let names = runs.names().map_err(|error| format!("cannot read {RESULTS}: {error}"))?;
+    let mut newest: Option<(SystemTime, OsString, File)> = None;
+    let mut why_not = None;
+    for name in names.into_iter().filter(|name| name.as_encoded_bytes().starts_with(b"bench-")) {
+        match opened(&runs, &name, &trust) {
+            Ok((time, file)) if newest.as_ref().is_none_or(|(found, ..)| *found < time) => {
+                newest = Some((time, name, file));
+            }
+            Ok(_) => {}
+            // A run that has not saved anything.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => why_not = Some(distrusted(error)),
+        }
+    }
+    let Some((_, name, file)) = newest else {
+        return Err(why_not.unwrap_or_else(nothing));
     };
-    let entries = fs::read_dir(RESULTS).ok()?;
-    let (_, file) = entries.filter_map(|entry| of_entry(entry.ok()?)).max()?;
-    let text = fs::read_to_string(&file).ok()?;
-    Some((file, text))
+    let name = name.to_string_lossy().into_owned();
+    let mut text = Vec::new();
+    match file.take(LONGEST + 1).read_to_end(&mut text) {
+        Ok(length) if length as u64 <= LONGEST => Ok(Bench { name, text }),
+        Ok(_) => Err(format!("{RESULTS}/{name}/results.json is longer than {LONGEST} octets")),
+        Err(error) => Err(format!("cannot read {RESULTS}/{name}/results.json: {error}")),
+    }
+}
+
+/// The results of a run below a folder, and when they were written.
+fn opened(runs: &Folder, name: &OsStr, trust: &Trust) -> io::Result<(SystemTime, File)> {
+    let file = runs.below(name, trust)?.open_file(OsStr::new("results.json"), trust)?;
+    Ok((file.metadata()?.modified()?, file))
+}
+
+/// Whether the host disturbed a trial, as the trial itself says.
+fn is_noisy(trial: &Value) -> bool {
+    trial["noise"].as_array().is_some_and(|reasons| !reasons.is_empty())
 }
 
 /// Whether kernel, processor and memory are those of the host that runs this.
@@ -139,106 +224,4 @@ fn scene(trial: &Value) -> [&Value; 2] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Choice, by_cost};
-    use serde_json::{Value, json};
-
-    fn trial(method: &str, size: u32, verdict: &str, ns: f64) -> Value {
-        json!({
-            "method": method, "phase": "common-load", "placement": "same", "frame_size": size,
-            "intended_pps": 1000.0, "verdict": verdict, "cpu": {"total_ns_per_packet": ns},
-        })
-    }
-
-    fn with(mut trial: Value, key: &str, value: Value) -> Value {
-        trial[key] = value;
-        trial
-    }
-
-    /// What is taken of a bench with these trials, at what cost, and what is passed over.
-    fn chosen(trials: &[Value]) -> (Option<(String, f64)>, Vec<String>) {
-        let results = json!({"trials": trials});
-        let Choice { taken, passed_over } = Choice::of(&by_cost(&results));
-        let taken = taken.map(|(method, ns)| (method.to_string(), ns));
-        (taken, passed_over.into_iter().map(String::from).collect())
-    }
-
-    fn plainly(method: &str, ns: f64) -> (Option<(String, f64)>, Vec<String>) {
-        (Some((method.into(), ns)), Vec::new())
-    }
-
-    #[test]
-    fn the_cheapest_method_that_can_be_named_is_taken() {
-        let trials = [
-            trial("recv", 64, "lossless", 900.0),
-            trial("packet-v2", 64, "lossless", 500.0),
-            trial("packet-v3", 64, "lossy", 300.0),
-            with(trial("packet-v1", 64, "lossless", 200.0), "phase", json!("best-effort")),
-            trial("packet-v3+napi-defer", 64, "lossless", 150.0),
-            trial("xdp-count", 64, "lossless", 100.0),
-            trial("cmd:tcpdump", 64, "lossless", 50.0),
-            trial("of-another-version", 64, "lossless", 40.0),
-        ];
-        assert_eq!(chosen(&trials), plainly("packet-v2", 500.0));
-        assert_eq!(chosen(&trials[2..]), (None, vec![]));
-        assert!(by_cost(&json!({"trials": []})).is_empty() && by_cost(&json!({})).is_empty());
-    }
-
-    #[test]
-    fn no_method_that_keeps_frames_from_the_host_is_taken_unasked() {
-        let takers =
-            ["af-xdp", "af-xdp+generic", "dpdk:net_af_xdp", "dpdk:0000:03:00.0", "pf-ring:zc:eth1", "nfb"];
-        let mut trials: Vec<_> = takers.iter().map(|method| trial(method, 64, "lossless", 100.0)).collect();
-        let (taken, passed_over) = chosen(&trials);
-        assert_eq!((taken, passed_over.len()), (None, takers.len()));
-        trials.truncate(1);
-        trials.extend([trial("packet-v3", 64, "lossless", 300.0), trial("szedata2", 64, "lossless", 400.0)]);
-        assert_eq!(chosen(&trials), (Some(("packet-v3".into(), 300.0)), vec!["af-xdp".into()]));
-        for method in ["af-xdp+pass", "dpdk", "dpdk:net_af_packet", "pf-ring", "pf-ring:eth1@2", "libpcap"] {
-            assert_eq!(chosen(&[trial(method, 64, "lossless", 100.0)]), plainly(method, 100.0));
-        }
-    }
-
-    #[test]
-    fn every_trial_counts_and_medians_are_compared() {
-        let of = |method, costs: [f64; 3]| costs.map(|ns| trial(method, 64, "lossless", ns));
-        let steady = of("recvmmsg", [500.0, 510.0, 490.0]);
-        let lucky = of("packet-v2", [600.0, 100.0, 610.0]);
-        assert_eq!(chosen(&[steady.clone(), lucky].concat()), plainly("recvmmsg", 500.0));
-
-        let mut lossy_once = of("packet-v3", [300.0, 310.0, 320.0]).to_vec();
-        lossy_once.push(trial("packet-v3", 64, "lossy", 300.0));
-        assert_eq!(chosen(&[lossy_once, steady.to_vec()].concat()), plainly("recvmmsg", 500.0));
-
-        let same = [of("recv", [500.0; 3]), of("packet-v1", [500.0; 3]), steady].concat();
-        assert_eq!(chosen(&same), plainly("packet-v1", 500.0));
-    }
-
-    #[test]
-    fn a_method_is_compared_only_where_all_set_ups_show_it() {
-        let large = trial("recv", 1518, "lossless", 900.0);
-        let both = [trial("recv", 64, "lossless", 500.0), large, trial("packet-v3", 64, "lossless", 100.0)];
-        assert_eq!(chosen(&both), plainly("recv", 700.0));
-        let lost = [&both[..], &[trial("packet-v3", 1518, "lossy", 100.0)]].concat();
-        assert_eq!(chosen(&lost), plainly("recv", 700.0));
-        let held = [&both[..], &[trial("packet-v3", 1518, "lossless", 300.0)]].concat();
-        assert_eq!(chosen(&held), plainly("packet-v3", 200.0));
-        let cost_unknown = with(trial("packet-v3", 1518, "lossless", 0.0), "cpu", json!({}));
-        assert_eq!(chosen(&[&both[..], &[cost_unknown]].concat()), plainly("recv", 700.0));
-    }
-
-    #[test]
-    fn trials_that_show_nothing_or_were_lowered_do_not_stand() {
-        let higher =
-            |method, verdict, ns| with(trial(method, 64, verdict, ns), "intended_pps", json!(2000.0));
-        let trials = [
-            higher("packet-v3", "lossy", 50.0),
-            higher("recv", "lossless", 60.0),
-            trial("packet-v3", 64, "lossless", 300.0),
-            trial("packet-v3", 64, "invalid", 10.0),
-            trial("packet-v3", 64, "generator_limited", 10.0),
-            trial("recv", 64, "lossless", 400.0),
-        ];
-        assert_eq!(chosen(&trials), plainly("packet-v3", 300.0));
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! From flags to what is recorded.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -8,22 +8,25 @@ use capbench_capture::file::{FileFormat, HashAlgorithm};
 use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::hand_off::{self, WhenFull};
 use capbench_capture::recording::{Plan, Workers};
-use capbench_capture::writing::{Rotation, WriteOptions};
+use capbench_capture::writing::{Retention, Rotation, WriteOptions};
 use capbench_capture::{Fanout, MethodSpec};
 use capbench_measure::programs::Programs;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
+use capbench_sys::host::clock::realtime_ns;
+use capbench_sys::host::identity;
 use capbench_sys::host::local_time::format_local;
 
 use super::auto;
 use crate::cli::record::{OutputFlags, RecordFlags};
+use crate::commands::file_format;
 use crate::commands::recording::{self, Wanted};
 use crate::exit::Usage;
 
 /// What the flags ask for, with filters compiled on their interfaces.
 pub fn of(flags: &RecordFlags) -> Result<Plan> {
     let method = method(&flags.method)?;
-    flags.capture.check_heeded(std::slice::from_ref(&method), &Programs::default())?;
+    flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
     let text = filter_text(flags)?;
     let mut options = flags.capture.options();
     options.fanout = flags.fanout.map(Fanout::new);
@@ -43,11 +46,11 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
     let sources = flags.interface.iter().map(|name| wanted.on(name)).collect::<Result<_>>()?;
     Ok(Plan {
         sources,
-        format: flags.output.format,
+        format: format(&flags.output),
         section: recording::describe::section(),
         snap_length,
         hash: HashAlgorithm::default(),
-        write: write_options(&flags.output),
+        write: write_options(&flags.output)?,
         packets: flags.count,
         packet_buffered: flags.output.packet_buffered || flags.immediate_mode,
         workers: workers(flags),
@@ -100,9 +103,10 @@ fn method(text: &str) -> Result<MethodSpec> {
     recording::method(text)
 }
 
-fn write_options(flags: &OutputFlags) -> WriteOptions {
+fn write_options(flags: &OutputFlags) -> Result<WriteOptions> {
     let default = WriteOptions::new(flags.file.clone().unwrap_or_default());
-    WriteOptions {
+    let group = flags.group.as_deref().map(group).transpose()?;
+    Ok(WriteOptions {
         rotation: Rotation {
             bytes: flags.file_size,
             packets: flags.file_packets,
@@ -112,8 +116,29 @@ fn write_options(flags: &OutputFlags) -> WriteOptions {
         pool: flags.write_buffer.unwrap_or(default.pool),
         compression: flags.zstd,
         direct: flags.direct,
+        syncs: !flags.no_sync,
+        mode: flags.mode.unwrap_or(if group.is_some() { 0o640 } else { default.mode }),
+        group,
+        retention: Retention { files: flags.keep_files, free: flags.keep_free },
         ..default
-    }
+    })
+}
+
+fn group(name: &str) -> Result<u32> {
+    let found = identity::group_of_name(name)?;
+    Ok(found.ok_or_else(|| Usage(format!("--group {name}: there is no such group")))?)
+}
+
+/// Says at the start where names of a pattern come again.
+pub fn warn_of_names(write: &WriteOptions) {
+    let second = (realtime_ns() / 1_000_000_000).cast_signed();
+    let Some(after) = write.names_repeat_after(second) else { return };
+    tell!(
+        "capbench: -w {}: names come again after {}; a file whose name is taken gets -1, -2 and so on in front of its ending. \
+         %Y-%m-%dT%H:%M:%S%z never comes again",
+        write.path.display(),
+        humantime::format_duration(Duration::from_secs(after.into()))
+    );
 }
 
 fn cpus(flags: &RecordFlags) -> Result<Vec<CpuId>> {
@@ -130,6 +155,11 @@ fn cpus(flags: &RecordFlags) -> Result<Vec<CpuId>> {
     Ok(cpus)
 }
 
+/// The format of the files.
+fn format(flags: &OutputFlags) -> FileFormat {
+    file_format::of(flags.format, flags.file.as_deref().unwrap_or(Path::new("-")))
+}
+
 /// Whether packets go to standard output.
 pub fn is_standard_output(flags: &OutputFlags) -> bool {
     flags.file.as_ref().is_some_and(|file| file.as_os_str() == "-")
@@ -138,10 +168,11 @@ pub fn is_standard_output(flags: &OutputFlags) -> bool {
 /// Where the account of a recording that began then, ns since the epoch, goes, which a classic pcap file has no place for. Where
 /// the file's name is a pattern of strftime(3), the account is called after the beginning.
 pub fn side_file(flags: &OutputFlags, began_ns: u64) -> Result<Option<PathBuf>> {
-    let Some(file) = flags.file.as_ref().filter(|_| flags.format == FileFormat::Pcap) else {
+    let Some(file) = flags.file.as_ref().filter(|_| format(flags) == FileFormat::Pcap) else {
         return Ok(None);
     };
-    if is_standard_output(flags) {
+    let is_special = || file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if is_standard_output(flags) || is_special() {
         return Ok(None);
     }
     let mut name = file.clone().into_os_string();

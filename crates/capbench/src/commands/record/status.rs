@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use capbench_capture::recording::{Account, InterfaceAccount, Session};
 use capbench_capture::writing::{Lag, WriterCounts};
-use capbench_capture::{Fill, LossPlace};
+use capbench_capture::{Fill, Loss, LossPlace};
 use console::Term;
 
 use crate::status::{Figures, InPlace, Losses, in_words};
@@ -20,7 +20,8 @@ pub struct Status {
     writer: WriterCounts,
     /// Whether the operator knows that the output falls behind.
     was_behind: bool,
-    downs: Vec<bool>,
+    /// How often each interface had gone down, and whether it was down.
+    downs: Vec<(u64, bool)>,
     /// Whether the operator knows that the ring of an interface runs full.
     were_full: Vec<bool>,
 }
@@ -59,6 +60,7 @@ impl Status {
     pub fn show(&mut self, session: &Session) {
         let (account, writer) = (session.account(), session.writer());
         self.warn(&writer);
+        self.show_deleted(&writer);
         self.tell_links(&account);
         self.tell_fills(&account);
         let seconds = self.at.elapsed().as_secs_f64().max(1e-9);
@@ -98,6 +100,22 @@ impl Status {
         self.was_behind = is_behind;
     }
 
+    /// Old files that were removed in the last second, and why some were not.
+    fn show_deleted(&mut self, writer: &WriterCounts) {
+        let files = writer.deleted_files - self.writer.deleted_files;
+        if files > 0 {
+            self.clear();
+            let bytes = writer.deleted_bytes - self.writer.deleted_bytes;
+            tell!("capbench: old files of this recording removed: {files}, {bytes} bytes on the disk");
+        }
+        if let Some(failure) = &writer.retention_failure
+            && writer.retention_failure != self.writer.retention_failure
+        {
+            self.clear();
+            tell!("capbench: old files cannot be removed (--keep-files, --keep-free): {failure}");
+        }
+    }
+
     /// A ring that runs full is what comes before packets are lost: frames are not taken out fast enough or, where
     /// they wait in it for the writer, not written.
     fn tell_fills(&mut self, account: &Account) {
@@ -117,19 +135,26 @@ impl Status {
     }
 
     fn tell_links(&mut self, account: &Account) {
-        self.downs.resize(account.interfaces.len(), false);
+        self.downs.resize(account.interfaces.len(), (0, false));
         for (at, interface) in account.interfaces.iter().enumerate() {
-            if std::mem::replace(&mut self.downs[at], interface.is_down) == interface.is_down {
-                continue;
-            }
+            let (times, was_down) = self.downs[at];
+            let now = (interface.went_down.max(times), interface.is_down);
+            let Some(change) = change(now.0 > times, was_down, now.1) else { continue };
+            self.downs[at] = now;
             self.clear();
-            match interface.is_down {
-                true => {
-                    tell!("capbench: {} went down; recording goes on when it comes back", interface.name)
-                }
-                false => tell!("capbench: {} gives packets again", interface.name),
-            }
+            tell!("capbench: {} {change}", interface.name);
         }
+    }
+}
+
+/// What to say of an interface that went down since it was last looked at, or did not.
+fn change(went_down: bool, was_down: bool, is_down: bool) -> Option<&'static str> {
+    match (went_down, was_down, is_down) {
+        (_, false, true) => Some("went down; recording goes on when it comes back"),
+        (_, true, false) => Some("is up again"),
+        (true, false, false) => Some("went down and is up again"),
+        (true, true, true) => Some("was up for a moment, and is down again"),
+        (false, ..) => None,
     }
 }
 
@@ -137,10 +162,25 @@ impl Status {
 fn losses(account: &Account) -> Losses {
     let mut losses = Losses::default();
     for interface in &account.interfaces {
-        for loss in interface.losses.iter().chain(&interface.queues) {
+        // Packets that cannot be compared are no loss to watch.
+        let is_shown = |loss: &&Loss| loss.place != LossPlace::Stack || loss.count.is_some();
+        for loss in interface.losses.iter().chain(&interface.queues).filter(is_shown) {
             losses.add(loss.place, loss.count);
         }
         losses.add(LossPlace::Writer, Some(interface.output.lost()));
     }
     losses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::change;
+
+    #[test]
+    fn each_change_of_a_link_is_said_once() {
+        assert_eq!(change(false, false, false), None);
+        assert!(change(true, false, true).is_some_and(|text| text.starts_with("went down;")));
+        assert_eq!((change(false, true, true), change(false, true, false)), (None, Some("is up again")));
+        assert_eq!(change(true, false, false), Some("went down and is up again"));
+    }
 }

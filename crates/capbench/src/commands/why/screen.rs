@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 
+use capbench_report::printable;
 use console::Term;
 
 /// Cursor to the first line.
@@ -36,9 +37,10 @@ impl Screen {
         self.size.or_else(now).unwrap_or((24, 80))
     }
 
-    /// A text in the place of the one before, as much of it as there is room for.
+    /// A text in the place of the one before, as much of it as there is room for. The text itself is made printable.
     pub fn drawn(&self, text: &str) -> String {
         let (lines, columns) = self.size();
+        let text = printable::text(text);
         let all: Vec<_> = text.lines().collect();
         // The last line stays empty, so that nothing scrolls.
         let room = lines.saturating_sub(1).max(1);
@@ -59,6 +61,7 @@ impl Screen {
 
     /// A text in the place of the one before that stays when the program ends, all of it.
     pub fn left(&self, text: &str) -> String {
+        let text = printable::text(text);
         let lines = text.lines().map(|line| format!("{}{CLEAR_LINE}\n", self.styled(line.into())));
         format!("{HOME}{CLEAR_BELOW}{}", lines.collect::<String>())
     }

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use capbench_measure::figures::grouped;
-use capbench_measure::why::{Look, Socket};
+use capbench_measure::why::{ClosedSockets, Look, Socket};
+
+use capbench_report::printable;
 
 use crate::summary::{COLUMNS, wrapped};
 
@@ -13,7 +15,7 @@ const MOST_COUNTERS: usize = 12;
 /// A look in one line, for logs.
 pub fn line(look: &Look) -> String {
     let received = look.received_per_s.map_or("unknown".into(), grouped);
-    format!("{:8.3} s  {received:>11} packets/s  {}\n", look.time_s, look.verdict)
+    format!("{:8.3} s  {received:>11} packets/s  {}\n", look.time_s, printable::line(&look.verdict))
 }
 
 /// A look with everything: what loses and why, then every place, every socket and what else there is to know.
@@ -96,14 +98,15 @@ fn places(text: &mut String, look: &Look) {
 
 fn sockets(text: &mut String, look: &Look) {
     let lists = [
-        ("sockets that capture here:", &look.sockets.here),
-        ("other capture sockets:", &look.sockets.elsewhere),
+        ("sockets that capture here:", &look.sockets.here, true),
+        ("other capture sockets:", &look.sockets.elsewhere, false),
     ];
     if look.sockets.here.is_empty() {
         text.push_str("\nno socket that captures here is known\n");
     }
-    for (heading, list) in lists {
-        if list.is_empty() {
+    for (heading, list, is_here) in lists {
+        let closed: Vec<_> = look.sockets.closed.iter().filter(|group| group.here == is_here).collect();
+        if list.is_empty() && closed.is_empty() {
             continue;
         }
         let _ = writeln!(text, "\n{heading}");
@@ -111,18 +114,45 @@ fn sockets(text: &mut String, look: &Look) {
         // Sockets of one kind, those of a fanout group for example, are described once.
         let mut described = String::new();
         for socket in list {
-            let what = description(socket, look);
+            let what = description(socket, is_here, look);
             if what != described {
                 wrapped(text, "  ", "    ", &what);
                 described = what;
             }
             row(text, socket, look.seconds);
         }
+        if !closed.is_empty() {
+            closed_row(text, &closed, look.seconds);
+        }
     }
 }
 
+/// The closed sockets that are in no row of their own: those in rows lost more.
+fn closed_row(text: &mut String, closed: &[&ClosedSockets], seconds: f64) {
+    let sum = |of: fn(&ClosedSockets) -> u64| closed.iter().map(|group| of(group)).sum::<u64>();
+    let (sockets, dropped, unknown) =
+        (sum(|group| group.sockets), sum(|group| group.dropped), sum(|group| group.unknown));
+    let is_least = unknown > 0 || closed.iter().any(|group| group.at_least);
+    let (rate, least) = (|count: u64| grouped(count as f64 / seconds), if is_least { "≥" } else { "" });
+    wrapped(
+        text,
+        "  ",
+        "    ",
+        &format!("{sockets} more sockets that were closed, and lost less than those above"),
+    );
+    let values = [
+        "closed".into(),
+        "-".into(),
+        rate(sum(|group| group.accepted)),
+        rate(dropped),
+        format!("{least}{dropped}"),
+        "-".into(),
+    ];
+    cells(text, "closed sockets", values);
+}
+
 /// What kind of socket it is, and where.
-fn description(socket: &Socket, look: &Look) -> String {
+fn description(socket: &Socket, is_here: bool, look: &Look) -> String {
     let mut what = format!("{}, {}", socket.what(), buffer(socket));
     if let Some(fanout) = &socket.fanout {
         let _ = write!(what, ", fanout {} {}", fanout.id, fanout.kind);
@@ -139,7 +169,7 @@ fn description(socket: &Socket, look: &Look) -> String {
     for (_, words) in flags.iter().filter(|(is_set, _)| *is_set) {
         let _ = write!(what, ", {words}");
     }
-    if let Some(interface) = socket.interface.as_ref().filter(|_| !look.sockets.here.contains(socket)) {
+    if let Some(interface) = socket.interface.as_ref().filter(|_| !is_here) {
         let _ = write!(what, ", on {interface}");
     }
     if socket.namespace != look.namespace {
@@ -179,11 +209,12 @@ fn row(text: &mut String, socket: &Socket, seconds: f64) {
 fn cells(text: &mut String, process: &str, values: [String; 6]) {
     const WIDTHS: [usize; 6] = [6, 5, 10, 10, 10, 10];
     let room = COLUMNS - WIDTHS.iter().map(|width| width + 1).sum::<usize>() - 4;
+    let process = printable::line(process);
     let label = if process.chars().count() > room {
         let _ = writeln!(text, "    {process}");
         ""
     } else {
-        process
+        process.as_str()
     };
     let mut line = format!("    {label:<room$}");
     for (value, width) in values.iter().zip(WIDTHS) {

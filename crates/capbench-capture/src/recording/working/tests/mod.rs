@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{BlockGeometry, BlockRing, FilterInstruction};
+use capbench_testing::Scratch;
 
 use super::super::board::{LaneBoard, Wishes};
 use super::super::giving::Told;
@@ -136,9 +137,9 @@ impl Rig {
         &self,
         give: impl FnOnce(&Scribe, mpsc::SyncSender<News<B>>) -> Option<Workers>,
     ) -> Outcome {
-        let folder = Folder::new();
+        let folder = Scratch::new();
         let mut plan = self.plan.clone();
-        plan.write = WriteOptions { pool: ByteCount(4 << 20), ..WriteOptions::new(folder.0.join("file")) };
+        plan.write = WriteOptions { pool: ByteCount(4 << 20), ..WriteOptions::new(folder.file("file")) };
         plan.workers = Some(plan::Workers { count: 1, queue: None, when_full: WhenFull::Drop });
         let lanes: Vec<_> = self
             .boards
@@ -194,26 +195,6 @@ fn read(path: &std::path::Path, interfaces: usize) -> (Vec<Kept>, Vec<String>) {
         }
     }
     (packets, lost)
-}
-
-/// A directory that goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let name = format!("capbench-workers-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir(&folder).unwrap();
-        Self(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 fn hand_off(workers: usize, queue: usize, when_full: WhenFull) -> Plan {

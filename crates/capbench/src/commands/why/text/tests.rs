@@ -1,6 +1,6 @@
 use capbench_measure::tracer::reasons::Standing;
 use capbench_measure::why::{
-    Advice, Dropped, Fanout, Lost, Method, Place, Process, Ring, Scope, Sockets, Traced,
+    Advice, ClosedSockets, Dropped, Fanout, Lost, Method, Place, Process, Ring, Scope, Sockets, Traced,
 };
 
 use super::*;
@@ -101,6 +101,16 @@ fn look() -> Look {
         sockets: Sockets {
             here: vec![socket(1, 0), socket(2, 1_234_567)],
             elsewhere: vec![sends],
+            closed: vec![ClosedSockets {
+                here: false,
+                method: Method::Recv,
+                every_interface: true,
+                sockets: 2_636,
+                accepted: 14_880_952,
+                dropped: 42_949_672,
+                unknown: 1,
+                at_least: false,
+            }],
             scope: Scope::Host,
             unknown: None,
         },

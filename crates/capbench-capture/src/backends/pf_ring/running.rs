@@ -1,0 +1,112 @@
+//! What a PF_RING socket turned out to be: its ring, and the interface below it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use capbench_sys::host::interface::index_of;
+use capbench_sys::pf_ring::{self, ListedRing, Reading, Ring, RingOptions};
+
+use super::METHOD;
+use crate::capture::{Running, TimeSource};
+use crate::options::{ByteCount, Interface, SnapLength};
+
+/// What a device captures from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Below {
+    /// The interface that frames are expected on.
+    Interface,
+    /// All interfaces of the namespace.
+    All,
+    /// Another interface.
+    Other,
+    /// What another module than the kernel's knows.
+    Card,
+}
+
+impl Below {
+    pub(super) fn of(device: &str, interface: &Interface) -> Self {
+        // Behind @ are receive queues; several interfaces stand between commas.
+        let mut names = device.split([',', ';']).map(|name| name.split('@').next().unwrap_or(name));
+        if names.clone().any(|name| name == interface.name) {
+            Self::Interface
+        } else if device == "any" {
+            Self::All
+        } else if device.contains(':') {
+            Self::Card
+        } else if names.any(|name| index_of(name).is_ok()) {
+            Self::Other
+        } else {
+            Self::Interface
+        }
+    }
+}
+
+/// What really runs.
+pub(super) fn running(
+    ring: &Ring,
+    asked: &RingOptions<'_>,
+    folder: &Path,
+    below: Below,
+    interface: &Interface,
+) -> Running {
+    let size = size(ring, folder);
+    let how = match asked.reading {
+        Reading::Copied => "pfring_recv, copied".into(),
+        Reading::InPlace => "pfring_recv, zero-copy".into(),
+        Reading::Bursts(most) => format!("pfring_recv_burst of up to {most}, zero-copy"),
+    };
+    let (captured, wanted) = (ring.captured(), asked.captured);
+    let waking = asked.watermark.map_or("the library's".into(), |packets| packets.to_string());
+    let is_short = captured < wanted.min(pf_ring::MOST_CAPTURED)
+        || (captured < wanted && SnapLength::new(wanted).cuts());
+    let short = is_short.then(|| {
+        format!("PF_RING captures up to {captured} octets of each packet; --snaplen asks for {wanted}")
+    });
+    let elsewhere = (below == Below::Other).then(|| {
+        let (device, name) = (asked.device, &interface.name);
+        format!("it captures from {device}, not from {name}, whose promiscuous mode it leaves as it is")
+    });
+    Running {
+        method: METHOD.name,
+        engine: format!("libpfring {} on {}, {how}", ring.version(), asked.device),
+        geometry: format!("{size}, up to {captured} octets of each packet, watermark {waking}"),
+        time_source: TimeSource::Unknown("PF_RING (the adapter's where it has them)"),
+        holds: Duration::ZERO,
+        vlan_metadata: false,
+        shortfall: Running::shortfall_of(short.into_iter().chain(elsewhere)),
+        filtered: false,
+    }
+}
+
+/// The ring's size, which is the kernel module's choice (its parameter `min_num_slots`).
+fn size(ring: &Ring, folder: &Path) -> String {
+    let number = ring.number();
+    let rings = pf_ring::listed(folder).unwrap_or_default();
+    sized(rings.iter().find(|ring| Some(ring.number) == number))
+}
+
+/// The size of a ring in words; `None` where the module does not list it.
+pub(in crate::backends) fn sized(listed: Option<&ListedRing>) -> String {
+    let memory = listed.and_then(|ring| ring.memory);
+    let slots = listed.and_then(|ring| ring.slots).map(|slots| format!(", {slots} slots or more"));
+    let memory = memory.map_or_else(|| "unknown size".into(), |octets| ByteCount(octets).to_string());
+    format!("ring of {memory}{}", slots.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Below;
+    use crate::options::Interface;
+
+    #[test]
+    fn a_device_is_the_interface_all_another_one_or_a_cards() {
+        let interface = Interface::of_name("lo", 1500).unwrap();
+        let below = |device| Below::of(device, &interface);
+        for device in ["lo", "lo@2", "lo,eth7", "/a/stand-in"] {
+            assert_eq!(below(device), Below::Interface, "{device}");
+        }
+        assert_eq!((below("any"), below("zc:eth1"), below("nt:0")), (Below::All, Below::Card, Below::Card));
+        let other = Interface { name: "eth7".into(), ..interface };
+        assert_eq!((Below::of("lo", &other), Below::of("lo@1", &other)), (Below::Other, Below::Other));
+    }
+}

@@ -1,0 +1,54 @@
+//! Whether an interface is still there and up, for methods that are not woken when it goes.
+
+use std::io::Error;
+use std::time::{Duration, Instant};
+
+use capbench_sys::SysError;
+use capbench_sys::host::interface::{InterfaceFlags, flags_of, name_of};
+
+use crate::options::Interface;
+
+/// How long passes between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Looks at an interface now and then while no frames come.
+#[derive(Debug)]
+pub(super) struct Presence {
+    interface: Interface,
+    looked: Option<Instant>,
+}
+
+impl Presence {
+    pub(super) fn of(interface: &Interface) -> Self {
+        Self { interface: interface.clone(), looked: None }
+    }
+
+    /// An error where the interface is down or was removed; to be called when no frame came.
+    #[inline]
+    pub(super) fn check(&mut self) -> Result<(), SysError> {
+        let now = Instant::now();
+        if self.looked.is_some_and(|looked| now.duration_since(looked) < PAUSE) {
+            return Ok(());
+        }
+        self.looked = Some(now);
+        flags_if_up(&self.interface).map(drop)
+    }
+}
+
+/// The interface's flags, or an error where it is down or was removed.
+pub(super) fn flags_if_up(interface: &Interface) -> Result<InterfaceFlags, SysError> {
+    const ENETDOWN: i32 = 100;
+    let what = || format!("interface {}", interface.name);
+    // By its number: it may have another name by now, and another one may have its name.
+    let flags = match name_of(interface.index).and_then(|name| flags_of(&name)) {
+        Ok(flags) => flags,
+        Err(SysError::Call { source, .. }) => {
+            return Err(SysError::Refused { what: what(), reason: "it was removed".into(), source });
+        }
+        Err(other) => return Err(other),
+    };
+    if flags.up() {
+        return Ok(flags);
+    }
+    Err(SysError::Call { what: what(), source: Error::from_raw_os_error(ENETDOWN) })
+}

@@ -1,0 +1,32 @@
+//! Who has a file locked: `/proc/locks` (proc_locks(5)).
+
+use std::fs;
+
+use rustix::fs::{Stat, major, minor};
+
+/// The process that has locked a file by flock(2), by number and name; `None` where that cannot be seen from here.
+pub(super) fn of(file: &Stat) -> Option<String> {
+    let process = process_in(&fs::read_to_string("/proc/locks").ok()?, file)?;
+    let name = fs::read_to_string(format!("/proc/{process}/comm")).ok();
+    // A process chooses its name, and a terminal shows this.
+    let name = name.map(|name| name.trim_end().replace(char::is_control, "?"));
+    Some(match name {
+        Some(name) => format!("process {process} ({name})"),
+        None => format!("process {process}"),
+    })
+}
+
+/// `1: FLOCK  ADVISORY  WRITE 1234 fd:01:131090 0 EOF`: device numbers are hexadecimal.
+fn process_in(locks: &str, file: &Stat) -> Option<u32> {
+    let wanted = format!("{:02x}:{:02x}:{}", major(file.st_dev), minor(file.st_dev), file.st_ino);
+    locks.lines().find_map(|line| {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let (kind, _, _) = (fields.next()?, fields.next()?, fields.next()?);
+        let (process, place) = (fields.next()?, fields.next()?);
+        // 0 is a process of another namespace.
+        (kind == "FLOCK" && place == wanted)
+            .then(|| process.parse().ok())
+            .flatten()
+            .filter(|process| *process > 0)
+    })
+}

@@ -1,0 +1,87 @@
+//! What the fuzz targets of `fuzz/` call: readers of this crate on any octets. Unit tests run each on its corpus.
+
+use std::hint::black_box;
+use std::sync::LazyLock;
+
+use capbench_traffic::{FrameLayout, TrialId};
+
+use crate::accounts::cpu::CpuSnapshot;
+use crate::accounts::irqtime::IrqAccounting;
+use crate::accounts::softnet::SoftnetSnapshot;
+use crate::accounts::threads::{ReceiveThread, ThreadTimes};
+use crate::links::exchange::Answer;
+use crate::links::message;
+use crate::programs::{self, Programs};
+use crate::recorded::Recorded;
+use crate::search::notation;
+use crate::why::sockets::{diag, processes};
+
+/// Capture files, as `verify` reads them: every packet of the file is counted once.
+pub fn recorded(octets: &[u8]) {
+    let mut recorded = Recorded::new(&[TrialId(1), TrialId(7)], FrameLayout::default());
+    let read = recorded.read(octets);
+    recorded.end(Some(100));
+    assert_eq!(recorded.frames(), read.frames, "every packet is looked at");
+    black_box((recorded.is_right(), recorded.late()));
+    for trial in recorded.trials() {
+        assert!(trial.delivered + trial.duplicates <= recorded.frames());
+        black_box((trial.missing(), trial.missing_ranges().count()));
+    }
+}
+
+/// What a program prints, the number of the program in the first octet.
+pub fn program_report(octets: &[u8]) {
+    static PROGRAMS: LazyLock<Programs> = LazyLock::new(Programs::default);
+    let Some((&number, text)) = octets.split_first() else { return };
+    let rows = PROGRAMS.rows();
+    programs::fuzz_report(&rows[usize::from(number) % rows.len()], &String::from_utf8_lossy(text));
+}
+
+/// Files of users: definitions of programs, and goals in both notations.
+pub fn definitions(octets: &[u8]) {
+    let Ok(text) = std::str::from_utf8(octets) else { return };
+    black_box((programs::parse_definitions(text).is_ok(), notation::parse_toml(text).is_ok()));
+    if let Ok(goals) = notation::parse(text) {
+        goals.iter().for_each(|goal| goal.validate().expect("it was checked"));
+    }
+}
+
+/// Texts of /proc and answers of netlink, the kind in the first octet. Names in them are chosen by users.
+pub fn kernel(octets: &[u8]) {
+    let Some((&kind, octets)) = octets.split_first() else { return };
+    let text = String::from_utf8_lossy(octets);
+    match kind {
+        b'n' => black_box(SoftnetSnapshot::parse(&text).is_ok()),
+        b'c' => black_box(CpuSnapshot::parse(&text, 10_000_000).is_ok()),
+        b't' => black_box(ThreadTimes::parse(&text, &text) == ThreadTimes::parse("", "")),
+        b'i' => black_box(IrqAccounting::parse(&text).hz.is_some()),
+        b'r' => black_box(ReceiveThread::parse(&text).is_some()),
+        b'p' => black_box(processes::parse(&text).is_some()),
+        b'd' => {
+            black_box(diag::parse(&Answer { kind: diag::SOCK_DIAG_BY_FAMILY, body: octets.into() }).is_some())
+        }
+        b'l' => black_box(message::is_any(octets)),
+        _ => false,
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    /// Runs a target on its committed files.
+    fn replay(target: &str, run: fn(&[u8])) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+        let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(!files.is_empty(), "{target} has no corpus");
+        files.iter().for_each(|file| run(&fs::read(file).unwrap()));
+    }
+
+    #[test]
+    fn every_file_of_each_corpus_is_read_or_refused() {
+        replay("capture_file", super::recorded);
+        replay("program_report", super::program_report);
+        replay("definitions", super::definitions);
+        replay("kernel", super::kernel);
+    }
+}

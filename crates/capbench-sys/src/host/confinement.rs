@@ -1,0 +1,170 @@
+//! Which files the process can still open: Landlock (landlock(7), Linux 5.13), in every thread and for good. What is open already
+//! stays usable. Rules are about the files and folders that the paths name now, not about the paths.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, make_bitflags,
+};
+
+use super::every_thread::on_every_thread;
+use super::sysfs::SysfsView;
+use crate::{Result, SysError};
+
+/// The newest rights that are denied: opening, creating, removing, cutting and ioctl(2) of devices. Older kernels deny those of
+/// them that they know.
+const RIGHTS: ABI = ABI::V5;
+
+/// `PIPEFS_MAGIC` of linux/magic.h.
+const PIPEFS: i128 = 0x5049_5045;
+
+/// What a process may still open.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// Folders in which files can be made, read, written, renamed and removed, at any depth.
+    pub folders: Vec<PathBuf>,
+    /// Files that can be read and written: pipes, devices, and files that are there already.
+    pub files: Vec<PathBuf>,
+    /// Folders and files that can be read; one that does not exist is passed over.
+    pub read: Vec<PathBuf>,
+}
+
+/// Rules that are ready to be put in force.
+#[derive(Debug)]
+pub struct Confinement(OwnedFd);
+
+impl Confinement {
+    /// Makes the rules; `None` where the kernel has no Landlock, or it is not enabled. `sysfs`, where there is one, can be
+    /// read, too: it has no path.
+    ///
+    /// # Errors
+    /// A path that cannot be looked at, and what the kernel refuses.
+    pub fn new(allowed: &Allowed, sysfs: Option<&SysfsView>) -> Result<Option<Self>> {
+        let failed = |error: landlock::RulesetError| SysError::argument("Landlock", error.to_string());
+        let mut rules = Ruleset::default()
+            .handle_access(AccessFs::from_all(RIGHTS))
+            .and_then(Ruleset::create)
+            .map_err(failed)?;
+        let read = make_bitflags!(AccessFs::{ReadFile | ReadDir});
+        let write = read | make_bitflags!(AccessFs::{WriteFile | Truncate | MakeReg | RemoveFile | Refer});
+        for folder in &allowed.folders {
+            rules = add(rules, open(folder)?.as_fd(), write).map_err(failed)?;
+        }
+        for file in &allowed.files {
+            let rights = make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate});
+            let place = open(file)?;
+            // A pipe without a name is in no folder: the kernel restricts nobody who opens it, and refuses a rule.
+            if rustix::fs::fstatfs(place.as_fd()).is_ok_and(|about| i128::from(about.f_type) == PIPEFS) {
+                continue;
+            }
+            rules = add(rules, place.as_fd(), rights).map_err(failed)?;
+        }
+        for path in allowed.read.iter().filter(|path| path.exists()) {
+            let rights = if path.is_dir() { read } else { AccessFs::ReadFile.into() };
+            rules = add(rules, open(path)?.as_fd(), rights).map_err(failed)?;
+        }
+        if let Some(view) = sysfs {
+            rules = add(rules, view.as_fd(), read).map_err(failed)?;
+        }
+        Ok(Option::<OwnedFd>::from(rules).map(Self))
+    }
+
+    /// Puts the rules in force in every thread. Each needs `no_new_privs`, or CAP_SYS_ADMIN.
+    ///
+    /// # Errors
+    /// What the kernel refuses: a thread is then not confined, and should do nothing more.
+    pub fn put_in_force(self) -> Result<()> {
+        let rules = self.0.as_raw_fd();
+        // SAFETY: landlock_restrict_self(2) takes two numbers; `self` keeps the descriptor open. That files cannot be opened
+        // from here on is what is wanted.
+        unsafe { on_every_thread("Landlock", Box::new(move || restrict(rules))) }
+    }
+}
+
+fn open(path: &std::path::Path) -> Result<PathFd> {
+    PathFd::new(path)
+        .map_err(|error| SysError::argument(format!("Landlock, {}", path.display()), error.to_string()))
+}
+
+fn add(
+    rules: RulesetCreated,
+    place: BorrowedFd<'_>,
+    rights: BitFlags<AccessFs>,
+) -> std::result::Result<RulesetCreated, landlock::RulesetError> {
+    rules.add_rule(PathBeneath::new(place, rights))
+}
+
+/// Confines the calling thread; the error's number.
+fn restrict(rules: i32) -> libc::c_int {
+    const NO_FLAGS: libc::c_uint = 0;
+    // SAFETY: the system call takes two numbers and touches no memory of ours.
+    let code = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules, NO_FLAGS) };
+    // SAFETY: the address is that of the calling thread's own number.
+    if code == 0 { 0 } else { unsafe { *libc::__errno_location() } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, File};
+    use std::io::ErrorKind::PermissionDenied;
+    use std::path::Path;
+
+    /// Confines a thread to `inside`, and does `work` there; nothing where the kernel has no Landlock.
+    fn confined(allowed: &Allowed, work: impl FnOnce() + Send) {
+        let Some(rules) = Confinement::new(allowed, None).unwrap() else {
+            return capbench_testing::cannot_have(capbench_testing::HostLimit::Kernel, "it has no Landlock");
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // SAFETY: it takes numbers and touches no memory of ours.
+                assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1_u64, 0_u64, 0_u64, 0_u64) }, 0);
+                assert_eq!(restrict(rules.0.as_raw_fd()), 0);
+                work();
+            });
+        });
+    }
+
+    #[test]
+    fn a_confined_thread_opens_nothing_elsewhere() {
+        let folder = capbench_testing::Scratch::new();
+        let (inside, outside) = (folder.join("inside"), folder.join("outside"));
+        for made in [&inside, &inside.join("deep"), &outside] {
+            fs::create_dir(made).unwrap();
+        }
+        fs::write(outside.join("secret"), "x").unwrap();
+        fs::write(outside.join("pipe"), "x").unwrap();
+        let allowed = Allowed {
+            folders: vec![inside.clone()],
+            files: vec![outside.join("pipe")],
+            read: vec!["/proc".into(), "/no/such/folder".into()],
+        };
+        let refused = |done: std::io::Result<()>| done.is_err_and(|error| error.kind() == PermissionDenied);
+        confined(&allowed, || {
+            let part = inside.join("a.part");
+            fs::write(&part, "packets").unwrap();
+            fs::rename(&part, inside.join("a")).unwrap();
+            fs::write(inside.join("deep/b"), "packets").unwrap();
+            fs::remove_file(inside.join("deep/b")).unwrap();
+            assert_eq!(fs::read_dir(&inside).unwrap().count(), 2);
+            fs::write(outside.join("pipe"), "packets").unwrap();
+            assert!(fs::read_to_string("/proc/self/status").is_ok());
+            assert!(refused(File::open(outside.join("secret")).map(drop)));
+            assert!(refused(File::create(outside.join("new")).map(drop)));
+            assert!(refused(fs::remove_file(outside.join("secret"))));
+            assert!(refused(fs::rename(inside.join("a"), outside.join("a"))));
+            assert!(refused(fs::create_dir(inside.join("folder"))));
+            assert!(refused(File::open("/etc/passwd").map(drop)));
+        });
+        assert!(fs::read(outside.join("secret")).is_ok(), "other threads are not confined");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let allowed = Allowed { folders: vec![Path::new("/no/such/folder").into()], ..Allowed::default() };
+        let error = Confinement::new(&allowed, None).unwrap_err().to_string();
+        assert!(error.contains("/no/such/folder"), "{error}");
+    }
+}

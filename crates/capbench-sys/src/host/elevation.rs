@@ -1,0 +1,53 @@
+//! What a program does that has more privileges than its caller.
+
+use std::env;
+use std::ffi::OsString;
+
+use super::identity;
+use crate::{Result, SysError};
+
+/// Variables that change what text looks like or whose settings are meant; no library takes code from them.
+const KEPT: [&str; 11] = [
+    "COLUMNS",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "LINES",
+    "NO_COLOR",
+    "TERM",
+    "TZ",
+    "XDG_CONFIG_HOME",
+];
+
+/// Where programs are looked for instead of in the caller's PATH.
+const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Forgets the caller's environment where this program has privileges of its own file: libraries read variables that say
+/// which files they load (DPDK through libpcap's DPDK_CFG, libxdp's LIBXDP_OBJECT_PATH). Otherwise does nothing.
+///
+/// # Errors
+/// When the process has more than one thread, any of which could be reading the environment.
+pub fn forget_environment() -> Result<()> {
+    const TASKS: &str = "/proc/self/task";
+    if !identity::is_elevated() {
+        return Ok(());
+    }
+    let failed = |source| SysError::Call { what: format!("readdir({TASKS})"), source };
+    if std::fs::read_dir(TASKS).map_err(failed)?.count() != 1 {
+        return Err(SysError::argument("clearenv", "the process has more than one thread"));
+    }
+    let kept: Vec<(OsString, OsString)> =
+        env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name == kept)).collect();
+    // SAFETY: this is the only thread, so nobody reads or writes the environment meanwhile, and nobody has pointers into it
+    // that are used afterwards: `kept` has copies.
+    unsafe {
+        libc::clearenv();
+        env::set_var("PATH", PATH);
+        for (name, value) in kept {
+            env::set_var(name, value);
+        }
+    }
+    Ok(())
+}

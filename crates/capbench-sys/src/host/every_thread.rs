@@ -1,0 +1,224 @@
+//! System calls made by every thread of the process, for what belongs to a thread and not to a process: capabilities,
+//! `no_new_privs`, Landlock domains.
+//!
+//! Vendors' libraries start threads that run no code of capbench, and captures' threads wait in system calls. A signal reaches
+//! all of them: the C library applies setuid(2) to all threads in the same way (nptl(7)).
+
+use std::ffi::c_void;
+use std::io;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::SeqCst};
+use std::sync::{Mutex, Once, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::thread::current_thread;
+use crate::error::check;
+use crate::{Result, SysError};
+
+/// How long a thread may need to run the signal's handler.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a thread's system calls came to: 0 or the error's number.
+type Action = Box<dyn Fn() -> libc::c_int + Send + Sync>;
+
+/// Calls that every thread makes.
+struct Round {
+    action: Action,
+    /// The thread that has made them last.
+    answered: AtomicI32,
+    /// The error's number of that thread; 0 for none.
+    error: AtomicI32,
+}
+
+/// The current round; null between two.
+static ROUND: AtomicPtr<Round> = AtomicPtr::new(null_mut());
+
+/// One round at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The ticker of libpcap has the one before (`pcap/ticker.rs`).
+fn signal() -> libc::c_int {
+    libc::SIGRTMIN() + 6
+}
+
+/// Has every thread of the process make the same system calls, the calling one first. A thread that is started meanwhile by one
+/// that has not made them is found, too.
+///
+/// # Safety
+/// `action` runs in a signal handler: it may do nothing but what signal-safety(7) allows, and nothing that changes what other
+/// code of the interrupted thread relies on.
+///
+/// # Errors
+/// The first error of a thread, or that a thread blocks the signal.
+pub(super) unsafe fn on_every_thread(what: &str, action: Action) -> Result<()> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    install(what)?;
+    // Never freed: a thread that answers too late still finds it.
+    let round: &'static Round =
+        Box::leak(Box::new(Round { action, answered: AtomicI32::new(0), error: AtomicI32::new(0) }));
+    let own = current_thread().raw();
+    refused(what, own, (round.action)())?;
+    ROUND.store(std::ptr::from_ref(round).cast_mut(), SeqCst);
+    let done = ask_all(what, round, own);
+    ROUND.store(null_mut(), SeqCst);
+    done
+}
+
+fn ask_all(what: &str, round: &Round, own: libc::pid_t) -> Result<()> {
+    let mut done = vec![own];
+    loop {
+        let missing: Vec<_> = threads()?.into_iter().filter(|thread| !done.contains(thread)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        for thread in missing {
+            ask(what, round, thread)?;
+            done.push(thread);
+        }
+    }
+}
+
+/// Has one thread make the calls; one that has ended meanwhile needs to make none.
+fn ask(what: &str, round: &Round, thread: libc::pid_t) -> Result<()> {
+    round.answered.store(0, SeqCst);
+    // SAFETY: both calls take numbers and touch no memory of ours; the signal has a handler.
+    let code = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, signal()) };
+    if code < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH) {
+        return Ok(());
+    }
+    check(code as libc::c_int, || format!("{what}: tgkill({thread})"))?;
+    let start = Instant::now();
+    while round.answered.load(SeqCst) != thread {
+        if !std::path::Path::new(&format!("/proc/self/task/{thread}")).exists() {
+            return Ok(());
+        }
+        if start.elapsed() > PATIENCE {
+            let name = std::fs::read_to_string(format!("/proc/self/task/{thread}/comm")).unwrap_or_default();
+            return Err(SysError::argument(
+                what,
+                format!(
+                    "the thread {thread} ({}) does not answer: it blocks signal {}",
+                    name.trim_end(),
+                    signal()
+                ),
+            ));
+        }
+        thread::sleep(Duration::from_micros(50));
+    }
+    refused(what, thread, round.error.load(SeqCst))
+}
+
+fn refused(what: &str, thread: libc::pid_t, error: libc::c_int) -> Result<()> {
+    match error {
+        0 => Ok(()),
+        code => Err(SysError::Call {
+            what: format!("{what}, by thread {thread}"),
+            source: io::Error::from_raw_os_error(code),
+        }),
+    }
+}
+
+/// The threads of the process.
+pub(super) fn threads() -> Result<Vec<libc::pid_t>> {
+    const FOLDER: &str = "/proc/self/task";
+    let failed = |source| SysError::Call { what: format!("readdir({FOLDER})"), source };
+    let entries = std::fs::read_dir(FOLDER).map_err(failed)?;
+    let mut threads = Vec::new();
+    for entry in entries {
+        threads.extend(
+            entry.map_err(failed)?.file_name().to_str().and_then(|name| name.parse::<libc::pid_t>().ok()),
+        );
+    }
+    Ok(threads)
+}
+
+/// Installs the handler once. It stays: a signal that comes late must not end the process.
+fn install(what: &str) -> Result<()> {
+    static ONCE: Once = Once::new();
+    static ERROR: AtomicI32 = AtomicI32::new(0);
+    ONCE.call_once(|| {
+        // SAFETY: sigaction is plain data; all zeroes is a valid value.
+        let (mut action, mut before): (libc::sigaction, libc::sigaction) =
+            unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        action.sa_sigaction = on_signal as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+        // SAFETY: both structures are ours and alive; the handler does only what signal-safety(7) allows.
+        let code = unsafe { libc::sigaction(signal(), &raw const action, &raw mut before) };
+        let error = match code {
+            0 if before.sa_sigaction == libc::SIG_DFL => 0,
+            0 => {
+                // SAFETY: `before` is what the kernel has just returned.
+                unsafe { libc::sigaction(signal(), &raw const before, null_mut()) };
+                libc::EBUSY
+            }
+            _ => io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL),
+        };
+        ERROR.store(error, SeqCst);
+    });
+    match ERROR.load(SeqCst) {
+        0 => Ok(()),
+        code => Err(SysError::Call {
+            what: format!("{what}: sigaction({})", signal()),
+            source: io::Error::from_raw_os_error(code),
+        }),
+    }
+}
+
+extern "C" fn on_signal(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+    // SAFETY: errno's address is that of the interrupted thread, which does not run meanwhile.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as before.
+    let saved = unsafe { *errno };
+    let round = ROUND.load(SeqCst);
+    // SAFETY: the kernel passes a filled siginfo_t to a handler with SA_SIGINFO; getpid(2) takes nothing. A signal of another
+    // process starts nothing.
+    let is_own = unsafe { (*info).si_code == libc::SI_TKILL && (*info).si_pid() == libc::getpid() };
+    if !round.is_null() && is_own {
+        // SAFETY: a round is leaked, so that it is alive whenever its address can be read; it is only shared.
+        let round = unsafe { &*round };
+        round.error.store((round.action)(), SeqCst);
+        round.answered.store(current_thread().raw(), SeqCst);
+    }
+    // SAFETY: as before.
+    unsafe { *errno = saved };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn threads_that_wait_make_the_calls_and_wait_on() {
+        let (stop, wait) = channel::<()>();
+        let waiting = thread::spawn(move || wait.recv().is_ok());
+        let sleeping = thread::spawn(|| {
+            let start = Instant::now();
+            thread::sleep(Duration::from_millis(300));
+            start.elapsed()
+        });
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        // SAFETY: an atomic addition is allowed in a handler and changes nothing of other code.
+        let done = unsafe {
+            on_every_thread(
+                "count",
+                Box::new(move || {
+                    counted.fetch_add(1, SeqCst);
+                    0
+                }),
+            )
+        };
+        done.unwrap();
+        assert!(calls.load(SeqCst) >= 3);
+        stop.send(()).unwrap();
+        assert!(waiting.join().unwrap());
+        assert!(sleeping.join().unwrap() >= Duration::from_millis(300));
+        // SAFETY: it does nothing.
+        let error = unsafe { on_every_thread("refuse", Box::new(|| libc::EPERM)) }.unwrap_err();
+        assert!(error.errno() == Some(libc::EPERM) && error.to_string().starts_with("refuse"), "{error}");
+    }
+}

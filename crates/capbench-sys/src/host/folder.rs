@@ -1,0 +1,296 @@
+//! A folder by its descriptor: openat(2) and its kin. What is made in it is made in this folder, also after somebody has
+//! put another folder or a symbolic link in its place.
+//!
+//! A path is walked one name at a time. Each folder on the way is checked by its descriptor, and so are the folders above
+//! the working directory where the path is relative. A symbolic link is followed only where [`Trust`] covers who can
+//! replace it; links of `/proc` never, since they lead to files and not to paths.
+
+mod temporary;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{fstat, fstatfs, linkat, mkdirat, openat, readlinkat, renameat, renameat_with, unlinkat};
+use rustix::io::Errno;
+
+use super::identity;
+use super::trust::{Controller, Trust, Untrusted};
+
+pub use temporary::Temporary;
+
+/// As many symbolic links as the kernel follows in one path (path_resolution(7)).
+const MOST_LINKS: usize = 40;
+/// The mode of new folders and files before the umask.
+const FOLDER_MODE: u32 = 0o777;
+/// The mode of new files that anybody may read, before the umask.
+pub const FILE_MODE: u32 = 0o666;
+/// `PROC_SUPER_MAGIC` of linux/magic.h.
+const PROC: i128 = 0x9fa0;
+
+/// A folder that stays the same one whatever happens to its path.
+#[derive(Debug)]
+pub struct Folder {
+    /// Opened with `O_PATH`.
+    descriptor: OwnedFd,
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Opens a folder; an empty path is the working directory.
+    ///
+    /// # Errors
+    /// The kernel's reason; or [`Untrusted`] where others control it or a folder above it.
+    pub fn open(path: &Path, trust: &Trust) -> io::Result<Self> {
+        Self::walk(path, trust, false)
+    }
+
+    /// Opens a folder, and makes it and those above it where they are missing.
+    ///
+    /// # Errors
+    /// As [`Folder::open`].
+    pub fn create(path: &Path, trust: &Trust) -> io::Result<Self> {
+        Self::walk(path, trust, true)
+    }
+
+    /// The folder of a file, and the file's name in it.
+    ///
+    /// # Errors
+    /// As [`Folder::open`]; also where the path names no file.
+    pub fn of_file<'p>(path: &'p Path, trust: &Trust) -> io::Result<(Self, &'p OsStr)> {
+        let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "the path ends without a file's name");
+        let name = path.file_name().ok_or_else(no_name)?;
+        Ok((Self::open(path.parent().unwrap_or(Path::new("")), trust)?, name))
+    }
+
+    /// A folder in this one; a symbolic link is none.
+    ///
+    /// # Errors
+    /// As [`Folder::open`].
+    pub fn below(&self, name: &OsStr, trust: &Trust) -> io::Result<Self> {
+        let found = step(&self.descriptor, name)?;
+        check_entry(trust, &self.descriptor, &found)?;
+        Self::of_descriptor(found, self.path.join(name), trust)
+    }
+
+    /// The path that it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The names in it, in no order.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in Dir::new(self.readable()?)? {
+            let name = entry?.file_name().to_bytes().to_vec();
+            if name != b"." && name != b".." {
+                names.push(OsString::from_vec(name));
+            }
+        }
+        Ok(names)
+    }
+
+    /// Opens a file to read it. Neither a symbolic link is followed nor a pipe waited for.
+    ///
+    /// # Errors
+    /// The kernel's reason; `InvalidInput` where it is no regular file; [`Untrusted`] where others control it.
+    pub fn open_file(&self, name: &OsStr, trust: &Trust) -> io::Result<File> {
+        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = openat(&self.descriptor, name, how, Mode::empty())?;
+        let found = fstat(&file)?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        }
+        check_entry(trust, &self.descriptor, &file)?;
+        trust.check_owner_and_mode(&found).map_err(untrusted(&file))?;
+        Ok(file.into())
+    }
+
+    /// Makes a file that was not there, and opens it to write it. The umask applies to `mode`.
+    ///
+    /// # Errors
+    /// `AlreadyExists`, also where the name is a symbolic link; otherwise the kernel's reason.
+    pub fn create_file(&self, name: &OsStr, mode: u32) -> io::Result<File> {
+        let how = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(openat(&self.descriptor, name, how, Mode::from_raw_mode(mode))?.into())
+    }
+
+    /// Gives a file of this folder another name in it. A file that has the name already is replaced.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        Ok(renameat(&self.descriptor, from, &self.descriptor, to)?)
+    }
+
+    /// Gives a file of this folder another name in it that no file has.
+    ///
+    /// # Errors
+    /// `AlreadyExists`, and nothing is changed; otherwise the kernel's reason.
+    pub fn rename_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        let folder = &self.descriptor;
+        match renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
+            // NFS and some others do not have the flag; a second name is refused by them as well where it is in use.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                linkat(folder, from, folder, to, AtFlags::empty())?;
+                Ok(unlinkat(folder, from, AtFlags::empty())?)
+            }
+            renamed => Ok(renamed?),
+        }
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn remove(&self, name: &OsStr) -> io::Result<()> {
+        Ok(unlinkat(&self.descriptor, name, AtFlags::empty())?)
+    }
+
+    /// Waits until the names in this folder are on the disk.
+    ///
+    /// # Errors
+    /// The kernel's reason. File systems that have nothing to wait for are none.
+    pub fn sync(&self) -> io::Result<()> {
+        match rustix::fs::fsync(self.readable()?) {
+            Err(Errno::INVAL) => Ok(()),
+            synced => Ok(synced?),
+        }
+    }
+
+    /// Writes a file anew: readers see the old content or the new one, also after a loss of power.
+    ///
+    /// # Errors
+    /// The kernel's reason; the old file is then as it was.
+    pub fn replace(&self, name: &OsStr, content: &[u8]) -> io::Result<()> {
+        self.temporary(FILE_MODE)?.with(content)?.replace(name)
+    }
+
+    fn readable(&self) -> io::Result<OwnedFd> {
+        Ok(openat(
+            &self.descriptor,
+            ".",
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?)
+    }
+
+    fn walk(path: &Path, trust: &Trust, makes: bool) -> io::Result<Self> {
+        let mut here = start(path, trust)?;
+        let mut ahead = names(path);
+        let mut links = 0;
+        while let Some(name) = ahead.pop() {
+            if name == ".." {
+                here = step(&here, &name)?;
+                continue;
+            }
+            let next = match step(&here, &name) {
+                Err(Errno::NOENT) if makes => make(&here, &name, trust)?,
+                next => next?,
+            };
+            let found = fstat(&next)?;
+            check_entry(trust, &here, &next)?;
+            if FileType::from_raw_mode(found.st_mode) != FileType::Symlink {
+                here = next;
+                continue;
+            }
+            links += 1;
+            if links > MOST_LINKS || i128::from(fstatfs(&next)?.f_type) == PROC {
+                return Err(Errno::LOOP.into());
+            }
+            let target = readlinkat(&next, "", Vec::new())?;
+            let target = Path::new(OsStr::from_bytes(target.to_bytes()));
+            if target.is_absolute() {
+                here = start(target, trust)?;
+            }
+            ahead.extend(names(target));
+        }
+        Self::of_descriptor(here, path.into(), trust)
+    }
+
+    fn of_descriptor(descriptor: OwnedFd, path: PathBuf, trust: &Trust) -> io::Result<Self> {
+        let found = fstat(&descriptor)?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::Directory {
+            return Err(Errno::NOTDIR.into());
+        }
+        trust.check_entry(&found, identity::effective().uid).map_err(untrusted(&descriptor))?;
+        Ok(Self { descriptor, path })
+    }
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// The names of a path, the last one first.
+fn names(path: &Path) -> Vec<OsString> {
+    let names = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    names.rev().map(|part| part.as_os_str().to_owned()).collect()
+}
+
+/// Where a path begins. The folders above the working directory are checked as those of an absolute path are.
+fn start(path: &Path, trust: &Trust) -> io::Result<OwnedFd> {
+    if path.is_absolute() {
+        return Ok(step(CWD, OsStr::new("/"))?);
+    }
+    let start = step(CWD, OsStr::new("."))?;
+    if !trust.is_everybody() {
+        let mut below = start.try_clone()?;
+        let mut folder = step(&below, OsStr::new(".."))?;
+        // Of the root folder, the one above is itself.
+        while !is_same(&fstat(&folder)?, &fstat(&below)?) {
+            check_entry(trust, &folder, &below)?;
+            below = folder;
+            folder = step(&below, OsStr::new(".."))?;
+        }
+    }
+    Ok(start)
+}
+
+/// The file or folder of this name, whatever it is; of a symbolic link the link itself.
+fn step(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    openat(folder, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Makes a folder, or finds it made by somebody else meanwhile.
+fn make(here: &OwnedFd, name: &OsStr, trust: &Trust) -> io::Result<OwnedFd> {
+    trust.check_entry(&fstat(here)?, identity::effective().uid).map_err(untrusted(here))?;
+    match mkdirat(here, name, Mode::from_raw_mode(FOLDER_MODE)) {
+        Ok(()) | Err(Errno::EXIST) => Ok(step(here, name)?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_same(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
+/// Checks that nobody but trusted users can put another file in the place of this entry of a folder.
+fn check_entry(trust: &Trust, folder: &OwnedFd, entry: &OwnedFd) -> io::Result<()> {
+    trust.check_entry(&fstat(folder)?, fstat(entry)?.st_uid).map_err(|who| match who {
+        Controller::OwnerInShared(_) => untrusted(entry)(who),
+        _ => untrusted(folder)(who),
+    })
+}
+
+/// The error for somebody who controls an open file or folder, with the path that the kernel knows it by.
+fn untrusted(descriptor: &OwnedFd) -> impl FnOnce(Controller) -> io::Error {
+    let link = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
+    move |who| {
+        let path = std::fs::read_link(link);
+        let path = path.map_or_else(|_| "a folder of the path".into(), |path| path.display().to_string());
+        Untrusted { path, who }.into()
+    }
+}
+
+#[cfg(test)]
+mod tests;

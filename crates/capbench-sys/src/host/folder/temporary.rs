@@ -1,0 +1,90 @@
+//! A file that gets its name when it is complete.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+
+use rustix::rand::{GetRandomFlags, getrandom};
+
+use super::Folder;
+
+/// Names that are tried before somebody else's files with them are an error.
+const TRIES: usize = 8;
+
+/// A new file with a random name. Dropped, it is removed, unless it got its name.
+#[derive(Debug)]
+pub struct Temporary<'f> {
+    folder: &'f Folder,
+    file: File,
+    /// Empty once the file has its own name.
+    name: OsString,
+}
+
+impl Folder {
+    /// A new file in this folder, with a name that nobody can know before. The umask applies to `mode`.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn temporary(&self, mode: u32) -> io::Result<Temporary<'_>> {
+        let mut tries = 0;
+        loop {
+            let mut random = [0; 8];
+            getrandom(&mut random, GetRandomFlags::empty())?;
+            let name = OsString::from(format!(".capbench-{:016x}.part", u64::from_ne_bytes(random)));
+            tries += 1;
+            match self.create_file(&name, mode) {
+                Ok(file) => return Ok(Temporary { folder: self, file, name }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < TRIES => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Temporary<'_> {
+    /// The file, to write to it.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// The same with this content behind what it has.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn with(mut self, content: &[u8]) -> io::Result<Self> {
+        self.file.write_all(content)?;
+        Ok(self)
+    }
+
+    /// Gives it its name, once its content is on the disk. A file that has the name already is replaced.
+    ///
+    /// # Errors
+    /// The kernel's reason; what had the name is then as it was, unless the folder could not be synced.
+    pub fn replace(self, name: &OsStr) -> io::Result<()> {
+        self.publish(|folder, from| folder.rename(from, name))
+    }
+
+    /// Gives it a name that no file has, once its content is on the disk.
+    ///
+    /// # Errors
+    /// `AlreadyExists`; otherwise the kernel's reason.
+    pub fn publish_new(self, name: &OsStr) -> io::Result<()> {
+        self.publish(|folder, from| folder.rename_new(from, name))
+    }
+
+    fn publish(mut self, rename: impl FnOnce(&Folder, &OsStr) -> io::Result<()>) -> io::Result<()> {
+        self.file.sync_data()?;
+        rename(self.folder, &self.name)?;
+        self.name.clear();
+        self.folder.sync()
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.name.is_empty() {
+            // A failure means that the folder is gone, and the file with it.
+            let _ = self.folder.remove(&self.name);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Giving up privileges, in every thread and for good: capabilities(7), `PR_SET_NO_NEW_PRIVS` of prctl(2).
+//!
+//! All sets of a thread are lowered: permitted, effective, inheritable, ambient and, with CAP_SETPCAP, the bounding set. Then the
+//! kernel is asked what each thread has left, and anything more than was to be kept is an error.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::capability::{Capability, CapabilitySet, Sets};
+use super::every_thread::{on_every_thread, threads};
+use super::identity::{Identity, become_user};
+use super::proc_file;
+use crate::{Result, SysError};
+
+/// `struct __user_cap_header_struct` of linux/capability.h.
+#[repr(C)]
+struct Header {
+    version: u32,
+    pid: libc::c_int,
+}
+
+/// `struct __user_cap_data_struct`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Data {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+/// `_LINUX_CAPABILITY_VERSION_3`: two words a set.
+const VERSION: u32 = 0x2008_0522;
+
+/// What prctl(2) wants as arguments that a command does not use.
+const NONE: libc::c_ulong = 0;
+
+/// Keeps of the process's capabilities only these, in every thread, and sets `no_new_privs`. With `user`, the process becomes
+/// that user, in that user's groups alone, and keeps none.
+///
+/// # Errors
+/// What the kernel refuses, and a thread that has more left than it shall. Some privileges may be given up then already.
+pub fn keep_only(kept: CapabilitySet, user: Option<(&str, Identity)>) -> Result<()> {
+    const WHAT: &str = "give up capabilities";
+    let before = Sets::of_current_thread()?;
+    let kept = if user.is_some() { CapabilitySet::EMPTY } else { kept.and(before.permitted) };
+    // Another user has no CAP_SETPCAP any more: so the bounding set comes first.
+    // SAFETY: prctl(2) is a system call that touches no memory of ours, and no code relies on the bounding set.
+    unsafe { on_every_thread(WHAT, Box::new(move || lower_bounding(kept))) }?;
+    if let Some((name, identity)) = user {
+        become_user(name, identity)?;
+    }
+    // SAFETY: prctl(2) and capset(2) are system calls that touch no memory but what is on the handler's stack. That calls fail
+    // from here on which the thread's own code makes is what is wanted.
+    unsafe { on_every_thread(WHAT, Box::new(move || lower(kept))) }?;
+    check(kept, before.effective.has(Capability::SetPcap))
+}
+
+/// Whether the process could make files in a folder without these capabilities.
+///
+/// # Errors
+/// Where a thread cannot be asked.
+pub fn may_write_without(folder: &Path, without: CapabilitySet) -> Result<bool> {
+    let what = || format!("faccessat2({})", folder.display());
+    let text = CString::new(folder.as_os_str().as_bytes())
+        .map_err(|_| SysError::argument(what(), "the path contains a NUL"))?;
+    // Capabilities belong to a thread: this one gives them up, is asked, and ends.
+    let asked = move || {
+        let sets = Sets::of_current_thread()?;
+        match lower(sets.permitted.less(without)) {
+            0 => {}
+            code => {
+                let source = std::io::Error::from_raw_os_error(code);
+                return Err(SysError::Call { what: "capset of a thread".into(), source });
+            }
+        }
+        let rights = libc::W_OK | libc::X_OK;
+        // SAFETY: faccessat2(2) reads a NUL-terminated string, which is ours and alive, and takes numbers.
+        Ok(unsafe {
+            libc::syscall(libc::SYS_faccessat2, libc::AT_FDCWD, text.as_ptr(), rights, libc::AT_EACCESS) == 0
+        })
+    };
+    let started = std::thread::Builder::new().spawn(asked);
+    let thread = started.map_err(|source| SysError::Call { what: what(), source })?;
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Takes everything but `kept` out of the bounding set of the calling thread, where it may do so; the error's number.
+fn lower_bounding(kept: CapabilitySet) -> libc::c_int {
+    for number in 0..u64::BITS {
+        if kept.has_number(number) {
+            continue;
+        }
+        // SAFETY: it takes numbers and touches no memory of ours.
+        match unsafe { libc::prctl(libc::PR_CAPBSET_READ, libc::c_ulong::from(number), NONE, NONE, NONE) } {
+            1 => {}
+            0 => continue,
+            // The kernel knows no more.
+            _ => return 0,
+        }
+        // SAFETY: as before.
+        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(number), NONE, NONE, NONE) } < 0 {
+            // Without CAP_SETPCAP the set remains; with no_new_privs nothing can be had by it.
+            let error = errno();
+            return if error == libc::EPERM { 0 } else { error };
+        }
+    }
+    0
+}
+
+/// Lowers the other sets of the calling thread; the error's number.
+fn lower(kept: CapabilitySet) -> libc::c_int {
+    const CLEAR_ALL: libc::c_ulong = libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong;
+    const ONE: libc::c_ulong = 1;
+    let words = [kept.bits() as u32, (kept.bits() >> 32) as u32];
+    let header = Header { version: VERSION, pid: 0 };
+    let data = words.map(|word| Data { effective: word, permitted: word, inheritable: 0 });
+    // SAFETY: they take numbers, and capset(2) reads a header and two words of each set, which are ours and alive.
+    let done = unsafe {
+        libc::prctl(libc::PR_CAP_AMBIENT, CLEAR_ALL, NONE, NONE, NONE) == 0
+            && libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) == 0
+            && libc::prctl(libc::PR_SET_NO_NEW_PRIVS, ONE, NONE, NONE, NONE) == 0
+    };
+    if done { 0 } else { errno() }
+}
+
+fn errno() -> libc::c_int {
+    // SAFETY: the address is that of the calling thread's own number.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Compares what the kernel says of each thread with what it shall have.
+fn check(kept: CapabilitySet, is_bounded: bool) -> Result<()> {
+    for thread in threads()? {
+        let file = format!("/proc/self/task/{thread}/status");
+        // A thread that has ended meanwhile has nothing.
+        let Ok(text) = proc_file::read(&file) else { continue };
+        let sets = Sets::parse(&text).ok_or_else(|| SysError::argument(&file, "no lines of capabilities"))?;
+        let wanted = Sets {
+            permitted: kept,
+            effective: kept,
+            inheritable: CapabilitySet::EMPTY,
+            ambient: CapabilitySet::EMPTY,
+            bounding: if is_bounded { sets.bounding.and(kept) } else { sets.bounding },
+        };
+        if sets != wanted || proc_file::field(&text, "NoNewPrivs") != Some("1") {
+            return Err(SysError::argument(
+                format!("give up capabilities, thread {thread}"),
+                format!("the kernel says that it has {sets}, where it shall have {wanted} and no_new_privs"),
+            ));
+        }
+    }
+    Ok(())
+}

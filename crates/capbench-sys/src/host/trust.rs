@@ -1,0 +1,186 @@
+//! Who controls a file: its owner, whoever may write it, and whoever may put another file in its place.
+//!
+//! A user controls what a path leads to when one of its folders belongs to that user or may be written by them. In a
+//! sticky folder (`/tmp`) only the owner of an entry can replace it. Access control lists are covered: the group bits of
+//! the mode are the most that a list grants to anybody besides the owner and `other` (acl(5)). Lists of NFSv4 are not
+//! visible here.
+
+use std::fmt;
+use std::io;
+
+use rustix::fs::{Mode, Stat};
+
+use super::{identity, namespace};
+
+/// What sudo(8) sets: the number of the user who called it.
+const SUDO_UID: &str = "SUDO_UID";
+
+/// The users that may control a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trust {
+    /// `None`: everybody.
+    users: Option<Vec<u32>>,
+    /// Whether a group that has the number of the folder's owner may write too: distributions give each user such a group.
+    private_groups: bool,
+}
+
+/// A file or folder that somebody controls who should not. [`io::Error`] has it as its source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path} {who}")]
+pub struct Untrusted {
+    /// The file or folder.
+    pub path: String,
+    /// Who controls it.
+    pub who: Controller,
+}
+
+/// Who controls a file or folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controller {
+    /// The user that it belongs to.
+    Owner(u32),
+    /// The user that it belongs to, in a sticky folder that others may write too.
+    OwnerInShared(u32),
+    /// The group that may write it.
+    Group(u32),
+    /// Everybody may write it.
+    Everybody,
+}
+
+impl fmt::Display for Controller {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Owner(user) | Self::OwnerInShared(user) => write!(formatter, "belongs to user {user}"),
+            Self::Group(group) => write!(formatter, "may be written by group {group}"),
+            Self::Everybody => formatter.write_str("may be written by everybody"),
+        }
+    }
+}
+
+impl Trust {
+    /// Everybody may control it: nothing is checked.
+    pub fn everybody() -> Self {
+        Self { users: None, private_groups: false }
+    }
+
+    /// For files that decide which code runs: root and the effective user.
+    pub fn for_code() -> Self {
+        Self { users: Some(vec![0, identity::effective().uid]), private_groups: false }
+    }
+
+    /// For code that runs with more privileges than its caller has: root.
+    pub fn root() -> Self {
+        Self { users: Some(vec![0]), private_groups: false }
+    }
+
+    /// For folders that this process writes to. As the host's root: root and the user who called sudo(8). Another user
+    /// has no power beyond their own there that others could borrow, so nothing is checked.
+    pub fn for_output() -> Self {
+        let is_root = identity::effective().uid == 0;
+        // Unknown is like the host's root.
+        if !is_root || !namespace::in_initial_user_namespace().unwrap_or(true) {
+            return Self::everybody();
+        }
+        let sudo = std::env::var(SUDO_UID).ok().filter(|_| !identity::is_elevated());
+        let caller = sudo.and_then(|number| number.parse().ok());
+        Self { users: Some([0].into_iter().chain(caller).collect()), private_groups: true }
+    }
+
+    /// Whether everybody is trusted, so that nothing needs to be looked at.
+    pub(super) fn is_everybody(&self) -> bool {
+        self.users.is_none()
+    }
+
+    /// Checks that nobody else can replace an entry of `owner` in this folder.
+    ///
+    /// # Errors
+    /// Who can. [`Controller::OwnerInShared`] is about the entry, all others about the folder.
+    pub(super) fn check_entry(&self, folder: &Stat, owner: u32) -> Result<(), Controller> {
+        let is_sticky = Mode::from_raw_mode(folder.st_mode).contains(Mode::SVTX);
+        match self.check_owner_and_mode(folder) {
+            Err(Controller::Group(_) | Controller::Everybody) if is_sticky => {
+                if self.has(owner) {
+                    Ok(())
+                } else {
+                    Err(Controller::OwnerInShared(owner))
+                }
+            }
+            checked => checked,
+        }
+    }
+
+    /// Checks that nobody else owns or can write this file or folder.
+    ///
+    /// # Errors
+    /// Who does.
+    pub(super) fn check_owner_and_mode(&self, file: &Stat) -> Result<(), Controller> {
+        let mode = Mode::from_raw_mode(file.st_mode);
+        let is_private = self.private_groups && file.st_gid == file.st_uid;
+        if !self.has(file.st_uid) {
+            Err(Controller::Owner(file.st_uid))
+        } else if !self.is_everybody() && mode.contains(Mode::WOTH) {
+            Err(Controller::Everybody)
+        } else if !self.is_everybody() && mode.contains(Mode::WGRP) && !is_private {
+            Err(Controller::Group(file.st_gid))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn has(&self, user: u32) -> bool {
+        self.users.as_ref().is_none_or(|users| users.contains(&user))
+    }
+}
+
+impl From<Untrusted> for io::Error {
+    fn from(untrusted: Untrusted) -> Self {
+        Self::new(io::ErrorKind::PermissionDenied, untrusted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Controller, Trust};
+
+    fn stat(mode: u32, user: u32, group: u32) -> rustix::fs::Stat {
+        let mut stat = rustix::fs::stat("/").unwrap();
+        (stat.st_mode, stat.st_uid, stat.st_gid) = (mode, user, group);
+        stat
+    }
+
+    fn trusting(users: &[u32]) -> Trust {
+        Trust { users: Some(users.to_vec()), private_groups: false }
+    }
+
+    #[test]
+    fn a_sticky_folder_protects_entries_of_trusted_users_only() {
+        let trust = trusting(&[0, 7]);
+        let tmp = stat(0o1777, 0, 0);
+        assert_eq!(trust.check_entry(&tmp, 7), Ok(()));
+        assert_eq!(trust.check_entry(&tmp, 8), Err(Controller::OwnerInShared(8)));
+        assert_eq!(trust.check_entry(&stat(0o777, 0, 0), 7), Err(Controller::Everybody));
+        assert_eq!(trust.check_entry(&stat(0o1755, 8, 0), 7), Err(Controller::Owner(8)));
+    }
+
+    #[test]
+    fn a_private_group_counts_as_its_user_for_output_only() {
+        let home = stat(0o775, 7, 7);
+        assert_eq!(trusting(&[7]).check_entry(&home, 7), Err(Controller::Group(7)));
+        let output = Trust { private_groups: true, ..trusting(&[7]) };
+        assert_eq!(output.check_entry(&home, 7), Ok(()));
+        assert_eq!(output.check_entry(&stat(0o775, 7, 100), 7), Err(Controller::Group(100)));
+    }
+
+    proptest! {
+        #[test]
+        fn whoever_could_write_is_named(mode in 0u32..0o1_0000, owner in 0u32..4, group in 0u32..4, entry in 0u32..4) {
+            let (trust, folder) = (trusting(&[0, 1]), stat(mode, owner, group));
+            let is_safe = owner <= 1 && (mode & 0o022 == 0 || (mode & 0o1000 != 0 && entry <= 1));
+            prop_assert_eq!(trust.check_entry(&folder, entry).is_ok(), is_safe);
+            prop_assert_eq!(trust.check_owner_and_mode(&folder).is_ok(), owner <= 1 && mode & 0o022 == 0);
+            prop_assert!(Trust::everybody().check_entry(&folder, entry).is_ok());
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What the fuzz targets of `fuzz/` call: readers of this crate on any octets. Unit tests run each on its corpus.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use clap::Parser;
+
+use crate::cli::extcap::{PROGRAM, as_called};
+use crate::cli::{Cli, Command};
+use crate::commands;
+
+/// What Wireshark may put on the command line, one argument a line: it is understood or refused, and nothing is opened.
+pub fn extcap(octets: &[u8]) {
+    let words = octets.split(|octet| *octet == b'\n').map(|word| OsString::from_vec(word.into()));
+    let line = as_called([OsString::from(PROGRAM)].into_iter().chain(words).collect());
+    if let Ok(Cli { command: Command::Extcap(flags) }) = Cli::try_parse_from(line) {
+        commands::extcap::understand(&flags);
+    }
+}
+
+/// A results file, of which `record` chooses a method.
+pub fn auto(octets: &[u8]) {
+    commands::record::auto::understand(octets);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    /// Runs a target on its committed files.
+    fn replay(target: &str, run: fn(&[u8])) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+        let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(!files.is_empty(), "{target} has no corpus");
+        files.iter().for_each(|file| run(&fs::read(file).unwrap()));
+    }
+
+    #[test]
+    fn every_file_of_each_corpus_is_understood_or_refused() {
+        replay("extcap", super::extcap);
+        replay("results", super::auto);
+    }
+}

@@ -1,0 +1,203 @@
+//! Which capabilities a command keeps once everything is open, and which files `record` can still open.
+//!
+//! | kept | by | for |
+//! |---|---|---|
+//! | CAP_BPF | `af-xdp`, `xdp-count`, `dpdk`; `why` | reading BPF maps: before Linux 5.19 nobody else may, where `kernel.unprivileged_bpf_disabled` is set |
+//! | CAP_NET_ADMIN | `dpdk`, `pf-ring`, `libpcap` with a library of the user's | leaving promiscuous mode at the end, which these set as a flag of the interface |
+//! | CAP_NET_ADMIN | `why` | filters of sockets, and a veth's peer in another network namespace |
+//! | CAP_SYSLOG | `why` while it traces | addresses of the kernel's functions |
+//! | CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH | `why` without its BPF program, or where `/proc` hides processes | which sockets processes of others have open |
+//! | CAP_DAC_OVERRIDE | `record` | new files in a folder where the user may not write without it |
+//! | CAP_CHOWN | `record` with `--group` of which the user is no member | the group of each new file |
+//!
+//! Nothing is kept with `-Z`, and nothing that the process did not have.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use capbench_capture::MethodSpec;
+use capbench_capture::recording::Plan;
+use capbench_capture::writing::WriteOptions;
+use capbench_measure::why::Watch;
+use capbench_sys::host::capability::{Capability, CapabilitySet};
+use capbench_sys::host::clock::realtime_ns;
+use capbench_sys::host::confinement::{Allowed, Confinement};
+use capbench_sys::host::identity::{self, Identity};
+use capbench_sys::host::local_time::format_local;
+use capbench_sys::host::{SysfsView, privileges};
+
+/// What `record` still reads: counters, the memory that is left, and the time zone.
+const READ: [&str; 4] = ["/proc", "/sys", "/etc/localtime", "/usr/share/zoneinfo"];
+
+/// What an open capture by this method keeps.
+pub fn of_method(method: &MethodSpec) -> CapabilitySet {
+    let kept: &[Capability] = match method.name() {
+        "af-xdp" | "xdp-count" => &[Capability::Bpf],
+        "dpdk" => &[Capability::NetAdmin, Capability::Bpf],
+        "pf-ring" => &[Capability::NetAdmin],
+        "libpcap" if method.argument().is_some() => &[Capability::NetAdmin],
+        _ => &[],
+    };
+    CapabilitySet::of(kept)
+}
+
+/// What a recording keeps whose captures are open.
+pub fn of_recording(plan: &Plan) -> Result<CapabilitySet> {
+    let methods = plan.sources.iter().map(|source| of_method(&source.method));
+    Ok(methods.fold(of_output(&plan.write)?, CapabilitySet::or))
+}
+
+/// What writing files keeps.
+fn of_output(write: &WriteOptions) -> Result<CapabilitySet> {
+    const OF_FOLDERS: [Capability; 2] = [Capability::DacOverride, Capability::DacReadSearch];
+    let Some(folder) = Place::of(write).folder else { return Ok(CapabilitySet::EMPTY) };
+    let now = i64::try_from(realtime_ns() / 1_000_000_000)?;
+    // Where a pattern has folders, one of them may be another user's: the first one shows it.
+    let first = match write.rotation.seconds {
+        Some(_) => folder_of(Path::new(&format_local(write.path.as_os_str(), now)?)),
+        None => folder.clone(),
+    };
+    let group = match write.group {
+        Some(group) if !identity::is_member(group)? => CapabilitySet::of(&[Capability::Chown]),
+        _ => CapabilitySet::EMPTY,
+    };
+    let without = CapabilitySet::of(&OF_FOLDERS);
+    for folder in [folder, first] {
+        // A folder that is not there is the business of whoever opens the file.
+        if folder.exists() && !privileges::may_write_without(&folder, without)? {
+            return Ok(group.or(CapabilitySet::of(&[Capability::DacOverride])));
+        }
+    }
+    Ok(group)
+}
+
+/// What `why` keeps while it watches.
+pub fn of_watch(watch: &Watch) -> CapabilitySet {
+    let cases: [(bool, &[Capability]); 4] = [
+        (true, &[Capability::NetAdmin]),
+        (watch.reads_maps(), &[Capability::Bpf]),
+        (watch.traces(), &[Capability::Syslog]),
+        (watch.searches_processes(), &[Capability::SysPtrace, Capability::DacReadSearch]),
+    ];
+    let kept = cases.into_iter().filter(|(is_used, _)| *is_used);
+    kept.fold(CapabilitySet::EMPTY, |all, (_, kept)| all.or(CapabilitySet::of(kept)))
+}
+
+/// Gives up every other capability, in every thread. With `user` (`-Z`) the process becomes that user and keeps none.
+pub fn keep_only(kept: CapabilitySet, user: Option<(&str, Identity)>) -> Result<()> {
+    privileges::keep_only(kept, user).with_context(|| match user {
+        Some((name, _)) => format!("cannot become {name} (-Z)"),
+        None => "cannot give up capabilities that are no longer needed; a seccomp filter has to allow capset"
+            .into(),
+    })
+}
+
+/// Where a recording's files are.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    /// The folder that holds all of them; absent for the standard output, pipes and devices.
+    folder: Option<PathBuf>,
+    /// A pipe or device.
+    file: Option<PathBuf>,
+}
+
+impl Place {
+    fn of(write: &WriteOptions) -> Self {
+        if write.is_standard_output() {
+            return Self { folder: None, file: None };
+        }
+        if write.rotation.seconds.is_some() {
+            return Self { folder: Some(fixed_folder(&write.path)), file: None };
+        }
+        let is_special = write.path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
+        let file = is_special.then(|| write.path.clone());
+        Self { folder: (!is_special).then(|| folder_of(&write.path)), file }
+    }
+}
+
+/// The folder of a file.
+fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => ".".into(),
+        Some(folder) => folder.into(),
+        None => "/".into(),
+    }
+}
+
+/// The folder of all files of a pattern of strftime(3): that in front of its first conversion.
+fn fixed_folder(pattern: &Path) -> PathBuf {
+    let is_fixed = |part: &std::path::Component<'_>| !part.as_os_str().as_encoded_bytes().contains(&b'%');
+    let folder: PathBuf = folder_of(pattern).components().take_while(is_fixed).collect();
+    if folder.as_os_str().is_empty() { ".".into() } else { folder }
+}
+
+/// Keeps of a recording whose captures are open what it needs, and confines it to its files where the kernel has Landlock;
+/// otherwise says why it is not confined.
+pub fn keep_and_confine(plan: &Plan, user: Option<(&str, Identity)>) -> Result<Option<String>> {
+    // Without privilege there is none; captures have opened theirs, and read in it.
+    let sysfs = SysfsView::of_current_namespace().ok();
+    keep_only(of_recording(plan)?, user)?;
+    confine(plan, sysfs.as_ref())
+}
+
+fn confine(plan: &Plan, sysfs: Option<&SysfsView>) -> Result<Option<String>> {
+    if plan.sources.iter().any(|source| source.method.name() == "dpdk") {
+        return Ok(Some("DPDK opens files of its own while it runs".into()));
+    }
+    let Place { folder, file } = Place::of(&plan.write);
+    // A folder that is not there is the business of whoever opens the file.
+    let folders = folder.filter(|folder| folder.is_dir()).into_iter().collect();
+    let allowed = Allowed { folders, files: file.into_iter().collect(), read: READ.map(Into::into).into() };
+    // The C library reads the time zone once.
+    format_local("%Y".as_ref(), 0)?;
+    let rules =
+        Confinement::new(&allowed, sysfs).context("cannot confine the recording to its files (Landlock)")?;
+    let Some(rules) = rules else {
+        return Ok(Some("this kernel has no Landlock (Linux 5.13), or it is not enabled (lsm=)".into()));
+    };
+    rules.put_in_force().context("cannot confine the recording to its files (Landlock)")?;
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_capture::writing::Rotation;
+
+    #[test]
+    fn a_patterns_folder_is_the_one_in_front_of_its_first_conversion() {
+        let folders = [
+            ("/data/%Y/%m/a.pcapng", "/data"),
+            ("/data/x%Y/a.pcapng", "/data"),
+            ("/data/%H.pcapng", "/data"),
+            ("%Y/%H.pcapng", "."),
+            ("a%H.pcapng", "."),
+            ("../b/%H", "../b"),
+            ("/%H", "/"),
+        ];
+        for (pattern, folder) in folders {
+            assert_eq!(fixed_folder(Path::new(pattern)), Path::new(folder), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn devices_and_the_standard_output_open_no_folder() {
+        let place = |path: &str| Place::of(&WriteOptions::new(path));
+        assert_eq!(place("-"), Place { folder: None, file: None });
+        assert_eq!(place("/dev/null"), Place { folder: None, file: Some("/dev/null".into()) });
+        assert_eq!(place("/no/such/file"), Place { folder: Some("/no/such".into()), file: None });
+        assert_eq!(place("no-such-file"), Place { folder: Some(".".into()), file: None });
+        let rotation = Rotation { seconds: Some(1), ..Rotation::default() };
+        let timed = WriteOptions { rotation, ..WriteOptions::new("/dev/%H") };
+        assert_eq!(Place::of(&timed), Place { folder: Some("/dev".into()), file: None });
+    }
+
+    #[test]
+    fn methods_keep_what_the_table_says() {
+        let kept = |text: &str| of_method(&text.parse().unwrap());
+        assert_eq!(kept("packet-v3"), CapabilitySet::EMPTY);
+        assert_eq!(kept("libpcap"), CapabilitySet::EMPTY);
+        assert_eq!(kept("libpcap:/opt/libpcap.so"), CapabilitySet::of(&[Capability::NetAdmin]));
+        assert_eq!(kept("af-xdp+pass"), CapabilitySet::of(&[Capability::Bpf]));
+    }
+}

@@ -1,0 +1,6 @@
+//! Capture files, converted to pcapng and pcap.
+
+#![no_main]
+#![forbid(unsafe_code)]
+
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| capbench_capture::fuzzing::convert(octets));

@@ -1,0 +1,6 @@
+//! Definitions of programs and of search goals.
+
+#![no_main]
+#![forbid(unsafe_code)]
+
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| capbench_measure::fuzzing::definitions(octets));

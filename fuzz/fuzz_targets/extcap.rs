@@ -1,0 +1,6 @@
+//! Arguments that Wireshark passes.
+
+#![no_main]
+#![forbid(unsafe_code)]
+
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| capbench::fuzzing::extcap(octets));

@@ -1,0 +1,6 @@
+//! Capture files, as verify reads them.
+
+#![no_main]
+#![forbid(unsafe_code)]
+
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| capbench_measure::fuzzing::recorded(octets));

@@ -1,0 +1,82 @@
+# shellcheck shell=bash
+# The steps of `./check long`: tools that take long or come from elsewhere, and tests that take long. `check` reads this file.
+# A step whose tool is absent is skipped with the reason.
+
+# Tests whose names begin with lengthy_ or root_lengthy_: they take longer than the rest, and show no more about an ordinary change.
+lengthy() {
+  local code=0
+  tests --test-threads=1 lengthy_ || code=$?
+  note_tests "$tests_passed"
+  return "$code"
+}
+
+# Random trials, each of which has to account for every frame: CAPBENCH_TRIALS of them.
+trials() {
+  [ "$(id -u)" -eq 0 ] || no_host "needs root"
+  CAPBENCH_TRIALS=${CAPBENCH_TRIALS:-500} judged "$work/run" --workspace --locked --test random_trials -- \
+    --test-threads=1 --show-output
+  note_tests "$tests_passed"
+}
+
+# Miri runs the rings on heap memory, with the test as the kernel, and shows accesses that the memory model does not allow, on
+# other orders of threads than this CPU has. It starts no program and opens no socket: only these tests run there.
+miri() {
+  cargo +nightly miri --version >/dev/null 2>&1 ||
+    no_host "cargo +nightly miri does not run: rustup toolchain install nightly --component miri,rust-src"
+  local seed seeds=${CAPBENCH_MIRI_SEEDS:-4}
+  for ((seed = 0; seed < seeds; seed++)); do
+    MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-seed=$seed" PROPTEST_CASES=4 \
+      judged_by +nightly miri test -p capbench-sys --lib --locked -- packet::block_ring packet::frame_ring packet::geometry \
+      packet::mapping packet::run packet::transmit_ring xdp:: --skip xdp::socket
+  done
+  note_tests "$tests_passed"
+  echo "$(cat "$work/note"), each in $seeds orders of threads" >"$work/note"
+}
+
+# ThreadSanitizer over the workers and the writer. The standard library is built with it, too: else its own locks and channels
+# look like races.
+threads() {
+  local host
+  cargo +nightly --version >/dev/null 2>&1 || no_host "there is no nightly toolchain: rustup toolchain install nightly"
+  [ -e "$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library/Cargo.lock" ] ||
+    no_host "there is no source of the standard library: rustup component add rust-src --toolchain nightly"
+  host=$(rustc +nightly -vV | sed -n 's/^host: //p')
+  RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=0:exitcode=66" PROPTEST_CASES=16 \
+    judged_by +nightly test -Zbuild-std --target "$host" -p capbench-capture --lib --locked -- \
+    hand_off:: recording::working writing:: pool:: owned::
+  note_tests "$tests_passed"
+}
+
+# judged_by CARGO-ARGUMENT...: as judged, by another toolchain or command of cargo, in another build folder.
+judged_by() {
+  local cargo_test=(cargo)
+  CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")/nightly judged "$work/run" "$@"
+}
+
+# Licences, sources and known weaknesses of the crates that capbench depends on, by deny.toml.
+deny() {
+  local said
+  cargo deny --version >/dev/null 2>&1 || no_host "cargo deny is not installed: cargo install cargo-deny --locked"
+  cargo deny --offline check --hide-inclusion-graph licenses bans sources
+  if ! said=$(timeout 60 cargo deny fetch db 2>&1); then
+    echo "licences and sources; advisories not looked at, their database cannot be had: ${said##*$'\n'}" >"$work/note"
+    return
+  fi
+  cargo deny check --disable-fetch --hide-inclusion-graph advisories
+  echo "licences, sources and advisories" >"$work/note"
+}
+
+# Every reader of foreign octets with a fuzzer that sees what code it reaches: CAPBENCH_FUZZ_SECONDS for each.
+fuzz() {
+  local code=0
+  [ -x tools/fuzz ] || no_host "tools/fuzz is absent"
+  tools/fuzz 2> >(tee "$work/err" >&2) || code=$?
+  [ "$code" -ne 77 ] || no_host "$(sed -n 's/^skipped: //p' "$work/err")"
+  return "$code"
+}
+
+# Skips the step: its tool need not be on a host of the checks.
+no_host() {
+  echo "$1" >"$work/note"
+  exit 78
+}

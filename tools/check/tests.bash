@@ -1,0 +1,93 @@
+# shellcheck shell=bash
+# Runs test binaries by cargo and judges what they print. `check` reads this file.
+#
+# A crash must not hide behind another test that is repeated, nor a skipped test behind its "ok": every binary has to print
+# its result line, the names of failed tests have to be as many as were counted, and skipped tests are counted.
+
+cargo_test=(cargo test)
+
+# judged FILE [FLAG]...: runs `cargo test FLAG...` with its output kept in FILE. What it was is then in the arrays below.
+judged() {
+  local file=$1 code=0 line
+  shift
+  # Colours would be part of the lines that are looked for.
+  # What tests print that pass is in FILE; on a terminal it would bury the rest.
+  CARGO_TERM_COLOR=never "${cargo_test[@]}" "$@" 2>&1 | tee "$file" |
+    sed -u -E '/^successes:$/,/^(failures:$|test result: )/{ /^(failures:$|test result: )/!d }' || code=$?
+  binaries_crashed=() tests_failed=() binaries_failed=() wrong=() tests_passed=0
+  while read -r line; do
+    case $line in
+      passed\ *) tests_passed=${line#* } ;;
+      crashed\ *) binaries_crashed+=("${line#* }") ;;
+      failed\ *) tests_failed+=("${line#* }") ;;
+      binary\ *) binaries_failed+=("${line#* }") ;;
+      *) wrong+=("$line") ;;
+    esac
+  done < <(awk -f tools/check/outcome.awk -v only="${CAPBENCH_ONLY:-}" "$file")
+  sorted_out "$file" "$code"
+}
+
+# What no repetition can mend is in $wrong. The exit code is cargo's, or 1 where it says less than the output does.
+sorted_out() {
+  local file=$1 code=$2 crashed
+  for crashed in "${binaries_crashed[@]}"; do wrong+=("$crashed ended without its result"); done
+  if [ "$code" -ne 0 ] && [ ${#tests_failed[@]} -eq 0 ] && [ ${#wrong[@]} -eq 0 ]; then
+    wrong+=("cargo test ended with exit code $code, and no test failed")
+  fi
+  awk '/^failures:$/ { shown = 1 } /^test result: / { shown = 0 } shown' "$file" >>"$work/failures"
+  [ ${#wrong[@]} -eq 0 ] || printf 'check: %s\n' "${wrong[@]}" | tee -a "$work/failures" >&2
+  [ "$code" -ne 0 ] || [ ${#tests_failed[@]} -eq 0 ] || code=1
+  [ "$code" -ne 0 ] || [ ${#wrong[@]} -eq 0 ] || code=1
+  return "$code"
+}
+
+# Tests of the workspace, all built alike so that no step builds again what another has built.
+workspace=(--workspace --locked --no-fail-fast --lib --bins --tests)
+
+# Examples come first: tests run one of them. What failed tests said is kept for the end of the whole output.
+tests() {
+  cargo build --workspace --locked --examples --quiet || return
+  local code=0
+  judged "$work/run" "${workspace[@]}" -- "$@" --show-output || code=$?
+  count_skipped "$work/run"
+  [ "$code" -eq 0 ] || return "$code"
+  [ "$tests_passed" -gt 0 ] || complain "no test ran"
+}
+
+# Lines of capbench-testing, with the tests that printed them: those that were not run, or not in full.
+count_skipped() {
+  awk '
+    /^---- .* stdout ----$/ { test = $2 }
+    /^skipped \((missing|host|busy|step)\): / { print test ": " $0 }' "$1" | sort -u | tee -a "$work/skipped"
+  if [ -n "${CAPBENCH_MUST_RUN:-}" ] && grep -q ': skipped (missing): ' "$work/skipped"; then
+    complain "CAPBENCH_MUST_RUN is set, and tests were skipped" "$(grep ': skipped (missing): ' "$work/skipped")"
+  fi
+}
+
+# The summary of a step: how many tests ran, and how many of them, or of their parts, did not, by reason.
+note_tests() {
+  local kind said="$1 tests" count
+  for kind in "missing:something is missing" "host:the host cannot have it" "busy:the host was busy" "step:left to another step"; do
+    count=$(grep -c ": skipped (${kind%%:*}): " "$work/skipped") || true
+    [ "$count" -eq 0 ] || said+=", $count skipped (${kind#*:})"
+  done
+  echo "$said" >"$work/note"
+}
+
+# Tests on real interfaces share the host with all that runs there, a hypervisor's other guests among it. Where up to three
+# failed, the binaries that have them run again as they did, so that each test follows the same others; then each of these
+# tests runs alone. All of it has to pass, and the summary names them. A binary that crashed is not repeated.
+repeated() {
+  local failed=("${tests_failed[@]}") again=("${binaries_failed[@]}") only='target."cfg(all())".runner="tools/check/only"'
+  [ ${#wrong[@]} -eq 0 ] && [ ${#failed[@]} -gt 0 ] && [ ${#failed[@]} -le 3 ] || return 1
+  only=${only/tools/$PWD\/tools}
+  printf '\n-- repeated as before: %s\n' "${again[*]}"
+  CAPBENCH_ONLY="${again[*]}" judged "$work/again" "${workspace[@]}" --config "$only" -- "$@" || failed_again "${failed[@]}"
+  printf '\n-- repeated alone: %s\n' "${failed[*]}"
+  CAPBENCH_ONLY="${again[*]}" judged "$work/again" "${workspace[@]}" --config "$only" -- --exact "${failed[@]}" \
+    --test-threads=1 --show-output || failed_again "${failed[@]}"
+  [ "$tests_passed" -ge ${#failed[@]} ] || complain "repeated alone, ${#failed[@]} tests were $tests_passed"
+  unsteady+=("${failed[@]}")
+}
+
+failed_again() { complain "failed, and failed again when repeated: $*"; }
