@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_sys::host::interface;
+use capbench_sys::SysError;
+use capbench_sys::host::interface::Watched;
 
 use super::board::{CaptureBoard, Reading};
 use super::link::{Link, LinkCounts, LinkSample};
@@ -32,6 +33,7 @@ pub(super) struct Entrance {
     pub(super) intake: Option<Intake>,
     pub(super) board: Arc<CaptureBoard>,
     interface: Interface,
+    watched: Watched,
     link: Link,
     /// What the interface had counted when the entrance was shut.
     at_end: Cell<Option<LinkSample>>,
@@ -68,24 +70,29 @@ impl Entrance {
         // Whoever asks before the first reading hears whether there is anything to hear.
         board.publish_reading(Reading { link: link.read(), ..Reading::default() });
         let (interface, at_end) = (source.interface.clone(), Cell::new(None));
-        Ok(Self { intake, board, interface, link, at_end, unreached })
+        let failed =
+            |error| CaptureError::Call { method: "record", interface: interface.name.clone(), source: error };
+        let watched = Watched::new(interface.index).map_err(failed)?;
+        Ok(Self { intake, board, interface, watched, link, at_end, unreached })
     }
 
     /// Frames came: where the interface was down, this tells whether it is up again. They may have lain in the ring.
     #[inline]
     pub(super) fn gave(&self) {
         if self.board.is_down() {
-            self.look_again();
+            // One that is gone stays down.
+            let _ = self.look_again();
         }
     }
 
-    /// Looks whether the interface is up; of one that is gone there is nothing to see.
+    /// Looks whether the interface is up.
+    ///
+    /// # Errors
+    /// It is gone.
     #[cold]
-    fn look_again(&self) {
-        let name = interface::name_of(self.interface.index);
-        if let Ok(flags) = name.and_then(|name| interface::flags_of(&name)) {
-            self.board.set_down(!flags.up());
-        }
+    fn look_again(&self) -> std::result::Result<(), SysError> {
+        self.board.set_down(!self.watched.flags()?.up());
+        Ok(())
     }
 
     /// How often the capture found nothing and had to wait: when that has grown, its ring was empty.
@@ -139,8 +146,7 @@ impl Entrance {
     pub(super) fn look(&self, capture: &mut impl Capture) -> Result<()> {
         self.board.tell_fill(capture.fill());
         self.link.look();
-        self.look_again();
-        match interface::name_of(self.interface.index) {
+        match self.look_again() {
             Err(source) if self.intake.is_some() && self.interface.is_gone() => {
                 Err(CaptureError::Removed { interface: self.interface.name.clone(), source })
             }

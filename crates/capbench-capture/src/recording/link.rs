@@ -92,9 +92,8 @@ impl Link {
     /// What was counted since the beginning.
     pub(super) fn read(&self) -> LinkCounts {
         let (now, before) = (self.now(), self.before);
-        let since = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
         LinkCounts {
-            received: since(now.received, before.received).map(|frames| frames + self.accepted_before),
+            received: self.with_accepted(now.received),
             missed: since(now.missed, before.missed),
             carrier_losses: since(now.carrier_losses, before.carrier_losses)
                 .zip(self.carrier.as_ref())
@@ -102,7 +101,12 @@ impl Link {
         }
     }
 
-    /// The same, with what may not have reached the socket yet.
+    /// Frames received since the beginning, by a reading of the counter.
+    fn with_accepted(&self, received: Option<u64>) -> Option<u64> {
+        since(received, self.before.received).map(|frames| frames + self.accepted_before)
+    }
+
+    /// What [`Self::read`] says, with what may not have reached the socket yet.
     pub(super) fn sample(&self) -> LinkSample {
         let counts = self.read();
         let is_settled = self.is_settled(counts.received);
@@ -115,7 +119,7 @@ impl Link {
 
     /// Looks whether frames come. To be called several times in a second.
     pub(super) fn look(&self) {
-        self.is_settled(self.read().received);
+        self.is_settled(self.with_accepted(self.received.as_ref().and_then(number)));
     }
 
     /// Whether it has received just so many frames for a while.
@@ -137,6 +141,10 @@ impl Link {
             carrier_losses: self.carrier.as_ref().and_then(|(file, _)| number(file)),
         }
     }
+}
+
+fn since(now: Option<u64>, before: Option<u64>) -> Option<u64> {
+    Some(now?.saturating_sub(before?))
 }
 
 /// The number in a file; `None` when its interface is gone.

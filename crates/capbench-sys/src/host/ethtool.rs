@@ -33,11 +33,7 @@ pub(super) unsafe fn interface_request(
     if interface.len() >= libc::IFNAMSIZ || interface.contains('\0') {
         return Err(SysError::argument(what(), "not a name that an interface can have"));
     }
-    // SAFETY: socket(2) takes three numbers.
-    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    let socket = check(socket, || "socket(AF_INET)".into())?;
-    // SAFETY: the descriptor has just been made, so that it is open and nobody else owns it.
-    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    let socket = request_socket()?;
     let mut ifr_name = [0 as libc::c_char; libc::IFNAMSIZ];
     for (to, from) in ifr_name.iter_mut().zip(interface.bytes()) {
         *to = from as libc::c_char;
@@ -48,4 +44,13 @@ pub(super) unsafe fn interface_request(
     let code = unsafe { libc::ioctl(socket.as_raw_fd(), request as _, &mut ifreq) };
     check(code, what)?;
     Ok(ifreq.ifr_ifru)
+}
+
+/// A socket for requests about interfaces of the calling thread's network namespace.
+pub(super) fn request_socket() -> Result<OwnedFd> {
+    // SAFETY: socket(2) takes three numbers.
+    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    let socket = check(socket, || "socket(AF_INET)".into())?;
+    // SAFETY: the descriptor has just been made, so that it is open and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(socket) })
 }

@@ -2,8 +2,9 @@
 
 use std::ffi::{CStr, CString};
 use std::fmt;
+use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::ethtool::interface_request;
+use super::ethtool::{interface_request, request_socket};
 use crate::error::check;
 use crate::{Result, SysError};
 
@@ -60,6 +61,40 @@ pub fn flags_of(name: &str) -> Result<InterfaceFlags> {
     let answer = unsafe { interface_request(name, libc::SIOCGIFFLAGS, empty, "SIOCGIFFLAGS") }?;
     // SAFETY: the call succeeded, so the kernel has set the flags; every bit pattern is a number.
     Ok(InterfaceFlags(unsafe { answer.ifru_flags }))
+}
+
+/// An interface that is looked at many times: the socket for it stays open.
+#[derive(Debug)]
+pub struct Watched {
+    index: InterfaceIndex,
+    socket: OwnedFd,
+}
+
+impl Watched {
+    /// The interface `index` of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// There is no socket.
+    pub fn new(index: InterfaceIndex) -> Result<Self> {
+        Ok(Self { index, socket: request_socket()? })
+    }
+
+    /// How it is set now, whatever it is called by now (`SIOCGIFNAME`, `SIOCGIFFLAGS`, netdevice(7)).
+    ///
+    /// # Errors
+    /// `ENODEV` where it is gone.
+    pub fn flags(&self) -> Result<InterfaceFlags> {
+        let ifr_ifru = libc::__c_anonymous_ifr_ifru { ifru_ifindex: self.index.as_int() };
+        let mut ifreq = libc::ifreq { ifr_name: [0; libc::IFNAMSIZ], ifr_ifru };
+        for (request, name) in [(libc::SIOCGIFNAME, "SIOCGIFNAME"), (libc::SIOCGIFFLAGS, "SIOCGIFFLAGS")] {
+            // SAFETY: both requests read and write one ifreq, which is exclusively ours and alive. The first reads the number
+            // and writes the name, NUL included; the second reads that name and writes the flags.
+            let code = unsafe { libc::ioctl(self.socket.as_raw_fd(), request as _, &mut ifreq) };
+            check(code, || format!("ioctl({name}, interface {})", self.index))?;
+        }
+        // SAFETY: the second call succeeded, so the kernel has set the flags; every bit pattern is a number.
+        Ok(InterfaceFlags(unsafe { ifreq.ifr_ifru.ifru_flags }))
+    }
 }
 
 /// The interface called `name`.
@@ -147,6 +182,14 @@ mod tests {
         assert!(!flags_of("lo").unwrap().promiscuous());
         assert_eq!(flags_of("no-such-if").unwrap_err().errno(), Some(libc::ENODEV));
         assert!(flags_of("a-name-that-is-too-long").is_err() && flags_of("a\0b").is_err());
+    }
+
+    #[test]
+    fn a_watched_interface_is_set_as_its_name_says_and_one_that_is_not_there_is_gone() {
+        let watched = Watched::new(index_of("lo").unwrap()).unwrap();
+        assert_eq!([(); 2].map(|()| watched.flags().unwrap()), [flags_of("lo").unwrap(); 2]);
+        let gone = Watched::new(InterfaceIndex::new(i32::MAX as u32).unwrap()).unwrap();
+        assert_eq!(gone.flags().unwrap_err().errno(), Some(libc::ENODEV));
     }
 
     #[test]
