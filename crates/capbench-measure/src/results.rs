@@ -1,9 +1,10 @@
-//! Saved results: one directory a run, rewritten after every trial, so that an interrupted run loses nothing.
+//! Saved results: one directory a run, rewritten after every trial, so that an interrupted run loses nothing. A soak
+//! appends its segments to a file beside the results instead.
 
 use std::ffi::OsStr;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use capbench_sys::host::folder::{FILE_MODE, Folder};
 use capbench_sys::host::trust::Trust;
@@ -20,6 +21,7 @@ use crate::reproduction::Reproduction;
 use crate::rfc2544::Tested;
 use crate::search::SearchOutcome;
 use crate::soak::record::SoakRecord;
+use crate::soak::segment::{self, Segment};
 use crate::sweep::SweepOutcome;
 use crate::trial::{SizeLabel, TrialResult};
 
@@ -93,9 +95,22 @@ const TRIALS: &str = "trials.csv";
 #[derive(Debug)]
 pub struct RunDirectory {
     folder: Folder,
-    /// Whether the results in it are this run's.
-    has_results: AtomicBool,
+    /// Octets of `results.json`, once it is this run's.
+    results: Option<u64>,
+    /// Segments of a soak since then.
+    segments: Option<Segments>,
 }
+
+/// The open file of segments, and its octets.
+#[derive(Debug)]
+struct Segments {
+    file: File,
+    octets: u64,
+}
+
+/// Results are written anew when the segments that ended since take more than this, and more than the results themselves:
+/// what is written in all is then at most twice what the segments are.
+const SEGMENT_OCTETS: u64 = 1 << 20;
 
 impl RunDirectory {
     /// Makes the directory, with its parents. An existing one is used only when it is empty.
@@ -111,7 +126,7 @@ impl RunDirectory {
         }
         // Found out now rather than after the first trial; what is made is removed again.
         drop(folder.temporary(FILE_MODE).map_err(failed)?);
-        Ok(Self { folder, has_results: AtomicBool::new(false) })
+        Ok(Self { folder, results: None, segments: None })
     }
 
     /// The directory of a run that is to be gone on with, and what it holds.
@@ -135,7 +150,7 @@ impl RunDirectory {
             );
             return Err(failed(io::Error::new(io::ErrorKind::InvalidData, reason)));
         }
-        Ok((Self { folder, has_results: AtomicBool::new(true) }, results))
+        Ok((Self { folder, results: Some(text.len() as u64), segments: None }, results))
     }
 
     /// Where it is.
@@ -153,7 +168,7 @@ impl RunDirectory {
     ///
     /// # Errors
     /// When the disk is full or the directory is gone; when another run has saved its results there meanwhile.
-    pub fn save(&self, results: &Results) -> Result<()> {
+    pub fn save(&mut self, results: &Results) -> Result<()> {
         let json = self.path().join(RESULTS);
         let failed = |source| MeasureError::writing(&json, source);
         let mut text = serde_json::to_vec_pretty(results).map_err(|error| failed(error.into()))?;
@@ -161,12 +176,42 @@ impl RunDirectory {
         self.save_results(&text).map_err(failed)?;
         trials_csv(&results.trials)
             .and_then(|text| self.folder.replace(OsStr::new(TRIALS), &text))
-            .map_err(|source| MeasureError::writing(self.path().join(TRIALS), source))
+            .map_err(|source| MeasureError::writing(self.path().join(TRIALS), source))?;
+        let Some(_) = self.segments.take() else { return Ok(()) };
+        // The results have them now. Were they to stay, readers would pass them over by their numbers.
+        self.folder
+            .remove(OsStr::new(segment::FILE))
+            .map_err(|source| MeasureError::writing(self.path().join(segment::FILE), source))
     }
 
-    fn save_results(&self, text: &[u8]) -> io::Result<()> {
+    /// Appends a segment of a soak to `segments.jsonl`, and waits until it is on the disk. Returns whether the results are to
+    /// be saved again, which begins that file anew.
+    ///
+    /// # Errors
+    /// When the disk is full or the directory is gone.
+    pub fn append(&mut self, segment: &Segment) -> Result<bool> {
+        let path = self.path().join(segment::FILE);
+        let failed = |source| MeasureError::writing(&path, source);
+        let mut line = serde_json::to_vec(segment).map_err(|error| failed(error.into()))?;
+        line.push(b'\n');
+        let segments = match &mut self.segments {
+            Some(segments) => segments,
+            none => {
+                let file = self.folder.create_file(OsStr::new(segment::FILE), FILE_MODE).map_err(failed)?;
+                self.folder.sync().map_err(failed)?;
+                none.insert(Segments { file, octets: 0 })
+            }
+        };
+        segments.file.write_all(&line).and_then(|()| segments.file.sync_data()).map_err(failed)?;
+        segments.octets += line.len() as u64;
+        Ok(segments.octets >= self.results.unwrap_or(0).max(SEGMENT_OCTETS))
+    }
+
+    fn save_results(&mut self, text: &[u8]) -> io::Result<()> {
         let name = OsStr::new(RESULTS);
-        if self.has_results.load(Ordering::Relaxed) {
+        let octets = Some(text.len() as u64);
+        if self.results.is_some() {
+            self.results = octets;
             return self.folder.replace(name, text);
         }
         self.folder.temporary(FILE_MODE)?.with(text)?.publish_new(name).map_err(|error| {
@@ -178,7 +223,7 @@ impl RunDirectory {
                 _ => error,
             }
         })?;
-        self.has_results.store(true, Ordering::Relaxed);
+        self.results = octets;
         Ok(())
     }
 }
@@ -400,7 +445,7 @@ mod tests {
     #[test]
     fn of_two_runs_in_one_directory_one_saves() {
         let scratch = Scratch::new();
-        let [one, other] = [(); 2].map(|()| RunDirectory::create(scratch.path()).unwrap());
+        let [mut one, mut other] = [(); 2].map(|()| RunDirectory::create(scratch.path()).unwrap());
         one.save_results(b"one").unwrap();
         let text = other.save_results(b"other").unwrap_err().to_string();
         assert!(text.contains("another run saves"), "{text}");
@@ -414,7 +459,7 @@ mod tests {
         let scratch = Scratch::new();
         let [run, moved, theirs, victim] =
             ["run", "moved", "theirs", "victim"].map(|name| scratch.path().join(name));
-        let directory = RunDirectory::create(&run).unwrap();
+        let mut directory = RunDirectory::create(&run).unwrap();
         std::fs::write(&victim, "secret").unwrap();
         std::fs::create_dir(&theirs).unwrap();
         for part in ["results.part", "results.json"] {

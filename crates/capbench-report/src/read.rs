@@ -15,6 +15,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use capbench_measure::results::{Results, SCHEMA_VERSION};
+use capbench_measure::soak::segment;
 
 use crate::error::{ReportError, Result};
 
@@ -58,19 +59,43 @@ pub fn read(path: &Path) -> Result<Run> {
     if kind.is_dir() && !file.try_exists().map_err(unreadable)? {
         return Err(ReportError::NoResults { path: path.into() });
     }
+    let mut run = parse(&octets(&file)?, &file)?;
+    if file.file_name().is_some_and(|name| name == FILE) {
+        add_segments(&mut run)?;
+    }
+    Ok(run)
+}
+
+/// The content of a file.
+fn octets(file: &Path) -> Result<Vec<u8>> {
+    let unreadable = |source| ReportError::Unreadable { path: file.into(), source };
     // A pipe would be waited for, and a device may have no end.
-    if !fs::metadata(&file).map_err(unreadable)?.is_file() {
-        return Err(ReportError::NoFile { path: file });
+    if !fs::metadata(file).map_err(unreadable)?.is_file() {
+        return Err(ReportError::NoFile { path: file.into() });
     }
-    let read = fs::File::open(&file).and_then(|opened| {
-        let mut text = Vec::new();
-        opened.take(MOST_OCTETS + 1).read_to_end(&mut text).map(|_| text)
-    });
-    let text = read.map_err(|source| ReportError::Unreadable { path: file.clone(), source })?;
+    let mut text = Vec::new();
+    fs::File::open(file)
+        .and_then(|opened| opened.take(MOST_OCTETS + 1).read_to_end(&mut text))
+        .map_err(unreadable)?;
     if text.len() as u64 > MOST_OCTETS {
-        return Err(ReportError::TooLarge { path: file, most: MOST_OCTETS });
+        return Err(ReportError::TooLarge { path: file.into(), most: MOST_OCTETS });
     }
-    parse(&text, &file)
+    Ok(text)
+}
+
+/// A soak that was killed has segments beside its results that ended after those were saved.
+fn add_segments(run: &mut Run) -> Result<()> {
+    let file = run.directory.join(segment::FILE);
+    let Some(record) = &mut run.results.soak else { return Ok(()) };
+    if !file.try_exists().map_err(|source| ReportError::Unreadable { path: file.clone(), source })? {
+        return Ok(());
+    }
+    run.warnings.extend(segment::add_lines(record, &octets(&file)?));
+    run.results.trials.clone_from(&record.kept);
+    let wrong = contradictions(&run.results);
+    run.warnings
+        .extend(wrong.into_iter().filter(|warning| !run.warnings.contains(warning)).collect::<Vec<_>>());
+    Ok(())
 }
 
 /// Reads what was the content of a file; `file` is what messages call it.

@@ -1,6 +1,6 @@
 //! Shows on standard error how a run goes, and saves every trial as it ends.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 use capbench_measure::MeasureError;
@@ -13,6 +13,7 @@ use capbench_measure::search::SearchOutcome;
 use capbench_measure::session::Observer;
 use capbench_measure::soak;
 use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_measure::soak::segment::Segment;
 use capbench_measure::sweep::{self, SweepOutcome};
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_report::printable;
@@ -32,7 +33,6 @@ pub struct Recorder {
     pub failures: Vec<(MethodSpec, Failure)>,
     bar: Bar,
     stop: Stop,
-    saved: Option<Instant>,
     /// Whether the last of the searches is the one that runs.
     searching: bool,
 }
@@ -55,7 +55,7 @@ impl Recorder {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop, saved: None, searching: false }
+        Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop, searching: false }
     }
 
     /// A search is over, whatever ended it.
@@ -112,25 +112,26 @@ impl Recorder {
     }
 }
 
-/// A soak is saved at most this often, and in the end.
-const SAVE_EVERY: Duration = Duration::from_secs(5);
-
 impl soak::Observer for Recorder {
-    fn segment(&mut self, segment: &Interval, record: &SoakRecord) -> capbench_measure::Result<()> {
-        self.bar.0.inc(1);
-        let printed = self.bar.0.suspend(|| exit::write(&commands::soak::line(segment)));
-        printed.map_err(|source| MeasureError::File {
-            attempt: "cannot write",
-            path: "standard output".into(),
-            source,
-        })?;
-        if self.saved.is_none_or(|saved| saved.elapsed() >= SAVE_EVERY) {
-            self.saved = Some(Instant::now());
+    fn segment(
+        &mut self,
+        segment: &Segment,
+        interval: &Interval,
+        record: &SoakRecord,
+    ) -> capbench_measure::Result<()> {
+        // Segments are added to a saved record, so the first one saves it.
+        if record.segments == 1 || self.directory.append(segment)? {
             self.results.trials.clone_from(&record.kept);
             self.results.soak = Some(record.clone());
             self.directory.save(&self.results)?;
         }
-        Ok(())
+        self.bar.0.inc(1);
+        let printed = self.bar.0.suspend(|| exit::write(&commands::soak::line(interval)));
+        printed.map_err(|source| MeasureError::File {
+            attempt: "cannot write",
+            path: "standard output".into(),
+            source,
+        })
     }
 
     fn stopping(&self) -> bool {

@@ -17,7 +17,7 @@ const UNSUPPORTED: i32 = 5;
 
 /// Saves a run into a directory, as its command would.
 fn saved(directory: &Path, results: &capbench_measure::results::Results) {
-    let directory = capbench_measure::results::RunDirectory::create(directory).unwrap();
+    let mut directory = capbench_measure::results::RunDirectory::create(directory).unwrap();
     directory.save(results).unwrap();
 }
 

@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -86,6 +87,36 @@ fn root_a_soak_that_is_stopped_keeps_everything() {
     let (results, record) = saved(&out);
     assert_eq!(results["complete"], false);
     assert!(record["segments"].as_u64().unwrap() >= 2);
+}
+
+#[test]
+fn root_a_soak_that_is_killed_keeps_every_segment_that_it_has_printed() {
+    if !privileged("root_a_soak_that_is_killed_keeps_every_segment_that_it_has_printed") {
+        return;
+    }
+    let _turn = in_turn();
+    let scratch = Scratch::new();
+    let out = scratch.path().join("out");
+    let mut running = Running::start(None, &mut soak(&out, "--rate 2000 --for 3d --interval 500ms"));
+    running.wait_for("3s ");
+    let results = std::fs::metadata(out.join("results.json")).unwrap();
+    running.signal("KILL");
+    let printed = running.end().out.lines().filter(|line| line.contains("s ")).count() as u64;
+    assert_eq!(
+        std::fs::metadata(out.join("results.json")).unwrap().ino(),
+        results.ino(),
+        "is not written anew"
+    );
+    let run = capbench_report::read::read(&out).unwrap();
+    assert_eq!(run.warnings, [""; 0]);
+    let soak = run.results.soak.unwrap();
+    assert!((6..=soak.segments).contains(&printed), "{printed} of {}", soak.segments);
+    let whole = soak.whole.unwrap();
+    assert_eq!((soak.segments, whole.counts.intended), (whole.segments, 1000 * soak.segments));
+    assert_eq!(
+        soak.intervals.iter().map(|interval| interval.counts.delivered).sum::<u64>(),
+        whole.counts.delivered
+    );
 }
 
 #[test]

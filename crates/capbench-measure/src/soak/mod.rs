@@ -4,10 +4,11 @@
 //! that balances, and counters of 32 bits are read long before they overflow. A pause also empties the buffers, so that an
 //! application which is a little too slow never fills them: how far it was behind at the end of each segment is part of
 //! the record. What is stored has a bound that does not
-//! depend on how long it lasts: see [`record`].
+//! depend on how long it lasts: see [`record`]. What ended since the record was last saved is in [`segment`]'s file.
 
 pub mod findings;
 pub mod record;
+pub mod segment;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::trial::{Load, Phase, TrialResult};
 use record::{Interval, SoakRecord};
+use segment::Segment;
 
 /// What a soak runs.
 #[derive(Clone, Debug)]
@@ -35,11 +37,11 @@ pub struct SoakPlan {
 
 /// Follows a soak while it runs, and can stop it.
 pub trait Observer {
-    /// A segment ended; saving is the observer's business.
+    /// A segment ended, which `record` has as this interval; saving is the observer's business.
     ///
     /// # Errors
     /// When it cannot be saved, which ends the soak.
-    fn segment(&mut self, segment: &Interval, record: &SoakRecord) -> Result<()>;
+    fn segment(&mut self, segment: &Segment, interval: &Interval, record: &SoakRecord) -> Result<()>;
     /// Whether the user wants to stop.
     fn stopping(&self) -> bool;
 }
@@ -86,8 +88,9 @@ impl SoakPlan {
                 }
             }
             let began_unix_s = began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-            let segment = record.add(trial, began_unix_s);
-            observer.segment(&segment, &record)?;
+            let segment = Segment::ended(record.segments + 1, began_unix_s, trial);
+            let interval = record.add(segment.clone());
+            observer.segment(&segment, &interval, &record)?;
             left = left.saturating_sub(duration);
         }
         Ok(SoakOutcome { record, stopped: observer.stopping(), failure: None })

@@ -7,6 +7,7 @@ use std::time::Duration;
 use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
+use super::segment::Segment;
 use crate::ledger::{Entry, Place};
 use crate::loss_shape::Burst;
 use crate::trial::{TrialResult, Verdict};
@@ -154,10 +155,11 @@ impl SoakRecord {
         }
     }
 
-    /// Takes a segment in that began at this time of day, and returns it as an interval.
-    pub fn add(&mut self, trial: TrialResult, began_unix_s: f64) -> Interval {
+    /// Takes a segment in, and returns it as an interval.
+    pub fn add(&mut self, segment: Segment) -> Interval {
         let from_s = self.whole.as_ref().map_or(0.0, |whole| whole.sending_s);
-        let segment = Interval::of(&trial, from_s, began_unix_s);
+        let interval = Interval::of(&segment, from_s);
+        let (trial, segment) = (segment.trial, interval);
         self.segments += 1;
         if let Some(shape) = &trial.loss_shape {
             self.note_events(&shape.longest, shape.bursts.count, &segment);
@@ -239,11 +241,12 @@ impl SoakRecord {
 }
 
 impl Interval {
-    fn of(trial: &TrialResult, from_s: f64, began_unix_s: f64) -> Self {
+    fn of(segment: &Segment, from_s: f64) -> Self {
+        let trial = &segment.trial;
         let lost = trial.losses().into_iter().map(|(place, count)| (place.word().to_string(), count));
         Self {
             from_s,
-            began_unix_s,
+            began_unix_s: segment.began_unix_s,
             sending_s: trial.sending_s,
             drain_s: trial.drain_s,
             segments: 1,
@@ -271,7 +274,7 @@ impl Interval {
                 .map(|shape| shape.worst_window.map_or(0, |window| window.lost)),
             app_ns_per_packet: trial.cpu.app_ns_per_packet,
             latest_ns: trial.lateness.map(|lateness| lateness.max_ns),
-            resident_bytes: resident_bytes(),
+            resident_bytes: segment.resident_bytes,
         }
     }
 
@@ -341,17 +344,9 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Resident memory of this process (`VmRSS` of proc_pid_status(5)).
-fn resident_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
-    Some(kib * 1024)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{EVENTS, Interval, SoakRecord};
+    use super::{EVENTS, Interval, Segment, SoakRecord};
     use crate::loss_shape::{Burst, Position};
     use capbench_traffic::rates::Pps;
     use std::time::Duration;
@@ -369,7 +364,9 @@ mod tests {
                 second,
             );
             trial.sending_s = 1.0;
-            Interval::of(&trial, f64::from(from_s), 1e9 + f64::from(from_s))
+            let segment =
+                Segment { number: 1, began_unix_s: 1e9 + f64::from(from_s), resident_bytes: None, trial };
+            Interval::of(&segment, f64::from(from_s))
         };
         for number in 0..1000 {
             let frames = if number == 500 { 9999 } else { u64::from(number) % 7 };

@@ -5,6 +5,7 @@ use std::time::Duration;
 use capbench_traffic::rates::Pps;
 
 use super::record::{EVENTS, INTERVALS, Interval, SoakRecord};
+use super::segment::{Segment, add_lines};
 use super::{Observer, SoakPlan, findings};
 use crate::error::Result;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod, setup};
@@ -15,11 +16,21 @@ use crate::trial::{Load, Phase, Verdict};
 struct Watch {
     segments: u64,
     stop_after: Option<u64>,
+    /// The record after the second segment, and the lines of all.
+    saved: Option<SoakRecord>,
+    lines: Vec<u8>,
 }
 
 impl Observer for Watch {
-    fn segment(&mut self, _: &Interval, _: &SoakRecord) -> Result<()> {
+    fn segment(&mut self, segment: &Segment, _: &Interval, record: &SoakRecord) -> Result<()> {
         self.segments += 1;
+        if self.stop_after.is_some() {
+            serde_json::to_writer(&mut self.lines, segment).unwrap();
+            self.lines.push(b'\n');
+        }
+        if self.segments == 2 {
+            self.saved = Some(record.clone());
+        }
         Ok(())
     }
     fn stopping(&self) -> bool {
@@ -124,7 +135,7 @@ fn reasons_for_care_beyond_those_stored_are_counted() {
         let mut trial =
             measured(1000, 1000, 1000, 0).result(1, Phase::Soak, &profile("recv"), Load::Rate(rate), second);
         trial.noise = vec![format!("reason {number}"), "one that comes again".into()];
-        record.add(trial, 0.0);
+        record.add(Segment { number: number + 1, began_unix_s: 0.0, resident_bytes: None, trial });
     }
     assert_eq!(
         (record.noise["one that comes again"], record.noise.len() as u64 + record.further_noise),
@@ -135,4 +146,31 @@ fn reasons_for_care_beyond_those_stored_are_counted() {
         said.iter().any(|finding| finding.text.starts_with("further reasons for care came up 37 times")),
         "{said:?}"
     );
+}
+
+#[test]
+fn lines_of_segments_add_up_to_the_record_that_the_soak_had() {
+    let mut watch = Watch { stop_after: Some(9), ..Watch::default() };
+    let soak = plan(950_000.0, Duration::from_secs(86_400));
+    let record = soak.run(&mut path(100_000.0), &mut watch).unwrap().record;
+    let saved = watch.saved.unwrap();
+    let mut read = saved.clone();
+    assert_eq!(add_lines(&mut read, &watch.lines), None);
+    assert_eq!(read, record, "the first two are in the saved record already");
+
+    let ends: Vec<usize> =
+        watch.lines.iter().enumerate().filter(|(_, octet)| **octet == b'\n').map(|(at, _)| at).collect();
+    let mut cut = saved.clone();
+    let said = add_lines(&mut cut, &watch.lines[..ends[8] - 1]).unwrap();
+    assert_eq!((cut.segments, said.contains("ends within line 9")), (8, true), "{said}");
+
+    let mut damaged = watch.lines.clone();
+    damaged[ends[4] + 1] = b'!';
+    let mut before = saved.clone();
+    let said = add_lines(&mut before, &damaged).unwrap();
+    assert_eq!((before.segments, said.contains("line 6 is damaged")), (5, true), "{said}");
+
+    let mut first = SoakRecord { segments: 0, ..saved };
+    let said = add_lines(&mut first, &watch.lines[ends[0] + 1..]).unwrap();
+    assert!(said.contains("segment 1 is missing"), "{said}");
 }

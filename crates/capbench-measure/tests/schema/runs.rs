@@ -21,6 +21,7 @@ use capbench_measure::simulated::{
     Interrupts, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup,
 };
 use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_measure::soak::segment::Segment;
 use capbench_measure::soak::{self, SoakPlan};
 use capbench_measure::sweep::{
     self, Axis, AxisKind, BackToBackTest, Point, Probe, RingSize, SweepOutcome, SweepPlan,
@@ -84,7 +85,7 @@ impl Follower for Kept {
 }
 
 impl soak::Observer for Kept {
-    fn segment(&mut self, _: &Interval, _: &SoakRecord) -> Result<()> {
+    fn segment(&mut self, _: &Segment, _: &Interval, _: &SoakRecord) -> Result<()> {
         Ok(())
     }
     fn stopping(&self) -> bool {
@@ -161,7 +162,7 @@ fn results(kept: Kept, laboratory: &dyn Laboratory) -> Results {
 fn check(results: &Results) -> Value {
     let scratch = Scratch::new();
     let folder = scratch.file("run");
-    let directory = RunDirectory::create(&folder).unwrap();
+    let mut directory = RunDirectory::create(&folder).unwrap();
     directory.save(results).unwrap();
     let saved: Value = serde_json::from_slice(&std::fs::read(folder.join("results.json")).unwrap()).unwrap();
     assert_valid(&saved);

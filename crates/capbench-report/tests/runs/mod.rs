@@ -21,6 +21,7 @@ use capbench_measure::search::{self, Goal, SearchOutcome, SearchPlan, Stored};
 use capbench_measure::session::Observer;
 use capbench_measure::simulated::{Room, SimulatedLaboratory, SimulatedMethod, setup};
 use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_measure::soak::segment::Segment;
 use capbench_measure::soak::{self, SoakPlan};
 use capbench_measure::sweep::{self, Axis, Point, Probe, SweepOutcome, SweepPlan};
 use capbench_measure::trial::{Load, TrialResult};
@@ -57,7 +58,7 @@ impl sweep::Observer for Kept {
 }
 
 impl soak::Observer for Kept {
-    fn segment(&mut self, _: &Interval, _: &SoakRecord) -> Result<()> {
+    fn segment(&mut self, _: &Segment, _: &Interval, _: &SoakRecord) -> Result<()> {
         Ok(())
     }
     fn stopping(&self) -> bool {

@@ -165,7 +165,7 @@ impl Ready {
 fn record(
     laboratory: Guarded<LiveLaboratory>,
     stop: Stop,
-    directory: RunDirectory,
+    mut directory: RunDirectory,
     results: Results,
     trials: usize,
 ) -> Result<Run> {
@@ -180,7 +180,7 @@ impl Run {
     /// # Errors
     /// When it cannot be saved, and when nothing at all could be measured.
     pub fn end(self, stopped: bool, conclude: impl FnOnce(&mut Results)) -> Result<Ended> {
-        let Recorder { directory, mut results, failures, .. } = self.recorder.finish();
+        let Recorder { mut directory, mut results, failures, .. } = self.recorder.finish();
         if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !stopped) {
             return Err(failure.clone().into());
         }

@@ -21,6 +21,7 @@ use capbench_measure::simulated::{
 };
 use capbench_measure::soak::SoakPlan;
 use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_measure::soak::segment::Segment;
 use capbench_measure::sweep::{
     Axis, AxisKind, BackToBackTest, Observer as SweepObserver, Point, Probe, Spacing, SweepOutcome, SweepPlan,
 };
@@ -52,7 +53,7 @@ impl SweepObserver for Watch {
 }
 
 impl soak::Observer for Watch {
-    fn segment(&mut self, _: &Interval, _: &SoakRecord) -> Result<()> {
+    fn segment(&mut self, _: &Segment, _: &Interval, _: &SoakRecord) -> Result<()> {
         Ok(())
     }
     fn stopping(&self) -> bool {
