@@ -27,7 +27,7 @@ miri() {
   for ((seed = 0; seed < seeds; seed++)); do
     MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-seed=$seed" PROPTEST_CASES=4 \
       judged_by +nightly miri test -p capbench-sys --lib --locked -- packet::block_ring packet::frame_ring packet::geometry \
-      packet::mapping packet::run packet::transmit_ring xdp:: --skip xdp::socket
+      packet::mapping packet::run packet::transmit_ring xdp:: --skip xdp::socket --show-output
   done
   note_tests "$tests_passed"
   echo "$(cat "$work/note"), each in $seeds orders of threads" >"$work/note"
@@ -43,7 +43,7 @@ threads() {
   host=$(rustc +nightly -vV | sed -n 's/^host: //p')
   RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=0:exitcode=66" PROPTEST_CASES=16 \
     judged_by +nightly test -Zbuild-std --target "$host" -p capbench-capture --lib --locked -- \
-    hand_off:: recording::working writing:: pool:: owned::
+    hand_off:: recording::working writing:: pool:: owned:: --show-output
   note_tests "$tests_passed"
 }
 

@@ -24,7 +24,9 @@ judged() {
       *) wrong+=("$line") ;;
     esac
   done < <(awk -f tools/check/outcome.awk -v only="${CAPBENCH_ONLY:-}" "$file")
-  sorted_out "$file" "$code"
+  sorted_out "$file" "$code" || code=$?
+  count_skipped "$file"
+  return "$code"
 }
 
 # What no repetition can mend is in $wrong. The exit code is cargo's, or 1 where it says less than the output does.
@@ -47,10 +49,7 @@ workspace=(--workspace --locked --no-fail-fast --lib --bins --tests)
 # Examples come first: tests run one of them. What failed tests said is kept for the end of the whole output.
 tests() {
   cargo build --workspace --locked --examples --quiet || return
-  local code=0
-  judged "$work/run" "${workspace[@]}" -- "$@" --show-output || code=$?
-  count_skipped "$work/run"
-  [ "$code" -eq 0 ] || return "$code"
+  judged "$work/run" "${workspace[@]}" -- "$@" --show-output || return
   [ "$tests_passed" -gt 0 ] || complain "no test ran"
 }
 
@@ -64,11 +63,12 @@ count_skipped() {
   fi
 }
 
-# The summary of a step: how many tests ran, and how many of them, or of their parts, did not, by reason.
+# The summary of a step: how many tests ran, and how many of them, or of their parts, did not, by reason. A test that was
+# repeated and skipped each time counts once.
 note_tests() {
   local kind said="$1 tests" count
   for kind in "missing:something is missing" "host:the host cannot have it" "busy:the host was busy" "step:left to another step"; do
-    count=$(grep -c ": skipped (${kind%%:*}): " "$work/skipped") || true
+    count=$(sort -u "$work/skipped" | grep -c ": skipped (${kind%%:*}): ") || true
     [ "$count" -eq 0 ] || said+=", $count skipped (${kind#*:})"
   done
   echo "$said" >"$work/note"
