@@ -240,20 +240,24 @@ impl Worker {
     /// Brings a file to the disk, and then gives it its final name. What is to happen to a file that is complete is done at
     /// the end of this.
     fn complete(&mut self, file: Complete) -> Result<(), Failure> {
-        let Complete { path, mut sink, packets_of } = file;
+        let Complete { mut path, mut sink, packets_of } = file;
         let medium = sink.medium();
         if let Err(source) = medium.sync() {
             self.gauge.sync_failed(&packets_of);
             return Err(Failure::of_sync(&path, source));
         }
-        if let Err(source) = medium.publish() {
-            // A file of a folder that was removed is in no folder.
-            if source.kind() == io::ErrorKind::NotFound {
-                self.gauge.sync_failed(&packets_of);
-            } else if self.completion.syncs {
-                self.gauge.synced(&packets_of);
+        match medium.publish() {
+            Ok(Some(name)) => path.set_file_name(name),
+            Ok(None) => {}
+            Err(source) => {
+                // A file of a folder that was removed is in no folder.
+                if source.kind() == io::ErrorKind::NotFound {
+                    self.gauge.sync_failed(&packets_of);
+                } else if self.completion.syncs {
+                    self.gauge.synced(&packets_of);
+                }
+                return Err(Failure::of("give the final name to", &path)(source));
             }
-            return Err(Failure::of("give the final name to", &path)(source));
         }
         let synced_name = medium.sync_name();
         if self.completion.is_ring {

@@ -1,5 +1,6 @@
 //! An open file, pipe or device of a recording.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::os::fd::AsFd;
@@ -111,8 +112,8 @@ impl Medium for Descriptor {
         })
     }
 
-    fn publish(&mut self) -> io::Result<()> {
-        self.part.as_mut().map_or(Ok(()), PartFile::publish)
+    fn publish(&mut self) -> io::Result<Option<OsString>> {
+        self.part.as_mut().map(PartFile::publish).transpose()
     }
 
     fn sync_name(&mut self) -> io::Result<()> {

@@ -190,18 +190,18 @@ impl PartFile {
         }
     }
 
-    /// Gives the file its final name.
+    /// Gives the file its final name, and returns that: where others have the name by now, it has another number.
     ///
     /// # Errors
     /// The kernel's reason; the file then has its temporary name.
-    pub(super) fn publish(&mut self) -> io::Result<()> {
+    pub(super) fn publish(&mut self) -> io::Result<OsString> {
         while let Some(number) = self.number {
             match self.folder.rename_new(&self.part, &self.wanted()) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => self.number = Some(number + 1),
-                done => return done,
+                done => return done.map(|()| self.wanted()),
             }
         }
-        self.folder.rename(&self.part, &self.wanted())
+        self.folder.rename(&self.part, &self.wanted()).map(|()| self.wanted())
     }
 
     /// Waits until the disk has the names of the folder.

@@ -1,5 +1,6 @@
 //! What bytes are written to: a file, a pipe, or what stands in for one.
 
+use std::ffi::OsString;
 use std::fmt::Debug;
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice, Write};
@@ -55,8 +56,8 @@ pub(super) trait Medium: Write + Debug + Send {
     /// Waits until the disk has all of it, where it has a disk and that is wanted.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// Gives it its final name.
-    fn publish(&mut self) -> io::Result<()>;
+    /// Gives it its final name, without a folder; `None` where others made it, and named it.
+    fn publish(&mut self) -> io::Result<Option<OsString>>;
 
     /// Waits until the disk has the name, where that is wanted.
     fn sync_name(&mut self) -> io::Result<()>;

@@ -1,11 +1,14 @@
 //! Files on their way from the page cache to the disk.
 
+use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::thread;
 
-use super::super::fake::FakeEnds;
-use super::super::options::WhenFull;
+use capbench_testing::Scratch;
+
+use super::super::fake::{FakeEnds, read_record};
+use super::super::options::{WhenFull, WriteOptions};
 use super::super::output::Output;
 use super::super::rotation::Rotation;
 use super::super::writer::Ending;
@@ -144,6 +147,23 @@ fn what_a_ring_replaces_is_overwritten_and_written_is_what_is_in_the_files() {
         );
         assert_eq!((packets.lost(), packets.unsynced, recorded.counts.files), (0, 0, 8));
     }
+}
+
+#[test]
+fn a_file_that_gets_another_name_at_the_end_is_the_newest_of_the_recording() {
+    let folder = Scratch::new();
+    let mut options = WriteOptions::new(folder.file("f-%s.pcap"));
+    options.rotation.seconds = Some(60);
+    options.retention.files = Some(1);
+    let mut output = Output::open(&options, read_record, 0, &mut FakeEnds).unwrap();
+    put(&mut output, 0, 30, 0).unwrap();
+    // Somebody is faster.
+    fs::write(folder.file("f-0.pcap"), "faster").unwrap();
+    let recorded = output.finish(&mut FakeEnds);
+    assert!(matches!(recorded.ending, Ending::Finished));
+    let packets = recorded.counts.packets();
+    assert_eq!((packets.written, packets.deleted, recorded.counts.deleted_files), (1, 0, 1));
+    assert!(folder.file("f-0-1.pcap").exists() && !folder.file("f-0.pcap").exists());
 }
 
 #[test]

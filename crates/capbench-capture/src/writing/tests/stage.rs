@@ -1,6 +1,7 @@
 //! Memory that plays files, pipes and full disks.
 
 use capbench_testing::Scratch;
+use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -200,9 +201,9 @@ impl Medium for MemoryFile {
         bad.map_or(Ok(()), |(_, says)| Err((*says).into()))
     }
 
-    fn publish(&mut self) -> io::Result<()> {
+    fn publish(&mut self) -> io::Result<Option<OsString>> {
         self.stage.lock().published.push(self.path.clone());
-        Ok(())
+        Ok(None)
     }
 
     fn sync_name(&mut self) -> io::Result<()> {
