@@ -10,7 +10,7 @@ use super::rotation::Rotation;
 use crate::error::{CaptureError, Result};
 
 /// What a compressed file's name ends with.
-const COMPRESSED: &[u8] = b".zst";
+pub(super) const COMPRESSED: &[u8] = b".zst";
 
 /// Seconds after which the fields of a pattern come again: %M, %H, %a.
 const PERIODS: [u32; 3] = [3600, 86_400, 7 * 86_400];

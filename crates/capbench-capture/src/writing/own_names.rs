@@ -7,10 +7,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use super::names::COMPRESSED;
 use super::rotation::Rotation;
-
-/// What a compressed file's name ends with.
-const COMPRESSED: &[u8] = b".zst";
 
 /// A piece of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]

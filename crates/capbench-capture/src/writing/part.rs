@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use super::failure::Refused;
 use super::holder;
+use super::names::COMPRESSED;
 
 /// What an unfinished file has behind its name.
 pub(super) const PART: &str = ".part";
@@ -230,7 +231,6 @@ fn numbered(name: &OsStr, number: u64) -> OsString {
     if number == 0 {
         return name.into();
     }
-    const COMPRESSED: &[u8] = b".zst";
     let bytes = name.as_bytes();
     let plain = bytes.strip_suffix(COMPRESSED).unwrap_or(bytes);
     let dot = plain.iter().rposition(|byte| *byte == b'.').filter(|at| *at > 0).unwrap_or(plain.len());
