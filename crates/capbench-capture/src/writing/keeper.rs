@@ -5,16 +5,14 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use capbench_sys::host::folder::Folder;
 use capbench_sys::host::identity;
-use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, fstatvfs, openat, statat,
-    unlinkat,
-};
+use capbench_sys::host::trust::Trust;
+use rustix::fs::{AtFlags, FileType, FlockOperation, Stat, flock, fstat, fstatvfs, statat};
 use rustix::io::Errno;
 
 use super::counts::Gauge;
@@ -30,7 +28,7 @@ pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct Keeper {
     retention: Retention,
     names: OwnNames,
-    folder: OwnedFd,
+    folder: Folder,
     user: u32,
     /// Files of this run: their order, and their packets by interface.
     completed: HashMap<OsString, (u64, Box<[u64]>)>,
@@ -46,9 +44,7 @@ impl Keeper {
     /// # Errors
     /// A folder that cannot be opened.
     pub(super) fn new(path: &Path, names: OwnNames, retention: Retention) -> io::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(CWD, folder, how, Mode::empty())?;
+        let (folder, _) = Folder::of_file(path, &Trust::everybody())?;
         let user = identity::effective().uid;
         let (completed, left_behind) = (HashMap::new(), HashMap::new());
         let mut keeper = Self { retention, names, folder, user, completed, latest: 0, left_behind };
@@ -87,9 +83,9 @@ impl Keeper {
     }
 
     fn remove(&mut self, file: &OwnFile, gauge: &Gauge) -> io::Result<()> {
-        match unlinkat(&self.folder, &file.name, AtFlags::empty()) {
-            // Somebody else was faster, and whoever that was removed it on purpose.
-            Err(Errno::NOENT) => return Ok(()),
+        match self.folder.remove(&file.name) {
+            // Another process removed it first.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             done => done?,
         }
         let completed = self.completed.remove(&file.name);
@@ -100,15 +96,13 @@ impl Keeper {
     /// The complete files of the recording, and those that a killed run left incomplete.
     fn files(&self) -> io::Result<Vec<OwnFile>> {
         let mut files = Vec::new();
-        for entry in Dir::read_from(&self.folder)? {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if let Some(about) = self.about_own(name)? {
+        for name in self.folder.names()? {
+            if let Some(about) = self.about_own(&name)? {
                 files.push(OwnFile {
-                    name: name.into(),
                     bytes: u64::try_from(about.st_blocks).unwrap_or(0).saturating_mul(512),
-                    order: self.completed.get(name).map_or(0, |(order, _)| *order),
+                    order: self.completed.get(&name).map_or(0, |(order, _)| *order),
                     modified: modified(&about),
+                    name,
                 });
             }
         }
@@ -133,22 +127,20 @@ impl Keeper {
         Ok((is_own && is_complete).then_some(about))
     }
 
-    /// Incomplete files that no recorder has open: it would have locked them. To be asked before this run makes files, which
-    /// are not locked for a moment.
+    /// Incomplete files that no recorder writes: it would have locked them. The shared lock disturbs no other recorder that
+    /// starts, and one that locks a new file waits until it is gone. Called before this run makes files, which are not locked
+    /// for a moment.
     fn find_left_behind(&self) -> io::Result<HashMap<OsString, (u64, SystemTime)>> {
         let mut found = HashMap::new();
-        for entry in Dir::read_from(&self.folder)? {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        for name in self.folder.names()? {
             let complete = name.as_bytes().strip_suffix(PART.as_bytes()).map(OsStr::from_bytes);
             if !complete.is_some_and(|complete| self.names.are(complete)) {
                 continue;
             }
-            let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let Ok(file) = openat(&self.folder, name, how, Mode::empty()) else { continue };
-            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let Ok(file) = self.folder.open_file(&name, &Trust::everybody()) else { continue };
+            if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
                 let about = fstat(&file)?;
-                found.insert(name.into(), (about.st_ino, modified(&about)));
+                found.insert(name, (about.st_ino, modified(&about)));
             }
         }
         Ok(found)

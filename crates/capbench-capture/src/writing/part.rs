@@ -7,6 +7,8 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::identity;
@@ -25,6 +27,10 @@ pub(super) const PART: &str = ".part";
 
 /// Tries to get a name that others remove at the same moment.
 const TRIES: usize = 16;
+
+/// Tries to lock a file that a starting recorder looks at, and the time between two.
+const LOCK_TRIES: u32 = 1000;
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 /// What new files are made with.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +162,7 @@ impl PartFile {
 
     /// Locks a file, and says whether it still has the temporary name.
     fn is_ours(&self, file: &File) -> io::Result<bool> {
-        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        match lock(file) {
             Err(Errno::WOULDBLOCK) => return Err(self.is_written_by_other(file)),
             // Some network file systems have no locks.
             Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) | Ok(()) => {}
@@ -224,6 +230,24 @@ impl PartFile {
     pub(super) fn discard(&self) -> io::Result<()> {
         self.folder.remove(&self.part)
     }
+}
+
+/// Locks a file that this recorder writes. Where only shared locks are in the way, nobody writes it: a starting recorder looks
+/// whether it was left behind, and is done in a moment.
+///
+/// # Errors
+/// `EWOULDBLOCK` where another recorder writes it; otherwise the kernel's reason.
+fn lock(file: &File) -> Result<(), Errno> {
+    for _ in 0..LOCK_TRIES {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => {}
+            done => return done,
+        }
+        flock(file, FlockOperation::NonBlockingLockShared).map_err(|_| Errno::WOULDBLOCK)?;
+        flock(file, FlockOperation::Unlock)?;
+        thread::sleep(LOCK_PAUSE);
+    }
+    Err(Errno::WOULDBLOCK)
 }
 
 /// A name with `-N` in front of its ending, and of `.zst` behind that; as it is for 0.

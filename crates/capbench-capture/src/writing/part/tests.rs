@@ -1,8 +1,11 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::thread;
 
-use super::{Making, PartFile, numbered};
+use rustix::fs::{FlockOperation, flock};
+
+use super::{LOCK_PAUSE, Making, PartFile, numbered};
 use crate::writing::tests::Directory;
 
 const MAKING: Making = Making { mode: 0o600, group: None };
@@ -62,6 +65,22 @@ fn a_file_that_another_recorder_writes_is_refused_with_its_name() {
     drop(held);
     // What it left behind goes, as a file of that name would.
     PartFile::create(&path, None, &MAKING).unwrap();
+}
+
+#[test]
+fn a_file_that_a_starting_recorder_looks_at_is_replaced_all_the_same() {
+    let folder = Directory::new("looked-at");
+    let path = folder.0.join("f.pcap");
+    fs::write(folder.0.join("f.pcap.part"), "left behind").unwrap();
+    let looked_at = fs::File::open(folder.0.join("f.pcap.part")).unwrap();
+    flock(&looked_at, FlockOperation::NonBlockingLockShared).unwrap();
+    thread::scope(|scope| {
+        let created = scope.spawn(|| PartFile::create(&path, None, &MAKING).map(drop));
+        thread::sleep(LOCK_PAUSE * 10);
+        assert!(!created.is_finished());
+        drop(looked_at);
+        created.join().unwrap().unwrap();
+    });
 }
 
 #[test]
