@@ -1,12 +1,12 @@
 //! Opening the files of a recording.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use capbench_sys::host::filesystem::NONBLOCK;
+use capbench_sys::host::filesystem::open_pipe;
 use capbench_sys::host::identity;
 
 use super::compress::Compressed;
@@ -77,16 +77,13 @@ fn existing(path: &Path) -> io::Result<Option<File>> {
         let reason = format!("it is a symbolic link of user {}", found.uid());
         return Err(Refused { reason, next: "name the file itself, or - for standard output" }.into());
     }
-    // ENXIO (open(2)).
-    const NO_READER: i32 = 6;
-    match OpenOptions::new().write(true).custom_flags(NONBLOCK).open(path) {
-        Ok(file) if file.metadata()?.ino() == target.ino() => Ok(Some(file)),
-        Ok(_) => Err(Refused { reason: "it was exchanged".into(), next: "try again" }.into()),
-        Err(error) if error.raw_os_error() == Some(NO_READER) => {
+    match open_pipe(path)? {
+        Some(file) if file.metadata()?.ino() == target.ino() => Ok(Some(file)),
+        Some(_) => Err(Refused { reason: "it was exchanged".into(), next: "try again" }.into()),
+        None => {
             let next = "start what reads it first, such as: wireshark -k -i NAME";
             Err(Refused { reason: "nobody reads it".into(), next }.into())
         }
-        Err(error) => Err(error),
     }
 }
 

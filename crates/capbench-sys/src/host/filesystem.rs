@@ -1,8 +1,11 @@
 //! What a file system has and does: statfs(2), and when bytes of the page cache go to the disk.
 
 use std::ffi::CString;
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crate::error::check;
@@ -11,9 +14,6 @@ use crate::{Result, SysError};
 /// The flag of open(2) that passes the page cache by (`O_DIRECT`): addresses, lengths and offsets of what is written must
 /// then be multiples of [`super::pages::ALIGNMENT`], or whatever less the file system asks for.
 pub const DIRECT: i32 = libc::O_DIRECT;
-
-/// The flag of open(2) by which a pipe without a reader is refused (`ENXIO`) instead of waited for (`O_NONBLOCK`).
-pub const NONBLOCK: i32 = libc::O_NONBLOCK;
 
 /// What is known about the file system that a path is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,17 @@ pub fn room(path: &Path) -> Result<Room> {
         free_bytes: (buffer.f_bavail as u64).saturating_mul(buffer.f_bsize as u64),
         is_memory: kind == libc::TMPFS_MAGIC as u64 || kind == RAMFS_MAGIC,
     })
+}
+
+/// Opens a pipe or device to write to it. Returns `None` where it is a pipe that nobody reads: open(2) would wait for the reader.
+///
+/// # Errors
+/// The kernel's reason.
+pub fn open_pipe(path: &Path) -> io::Result<Option<File>> {
+    match OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path) {
+        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+        opened => opened.map(Some),
+    }
 }
 
 /// Lets the kernel begin to write all dirty pages of a file to the disk (sync_file_range(2) with `SYNC_FILE_RANGE_WRITE`). Does

@@ -1,13 +1,12 @@
 //! A named pipe as the output, and its reader.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_sys::host::filesystem::NONBLOCK;
+use capbench_sys::host::filesystem::open_pipe;
 
 use crate::stop::Stop;
 
@@ -24,15 +23,11 @@ pub fn with_reader(
     until: Option<Instant>,
     waits: impl FnOnce(),
 ) -> io::Result<Option<File>> {
-    // ENXIO (open(2)).
-    const NO_READER: i32 = 6;
-    let mut how = OpenOptions::new();
-    how.write(true).custom_flags(NONBLOCK);
     let mut waits = Some(waits);
     loop {
-        match how.open(path) {
-            Ok(pipe) => return Ok(Some(pipe)),
-            Err(error) if error.raw_os_error() == Some(NO_READER) => {}
+        match open_pipe(path) {
+            Ok(Some(pipe)) => return Ok(Some(pipe)),
+            Ok(None) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
