@@ -90,8 +90,7 @@ const NAMES_CODE: &str = "only --method can name a device or a library";
 
 impl std::fmt::Display for PassedOver<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The name is of a file.
-        write!(formatter, "; passed over {}: {}", self.method.escape_debug(), self.why)
+        write!(formatter, "; passed over {}: {}", self.method, self.why)
     }
 }
 

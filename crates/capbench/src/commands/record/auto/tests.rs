@@ -79,6 +79,9 @@ fn no_device_and_no_library_is_taken_from_a_file() {
         let expected = (Some(("recv".into(), 900.0)), vec![(method.into(), NAMES_CODE)]);
         assert_eq!(chosen(&trials), expected, "{method}");
     }
+    // What prints it makes it printable.
+    let passed_over = PassedOver { method: "libpcap:/srv/\"own\".so", why: NAMES_CODE };
+    assert_eq!(passed_over.to_string(), format!("; passed over libpcap:/srv/\"own\".so: {NAMES_CODE}"));
 }
 
 /// A folder with the results of a bench of this host in which `recv` was cheapest.
