@@ -127,11 +127,12 @@ fn root_links_are_not_followed_and_files_are_their_owners() {
     assert_eq!(fs::read(&victim).unwrap(), b"precious");
     let mode = |file: &Path| fs::metadata(file).unwrap().permissions().mode() & 0o7777;
     for (arguments, expected) in [("", 0o600), ("--group daemon", 0o640), ("--mode 660", 0o660)] {
-        let file = folder.file("f.pcapng");
+        let file = folder.file("f.pcap");
         let recording = Recording::start(&spaces.right, &file, &format!("--method packet-v3 {arguments}"));
         assert_eq!(mode(&recording.part()), expected, "{arguments}");
         recording.interrupt();
         assert_eq!(mode(&file), expected, "{arguments}");
+        assert_eq!(mode(&folder.file("f.pcap.ledger.json")), expected, "{arguments}");
     }
     let ended = refused(&spaces, &folder.file("f.pcapng"), &["--group", "no-such-group"]);
     assert!(ended.code == Some(2) && ended.errors.contains("no such group"), "{ended:#?}");

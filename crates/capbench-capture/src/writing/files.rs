@@ -98,8 +98,7 @@ struct Names {
 
 impl Names {
     fn new(options: &WriteOptions) -> Self {
-        let WriteOptions { mode, group, ref rotation, .. } = *options;
-        Self { making: Making { mode, group }, replaces: rotation.seconds.is_none(), last: None }
+        Self { making: options.making(), replaces: options.rotation.seconds.is_none(), last: None }
     }
 
     fn create(&mut self, path: &Path) -> io::Result<(PathBuf, File, PartFile)> {

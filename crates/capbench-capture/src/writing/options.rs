@@ -1,5 +1,7 @@
 //! How a recording is written, checked before anything is opened.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use capbench_sys::host::memory::available;
@@ -8,6 +10,7 @@ use capbench_sys::host::pages::{ALIGNMENT, carve};
 use super::buffer::Buffer;
 use super::names::FileNames;
 use super::own_names::OwnNames;
+use super::part::Making;
 use super::retention::Retention;
 use super::rotation::Rotation;
 use crate::error::{CaptureError, Result};
@@ -102,6 +105,18 @@ impl WriteOptions {
     /// Whether it goes to the standard output.
     pub fn is_standard_output(&self) -> bool {
         self.path == Path::new("-")
+    }
+
+    /// Gives another new file of the recording, such as its account, the permissions and the group of its captures.
+    ///
+    /// # Errors
+    /// A group of which the user is no member; the file then has the permissions that it was made with.
+    pub fn equip(&self, file: &File) -> io::Result<()> {
+        self.making().equip(file)
+    }
+
+    pub(super) fn making(&self) -> Making {
+        Making { mode: self.mode, group: self.group }
     }
 
     /// Bytes of memory for which the writer waits. The page cache gathers by itself.

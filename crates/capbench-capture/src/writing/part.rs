@@ -14,7 +14,7 @@ use capbench_sys::host::folder::Folder;
 use capbench_sys::host::identity;
 use capbench_sys::host::trust::Trust;
 use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, OFlags, Stat, fchmod, fchown, flock, fstat, openat, statat,
+    AtFlags, FileType, FlockOperation, Gid, Mode, OFlags, Stat, fchmod, fchown, flock, fstat, openat, statat,
 };
 use rustix::io::Errno;
 
@@ -39,6 +39,27 @@ pub(super) struct Making {
     pub(super) mode: u32,
     /// The group, where it is not the process's own.
     pub(super) group: Option<u32>,
+}
+
+impl Making {
+    /// Gives a new file its group and permissions.
+    ///
+    /// # Errors
+    /// A group of which the user is no member; the file then has the permissions that it was made with.
+    pub(super) fn equip(&self, file: &File) -> io::Result<()> {
+        if let Some(group) = self.group {
+            fchown(file, None, Some(Gid::from_raw(group))).map_err(|error| match error {
+                Errno::PERM => Refused {
+                    reason: "it cannot get the group of --group".into(),
+                    next: "the user who records (-Z) has to be a member of it",
+                }
+                .into(),
+                error => io::Error::from(error),
+            })?;
+        }
+        // The process's mask has no say in it.
+        Ok(fchmod(file, Mode::from_raw_mode(self.mode))?)
+    }
 }
 
 /// The names of a file that this recording made.
@@ -126,7 +147,13 @@ impl PartFile {
     fn create_part(&self, making: &Making) -> io::Result<Option<File>> {
         for _ in 0..TRIES {
             match self.folder.create_file(&self.part, 0o600) {
-                Ok(file) if self.is_ours(&file)? => return self.equip(file, making).map(Some),
+                Ok(file) if self.is_ours(&file)? => {
+                    if let Err(error) = making.equip(&file) {
+                        let _ = self.folder.remove(&self.part);
+                        return Err(error);
+                    }
+                    return Ok(Some(file));
+                }
                 // Another recorder took it for a file that was left behind.
                 Ok(_) => {}
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
@@ -135,29 +162,6 @@ impl PartFile {
             }
         }
         Err(Errno::BUSY.into())
-    }
-
-    /// Gives a new file its group and permissions.
-    fn equip(&self, file: File, making: &Making) -> io::Result<File> {
-        let group = making.group.map(rustix::fs::Gid::from_raw);
-        let equipped = match group {
-            Some(_) => fchown(&file, None, group),
-            None => Ok(()),
-        };
-        // The process's mask has no say in it.
-        let equipped = equipped.and_then(|()| fchmod(&file, Mode::from_raw_mode(making.mode)));
-        if let Err(error) = equipped {
-            let _ = self.folder.remove(&self.part);
-            return Err(match error {
-                Errno::PERM if group.is_some() => Refused {
-                    reason: "it cannot get the group of --group".into(),
-                    next: "the user who records (-Z) has to be a member of it",
-                }
-                .into(),
-                error => error.into(),
-            });
-        }
-        Ok(file)
     }
 
     /// Locks a file, and says whether it still has the temporary name.

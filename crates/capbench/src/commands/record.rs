@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use capbench_capture::recording::{Account, End, Finished, Opened, Session};
+use capbench_capture::writing::WriteOptions;
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::identity;
 use capbench_sys::host::trust::Trust;
@@ -63,6 +64,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     let unconfined = privileges::keep_and_confine(opened.plan(), user)?;
     let running: Vec<_> = opened.running().map(|(_, running)| running.clone()).collect();
     let hand_off = opened.hand_off();
+    let write = opened.plan().write.clone();
     let session = opened.start()?;
     drop(pipe);
     tell!("capbench: listening on {what}");
@@ -86,7 +88,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
         tell!("capbench: not confined to its files: {reason}");
     }
     watch(flags, &session, &stop, &signals);
-    close(flags, &stop, session.finish(), folder)
+    close(flags, &stop, session.finish(), folder, &write)
 }
 
 /// What only flags together show.
@@ -114,14 +116,16 @@ fn side_folder(flags: &RecordFlags) -> Result<Option<Folder>> {
     Ok(file.and_then(|file| Some(Folder::of_file(&file, &Trust::everybody()).ok()?.0)))
 }
 
-/// Writes the account into its folder.
-fn write_account(file: &Path, text: &str, folder: Option<Folder>) -> Result<()> {
+/// Writes the account into its folder, with the permissions of the captures.
+fn write_account(file: &Path, text: &str, folder: Option<Folder>, options: &WriteOptions) -> Result<()> {
     let write = || {
         let (folder, name) = match folder {
             Some(folder) => (folder, file.file_name().unwrap_or_default()),
             None => Folder::of_file(file, &Trust::everybody())?,
         };
-        folder.replace(name, text.as_bytes())
+        let mut account = folder.temporary(0o600)?;
+        options.equip(account.file())?;
+        account.with(text.as_bytes())?.replace(name)
     };
     write().with_context(|| format!("cannot write {}", file.display()))
 }
@@ -199,7 +203,13 @@ fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals)
 }
 
 /// tcpdump's lines, the ledger, what went wrong, and the exit code.
-fn close(flags: &RecordFlags, stop: &Stop, finished: Finished, folder: Option<Folder>) -> Result<Exit> {
+fn close(
+    flags: &RecordFlags,
+    stop: &Stop,
+    finished: Finished,
+    folder: Option<Folder>,
+    write: &WriteOptions,
+) -> Result<Exit> {
     let Finished { end, account, failures } = finished;
     crate::tell::text(&ledger::closing(&account));
     crate::tell::text(&ledger::text(&account, false));
@@ -207,7 +217,7 @@ fn close(flags: &RecordFlags, stop: &Stop, finished: Finished, folder: Option<Fo
     let mut saved = Ok(());
     if let Some(file) = plan::side_file(&flags.output, account.began_ns)? {
         let text = serde_json::to_string_pretty(&document)? + "\n";
-        saved = write_account(&file, &text, folder);
+        saved = write_account(&file, &text, folder, write);
     }
     if flags.json {
         let text = serde_json::to_string_pretty(&document)? + "\n";
