@@ -119,7 +119,31 @@ fn root_a_recorder_opens_nothing_outside_its_folder() {
         return capbench_testing::cannot_have(capbench_testing::HostLimit::Kernel, ended.errors);
     }
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.errors.contains("Permission denied"), "{ended:?}");
+    let said = "a.pcapng1: Permission denied (os error 13); a recording may write only into the folder in which it began";
+    assert!(ended.errors.contains(said), "{ended:?}");
+    assert_eq!(outside.entries(), [] as [String; 0], "{ended:?}");
+}
+
+/// Neither is the account of a pattern's files.
+#[test]
+fn root_an_account_that_cannot_be_written_says_that_the_recorder_is_confined() {
+    if !privileged("root_an_account_that_cannot_be_written_says_that_the_recorder_is_confined") {
+        return;
+    }
+    let (_turn, folder, outside, spaces) = (in_turn(), Scratch::new(), Scratch::new(), Namespaces::new());
+    let inside = folder.file("files");
+    fs::create_dir(&inside).unwrap();
+    let recording = Recording::start(&spaces.right, &inside.join("a%Y.pcap"), "--method packet-v3 -G 3600");
+    fs::rename(&inside, folder.file("moved")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), &inside).unwrap();
+    recording.running.signal("INT");
+    let ended = recording.running.end();
+    if ended.errors.contains("not confined") {
+        return capbench_testing::cannot_have(capbench_testing::HostLimit::Kernel, ended.errors);
+    }
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let said = ".pcap.ledger.json: Permission denied (os error 13); a recording may write only into the folder in which it began";
+    assert!(ended.errors.contains(said), "{ended:?}");
     assert_eq!(outside.entries(), [] as [String; 0], "{ended:?}");
 }
 

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::CaptureError;
 
+/// What to know where a file cannot be opened once the recording runs: another folder may have got the name of the first one.
+pub const CONFINED: &str = "a recording may write only into the folder in which it began (Landlock): keep that folder, its name and its owner";
+
 /// What could not be done to which file.
 #[derive(Debug)]
 pub(super) struct Failure {
@@ -46,6 +49,14 @@ impl Failure {
             }
         };
         Self { attempt: "bring to the disk", path: path.into(), next: Some(next), source }
+    }
+
+    /// The same for a file after the first: by then the recorder may be confined to the folder of that one.
+    pub(super) fn once_confined(self) -> Self {
+        match self.source.kind() {
+            ErrorKind::PermissionDenied => Self { next: Some(CONFINED), ..self },
+            _ => self,
+        }
     }
 
     pub(super) fn is_broken_pipe(&self) -> bool {

@@ -51,6 +51,7 @@ mod tests;
 
 pub use buffer::Origin;
 pub use counts::{Lag, PacketCounts, WriterCounts, WriterGauge};
+pub use failure::CONFINED;
 pub use options::{WhenFull, WriteOptions};
 pub use output::{FileEnds, NoRoom, Output, Recorded};
 pub use records::{Record, RecordReader};

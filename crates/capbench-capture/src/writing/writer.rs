@@ -98,7 +98,7 @@ impl Writer {
             self.setup.gauge.write_begins();
             if let Some(cut) = first.cut.take() {
                 self.end_file(&cut.trailer)?;
-                self.begin_file(&cut)?;
+                self.begin_file(&cut).map_err(Failure::once_confined)?;
             }
             let Some(current) = &mut self.current else { return Ok(()) };
             let count = batch.iter().skip(1).take_while(|buffer| buffer.cut.is_none()).count() + 1;

@@ -7,15 +7,15 @@ mod plan;
 mod status;
 
 use std::fs::{self, File};
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use capbench_capture::recording::{Account, End, Finished, Opened, Session};
-use capbench_capture::writing::WriteOptions;
+use capbench_capture::writing::{CONFINED, WriteOptions};
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::identity;
 use capbench_sys::host::trust::Trust;
@@ -127,7 +127,10 @@ fn write_account(file: &Path, text: &str, folder: Option<Folder>, options: &Writ
         options.equip(account.file())?;
         account.with(text.as_bytes())?.replace(name)
     };
-    write().with_context(|| format!("cannot write {}", file.display()))
+    write().map_err(|error| {
+        let hint = if error.kind() == ErrorKind::PermissionDenied { &["; ", CONFINED].concat() } else { "" };
+        anyhow!("cannot write {}: {error}{hint}", file.display())
+    })
 }
 
 fn user(name: &str) -> Result<(&str, identity::Identity)> {
