@@ -85,33 +85,23 @@ fn convert_in(folder: &Path, octets: &[u8]) {
     drop(std::fs::remove_file(path));
 }
 
-/// The committed files for a target.
-#[cfg(test)]
-pub(crate) fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    assert!(!paths.is_empty(), "{target} has no corpus");
-    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::corpus;
+    use capbench_testing::replay;
 
     #[test]
     fn every_file_of_the_corpus_is_converted_or_refused() {
         let folder = capbench_testing::Scratch::new();
-        corpus("capture_file").iter().for_each(|octets| super::convert_in(&folder, octets));
+        replay("capture_file", |octets| super::convert_in(&folder, octets));
     }
 
     #[test]
     fn every_filter_of_the_corpus_is_read_or_refused() {
-        corpus("filter").iter().for_each(|octets| super::filter(octets));
+        replay("filter", super::filter);
     }
 
     #[test]
     fn root_every_expression_of_the_corpus_is_compiled_or_refused() {
-        corpus("expression").iter().for_each(|octets| super::expression(octets));
+        replay("expression", super::expression);
     }
 }

@@ -24,13 +24,8 @@ pub fn results(octets: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path};
-
     #[test]
     fn every_results_file_of_the_corpus_is_reported_or_refused() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/results");
-        let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert!(!files.is_empty());
-        files.iter().for_each(|file| super::results(&fs::read(file).unwrap()));
+        capbench_testing::replay("results", super::results);
     }
 }

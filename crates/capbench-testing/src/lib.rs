@@ -1,15 +1,18 @@
 //! What the tests of every crate share. No program depends on it.
 //!
+//! - [`corpus`]: the committed files of the fuzz targets
 //! - [`skip`]: the one place where a test says that it, or a part of it, is not run
 //! - [`load`]: whether other processes kept the CPUs busy while a test ran
 //! - [`scratch`]: folders that tests write into
 
 #![forbid(unsafe_code)]
 
+pub mod corpus;
 pub mod load;
 pub mod scratch;
 pub mod skip;
 
+pub use corpus::replay;
 pub use load::HostLoad;
 pub use scratch::{Scratch, scratch_file};
 pub use skip::{HostLimit, busy, cannot_have, is_root, missing, other_step};

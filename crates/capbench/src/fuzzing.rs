@@ -25,15 +25,7 @@ pub fn auto(octets: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path};
-
-    /// Runs a target on its committed files.
-    fn replay(target: &str, run: fn(&[u8])) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-        let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert!(!files.is_empty(), "{target} has no corpus");
-        files.iter().for_each(|file| run(&fs::read(file).unwrap()));
-    }
+    use capbench_testing::replay;
 
     #[test]
     fn every_file_of_each_corpus_is_understood_or_refused() {

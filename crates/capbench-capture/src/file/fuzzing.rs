@@ -187,11 +187,10 @@ pub(super) fn packets(records: &[Kept]) -> impl Iterator<Item = &KeptPacket> {
 mod tests {
     use super::super::tests::{example, pcap_example, small_example};
     use super::check;
-    use crate::fuzzing::corpus;
 
     #[test]
     fn every_file_of_the_corpus_is_read_as_any_file() {
-        corpus("capture_file").iter().for_each(|octets| check(octets));
+        capbench_testing::replay("capture_file", check);
         [false, true].map(example).iter().for_each(|octets| check(octets));
         check(&small_example());
         for magic in [0xa1b2_c3d4, 0xa1b2_3c4d] {
