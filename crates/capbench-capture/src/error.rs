@@ -166,7 +166,7 @@ pub enum CaptureError {
 }
 
 impl CaptureError {
-    /// That the interface is gone, where it is: then that is why a call failed, whatever the kernel says.
+    /// [`CaptureError::Removed`] where the interface is gone: that says more of a failed call than the kernel's reason.
     #[must_use]
     pub fn or_removed(self, interface: &Interface) -> Self {
         match self {

@@ -40,7 +40,7 @@ fn program(name: &str, package: &str) -> Option<Command> {
 
 fn tshark() -> Option<Command> {
     let mut tshark = program("tshark", "tshark")?;
-    // It reads no settings of whoever runs the test. With a profile (-C) it would make the folder, and others of its kind
+    // It reads no settings of the user who runs the test. With a profile (-C) it would make the folder, and others of its kind
     // at the same time.
     tshark.arg("-n").env("WIRESHARK_CONFIG_DIR", "/nonexistent").env("TZ", "UTC");
     Some(tshark)
@@ -144,7 +144,7 @@ fn fields(file: &Path, fields: &[&str]) -> Option<Vec<String>> {
 #[test]
 fn tshark_reads_frames_with_all_that_stands_beside_them() {
     let file = scratch_file(&pcapng(0));
-    let told = [
+    let names = [
         "frame.time_epoch",
         "frame.len",
         "frame.cap_len",
@@ -152,7 +152,7 @@ fn tshark_reads_frames_with_all_that_stands_beside_them() {
         "vlan.priority",
         "frame.interface_name",
     ];
-    let Some(lines) = fields(file.path(), &told) else { return };
+    let Some(lines) = fields(file.path(), &names) else { return };
     let expected: Vec<_> = (0..LENGTHS.len())
         .map(|number| {
             let tag = if number % 2 == 1 { 4 } else { 0 };
@@ -163,8 +163,8 @@ fn tshark_reads_frames_with_all_that_stands_beside_them() {
         .collect();
     assert_eq!(lines, expected);
 
-    let told = ["frame.drop_count", "frame.interface_queue", "frame.packet_flags", "frame.protocols"];
-    let lines = fields(file.path(), &told).unwrap();
+    let names = ["frame.drop_count", "frame.interface_queue", "frame.packet_flags", "frame.protocols"];
+    let lines = fields(file.path(), &names).unwrap();
     let protocols = ["eth:ethertype:data", "eth:ethertype:vlan:ethertype:data"];
     let flags = ["0x00000405", "0x0000000d", "0x00000009", "0x00000011", "0x00000a02", ""];
     // The first is not "valid": its status says nothing of the checksum.

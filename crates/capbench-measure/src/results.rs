@@ -1,5 +1,5 @@
 //! Saved results: one directory a run, rewritten after every trial, so that an interrupted run loses nothing. A soak
-//! appends its segments to a file beside the results instead.
+//! appends its segments to a file next to the results instead.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -91,7 +91,7 @@ const RESULTS: &str = "results.json";
 /// The name of the table of trials there.
 const TRIALS: &str = "trials.csv";
 
-/// A run's directory, which stays the same one whatever happens to its path.
+/// A run's directory, which stays the same one when its path leads elsewhere.
 #[derive(Debug)]
 pub struct RunDirectory {
     folder: Folder,

@@ -83,7 +83,7 @@ fn octets(file: &Path) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// A soak that was killed has segments beside its results that ended after those were saved.
+/// A soak that was killed has segments next to its results that ended after those were saved.
 fn add_segments(run: &mut Run) -> Result<()> {
     let file = run.directory.join(segment::FILE);
     let Some(record) = &mut run.results.soak else { return Ok(()) };

@@ -63,7 +63,7 @@ fn of_output(write: &WriteOptions) -> Result<CapabilitySet> {
     };
     let without = CapabilitySet::of(&OF_FOLDERS);
     for folder in [folder, first] {
-        // A folder that is not there is the business of whoever opens the file.
+        // Opening the file reports a folder that is not there.
         if folder.exists() && !privileges::may_write_without(&folder, without)? {
             return Ok(group.or(CapabilitySet::of(&[Capability::DacOverride])));
         }
@@ -145,7 +145,7 @@ fn confine(plan: &Plan, sysfs: Option<&SysfsView>) -> Result<Option<String>> {
         return Ok(Some("DPDK opens files of its own while it runs".into()));
     }
     let Place { folder, file } = Place::of(&plan.write);
-    // A folder that is not there is the business of whoever opens the file.
+    // Opening the file reports a folder that is not there.
     let folders = folder.filter(|folder| folder.is_dir()).into_iter().collect();
     let allowed = Allowed { folders, files: file.into_iter().collect(), read: READ.map(Into::into).into() };
     // The C library reads the time zone once.

@@ -20,7 +20,7 @@ struct Marking {
 impl Marking {
     fn new() -> Self {
         let marking = Self { folder: Scratch::new() };
-        // Whoever loads it can make its file.
+        // Every user who loads it can make its file.
         fs::set_permissions(marking.folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let source = marking.folder.file("mark.c");
         let mark = marking.folder.file("mark");

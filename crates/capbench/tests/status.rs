@@ -99,7 +99,7 @@ fn root_losses_are_told_by_place_and_signals_end_nothing() {
     let ended = count.end().success();
     assert_eq!(ended.errors.matches("20000 packets received by filter").count(), 1, "{ended:#?}");
     assert_eq!(ended.out.matches("20000 packets received by filter").count(), 1, "{ended:#?}");
-    // Whatever it saw when it looked: a ring that lost packets was full.
+    // A ring that lost packets was full, also where no look saw that.
     assert!(ended.out.contains("how full the ring was at most: 100 %"), "{ended:#?}");
 
     let mut recording =

@@ -1,14 +1,14 @@
 //! Frames that the interface received and that never reached the socket of the capture: those that came while the interface was
-//! down or on its way up, since the kernel unhooks a packet socket then (`packet_notifier` of net/packet/af_packet.c).
+//! down or on its way up, since the kernel detaches a packet socket then (`packet_notifier` of net/packet/af_packet.c).
 //!
 //! Nothing counts them. What is left is a comparison, *received* less *accepted*, which says something only where both count the
-//! same frames. A number is booked where that is certain, and then it is the least that can have been lost:
+//! same frames. A number is counted where that is certain, and then it is the least that can have been lost:
 //! - The interface is a veth without GRO and without an XDP program. It counts a frame when it gives it to the stack. Other drivers
 //!   count frames that their hardware keeps, some of them seconds later; GRO merges frames behind the counter; XDP takes them away.
 //! - One packet socket captures, without a filter. With several, some are open before the others.
-//! - Frames in a backlog of the kernel are not missing yet: as many as may be there are taken off.
-//! - Frames that this host sends are accepted and not received. Those that the recorder sees as such are taken off what was accepted;
-//!   where it does not look, they hide as many that are missing.
+//! - Frames in a backlog of the kernel are not missing yet: as many as may be there are subtracted.
+//! - Frames that this host sends are accepted and not received. Those that the recorder sees as such are subtracted from what
+//!   was accepted; where it does not look, they hide as many that are missing.
 
 use std::cell::Cell;
 
@@ -26,7 +26,7 @@ const DRIVER: &str = "veth";
 
 /// What the ledger says of a number.
 const KNOWN: &str =
-    "rx_packets less accepted: came while the interface was down, or before the socket was hooked in";
+    "rx_packets less accepted: came while the interface was down, or before the kernel attached the socket";
 
 /// Counts them.
 #[derive(Debug)]

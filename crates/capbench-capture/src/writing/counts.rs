@@ -161,7 +161,7 @@ pub(super) struct Gauge {
 /// None of them ever becomes less.
 #[derive(Debug, Default)]
 struct Interface {
-    /// Those that the kernel took, whatever became of them.
+    /// Packets that the kernel took, including those that were lost or removed afterwards.
     taken: AtomicU64,
     synced: AtomicU64,
     sync_failed: AtomicU64,

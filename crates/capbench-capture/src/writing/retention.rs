@@ -59,7 +59,7 @@ impl Retention {
     }
 
     /// Sorts files, the oldest first, and says how many of them go while one more file is being written. Files of earlier runs are
-    /// older than those of this run, whatever a clock that was set says of them.
+    /// older than those of this run, also where a clock that was set says otherwise.
     pub(super) fn doomed(&self, files: &mut [OwnFile], room: Room) -> usize {
         files.sort_unstable_by(|one, other| {
             (one.order, one.modified, &one.name).cmp(&(other.order, other.modified, &other.name))

@@ -96,7 +96,7 @@ mod tests {
             (500.0, 10.0),
         ];
         assert_eq!(marks(|_| (), &rates), [None, None, None, Some(1), Some(1), None]);
-        // The best of all counts, whatever the order.
+        // The best of all counts, in any order.
         assert_eq!(marks(|_| (), &[(3000.0, 100.0), (900.0, 900.0), (1000.0, 950.0)]), [Some(3), None, None]);
     }
 

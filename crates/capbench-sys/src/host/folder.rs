@@ -32,7 +32,7 @@ pub const FILE_MODE: u32 = 0o666;
 /// `PROC_SUPER_MAGIC` of linux/magic.h.
 const PROC: i128 = 0x9fa0;
 
-/// A folder that stays the same one whatever happens to its path.
+/// A folder that stays the same one when its path leads elsewhere.
 #[derive(Debug)]
 pub struct Folder {
     /// Opened with `O_PATH`.
@@ -256,7 +256,7 @@ fn start(path: &Path, trust: &Trust) -> io::Result<OwnedFd> {
     Ok(start)
 }
 
-/// The file or folder of this name, whatever it is; of a symbolic link the link itself.
+/// The file or folder of this name; of a symbolic link the link itself.
 fn step(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     openat(folder, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }

@@ -79,7 +79,7 @@ impl Watched {
         Ok(Self { index, socket: request_socket()? })
     }
 
-    /// How it is set now, whatever it is called by now (`SIOCGIFNAME`, `SIOCGIFFLAGS`, netdevice(7)).
+    /// How it is set now, also after it was renamed (`SIOCGIFNAME`, `SIOCGIFFLAGS`, netdevice(7)).
     ///
     /// # Errors
     /// `ENODEV` where it is gone.

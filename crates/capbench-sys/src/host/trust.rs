@@ -1,4 +1,4 @@
-//! Who controls a file: its owner, whoever may write it, and whoever may put another file in its place.
+//! Who controls a file: its owner, every user who may write it, and every user who may put another file in its place.
 //!
 //! A user controls what a path leads to when one of its folders belongs to that user or may be written by them. In a
 //! sticky folder (`/tmp`) only the owner of an entry can replace it. Access control lists are covered: the group bits of

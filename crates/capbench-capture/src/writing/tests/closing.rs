@@ -44,7 +44,7 @@ fn a_file_that_the_disk_does_not_take_ends_the_recording_and_its_packets_are_not
         // Packet `number` was the first that was refused.
         let all = packets.written + packets.sync_failed + packets.refused + packets.unwritten;
         assert_eq!(all, u64::from(number) + 1, "{by:?}");
-        // Whatever got its final name holds just what is counted as written.
+        // The files that got their final names hold just what is counted as written.
         let published = stage.lock().published.clone();
         assert!(!published.contains(&PathBuf::from(bad)), "{by:?}: {published:?}");
         let is_published = |path: &PathBuf| published.contains(path);

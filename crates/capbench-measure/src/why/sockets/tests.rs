@@ -191,9 +191,9 @@ proptest! {
                 intervals += tally.take().here[0].dropped.unwrap();
             }
         }
-        let told = tally.total().here[0].dropped.unwrap();
-        prop_assert_eq!(told, intervals);
-        prop_assert!(told <= lost && (was_reset || told == lost), "{told} of {lost}");
+        let reported = tally.total().here[0].dropped.unwrap();
+        prop_assert_eq!(reported, intervals);
+        prop_assert!(reported <= lost && (was_reset || reported == lost), "{reported} of {lost}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! The method that nobody named: what the newest bench of this host found.
 //!
-//! Whoever wrote these results decides what runs, with the privileges of the recording. So they are read only where they
+//! The user who wrote these results decides what runs, with the privileges of the recording. So they are read only where they
 //! and every folder above them belong to root or to the effective user, and nobody else can write them; they are opened by
 //! descriptors, which are what is checked. What they name is chosen only where it names no code of its own.
 
