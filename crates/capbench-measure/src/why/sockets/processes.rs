@@ -49,7 +49,7 @@ pub(crate) fn parse(stat: &str) -> Option<(String, char, u64)> {
     let columns: Vec<_> = rest.split_ascii_whitespace().collect();
     // utime and stime are the columns 14 and 15 of the file; `rest` begins with column 3.
     let ticks = |column: usize| columns.get(column - 3)?.parse::<u64>().ok();
-    Some((name.into(), columns.first()?.chars().next()?, ticks(14)? + ticks(15)?))
+    Some((name.into(), columns.first()?.chars().next()?, ticks(14)?.checked_add(ticks(15)?)?))
 }
 
 /// Whether `/proc` shows processes of others to nobody without CAP_SYS_PTRACE (`hidepid=` of proc(5)).
