@@ -1,11 +1,20 @@
 //! Who has a file locked: `/proc/locks` (proc_locks(5)).
 
-use std::fs;
+use std::fs::{self, File};
 
-use rustix::fs::{Stat, major, minor};
+use rustix::fs::{Stat, fstat, major, minor};
+
+use super::failure::Refused;
+
+/// Why a file that another process has locked is not written to.
+pub(super) fn refusal(file: &File) -> Refused {
+    let holder = fstat(file).ok().and_then(|found| of(&found));
+    let reason = format!("{} writes it", holder.as_deref().unwrap_or("another process"));
+    Refused { reason, next: "end that recording first, or choose another name with -w" }
+}
 
 /// The process that has locked a file by flock(2), by number and name; `None` where that cannot be seen from here.
-pub(super) fn of(file: &Stat) -> Option<String> {
+fn of(file: &Stat) -> Option<String> {
     let process = process_in(&fs::read_to_string("/proc/locks").ok()?, file)?;
     let name = fs::read_to_string(format!("/proc/{process}/comm")).ok();
     // A process chooses its name, and a terminal shows this.

@@ -9,6 +9,7 @@
 //! | `writer`, `current` | the thread that writes, and the file that it writes to |
 //! | `closer` | the thread that waits until the disk has a file, and gives the file its final name |
 //! | `files`, `part`, `holder` | how files are made: with a temporary name, permissions and a lock |
+//! | `lock` | one recorder at a time for the files of one `-w` |
 //! | [`Retention`] (`retention`), `own_names`, `keeper` | which old files of the recording are removed, and removing them |
 //! | `sink`, `descriptor`, `direct`, `compress` | what is written to: page cache or pipe, disk, Zstandard |
 //! | `failure` | what could not be done to which file |
@@ -32,6 +33,7 @@ mod failure;
 mod files;
 mod holder;
 mod keeper;
+mod lock;
 mod names;
 mod options;
 mod output;

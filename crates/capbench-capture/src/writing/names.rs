@@ -65,6 +65,15 @@ impl FileNames {
         Ok(OsString::from_vec(name).into())
     }
 
+    /// What the names are made of, with `.zst` where files are compressed: the same for every recording of the same names.
+    pub(super) fn pattern(&self) -> OsString {
+        let mut pattern = self.stem.clone();
+        if self.is_compressed {
+            pattern.push(OsStr::from_bytes(COMPRESSED));
+        }
+        pattern
+    }
+
     /// After how many seconds a name comes again, where files begin every `interval` seconds from this second on; `None` where
     /// none of those looked at does.
     pub(super) fn repeat_after(&self, second: i64, interval: u32) -> Option<u32> {

@@ -13,6 +13,7 @@ use super::counts::{Gauge, WriterCounts, WriterGauge};
 use super::failure::Failure;
 use super::files::{Opener, opener};
 use super::keeper::Keeper;
+use super::lock::RecordingLock;
 use super::names::FileNames;
 use super::options::{WhenFull, WriteOptions};
 use super::pool::{Pool, Refusal};
@@ -56,6 +57,8 @@ pub struct Output {
     interfaces: usize,
     /// Bytes of a buffer.
     buffer: ByteCount,
+    /// Given up when all files are complete; `None` where the output is no file.
+    lock: Option<RecordingLock>,
 }
 
 /// How a recording went.
@@ -80,7 +83,11 @@ impl Output {
         ends: &mut impl FileEnds,
     ) -> Result<Self> {
         options.check()?;
-        Self::open_with(options, opener(options), reader, now_ns, ends)
+        // Before anything is made or removed.
+        let lock = lock(options, now_ns)?;
+        let mut output = Self::open_with(options, opener(options), reader, now_ns, ends)?;
+        output.lock = lock;
+        Ok(output)
     }
 
     pub(super) fn open_with(
@@ -93,8 +100,7 @@ impl Output {
         let buffers = options.buffers()?;
         let gauge = Arc::new(Gauge::new(options.interfaces, buffers.len(), options.syncs));
         let pool = Arc::new(Pool::new(buffers, options.gathered()));
-        let is_suffixed = options.compression.is_some() && !options.is_standard_output();
-        let names = FileNames::new(&options.path, &options.rotation, is_suffixed);
+        let names = names(options);
         let mut position = Position::new(options.rotation, now_ns);
         let mut header = Vec::new();
         ends.header(&mut header);
@@ -133,6 +139,7 @@ impl Output {
             is_complete: false,
             interfaces: options.interfaces,
             buffer: options.buffer,
+            lock: None,
         })
     }
 
@@ -365,6 +372,21 @@ impl Output {
             self.gauge.unwritten(buffer.packets_of());
         }
     }
+}
+
+fn names(options: &WriteOptions) -> FileNames {
+    let is_suffixed = options.compression.is_some() && !options.is_standard_output();
+    FileNames::new(&options.path, &options.rotation, is_suffixed)
+}
+
+/// Locks the recording as a whole.
+fn lock(options: &WriteOptions, now_ns: u64) -> Result<Option<RecordingLock>> {
+    if options.is_standard_output() {
+        return Ok(None);
+    }
+    let (names, position) = (names(options), Position::new(options.rotation, now_ns));
+    let first = names.path(position.second, position.number)?;
+    RecordingLock::take(&first, &names.pattern()).map_err(Failure::of("open", &first)).map_err(Failure::into_error)
 }
 
 /// What removes old files, after it has made room for the first new one.

@@ -167,23 +167,11 @@ impl PartFile {
     /// Locks a file, and says whether it still has the temporary name.
     fn is_ours(&self, file: &File) -> io::Result<bool> {
         match lock(file) {
-            Err(Errno::WOULDBLOCK) => return Err(self.is_written_by_other(file)),
-            // Some network file systems have no locks.
-            Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) | Ok(()) => {}
-            Err(error) => return Err(error.into()),
+            Err(Errno::WOULDBLOCK) => return Err(holder::refusal(file).into()),
+            Err(error) if !has_no_locks(error) => return Err(error.into()),
+            Ok(()) | Err(_) => {}
         }
-        let identity = |found: &Stat| (found.st_dev, found.st_ino);
-        match statat(&self.folder, &self.part, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(named) => Ok(identity(&named) == identity(&fstat(file)?)),
-            Err(Errno::NOENT) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn is_written_by_other(&self, file: &File) -> io::Error {
-        let holder = fstat(file).ok().and_then(|found| holder::of(&found));
-        let reason = format!("{} writes it", holder.as_deref().unwrap_or("another process"));
-        Refused { reason, next: "end that recording first, or choose another name with -w" }.into()
+        self.folder.is_named(&self.part, file)
     }
 
     /// Removes what a recorder that was killed has left, as a file of the final name would be replaced.
@@ -252,6 +240,11 @@ fn lock(file: &File) -> Result<(), Errno> {
         thread::sleep(LOCK_PAUSE);
     }
     Err(Errno::WOULDBLOCK)
+}
+
+/// Whether flock(2) failed because the file system has no locks, as some network file systems.
+pub(super) fn has_no_locks(error: Errno) -> bool {
+    matches!(error, Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL)
 }
 
 /// A name with `-N` in front of its ending, and of `.zst` behind that; as it is for 0.

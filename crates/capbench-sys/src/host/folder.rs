@@ -15,7 +15,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
-use rustix::fs::{fstat, fstatfs, linkat, mkdirat, openat, readlinkat, renameat, renameat_with, unlinkat};
+use rustix::fs::{fstat, fstatfs, linkat, mkdirat, openat, readlinkat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
 use super::identity;
@@ -120,6 +120,38 @@ impl Folder {
     pub fn create_file(&self, name: &OsStr, mode: u32) -> io::Result<File> {
         let how = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.descriptor, name, how, Mode::from_raw_mode(mode))?.into())
+    }
+
+    /// Opens a file to lock it (flock(2)), and makes it with mode 0600 where there is none. Neither a symbolic link is followed
+    /// nor a pipe waited for. Some network file systems lock only what is open for writing.
+    ///
+    /// # Errors
+    /// The kernel's reason; `InvalidInput` where it is no regular file.
+    pub fn open_lock_file(&self, name: &OsStr) -> io::Result<File> {
+        const LOCK_MODE: u32 = 0o600;
+        let how = OFlags::RDWR
+            | OFlags::CREATE
+            | OFlags::NOFOLLOW
+            | OFlags::NONBLOCK
+            | OFlags::NOCTTY
+            | OFlags::CLOEXEC;
+        let file = openat(&self.descriptor, name, how, Mode::from_raw_mode(LOCK_MODE))?;
+        if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        }
+        Ok(file.into())
+    }
+
+    /// Whether this name in the folder is that of an open file.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn is_named(&self, name: &OsStr, file: &File) -> io::Result<bool> {
+        match statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(named) => Ok(is_same(&named, &fstat(file)?)),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Gives a file of this folder another name in it. A file that has the name already is replaced.

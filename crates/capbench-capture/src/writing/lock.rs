@@ -1,0 +1,115 @@
+//! The lock of a whole recording, so that no second recorder replaces or removes its complete files.
+//!
+//! It is a flock(2) on a hidden file next to the captures, called after what the user wrote with `-w`. The lock on each `.part`
+//! file covers only the file that is being written; it shows which `.part` files a killed recorder left behind.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use capbench_sys::host::folder::Folder;
+use capbench_sys::host::identity;
+use capbench_sys::host::trust::Trust;
+use rustix::fs::{AtFlags, FlockOperation, flock, fstat, statat};
+use rustix::io::Errno;
+
+use super::failure::Refused;
+use super::holder;
+use super::part::has_no_locks;
+
+/// What the name of a lock file ends with; it begins with a dot.
+const ENDING: &[u8] = b".lock";
+
+/// The longest file name that Linux has (`NAME_MAX`).
+const LONGEST_NAME: usize = 255;
+
+/// Tries to get a lock file that its holder removes at the same moment.
+const TRIES: usize = 16;
+
+/// The lock of a recording. Dropped, it removes its file while that is still locked.
+#[derive(Debug)]
+pub(super) struct RecordingLock {
+    folder: Folder,
+    name: OsString,
+    /// Locked until it is closed.
+    _file: File,
+}
+
+impl RecordingLock {
+    /// Locks the recording whose first file is `first`, and whose files are called after `pattern`. `None` where the output is no
+    /// file, or where the file system has no locks.
+    ///
+    /// # Errors
+    /// A recording that another process has locked, and a folder in which no file can be made.
+    pub(super) fn take(first: &Path, pattern: &OsStr) -> io::Result<Option<Self>> {
+        let is_special = fs::metadata(first).is_ok_and(|found| !found.is_file());
+        // Opening the file reports a path without a name, and a directory.
+        if is_special || first.file_name().is_none() {
+            return Ok(None);
+        }
+        // Others may control the folder: nothing in it is followed or trusted.
+        let (folder, _) = Folder::of_file(first, &Trust::everybody())?;
+        let name = name_of(pattern);
+        for _ in 0..TRIES {
+            let file = open(&folder, &name)?;
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                // Its holder has ended and removed it meanwhile.
+                Err(Errno::WOULDBLOCK) if !folder.is_named(&name, &file)? => continue,
+                Err(Errno::WOULDBLOCK) => return Err(holder::refusal(&file).into()),
+                Err(error) if has_no_locks(error) => {
+                    folder.remove(&name)?;
+                    return Ok(None);
+                }
+                locked => locked?,
+            }
+            if folder.is_named(&name, &file)? {
+                return Ok(Some(Self { folder, name, _file: file }));
+            }
+        }
+        Err(Errno::BUSY.into())
+    }
+}
+
+impl Drop for RecordingLock {
+    fn drop(&mut self) {
+        // One that is left behind is locked by nobody, and stops no recorder.
+        let _ = self.folder.remove(&self.name);
+    }
+}
+
+/// `.NAME.lock`; of a name that is too long for that the end.
+fn name_of(pattern: &OsStr) -> OsString {
+    let name = Path::new(pattern).file_name().unwrap_or(pattern).as_bytes();
+    let room = LONGEST_NAME - 1 - ENDING.len();
+    let end = &name[name.len().saturating_sub(room)..];
+    OsString::from_vec([b".", end, ENDING].concat())
+}
+
+/// Opens the lock file; only one of this user where others can write to the folder.
+fn open(folder: &Folder, name: &OsStr) -> io::Result<File> {
+    let user = identity::effective().uid;
+    let refuse = |owner: u32| {
+        let reason = format!("its lock file {} belongs to user {owner}", name.display());
+        Refused { reason, next: "remove it if that user records nothing, or choose another name with -w" }
+    };
+    let file = match folder.open_lock_file(name) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            return Err(match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(found) if found.st_uid != user => refuse(found.st_uid).into(),
+                _ => error,
+            });
+        }
+        opened => opened?,
+    };
+    let owner = fstat(&file)?.st_uid;
+    // Others can put a file there only in such a directory.
+    if owner != user && fstat(folder)?.st_mode & 0o022 != 0 {
+        return Err(refuse(owner).into());
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests;
