@@ -114,6 +114,74 @@ fn root_a_second_recorder_on_one_file_is_refused_and_the_first_one_is_named() {
 }
 
 #[test]
+fn root_a_second_recorder_of_the_same_names_is_refused_before_it_replaces_or_removes_a_file() {
+    if !privileged("root_a_second_recorder_of_the_same_names_is_refused_before_it_replaces_or_removes_a_file")
+    {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    for (name, first, second) in [
+        ("f.pcapng", "--file-packets 500", &["--file-packets", "500"][..]),
+        ("f-%s.pcapng", "-G 1", &["-G", "1", "--keep-files", "1"][..]),
+    ] {
+        let file = folder.file(name);
+        let recording = Recording::start(&spaces.right, &file, &format!("--method packet-v3 {first}"));
+        send(&spaces, "--rate 1000 -c 2500 --trial 7");
+        let ended = refused(&spaces, &file, &[second, &["--duration", "1s"]].concat());
+        let holder = format!("process {} (capbench) writes it", recording.running.pid());
+        assert!(ended.code == Some(1) && ended.errors.contains(&holder), "{name}: {ended:#?}");
+        recording.interrupt();
+        let names = folder.entries();
+        let packets = names.iter().map(|name| File::read(&folder.file(name), 7, None, None).packets.len());
+        assert_eq!(packets.sum::<usize>(), 2500, "{names:?}");
+        names.iter().for_each(|name| fs::remove_file(folder.file(name)).unwrap());
+    }
+    // A recorder that was killed stops no other one.
+    let file = folder.file("f.pcapng");
+    let recording = Recording::start(&spaces.right, &file, "--method packet-v3");
+    recording.running.signal("KILL");
+    recording.running.end();
+    assert!(folder.entries().contains(&".f.pcapng.lock".into()), "{:?}", folder.entries());
+    Recording::start(&spaces.right, &file, "--method packet-v3").interrupt();
+    assert_eq!(folder.entries(), ["f.pcapng"]);
+}
+
+#[test]
+fn root_numbered_files_that_replace_earlier_ones_are_announced() {
+    if !privileged("root_numbered_files_that_replace_earlier_ones_are_announced") {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    let file = folder.file("f.pcapng");
+    for is_again in [false, true] {
+        let (ended, _) = Recording::start(&spaces.right, &file, "--method packet-v3 -C 1").interrupt();
+        let says = ended.errors.contains("f.pcapng exists: new files replace those of an earlier recording");
+        assert_eq!(says, is_again, "{ended:#?}");
+    }
+}
+
+#[test]
+fn root_the_account_of_an_earlier_recording_of_the_same_names_stays() {
+    if !privileged("root_the_account_of_an_earlier_recording_of_the_same_names_stays") {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    for frames in [100, 200] {
+        let recording =
+            Recording::start(&spaces.right, &folder.file("f.pcap"), "--method packet-v3 -G 86400");
+        send(&spaces, &format!("--rate 1000 -c {frames} --trial 7"));
+        recording.interrupt();
+    }
+    let names = ["f-1.pcap", "f-1.pcap.ledger.json", "f.pcap", "f.pcap.ledger.json"];
+    assert_eq!(folder.entries(), names);
+    for (name, frames) in [("f.pcap", 100), ("f-1.pcap", 200)] {
+        let ledger = fs::read(folder.file(&format!("{name}.ledger.json"))).unwrap();
+        let ledger: serde_json::Value = serde_json::from_slice(&ledger).unwrap();
+        assert_eq!(ledger["written"], frames, "{name}: {ledger:#}");
+    }
+}
+
+#[test]
 fn root_links_are_not_followed_and_files_are_their_owners() {
     if !privileged("root_links_are_not_followed_and_files_are_their_owners") {
         return;

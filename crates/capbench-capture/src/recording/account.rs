@@ -6,6 +6,7 @@
 //!         + written and perhaps not on the disk + overwritten by a ring of files + deleted with old files + in hand
 //! ```
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::counters::{Loss, LossPlace};
@@ -24,6 +25,8 @@ pub struct Account {
     pub time: Duration,
     /// Files begun.
     pub files: u64,
+    /// The first of them, by its final name.
+    pub first_file: Option<PathBuf>,
     /// Bytes of files before compression.
     pub bytes: u64,
     /// Bytes handed to the kernel.

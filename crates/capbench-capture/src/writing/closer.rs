@@ -247,7 +247,11 @@ impl Worker {
             return Err(Failure::of_sync(&path, source));
         }
         match medium.publish() {
-            Ok(Some(name)) => path.set_file_name(name),
+            Ok(Some(name)) => {
+                let published = path.with_file_name(name);
+                self.gauge.file_published(&path, &published);
+                path = published;
+            }
             Ok(None) => {}
             Err(source) => {
                 // A file of a folder that was removed is in no folder.

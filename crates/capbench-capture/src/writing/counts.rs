@@ -1,6 +1,7 @@
 //! What a writer did, readable by any thread while it runs.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,6 +11,8 @@ use std::time::{Duration, Instant};
 pub struct WriterCounts {
     /// Files begun.
     pub files: u64,
+    /// The first of them: its final name, also before it has that.
+    pub first_file: Option<PathBuf>,
     /// Bytes of files, headers and all, before compression.
     pub bytes: u64,
     /// Bytes that the kernel has, after compression.
@@ -140,6 +143,7 @@ impl WriterGauge {
 #[derive(Debug)]
 pub(super) struct Gauge {
     files: AtomicU64,
+    first_file: Mutex<Option<PathBuf>>,
     bytes: AtomicU64,
     stored_bytes: AtomicU64,
     buffers: AtomicU64,
@@ -194,6 +198,7 @@ impl Gauge {
     pub(super) fn new(interfaces: usize, pool: usize, syncs: bool) -> Self {
         Self {
             files: AtomicU64::new(0),
+            first_file: Mutex::default(),
             bytes: AtomicU64::new(0),
             stored_bytes: AtomicU64::new(0),
             buffers: AtomicU64::new(0),
@@ -216,8 +221,19 @@ impl Gauge {
         self.interfaces.len()
     }
 
-    pub(super) fn file_begun(&self) {
-        self.files.fetch_add(1, Relaxed);
+    /// A file was begun that is to have this name.
+    pub(super) fn file_begun(&self, path: &Path) {
+        if self.files.fetch_add(1, Relaxed) == 0 {
+            *self.first_file.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.into());
+        }
+    }
+
+    /// A file got its final name, which is another one than `wanted` where somebody else made a file of that name meanwhile.
+    pub(super) fn file_published(&self, wanted: &Path, name: &Path) {
+        let mut first = self.first_file.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_deref() == Some(wanted) {
+            *first = Some(name.into());
+        }
     }
 
     /// A file was removed again.
@@ -322,6 +338,7 @@ impl Gauge {
         let of = |number: &AtomicU64| number.load(Relaxed);
         WriterCounts {
             files: of(&self.files),
+            first_file: self.first_file.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             bytes: of(&self.bytes),
             stored_bytes: of(&self.stored_bytes),
             buffers: of(&self.buffers),

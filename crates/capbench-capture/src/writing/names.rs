@@ -65,6 +65,18 @@ impl FileNames {
         Ok(OsString::from_vec(name).into())
     }
 
+    /// The first file that is there of those that a recording without a pattern will replace as its numbers reach their names.
+    pub(super) fn first_replaced(&self, files: Option<u32>) -> Option<PathBuf> {
+        /// Numbers that are looked at.
+        const LOOKED_AT: u64 = 1000;
+        if self.is_pattern || !self.is_numbered {
+            return None;
+        }
+        let names = (0..files.map_or(LOOKED_AT, u64::from).min(LOOKED_AT))
+            .filter_map(|number| self.path(0, number).ok());
+        names.into_iter().find(|path| path.symlink_metadata().is_ok_and(|found| found.is_file()))
+    }
+
     /// What the names are made of, with `.zst` where files are compressed: the same for every recording of the same names.
     pub(super) fn pattern(&self) -> OsString {
         let mut pattern = self.stem.clone();

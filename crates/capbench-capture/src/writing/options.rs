@@ -102,6 +102,12 @@ impl WriteOptions {
         FileNames::new(&self.path, &self.rotation, self.compression.is_some()).repeat_after(second, interval)
     }
 
+    /// The first file of an earlier recording that this one will replace, where files are numbered without an interval.
+    pub fn first_replaced(&self) -> Option<PathBuf> {
+        FileNames::new(&self.path, &self.rotation, self.compression.is_some())
+            .first_replaced(self.rotation.files)
+    }
+
     /// Whether it goes to the standard output.
     pub fn is_standard_output(&self) -> bool {
         self.path == Path::new("-")

@@ -386,7 +386,9 @@ fn lock(options: &WriteOptions, now_ns: u64) -> Result<Option<RecordingLock>> {
     }
     let (names, position) = (names(options), Position::new(options.rotation, now_ns));
     let first = names.path(position.second, position.number)?;
-    RecordingLock::take(&first, &names.pattern()).map_err(Failure::of("open", &first)).map_err(Failure::into_error)
+    RecordingLock::take(&first, &names.pattern())
+        .map_err(Failure::of("open", &first))
+        .map_err(Failure::into_error)
 }
 
 /// What removes old files, after it has made room for the first new one.

@@ -143,7 +143,7 @@ impl Writer {
             closer.wait_for(&path);
         }
         let current = self.current.insert(Current::open(path, opener, &cut.header, gauge.interfaces())?);
-        gauge.file_begun();
+        gauge.file_begun(&current.path);
         current.report(gauge);
         Ok(())
     }

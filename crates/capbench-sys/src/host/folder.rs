@@ -15,7 +15,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
-use rustix::fs::{fstat, fstatfs, linkat, mkdirat, openat, readlinkat, renameat, renameat_with, statat, unlinkat};
+use rustix::fs::{
+    fstat, fstatfs, linkat, mkdirat, openat, readlinkat, renameat, renameat_with, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use super::identity;

@@ -42,7 +42,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
         return lists::program(flags);
     }
     check(flags)?;
-    let folder = side_folder(flags)?;
+    let folder = side_folder(flags);
     // The user is looked for before anything is opened, and become after it.
     let user = flags.user.as_deref().map(user).transpose()?;
     let plan = plan::of(flags)?;
@@ -110,10 +110,10 @@ fn check(flags: &RecordFlags) -> Result<()> {
 
 /// The folder of the account, opened before privileges are given up and anybody can put a link in its place; `None` where there
 /// is no account, or no such folder yet. Of a pattern, each time can have another folder.
-fn side_folder(flags: &RecordFlags) -> Result<Option<Folder>> {
-    let file = plan::side_file(&flags.output, 0)?.filter(|_| flags.output.file_seconds.is_none());
+fn side_folder(flags: &RecordFlags) -> Option<Folder> {
+    let file = plan::side_file(&flags.output, None);
     // Whether the folder is there, the recording finds out.
-    Ok(file.and_then(|file| Some(Folder::of_file(&file, &Trust::everybody()).ok()?.0)))
+    file.and_then(|file| Some(Folder::of_file(&file, &Trust::everybody()).ok()?.0))
 }
 
 /// Writes the account into its folder, with the permissions of the captures.
@@ -218,7 +218,7 @@ fn close(
     crate::tell::text(&ledger::text(&account, false));
     let document = ledger::document(&account, end);
     let mut saved = Ok(());
-    if let Some(file) = plan::side_file(&flags.output, account.began_ns)? {
+    if let Some(file) = plan::side_file(&flags.output, account.first_file.as_deref()) {
         let text = serde_json::to_string_pretty(&document)? + "\n";
         saved = write_account(&file, &text, folder, write);
     }

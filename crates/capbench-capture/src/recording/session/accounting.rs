@@ -105,6 +105,7 @@ pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<M
         began_ns: session.began_ns,
         time: session.start.elapsed(),
         files: written.files,
+        first_file: written.first_file.clone(),
         bytes: written.bytes,
         stored_bytes: written.stored_bytes,
         buffers: written.pool,

@@ -355,6 +355,7 @@ mod tests {
         Account {
             interfaces,
             began_ns: 0,
+            first_file: None,
             time: Duration::ZERO,
             files: 1,
             bytes: 0,

@@ -15,7 +15,6 @@ use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::host::identity;
-use capbench_sys::host::local_time::format_local;
 
 use super::auto;
 use crate::cli::record::{OutputFlags, RecordFlags};
@@ -129,8 +128,15 @@ fn group(name: &str) -> Result<u32> {
     Ok(found.ok_or_else(|| Usage(format!("--group {name}: there is no such group")))?)
 }
 
-/// Says at the start where names of a pattern come again.
+/// Says at the start where names of a pattern come again, and where numbered files replace those of an earlier recording.
 pub fn warn_of_names(write: &WriteOptions) {
+    if let Some(file) = write.first_replaced() {
+        tell!(
+            "capbench: {} exists: new files replace those of an earlier recording number by number. Names with the time of -G replace \
+             nothing",
+            file.display()
+        );
+    }
     let second = (realtime_ns() / 1_000_000_000).cast_signed();
     let Some(after) = write.names_repeat_after(second) else { return };
     tell!(
@@ -165,22 +171,18 @@ pub fn is_standard_output(flags: &OutputFlags) -> bool {
     flags.file.as_ref().is_some_and(|file| file.as_os_str() == "-")
 }
 
-/// Where the account of a recording that began then, ns since the epoch, goes, which a classic pcap file has no place for. Where
-/// the file's name is a pattern of strftime(3), the account is called after the beginning.
-pub fn side_file(flags: &OutputFlags, began_ns: u64) -> Result<Option<PathBuf>> {
-    let Some(file) = flags.file.as_ref().filter(|_| format(flags) == FileFormat::Pcap) else {
-        return Ok(None);
-    };
+/// Where the account of a recording goes, which a classic pcap file has no place for. Where the file's name is a pattern of
+/// strftime(3), the account is called after `first`, the first file: the same pattern can have given that a number, and the
+/// account of an earlier recording stays. `None` also where a pattern has given no file.
+pub fn side_file(flags: &OutputFlags, first: Option<&Path>) -> Option<PathBuf> {
+    let file = flags.file.as_deref().filter(|_| format(flags) == FileFormat::Pcap)?;
     let is_special = || file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
     if is_standard_output(flags) || is_special() {
-        return Ok(None);
+        return None;
     }
-    let mut name = file.clone().into_os_string();
-    if flags.file_seconds.is_some() {
-        name = format_local(&name, (began_ns / 1_000_000_000).cast_signed())?;
-    }
+    let mut name = if flags.file_seconds.is_some() { first? } else { file }.as_os_str().to_owned();
     name.push(".ledger.json");
-    Ok(Some(name.into()))
+    Some(name.into())
 }
 
 /// What stands between captures and the file, as the second line tells it.
