@@ -72,9 +72,9 @@ impl FileNames {
         if self.is_pattern || !self.is_numbered {
             return None;
         }
-        let names = (0..files.map_or(LOOKED_AT, u64::from).min(LOOKED_AT))
+        let mut names = (0..files.map_or(LOOKED_AT, u64::from).min(LOOKED_AT))
             .filter_map(|number| self.path(0, number).ok());
-        names.into_iter().find(|path| path.symlink_metadata().is_ok_and(|found| found.is_file()))
+        names.find(|path| path.symlink_metadata().is_ok_and(|found| found.is_file()))
     }
 
     /// What the names are made of, with `.zst` where files are compressed: the same for every recording of the same names.
@@ -154,6 +154,22 @@ mod tests {
         assert_eq!(after("%a-%H.pcap", 3600), Some(7 * 86_400));
         assert_eq!(after("%Y-%m-%dT%H-%M-%S.pcap", 1), None);
         assert_eq!(after("%s.pcap", 1), None);
+    }
+
+    #[test]
+    fn the_first_file_that_numbers_replace_is_found() {
+        let scratch = capbench_testing::Scratch::new();
+        let bytes = Rotation { bytes: Some(1), ..Rotation::default() };
+        let first = |rotation: Rotation| {
+            let names = FileNames::new(&scratch.path().join("f"), &rotation, false);
+            names.first_replaced(rotation.files)
+        };
+        assert_eq!(first(bytes), None);
+        std::fs::write(scratch.path().join("f12"), "").unwrap();
+        assert_eq!(first(bytes), Some(scratch.path().join("f12")));
+        assert_eq!(first(Rotation { files: Some(12), ..bytes }), None);
+        assert_eq!(first(Rotation { files: Some(13), ..bytes }), Some(scratch.path().join("f12")));
+        assert_eq!(first(Rotation { seconds: Some(1), ..bytes }), None);
     }
 
     #[test]

@@ -3,6 +3,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::{LONGEST_NAME, RecordingLock, name_of};
+use crate::writing::own_names::OwnNames;
+use crate::writing::rotation::Rotation;
 use crate::writing::tests::Directory;
 
 const PATTERN: &str = "%s.pcap";
@@ -66,6 +68,17 @@ fn a_name_of_any_length_has_a_lock_file() {
     let long = "x".repeat(LONGEST_NAME - 5) + ".pcap";
     assert_eq!(name_of(long.as_ref()).len(), LONGEST_NAME);
     assert_eq!(name_of("/data/%Y/a.pcap".as_ref()), OsStr::new(".a.pcap.lock"));
+}
+
+#[test]
+fn a_lock_file_is_none_of_the_files_that_retention_removes() {
+    let timed = Rotation { seconds: Some(1), ..Rotation::default() };
+    let numbered = Rotation { bytes: Some(1), ..Rotation::default() };
+    let names = ["%s.pcap", "%Z", "a-%b", "%Y-%m-%dT%H:%M:%S%z"].map(|name| (name, timed));
+    for (name, rotation) in names.into_iter().chain([("f", numbered), ("f.lock", numbered)]) {
+        let own = OwnNames::new(name.as_ref(), &rotation, false).unwrap();
+        assert!(!own.are(&name_of(name.as_ref())), "{name}");
+    }
 }
 
 #[test]
