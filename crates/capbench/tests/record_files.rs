@@ -27,7 +27,8 @@ fn root_what_the_disk_does_not_take_after_the_page_cache_took_it_is_not_written(
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     // A disk of 400 MB for which there are 40 MB, as with thin provisioning. The mounts end with the process's own namespace.
     let script = "mount -t tmpfs -o size=40m none \"$2\" && truncate -s 400m \"$2/image\" && mkdir \"$2/disk\" &&
-        mkfs.ext4 -q -F -E lazy_itable_init=1,nodiscard \"$2/image\" && loop=$(losetup -f --show \"$2/image\") || exit 77
+        mkfs.ext4 -q -F -E lazy_itable_init=1,nodiscard \"$2/image\" || exit 1
+        loop=$(losetup -f --show \"$2/image\") || exit 77
         mount \"$loop\" \"$2/disk\" || { losetup -d \"$loop\"; exit 77; }
         \"$1\" record -i right -w \"$2/disk/f.pcapng\" --method packet-v3 --json --max-loss 0 -c 50000; code=$?
         ls \"$2/disk\" >&2; umount \"$2/disk\"; losetup -d \"$loop\"; exit $code";
@@ -36,7 +37,9 @@ fn root_what_the_disk_does_not_take_after_the_page_cache_took_it_is_not_written(
     command.arg(env!("CARGO_BIN_EXE_capbench")).arg(folder.path());
     let mut recorder = Running::start(Some(&spaces.right), &mut command);
     if !recorder.says("listening on") {
-        return cannot_have(HostLimit::Kernel, format_args!("loop devices: {:#?}", recorder.end()));
+        let ended = recorder.end();
+        assert_eq!(ended.code, Some(77), "only a host without loop devices ends the script so: {ended:#?}");
+        return cannot_have(HostLimit::Kernel, format_args!("loop devices: {}", ended.errors));
     }
     send(&spaces, "--rate 30000 --size 1518 -c 60000 --trial 7");
     let ended = recorder.end();
