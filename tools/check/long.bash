@@ -18,6 +18,16 @@ trials() {
   note_tests "$tests_passed"
 }
 
+# A trial during which the clock is set. The host cannot know whether others use its clock: whoever runs this says so.
+clock() {
+  [ "$(id -u)" -eq 0 ] || no_host "needs root"
+  [ -n "${CAPBENCH_TEST_MAY_SET_CLOCK:-}" ] ||
+    no_host "it sets the host's clock: CAPBENCH_TEST_MAY_SET_CLOCK=1 on a virtual machine that nobody else uses"
+  judged "$work/run" --workspace --locked --test guards -- --exact root_a_clock_that_is_set_during_a_trial_spoils_it --show-output
+  [ "$tests_passed" -eq 1 ] || complain "the test of the clock did not run"
+  note_tests "$tests_passed"
+}
+
 # Miri runs the rings on heap memory, with the test as the kernel, and shows accesses that the memory model does not allow, on
 # other orders of threads than this CPU has. It starts no program and opens no socket: only these tests run there.
 miri() {

@@ -64,11 +64,12 @@ count_skipped() {
 }
 
 # The summary of a step: how many tests ran, and how many of them, or of their parts, did not, by reason. A test that was
-# repeated and skipped each time counts once.
+# repeated and skipped each time counts once. Tests that found the host busy are named: they may hide a regression.
 note_tests() {
   local kind said="$1 tests" count
   for kind in "missing:something is missing" "host:the host cannot have it" "busy:the host was busy" "step:left to another step"; do
     count=$(sort -u "$work/skipped" | grep -c ": skipped (${kind%%:*}): ") || true
+    kind=${kind/%busy/busy: $(busy_tests | paste -sd ' ')}
     [ "$count" -eq 0 ] || said+=", $count skipped (${kind#*:})"
   done
   echo "$said" >"$work/note"
@@ -89,5 +90,20 @@ repeated() {
   [ "$tests_passed" -ge ${#failed[@]} ] || complain "repeated alone, ${#failed[@]} tests were $tests_passed"
   unsteady+=("${failed[@]}")
 }
+
+# Tests that found the host busy run again alone, up to three times. What still finds it busy then stays skipped.
+repeated_when_busy() {
+  local attempt busy
+  for attempt in 1 2 3; do
+    mapfile -t busy < <(busy_tests)
+    [ ${#busy[@]} -gt 0 ] || return 0
+    sed -i '/: skipped (busy): /d' "$work/skipped"
+    printf '\n-- repeated because the host was busy, %d of 3: %s\n' "$attempt" "${busy[*]}"
+    judged "$work/again" "${workspace[@]}" -- --exact "${busy[@]}" --test-threads=1 --show-output ||
+      complain "failed when repeated because the host was busy: ${tests_failed[*]}"
+  done
+}
+
+busy_tests() { sed -n 's/: skipped (busy): .*//p' "$work/skipped" | sort -u; }
 
 failed_again() { complain "failed, and failed again when repeated: $*"; }
