@@ -1,4 +1,4 @@
-//! Which capabilities a command keeps once everything is open, and which files `record` can still open.
+//! Which capabilities a command keeps once everything is open, and which files it can still open.
 //!
 //! | kept | by | for |
 //! |---|---|---|
@@ -30,7 +30,7 @@ use capbench_sys::host::{SysfsView, privileges};
 const READ: [&str; 4] = ["/proc", "/sys", "/etc/localtime", "/usr/share/zoneinfo"];
 
 /// What an open capture by this method keeps.
-pub fn of_method(method: &MethodSpec) -> CapabilitySet {
+fn of_method(method: &MethodSpec) -> CapabilitySet {
     let kept: &[Capability] = match method.name() {
         "af-xdp" | "xdp-count" => &[Capability::Bpf],
         "dpdk" => &[Capability::NetAdmin, Capability::Bpf],
@@ -42,7 +42,7 @@ pub fn of_method(method: &MethodSpec) -> CapabilitySet {
 }
 
 /// What a recording keeps whose captures are open.
-pub fn of_recording(plan: &Plan) -> Result<CapabilitySet> {
+fn of_recording(plan: &Plan) -> Result<CapabilitySet> {
     let methods = plan.sources.iter().map(|source| of_method(&source.method));
     Ok(methods.fold(of_output(&plan.write)?, CapabilitySet::or))
 }
@@ -72,7 +72,7 @@ fn of_output(write: &WriteOptions) -> Result<CapabilitySet> {
 }
 
 /// What `why` keeps while it watches.
-pub fn of_watch(watch: &Watch) -> CapabilitySet {
+fn of_watch(watch: &Watch) -> CapabilitySet {
     let cases: [(bool, &[Capability]); 4] = [
         (true, &[Capability::NetAdmin]),
         (watch.reads_maps(), &[Capability::Bpf]),
@@ -84,12 +84,48 @@ pub fn of_watch(watch: &Watch) -> CapabilitySet {
 }
 
 /// Gives up every other capability, in every thread. With `user` (`-Z`) the process becomes that user and keeps none.
-pub fn keep_only(kept: CapabilitySet, user: Option<(&str, Identity)>) -> Result<()> {
+fn keep_only(kept: CapabilitySet, user: Option<(&str, Identity)>) -> Result<()> {
     privileges::keep_only(kept, user).with_context(|| match user {
         Some((name, _)) => format!("cannot become {name} (-Z)"),
         None => "cannot give up capabilities that are no longer needed; a seccomp filter has to allow capset"
             .into(),
     })
+}
+
+/// Why a command is not confined.
+const NO_LANDLOCK: &str = "this kernel has no Landlock (Linux 5.13), or it is not enabled (lsm=)";
+const DPDK_OPENS_FILES: &str = "DPDK opens files of its own while it runs";
+
+/// Keeps of `count` by this method what it needs, and confines it to reading where the kernel has Landlock; otherwise says why it
+/// is not confined.
+pub fn keep_for_counting(method: &MethodSpec) -> Result<Option<&'static str>> {
+    let sysfs = SysfsView::of_current_namespace().ok();
+    keep_only(of_method(method), None)?;
+    if method.name() == "dpdk" {
+        return Ok(Some(DPDK_OPENS_FILES));
+    }
+    confine_to_reading(sysfs.as_ref())
+}
+
+/// The same of `why`. Another user without capabilities who searches the processes can write no file of root: nothing is said.
+pub fn keep_for_watching(watch: &Watch) -> Result<Option<&'static str>> {
+    let sysfs = SysfsView::of_current_namespace().ok();
+    keep_only(of_watch(watch), None)?;
+    if watch.searches_processes() {
+        // Landlock denies ptrace(2) of other processes, and with it their descriptors in /proc.
+        let is_root = identity::effective().uid == 0;
+        return Ok(is_root.then_some("it looks in /proc for the processes of sockets, which Landlock denies"));
+    }
+    confine_to_reading(sysfs.as_ref())
+}
+
+/// Lets the process open files only to read them, and start no program. What is open already stays usable.
+fn confine_to_reading(sysfs: Option<&SysfsView>) -> Result<Option<&'static str>> {
+    const WHAT: &str = "cannot confine the command to reading (Landlock)";
+    let allowed = Allowed { read: vec!["/".into()], ..Allowed::default() };
+    let Some(rules) = Confinement::new(&allowed, sysfs).context(WHAT)? else { return Ok(Some(NO_LANDLOCK)) };
+    rules.put_in_force().context(WHAT)?;
+    Ok(None)
 }
 
 /// Where a recording's files are.
@@ -133,16 +169,16 @@ fn fixed_folder(pattern: &Path) -> PathBuf {
 
 /// Keeps of a recording whose captures are open what it needs, and confines it to its files where the kernel has Landlock;
 /// otherwise says why it is not confined.
-pub fn keep_and_confine(plan: &Plan, user: Option<(&str, Identity)>) -> Result<Option<String>> {
+pub fn keep_and_confine(plan: &Plan, user: Option<(&str, Identity)>) -> Result<Option<&'static str>> {
     // Without privilege there is none; captures have opened theirs, and read in it.
     let sysfs = SysfsView::of_current_namespace().ok();
     keep_only(of_recording(plan)?, user)?;
     confine(plan, sysfs.as_ref())
 }
 
-fn confine(plan: &Plan, sysfs: Option<&SysfsView>) -> Result<Option<String>> {
+fn confine(plan: &Plan, sysfs: Option<&SysfsView>) -> Result<Option<&'static str>> {
     if plan.sources.iter().any(|source| source.method.name() == "dpdk") {
-        return Ok(Some("DPDK opens files of its own while it runs".into()));
+        return Ok(Some(DPDK_OPENS_FILES));
     }
     let Place { folder, file } = Place::of(&plan.write);
     // Opening the file reports a folder that is not there.
@@ -152,9 +188,7 @@ fn confine(plan: &Plan, sysfs: Option<&SysfsView>) -> Result<Option<String>> {
     format_local("%Y".as_ref(), 0)?;
     let rules =
         Confinement::new(&allowed, sysfs).context("cannot confine the recording to its files (Landlock)")?;
-    let Some(rules) = rules else {
-        return Ok(Some("this kernel has no Landlock (Linux 5.13), or it is not enabled (lsm=)".into()));
-    };
+    let Some(rules) = rules else { return Ok(Some(NO_LANDLOCK)) };
     rules.put_in_force().context("cannot confine the recording to its files (Landlock)")?;
     Ok(None)
 }

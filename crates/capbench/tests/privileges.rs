@@ -10,7 +10,8 @@ use capbench_sys::host::confinement::kernel_has_landlock;
 use capbench_testing::{HostLimit, cannot_have};
 use support::why::send;
 use support::{
-    File, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileged, program,
+    File, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileged,
+    program, run,
 };
 
 const FRAMES: u64 = 20_000;
@@ -185,6 +186,78 @@ fn root_ambient_capabilities_are_given_up_with_another_user() {
         assert!(status.contains(&format!("Uid:\t{uid}\t{uid}\t{uid}\t{uid}\n")), "{status}");
         running.signal("INT");
         running.end();
+    }
+}
+
+/// A library to preload: its thread tries for ever to append to `victim`, and then appends to `alive`, which it opened at first, if
+/// it can read.
+const TRYING: &str = r#"
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+static void *keep_trying(void *alive) {
+    for (;; usleep(2000)) {
+        int victim = open(FOLDER "/victim", O_WRONLY | O_APPEND);
+        if (victim >= 0) { write(victim, "x", 1); close(victim); }
+        int text = open("/proc/version", O_RDONLY);
+        if (text >= 0) { write((int)(long)alive, "x", 1); close(text); }
+    }
+}
+__attribute__((constructor)) static void start(void) {
+    pthread_t thread;
+    long alive = open(FOLDER "/alive", O_WRONLY | O_APPEND);
+    pthread_create(&thread, 0, keep_trying, (void *)alive);
+}
+"#;
+
+/// Code in a running command of root, as packets might bring it there, opens no file of root to write, and still reads.
+#[test]
+fn root_count_why_and_extcap_can_write_no_file_of_root() {
+    if !privileged("root_count_why_and_extcap_can_write_no_file_of_root") || !has_landlock() {
+        return;
+    }
+    let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
+    let (source, library) = (folder.file("trying.c"), folder.file("libtrying.so"));
+    fs::write(&source, TRYING.replace("FOLDER", &format!("{:?}", folder.path()))).unwrap();
+    let mut cc = program("cc");
+    run(None, cc.args(["-shared", "-fPIC", "-pthread", "-o"]).arg(&library).arg(&source)).success();
+    let fifo = folder.file("fifo");
+    run(None, program("mkfifo").arg(&fifo)).success();
+    let extcap =
+        format!("extcap --capture --extcap-interface capbench-right --fifo {}", fifo.to_str().unwrap());
+    let commands = [
+        "count -i right --method packet-v3",
+        "count -i right --method libpcap",
+        "count -i right --method xdp-count+generic --json",
+        "why -i right --json",
+        "why -i right --no-trace",
+        &extcap,
+    ];
+    for arguments in commands {
+        for name in ["victim", "alive"] {
+            fs::write(folder.file(name), "").unwrap();
+        }
+        let size = |name: &str| folder.file(name).metadata().unwrap().len();
+        let pipe = fifo.clone();
+        let reader =
+            arguments.starts_with("extcap").then(|| std::thread::spawn(move || fs::read(pipe).unwrap()));
+        let mut command = capbench();
+        command.args(arguments.split(' ')).env("LD_PRELOAD", &library);
+        let running = Running::start(Some(&spaces.right), &mut command);
+        eventually("it is confined", || {
+            let (victim, alive) = (size("victim"), size("alive"));
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            let is_confined = victim == size("victim") && size("alive") >= alive + 10;
+            is_confined && threads(running.pid()).iter().all(|(_, _, has_no_new_privs)| *has_no_new_privs)
+        });
+        assert!(size("victim") > 0, "{arguments}: the library writes before the command is confined");
+        running.signal("INT");
+        let ended = running.end();
+        assert_eq!(ended.code, Some(0), "{arguments}: {ended:?}");
+        assert!(!ended.errors.contains("not confined"), "{arguments}: {ended:?}");
+        if let Some(reader) = reader {
+            assert!(!reader.join().unwrap().is_empty(), "{arguments}: {ended:?}");
+        }
     }
 }
 

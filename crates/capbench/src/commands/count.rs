@@ -11,7 +11,7 @@ use capbench_measure::mark::mark;
 use capbench_measure::programs::Programs;
 use capbench_measure::receiver::Verifier;
 use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
-use capbench_sys::host::{CapabilitySet, clock};
+use capbench_sys::host::clock;
 use capbench_traffic::{Recogniser, TrialId};
 
 use self::lines::{Lines, Told, Totals};
@@ -50,9 +50,14 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let stop = Stop::install()?;
     let signals = Signals::install()?;
     let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
-    let kept = privileges::of_method(&method);
-    let counter =
-        Counter { flags, recogniser, kept, stop: stop.clone(), signals, interface: interface.clone() };
+    let counter = Counter {
+        flags,
+        recogniser,
+        method: &method,
+        stop: stop.clone(),
+        signals,
+        interface: interface.clone(),
+    };
     open_with(&method, &interface, &options, counter)??;
     Ok(match stop.signal() {
         // Being interrupted is how counting without a limit ends.
@@ -97,8 +102,7 @@ fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Recogniser>
 struct Counter<'f> {
     flags: &'f CountFlags,
     recogniser: Option<Recogniser>,
-    /// Capabilities that the open capture still needs.
-    kept: CapabilitySet,
+    method: &'f MethodSpec,
     stop: Stop,
     signals: Signals,
     interface: Interface,
@@ -108,7 +112,7 @@ impl Visitor for Counter<'_> {
     type Output = Result<()>;
 
     fn visit<C: Capture>(self, mut capture: C) -> Result<()> {
-        privileges::keep_only(self.kept, None)?;
+        let unconfined = privileges::keep_for_counting(self.method)?;
         let running = capture.running().clone();
         tell!(
             "capbench: {} on {}: {}; {}",
@@ -117,6 +121,9 @@ impl Visitor for Counter<'_> {
             running.engine,
             running.geometry
         );
+        if let Some(reason) = unconfined {
+            tell!("capbench: not confined to reading files: {reason}");
+        }
         let mut verifier =
             self.recogniser.clone().map(|known| Verifier::new(known, u8::MAX, running.vlan_metadata));
         let start = Instant::now();

@@ -25,7 +25,9 @@ pub fn run(flags: &WhyFlags) -> Result<Exit> {
     let tracing = if flags.no_trace { Tracing::LeftOut } else { Tracing::Wanted };
     let mut watch = Watch::new(&flags.interface, tracing)?;
     let stop = Stop::install()?;
-    privileges::keep_only(privileges::of_watch(&watch), None)?;
+    if let Some(reason) = privileges::keep_for_watching(&watch)? {
+        tell!("capbench: not confined to reading files: {reason}");
+    }
     let limit = flags.duration.unwrap_or(if flags.once { INTERVAL } else { Duration::MAX });
     let output = Output::new(flags);
     let (mut next, mut looks) = (INTERVAL.min(limit), 0_u32);

@@ -51,7 +51,8 @@ fn capture(path: &Path, stop: &Stop, source: Source) -> Result<Exit> {
             return Err(error).with_context(|| format!("--fifo {}: cannot open it", path.display()));
         }
     };
-    privileges::keep_only(privileges::of_recording(opened.plan())?, None)?;
+    // Where it is not confined, nothing is said: Wireshark shows whatever is printed as an error.
+    privileges::keep_and_confine(opened.plan(), None)?;
     let session = opened.start()?;
     drop(held);
     recording::drive(&session, stop, |_| ControlFlow::Continue(()));
