@@ -32,7 +32,7 @@ pub(super) struct Keeper {
     user: u32,
     /// Files of this run: their order, and their packets by interface.
     completed: HashMap<OsString, (u64, Box<[u64]>)>,
-    /// The order of the file that was completed last.
+    /// The order of the file of this run that was completed last.
     latest: u64,
     /// Incomplete files that a killed run left behind, by name, with what they were before this run made any.
     left_behind: HashMap<OsString, (u64, SystemTime)>,
@@ -60,10 +60,10 @@ impl Keeper {
         }
     }
 
-    /// Removes what is too much, and counts it.
+    /// Removes what is too much, and counts it. The newest file stays: when a recording ends, it may be all that there is.
     ///
     /// # Errors
-    /// What keeps the folder from being read, or a file from being removed.
+    /// Why the folder could not be read or the first file not be removed; free space that no removal can reach.
     pub(super) fn sweep(&mut self, gauge: &Gauge) -> io::Result<()> {
         let mut files = self.files()?;
         let there: HashSet<&OsStr> = files.iter().map(|file| file.name.as_os_str()).collect();
@@ -73,13 +73,8 @@ impl Keeper {
             total: about.f_blocks.saturating_mul(about.f_frsize),
             free: about.f_bavail.saturating_mul(about.f_frsize),
         };
-        let doomed = self.retention.doomed(&mut files, room);
-        // What was recorded last stays in any case: when a recording ends, it may be all that there is.
-        let latest = self.latest;
-        for file in files[..doomed].iter().filter(|file| file.order == 0 || file.order < latest) {
-            self.remove(file, gauge)?;
-        }
-        Ok(())
+        let retention = self.retention;
+        retention.remove_oldest(&mut files, room, |file| self.remove(file, gauge))
     }
 
     fn remove(&mut self, file: &OwnFile, gauge: &Gauge) -> io::Result<()> {
@@ -259,12 +254,15 @@ mod tests {
     }
 
     #[test]
-    fn free_space_that_cannot_be_had_takes_all_own_files_and_no_other() {
+    fn free_space_that_cannot_be_had_takes_no_file() {
         let scratch = capbench_testing::Scratch::new();
         make(scratch.path(), "eth0-100.pcapng", 100);
+        make(scratch.path(), "eth0-101.pcapng", 101);
         make(scratch.path(), "other", 100);
         let free = Some(FreeSpace::Bytes(ByteCount(u64::MAX)));
-        keeper(scratch.path(), Retention { files: None, free }).sweep(&Gauge::new(1, 8, true)).unwrap();
-        assert_eq!(names(scratch.path()), ["other"]);
+        let mut keeper = keeper(scratch.path(), Retention { files: None, free });
+        let error = keeper.sweep(&Gauge::new(1, 8, true)).unwrap_err();
+        assert!(error.to_string().contains("--keep-free"), "{error}");
+        assert_eq!(names(scratch.path()), ["eth0-100.pcapng", "eth0-101.pcapng", "other"]);
     }
 }

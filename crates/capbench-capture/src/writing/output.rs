@@ -399,13 +399,12 @@ fn keeper(options: &WriteOptions, gauge: &Gauge) -> Result<Option<Keeper>> {
     let names = options.own_names();
     let names =
         names.map_err(|reason| CaptureError::Option { option: "--keep-files or --keep-free", reason })?;
-    let made = Keeper::new(&options.path, names, options.retention).and_then(|mut keeper| {
-        keeper.sweep(gauge)?;
-        Ok(keeper)
-    });
-    made.map(Some)
+    let mut keeper = Keeper::new(&options.path, names, options.retention)
         .map_err(Failure::of("remove old files in the folder of", &options.path))
-        .map_err(Failure::into_error)
+        .map_err(Failure::into_error)?;
+    // As later: the recording goes on, and its status says it.
+    gauge.retained(keeper.sweep(gauge).err().map(|error| error.to_string()));
+    Ok(Some(keeper))
 }
 
 impl Drop for Output {

@@ -10,9 +10,11 @@ use capbench_testing::Scratch;
 use super::super::fake::{FakeEnds, read_record};
 use super::super::options::{WhenFull, WriteOptions};
 use super::super::output::Output;
+use super::super::retention::FreeSpace;
 use super::super::rotation::Rotation;
 use super::super::writer::Ending;
 use super::stage::{ALL, By, Stage, open, put};
+use crate::options::ByteCount;
 
 /// Files of so many packets each.
 fn rotating(stage: &Stage, by: By, packets: u64, files: Option<u32>) -> Output {
@@ -164,6 +166,21 @@ fn a_file_that_gets_another_name_at_the_end_is_the_newest_of_the_recording() {
     let packets = recorded.counts.packets();
     assert_eq!((packets.written, packets.deleted, recorded.counts.deleted_files), (1, 0, 1));
     assert!(folder.file("f-0-1.pcap").exists() && !folder.file("f-0.pcap").exists());
+}
+
+#[test]
+fn a_start_at_which_old_files_cannot_be_removed_goes_on_and_says_why() {
+    let folder = Scratch::new();
+    fs::write(folder.file("f-0.pcap"), "old").unwrap();
+    let mut options = WriteOptions::new(folder.file("f-%s.pcap"));
+    options.rotation.seconds = Some(60);
+    options.retention.free = Some(FreeSpace::Bytes(ByteCount(u64::MAX)));
+    let mut output = Output::open(&options, read_record, 0, &mut FakeEnds).unwrap();
+    put(&mut output, 0, 30, 0).unwrap();
+    let said = output.gauge().read().retention_failure.unwrap();
+    assert!(said.contains("free space"), "{said}");
+    assert!(matches!(output.finish(&mut FakeEnds).ending, Ending::Finished));
+    assert!(folder.file("f-0.pcap").exists());
 }
 
 #[test]
