@@ -194,6 +194,9 @@ fn record<C: Capture>(
         }
         laying.publish(lane, entrance);
         laying.scribe.breathe();
+        if !gave {
+            laying.scribe.end_interval();
+        }
         if granted.are_statistics_due(wishes, || Entrance::is_calm(capture, gave, waited)) {
             laying.read(capture, entrance)?;
             laying.scribe.statistics();

@@ -148,6 +148,9 @@ pub(super) fn merge<B: Lay>(
         });
         publish(&ports, lanes);
         scribe.breathe();
+        if gave == 0 {
+            scribe.end_interval();
+        }
         if granted.are_statistics_due(wishes, || gave == 0) {
             scribe.statistics();
         }

@@ -306,6 +306,11 @@ impl Scribe {
         self.publish();
     }
 
+    /// Ends a file whose interval is over; to be called when there are no packets.
+    pub(super) fn end_interval(&mut self) {
+        self.output.end_interval(realtime_ns(), &mut self.ends);
+    }
+
     /// Lets readers have everything.
     pub(super) fn flush(&mut self) {
         self.output.flush();

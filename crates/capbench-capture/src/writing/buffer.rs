@@ -68,6 +68,8 @@ pub(super) struct Buffer {
     packets_of: Box<[u64]>,
     /// The file that it is the first of, where it begins one.
     pub(super) cut: Option<Cut>,
+    /// The last bytes of its file, where the file ends behind it and no other file begins yet.
+    pub(super) trailer: Option<Vec<u8>>,
     /// Whether readers of the file are to see it at once.
     pub(super) flush: bool,
 }
@@ -80,6 +82,7 @@ impl Buffer {
             end: 0,
             packets_of: vec![0; interfaces].into(),
             cut: None,
+            trailer: None,
             flush: false,
         }
     }
@@ -94,6 +97,7 @@ impl Buffer {
             end: length,
             packets_of: packets_of.into(),
             cut: None,
+            trailer: None,
             flush: false,
         }
     }
@@ -111,7 +115,7 @@ impl Buffer {
     /// Makes it empty. Its records will begin at `start`, so that a file that stands at such an offset in a block is continued by aligned writes.
     pub(super) fn clear(&mut self, start: usize) {
         (self.start, self.end) = (start, start);
-        (self.cut, self.flush) = (None, false);
+        (self.cut, self.trailer, self.flush) = (None, None, false);
         self.packets_of.fill(0);
     }
 

@@ -50,7 +50,7 @@ pub struct Output {
     gauge: Arc<Gauge>,
     thread: Option<JoinHandle<Ending>>,
     current: Option<Buffer>,
-    position: Position,
+    pub(super) position: Position,
     is_aligned: bool,
     waits: bool,
     is_complete: bool,
@@ -181,11 +181,14 @@ impl Output {
         true
     }
 
-    /// Records what is no packet, whole records of it, in the file where the last packet went.
+    /// Records what is no packet, whole records of it, in the file where the last packet went, unless that has ended.
     ///
     /// # Errors
     /// No room, and why; nothing is counted.
     pub fn record(&mut self, bytes: &[u8]) -> std::result::Result<(), NoRoom> {
+        if self.position.has_ended() {
+            return Err(NoRoom::Ended);
+        }
         let fits = |buffer: &Buffer| buffer.spare_length() >= bytes.len();
         if !self.current.as_ref().is_some_and(fits) {
             self.make_room()?;
@@ -247,6 +250,9 @@ impl Output {
     /// Lets readers see all that was recorded so far, without waiting for it. With direct I/O, this writes a block that will
     /// be written again.
     pub fn flush(&mut self) {
+        if self.position.has_ended() {
+            return;
+        }
         let buffer = self.current.take().or_else(|| self.empty(false).ok());
         if let Some(mut buffer) = buffer {
             buffer.flush = true;
@@ -261,6 +267,21 @@ impl Output {
         if self.pool.hurry() && has_records {
             self.flush();
         }
+    }
+
+    /// Ends the file whose interval was over a while before `now_ns`, in ns since 1970-01-01 UTC, so that it gets its name though
+    /// no packet comes. The next packet begins the next file. For who calls it when no packets wait.
+    pub fn end_interval(&mut self, now_ns: u64, ends: &mut impl FileEnds) {
+        if !self.position.is_over(now_ns) || self.has_ended() {
+            return;
+        }
+        // Without an empty buffer it is tried again.
+        let Some(mut buffer) = self.current.take().or_else(|| self.empty(false).ok()) else { return };
+        let mut trailer = Vec::new();
+        ends.trailer(&mut trailer);
+        (buffer.trailer, buffer.flush) = (Some(trailer), true);
+        self.hand_over(buffer);
+        self.position.end();
     }
 
     /// Whether the recording has ended by itself; [`Output::finish`] tells why.

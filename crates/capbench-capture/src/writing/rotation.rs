@@ -7,6 +7,9 @@ const SECOND: u64 = 1_000_000_000;
 /// out of order.
 const SET_BACK: u64 = 60 * SECOND;
 
+/// How long after an interval its file still waits for packets, which may be in a ring or a queue.
+const GRACE: u64 = SECOND;
+
 /// What makes a recording go on in a new file. Nothing, and it is one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
@@ -71,6 +74,8 @@ pub(super) struct Position {
     /// Packets of these times belong to the interval.
     from_ns: u64,
     until_ns: u64,
+    /// A packet of an interval came after its file had ended: from then on only packets end files.
+    is_late: bool,
 }
 
 impl Position {
@@ -85,6 +90,7 @@ impl Position {
             intervals: 0,
             from_ns: 0,
             until_ns: u64::MAX,
+            is_late: false,
         };
         position.begin_interval(time_ns);
         position
@@ -125,6 +131,7 @@ impl Position {
 
     /// Goes on to a new file, which a packet of this time is the first of.
     pub(super) fn advance(&mut self, time_ns: u64) {
+        self.is_late |= self.has_ended() && self.is_in_interval(time_ns);
         (self.bytes, self.packets) = (0, 0);
         if !self.is_in_interval(time_ns) {
             self.begin_interval(time_ns);
@@ -135,6 +142,21 @@ impl Position {
         {
             self.number = 0;
         }
+    }
+
+    /// Whether the file has packets and its interval ended before this time, so that no packet is likely to come for it.
+    pub(super) fn is_over(&self, now_ns: u64) -> bool {
+        now_ns >= self.until_ns.saturating_add(GRACE) && self.packets > 0 && !self.has_ended() && !self.is_late
+    }
+
+    /// The file ends before the first packet of the next one comes. No packet is within this file any more.
+    pub(super) fn end(&mut self) {
+        self.packets = u64::MAX;
+    }
+
+    /// Whether the file has ended and the next one has not begun.
+    pub(super) fn has_ended(&self) -> bool {
+        self.packets == u64::MAX
     }
 
     fn begin_interval(&mut self, time_ns: u64) {

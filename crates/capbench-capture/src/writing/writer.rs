@@ -101,19 +101,24 @@ impl Writer {
                 self.begin_file(&cut).map_err(Failure::once_confined)?;
             }
             let Some(current) = &mut self.current else { return Ok(()) };
-            let count = batch.iter().skip(1).take_while(|buffer| buffer.cut.is_none()).count() + 1;
+            let last = batch.iter().position(|buffer| buffer.trailer.is_some()).unwrap_or(batch.len() - 1);
+            let count = batch[..=last].iter().skip(1).take_while(|buffer| buffer.cut.is_none()).count() + 1;
             let buffers = &mut batch[..count];
             let mut done = current.sink.put_buffers(buffers);
             if done.is_ok() && buffers.iter().any(|buffer| buffer.flush) {
                 done = current.sink.flush();
             }
             self.setup.gauge.write_ends();
+            let trailer = batch[count - 1].trailer.take();
             for buffer in batch.drain(..count) {
                 current.end += buffer.length() as u64;
                 self.held.push_back((current.end, buffer));
             }
             done.map_err(Failure::of("write", &current.path))?;
             self.release();
+            if let Some(trailer) = trailer {
+                self.end_file(&trailer)?;
+            }
         }
         Ok(())
     }

@@ -106,6 +106,50 @@ fn an_interval_with_a_number_of_files_ends_the_recording() {
 }
 
 #[test]
+fn a_file_ends_after_its_interval_though_no_packet_comes() {
+    for by in ALL {
+        let stage = Stage::default();
+        let mut output = open(&stage, by, |options| {
+            options.rotation = Rotation { seconds: Some(10), ..Rotation::default() };
+            (options.path, options.when_full) = ("%s.".into(), WhenFull::Wait);
+        });
+        let published = |count| {
+            while stage.lock().published.len() < count {
+                std::thread::yield_now();
+            }
+        };
+        output.end_interval(100 * SECOND, &mut FakeEnds);
+        assert!(!output.position.has_ended(), "{by:?}: a file without packets stays");
+        put(&mut output, 0, 30, SECOND).unwrap();
+        output.end_interval(10 * SECOND, &mut FakeEnds);
+        assert!(!output.position.has_ended(), "{by:?}: packets may still come");
+        output.end_interval(11 * SECOND, &mut FakeEnds);
+        published(1);
+        // The next file begins with the next packet.
+        output.end_interval(12 * SECOND, &mut FakeEnds);
+        output.flush();
+        assert_eq!(output.record(&[0; 12]), Err(NoRoom::Ended));
+        put(&mut output, 1, 30, 50 * SECOND).unwrap();
+        output.flush();
+        put(&mut output, 2, 30, 51 * SECOND).unwrap();
+        output.end_interval(90 * SECOND, &mut FakeEnds);
+        published(2);
+        assert_eq!(stage.contents(by)[1].1.numbers, [1, 2], "{by:?}");
+        // A packet that comes late begins a file (a name that is taken gets a number, but not here), and from then on only packets do.
+        put(&mut output, 3, 30, 52 * SECOND).unwrap();
+        output.end_interval(90 * SECOND, &mut FakeEnds);
+        put(&mut output, 4, 30, 53 * SECOND).unwrap();
+        let recorded = output.finish(&mut FakeEnds);
+        assert!(matches!(recorded.ending, Ending::Finished), "{by:?}");
+        let files = stage.contents(by);
+        assert!(files.iter().all(|(_, file)| file.is_complete && file.left_over == 0), "{by:?}");
+        let numbers: Vec<_> = files.iter().map(|(_, file)| file.numbers.clone()).collect();
+        assert_eq!(numbers, [vec![0], vec![3, 4]], "{by:?}");
+        assert_eq!((recorded.counts.files, recorded.counts.packets().written), (3, 5), "{by:?}");
+    }
+}
+
+#[test]
 fn a_place_that_cannot_be_written_to_shows_at_once_and_is_named() {
     let nowhere = WriteOptions::new("/proc/no/such/directory/a.pcap");
     let error = Output::open(&nowhere, read_record, 0, &mut FakeEnds).unwrap_err().to_string();

@@ -49,7 +49,8 @@ impl Status {
             line: InPlace::on(Term::stderr()),
             before: Totals::default(),
             at: Instant::now(),
-            writer: session.writer(),
+            // What the start could not remove is still to be said.
+            writer: WriterCounts { retention_failure: None, ..session.writer() },
             was_behind: false,
             downs: Vec::new(),
             were_full: Vec::new(),
