@@ -161,8 +161,8 @@ struct Worker {
     keeper: Option<Keeper>,
     /// When it looked for them last.
     swept: Instant,
-    /// Packets of the files of a ring, by name.
-    ring: HashMap<PathBuf, Box<[u64]>>,
+    /// Packets of the files of a ring, by name, and whether they are known to be on the disk.
+    ring: HashMap<PathBuf, (Box<[u64]>, bool)>,
 }
 
 enum Task {
@@ -264,18 +264,21 @@ impl Worker {
             }
         }
         let synced_name = medium.sync_name();
+        let is_synced = self.completion.syncs && *synced_name.as_ref().unwrap_or(&true);
         if self.completion.is_ring {
-            self.replace(path.clone(), packets_of.clone());
+            self.replace(path.clone(), packets_of.clone(), is_synced);
         }
         if let Err(source) = synced_name {
             self.gauge.sync_failed(&packets_of);
             return Err(Failure::of_sync(&path, source));
         }
-        if self.completion.syncs {
+        if is_synced {
             self.gauge.synced(&packets_of);
+        } else if self.completion.syncs {
+            self.gauge.folder_unsynced();
         }
         if let Some(keeper) = &mut self.keeper {
-            keeper.add(&path, &packets_of);
+            keeper.add(&path, &packets_of, is_synced);
             self.sweep();
         }
         Ok(())
@@ -290,10 +293,10 @@ impl Worker {
     }
 
     /// A file of a ring has replaced the one that had its name before.
-    fn replace(&mut self, path: PathBuf, packets_of: Box<[u64]>) {
-        let Some(before) = self.ring.insert(path, packets_of) else { return };
+    fn replace(&mut self, path: PathBuf, packets_of: Box<[u64]>, is_synced: bool) {
+        let Some((before, was_synced)) = self.ring.insert(path, (packets_of, is_synced)) else { return };
         self.gauge.overwritten(&before);
-        if !self.completion.syncs {
+        if !was_synced {
             // Nobody will ask any more whether the disk has them.
             self.gauge.synced(&before);
         }

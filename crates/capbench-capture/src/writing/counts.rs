@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ pub struct WriterCounts {
     pub longest_write: Duration,
     /// Whether files are synced: without, it is never known what the disk has.
     pub syncs: bool,
+    /// Whether a folder could not be synced, so that it is not known whether the disk has the names of its files.
+    pub is_folder_unsynced: bool,
     /// Old files that were removed, of this run and of earlier ones.
     pub deleted_files: u64,
     /// What they took on the disk.
@@ -154,6 +156,7 @@ pub(super) struct Gauge {
     /// When the write began that has not ended, in ns since `origin`; 0 while there is none.
     write_began_ns: AtomicU64,
     syncs: bool,
+    is_folder_unsynced: AtomicBool,
     deleted_files: AtomicU64,
     deleted_bytes: AtomicU64,
     retention_failure: Mutex<Option<String>>,
@@ -207,6 +210,7 @@ impl Gauge {
             origin: Instant::now(),
             write_began_ns: AtomicU64::new(0),
             syncs,
+            is_folder_unsynced: AtomicBool::new(false),
             deleted_files: AtomicU64::new(0),
             deleted_bytes: AtomicU64::new(0),
             retention_failure: Mutex::default(),
@@ -301,12 +305,18 @@ impl Gauge {
         self.count(packets_of, |interface| &interface.overwritten);
     }
 
-    /// An old file of so many bytes on the disk was removed; its packets, where it is of this run.
-    pub(super) fn deleted(&self, bytes: u64, packets_of: &[u64]) {
+    /// A folder cannot be synced.
+    pub(super) fn folder_unsynced(&self) {
+        self.is_folder_unsynced.store(true, Relaxed);
+    }
+
+    /// An old file of so many bytes on the disk was removed; its packets, where it is of this run, and whether these were known to be
+    /// on the disk.
+    pub(super) fn deleted(&self, bytes: u64, packets_of: &[u64], is_synced: bool) {
         self.deleted_files.fetch_add(1, Relaxed);
         self.deleted_bytes.fetch_add(bytes, Relaxed);
         self.count(packets_of, |interface| &interface.deleted);
-        if !self.syncs {
+        if !is_synced {
             // Nobody will ask any more whether the disk has them.
             self.synced(packets_of);
         }
@@ -345,6 +355,7 @@ impl Gauge {
             interfaces: self.interfaces.iter().map(Interface::read).collect(),
             longest_write: Duration::from_nanos(of(&self.longest_write_ns).max(self.running_write_ns())),
             syncs: self.syncs,
+            is_folder_unsynced: self.is_folder_unsynced.load(Relaxed),
             deleted_files: of(&self.deleted_files),
             deleted_bytes: of(&self.deleted_bytes),
             retention_failure: self.retention_failure.lock().unwrap_or_else(PoisonError::into_inner).clone(),

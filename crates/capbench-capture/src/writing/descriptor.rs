@@ -116,10 +116,10 @@ impl Medium for Descriptor {
         self.part.as_mut().map(PartFile::publish).transpose()
     }
 
-    fn sync_name(&mut self) -> io::Result<()> {
+    fn sync_name(&mut self) -> io::Result<bool> {
         match &self.part {
             Some(part) if self.syncs => part.sync_folder(),
-            _ => Ok(()),
+            _ => Ok(true),
         }
     }
 

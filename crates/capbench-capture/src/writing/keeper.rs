@@ -30,8 +30,8 @@ pub(super) struct Keeper {
     names: OwnNames,
     folder: Folder,
     user: u32,
-    /// Files of this run: their order, and their packets by interface.
-    completed: HashMap<OsString, (u64, Box<[u64]>)>,
+    /// Files of this run: their order, their packets by interface, and whether these are known to be on the disk.
+    completed: HashMap<OsString, (u64, Box<[u64]>, bool)>,
     /// The order of the file of this run that was completed last.
     latest: u64,
     /// Incomplete files that a killed run left behind, by name, with what they were before this run made any.
@@ -53,10 +53,10 @@ impl Keeper {
     }
 
     /// A file of this run is complete.
-    pub(super) fn add(&mut self, path: &Path, packets_of: &[u64]) {
+    pub(super) fn add(&mut self, path: &Path, packets_of: &[u64], is_synced: bool) {
         if let Some(name) = path.file_name() {
             self.latest += 1;
-            self.completed.insert(name.into(), (self.latest, packets_of.into()));
+            self.completed.insert(name.into(), (self.latest, packets_of.into(), is_synced));
         }
     }
 
@@ -84,7 +84,9 @@ impl Keeper {
             done => done?,
         }
         let completed = self.completed.remove(&file.name);
-        gauge.deleted(file.bytes, completed.as_ref().map_or(&[], |(_, packets)| packets));
+        let (packets, is_synced) =
+            completed.as_ref().map_or((&[][..], true), |(_, packets, is)| (packets, *is));
+        gauge.deleted(file.bytes, packets, is_synced);
         Ok(())
     }
 
@@ -95,7 +97,7 @@ impl Keeper {
             if let Some(about) = self.about_own(&name)? {
                 files.push(OwnFile {
                     bytes: u64::try_from(about.st_blocks).unwrap_or(0).saturating_mul(512),
-                    order: self.completed.get(&name).map_or(0, |(order, _)| *order),
+                    order: self.completed.get(&name).map_or(0, |(order, ..)| *order),
                     modified: modified(&about),
                     name,
                 });
@@ -199,9 +201,9 @@ mod tests {
         let mut keeper = keeper(folder, Retention { files: Some(3), free: None });
         // A file of this run that has the name of one that was left behind.
         make(folder, "eth0-52.pcapng.part", 53);
-        keeper.add(&folder.join("eth0-102.pcapng"), &[7, 5]);
-        keeper.add(&folder.join("eth0-103.pcapng"), &[0, 0]);
-        keeper.add(&folder.join("eth0-104.pcapng"), &[0, 0]);
+        keeper.add(&folder.join("eth0-102.pcapng"), &[7, 5], true);
+        keeper.add(&folder.join("eth0-103.pcapng"), &[0, 0], true);
+        keeper.add(&folder.join("eth0-104.pcapng"), &[0, 0], true);
         let gauge = Gauge::new(2, 8, true);
         [[7, 5], [1, 1]].iter().for_each(|packets| gauge.written(packets));
         keeper.sweep(&gauge).unwrap();
@@ -234,8 +236,8 @@ mod tests {
             make(scratch.path(), &format!("eth0-{second}.pcapng"), second);
         }
         let mut keeper = keeper(scratch.path(), Retention { files: Some(1), free: None });
-        keeper.add(&scratch.path().join("eth0-101.pcapng"), &[1]);
-        keeper.add(&scratch.path().join("eth0-100.pcapng"), &[1]);
+        keeper.add(&scratch.path().join("eth0-101.pcapng"), &[1], true);
+        keeper.add(&scratch.path().join("eth0-100.pcapng"), &[1], true);
         let gauge = Gauge::new(1, 8, true);
         gauge.written(&[2]);
         keeper.sweep(&gauge).unwrap();

@@ -203,15 +203,14 @@ impl PartFile {
         self.folder.rename(&self.part, &self.wanted()).map(|()| self.wanted())
     }
 
-    /// Waits until the disk has the names of the folder.
+    /// Waits until the disk has the names of the folder. Whether it has: a user who may not read a folder cannot sync it.
     ///
     /// # Errors
     /// The kernel's reason.
-    pub(super) fn sync_folder(&self) -> io::Result<()> {
+    pub(super) fn sync_folder(&self) -> io::Result<bool> {
         match self.folder.sync() {
-            // Who may write to a folder need not be allowed to read it: then it cannot be synced.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
-            done => done,
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(false),
+            done => done.map(|()| true),
         }
     }
 

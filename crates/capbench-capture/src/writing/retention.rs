@@ -7,8 +7,7 @@ use std::time::SystemTime;
 use crate::options::ByteCount;
 
 /// Why free space that is wanted removes no file.
-const OUT_OF_REACH: &str =
-    "--keep-free needs more space than all old files of this recording take, so it removes none: free space on that disk";
+const OUT_OF_REACH: &str = "--keep-free needs more space than all old files of this recording take, so it removes none: free space on that disk";
 
 /// What is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -146,7 +146,10 @@ impl Position {
 
     /// Whether the file has packets and its interval ended before this time, so that no packet is likely to come for it.
     pub(super) fn is_over(&self, now_ns: u64) -> bool {
-        now_ns >= self.until_ns.saturating_add(GRACE) && self.packets > 0 && !self.has_ended() && !self.is_late
+        now_ns >= self.until_ns.saturating_add(GRACE)
+            && self.packets > 0
+            && !self.has_ended()
+            && !self.is_late
     }
 
     /// The file ends before the first packet of the next one comes. No packet is within this file any more.

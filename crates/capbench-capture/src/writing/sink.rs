@@ -59,8 +59,8 @@ pub(super) trait Medium: Write + Debug + Send {
     /// Gives it its final name, without a folder; `None` where others made it, and named it.
     fn publish(&mut self) -> io::Result<Option<OsString>>;
 
-    /// Waits until the disk has the name, where that is wanted.
-    fn sync_name(&mut self) -> io::Result<()>;
+    /// Waits until the disk has the name, where that is wanted. Whether it has, or nobody wants it.
+    fn sync_name(&mut self) -> io::Result<bool>;
 
     /// Removes the file, to which no packet was written. Whether it did: what others made stays.
     fn discard(&mut self) -> io::Result<bool>;

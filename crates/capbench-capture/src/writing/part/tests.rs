@@ -34,7 +34,7 @@ fn a_file_has_its_name_only_when_it_is_complete() {
     assert_eq!(fs::read(&path).unwrap(), b"before");
     assert_eq!(fs::metadata(folder.0.join("f.pcap.part")).unwrap().mode() & 0o7777, 0o600);
     part.publish().unwrap();
-    part.sync_folder().unwrap();
+    assert!(part.sync_folder().unwrap());
     assert_eq!(fs::read(&path).unwrap(), b"");
     assert!(!folder.0.join("f.pcap.part").exists());
 }

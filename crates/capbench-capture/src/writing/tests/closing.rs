@@ -184,6 +184,24 @@ fn a_start_at_which_old_files_cannot_be_removed_goes_on_and_says_why() {
 }
 
 #[test]
+fn packets_of_a_folder_that_cannot_be_synced_are_not_known_to_be_on_the_disk() {
+    for files in [None, Some(2)] {
+        let stage = Stage::default();
+        stage.lock().is_folder_unreadable = true;
+        let mut output = rotating(&stage, By::Plain, 10, files);
+        for number in 0..35 {
+            put(&mut output, number, 30, 0).unwrap();
+        }
+        let recorded = output.finish(&mut FakeEnds);
+        assert!(matches!(recorded.ending, Ending::Finished));
+        let packets = recorded.counts.packets();
+        let written = if files.is_some() { 15 } else { 35 };
+        assert_eq!((packets.written, packets.unsynced), (written, written), "{files:?}");
+        assert!(recorded.counts.is_folder_unsynced);
+    }
+}
+
+#[test]
 fn without_sync_nothing_is_known_of_the_disk() {
     let stage = Stage::default();
     let mut output = open(&stage, By::Plain, |options| options.syncs = false);

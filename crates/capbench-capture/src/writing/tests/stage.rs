@@ -41,6 +41,8 @@ pub(super) struct State {
     pub(super) is_disk_busy: bool,
     /// What the disk says of files with these names when they are synced.
     pub(super) bad: Vec<(PathBuf, ErrorKind)>,
+    /// Whether the folder cannot be synced.
+    pub(super) is_folder_unreadable: bool,
     /// Files that have their final names, in the order in which they got them.
     pub(super) published: Vec<PathBuf>,
     calls: usize,
@@ -206,8 +208,8 @@ impl Medium for MemoryFile {
         Ok(None)
     }
 
-    fn sync_name(&mut self) -> io::Result<()> {
-        Ok(())
+    fn sync_name(&mut self) -> io::Result<bool> {
+        Ok(!self.stage.lock().is_folder_unreadable)
     }
 
     fn discard(&mut self) -> io::Result<bool> {

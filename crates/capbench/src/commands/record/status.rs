@@ -101,13 +101,19 @@ impl Status {
         self.was_behind = is_behind;
     }
 
-    /// Old files that were removed in the last second, and why some were not.
+    /// Old files that were removed in the last second, and why some were not; a folder that cannot be synced.
     fn show_deleted(&mut self, writer: &WriterCounts) {
         let files = writer.deleted_files - self.writer.deleted_files;
         if files > 0 {
             self.clear();
             let bytes = writer.deleted_bytes - self.writer.deleted_bytes;
             tell!("capbench: old files of this recording removed: {files}, {bytes} bytes on the disk");
+        }
+        if writer.is_folder_unsynced && !self.writer.is_folder_unsynced {
+            self.clear();
+            tell!(
+                "capbench: the folder of -w cannot be synced, because its user may not read it: whether its files are on the disk is not known"
+            );
         }
         if let Some(failure) = &writer.retention_failure
             && writer.retention_failure != self.writer.retention_failure
