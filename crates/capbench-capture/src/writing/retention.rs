@@ -207,7 +207,7 @@ mod tests {
             let wanted = percent.map_or(0, |percent| u64::from(percent) * 100);
             let freed = |count: usize| free + files[..count].iter().map(|file| file.bytes).sum::<u64>();
             let removable = files.len().saturating_sub(1);
-            let is_few = |count: usize| most.is_none_or(|most| (files.len() - count) as u64 + 1 <= most);
+            let is_few = |count: usize| most.is_none_or(|most| ((files.len() - count) as u64) < most);
             let is_free = |count: usize| freed(count) >= wanted;
             let is_reachable = is_free(removable);
             prop_assert_eq!(done.is_ok(), is_reachable);
