@@ -287,7 +287,9 @@ impl Worker {
     /// Removes old files. Where that fails, the recording goes on, and its status says it.
     fn sweep(&mut self) {
         if let Some(keeper) = &mut self.keeper {
-            self.gauge.retained(keeper.sweep(&self.gauge).err().map(|error| error.to_string()));
+            if keeper.is_due() {
+                self.gauge.retained(keeper.sweep(&self.gauge).err().map(|error| error.to_string()));
+            }
             self.swept = Instant::now();
         }
     }

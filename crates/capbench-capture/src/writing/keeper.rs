@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::identity;
@@ -23,6 +23,9 @@ use super::retention::{OwnFile, Retention, Room};
 /// How often limits are looked at while a file is being written.
 pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 
+/// When removal is tried again after it failed, if no file has been completed since.
+const RETRY: Duration = Duration::from_secs(30);
+
 /// Removes files of one recording.
 #[derive(Debug)]
 pub(super) struct Keeper {
@@ -36,6 +39,18 @@ pub(super) struct Keeper {
     latest: u64,
     /// Incomplete files that a killed run left behind, by name, with what they were before this run made any.
     left_behind: HashMap<OsString, (u64, SystemTime)>,
+    state: State,
+}
+
+/// How the last sweep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// There was none, or a file has been completed since.
+    NewFile,
+    /// The limits were kept.
+    Kept,
+    /// They were not kept, at this time.
+    Failed(Instant),
 }
 
 impl Keeper {
@@ -47,7 +62,8 @@ impl Keeper {
         let (folder, _) = Folder::of_file(path, &Trust::everybody())?;
         let user = identity::effective().uid;
         let (completed, left_behind) = (HashMap::new(), HashMap::new());
-        let mut keeper = Self { retention, names, folder, user, completed, latest: 0, left_behind };
+        let state = State::NewFile;
+        let mut keeper = Self { retention, names, folder, user, completed, latest: 0, left_behind, state };
         keeper.left_behind = keeper.find_left_behind()?;
         Ok(keeper)
     }
@@ -56,6 +72,7 @@ impl Keeper {
     pub(super) fn add(&mut self, path: &Path, packets_of: &[u64], is_synced: bool) {
         if let Some(name) = path.file_name() {
             self.latest += 1;
+            self.state = State::NewFile;
             self.completed.insert(name.into(), (self.latest, packets_of.into(), is_synced));
         }
     }
@@ -65,15 +82,33 @@ impl Keeper {
     /// # Errors
     /// Why the folder could not be read or the first file not be removed; free space that no removal can reach.
     pub(super) fn sweep(&mut self, gauge: &Gauge) -> io::Result<()> {
+        let swept = self.remove_oldest(gauge);
+        self.state = if swept.is_ok() { State::Kept } else { State::Failed(Instant::now()) };
+        swept
+    }
+
+    /// Whether a sweep could remove a file. A sweep reads the whole folder, which takes long where it has many files.
+    pub(super) fn is_due(&self) -> bool {
+        match self.state {
+            State::NewFile => true,
+            State::Kept => self.room().map_or(true, |room| self.retention.lacks(room)),
+            State::Failed(when) => when.elapsed() >= RETRY,
+        }
+    }
+
+    fn room(&self) -> io::Result<Room> {
+        let about = fstatvfs(&self.folder)?;
+        Ok(Room {
+            total: about.f_blocks.saturating_mul(about.f_frsize),
+            free: about.f_bavail.saturating_mul(about.f_frsize),
+        })
+    }
+
+    fn remove_oldest(&mut self, gauge: &Gauge) -> io::Result<()> {
         let mut files = self.files()?;
         let there: HashSet<&OsStr> = files.iter().map(|file| file.name.as_os_str()).collect();
         self.completed.retain(|name, _| there.contains(name.as_os_str()));
-        let about = fstatvfs(&self.folder)?;
-        let room = Room {
-            total: about.f_blocks.saturating_mul(about.f_frsize),
-            free: about.f_bavail.saturating_mul(about.f_frsize),
-        };
-        let retention = self.retention;
+        let (retention, room) = (self.retention, self.room()?);
         retention.remove_oldest(&mut files, room, |file| self.remove(file, gauge))
     }
 
@@ -243,6 +278,27 @@ mod tests {
         keeper.sweep(&gauge).unwrap();
         assert_eq!(names(scratch.path()), ["eth0-100.pcapng"]);
         assert_eq!(gauge.read().packets().deleted, 1);
+    }
+
+    #[test]
+    fn the_folder_is_read_again_only_when_that_can_remove_a_file() {
+        let scratch = capbench_testing::Scratch::new();
+        make(scratch.path(), "eth0-100.pcapng", 100);
+        let gauge = Gauge::new(1, 8, true);
+        let mut enough =
+            keeper(scratch.path(), Retention { files: Some(5), free: Some(FreeSpace::Percent(0)) });
+        assert!(enough.is_due(), "at the start");
+        enough.sweep(&gauge).unwrap();
+        assert!(!enough.is_due());
+        enough.add(&scratch.path().join("eth0-101.pcapng"), &[1], true);
+        assert!(enough.is_due(), "there is one more file");
+        enough.sweep(&gauge).unwrap();
+        enough.retention.free = Some(FreeSpace::Bytes(ByteCount(u64::MAX)));
+        assert!(enough.is_due(), "free space is lacking");
+        enough.sweep(&gauge).unwrap_err();
+        assert!(!enough.is_due(), "nothing could be removed just now");
+        enough.state = State::Failed(Instant::now().checked_sub(RETRY).unwrap());
+        assert!(enough.is_due());
     }
 
     #[test]

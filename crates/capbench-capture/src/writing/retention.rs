@@ -62,6 +62,16 @@ impl Retention {
         self.files.is_none() && self.free.is_none()
     }
 
+    /// Whether less is free than there is to be.
+    pub(super) fn lacks(&self, room: Room) -> bool {
+        room.free < self.wanted(room)
+    }
+
+    /// Bytes that are to be free.
+    fn wanted(&self, room: Room) -> u64 {
+        self.free.map_or(0, |free| free.bytes_of(room.total))
+    }
+
     /// Calls `remove` for the oldest files as long as a limit is passed while one more file is being written. The newest file
     /// stays. Files of earlier runs are older than those of this run, also where a clock that was set says otherwise.
     ///
@@ -81,7 +91,7 @@ impl Retention {
         });
         let removable = &files[..files.len().saturating_sub(1)];
         let most = self.files.unwrap_or(u64::MAX);
-        let wanted = self.free.map_or(0, |free| free.bytes_of(room.total));
+        let wanted = self.wanted(room);
         let (mut count, mut free) = (files.len() as u64 + 1, room.free);
         let mut reachable = removable.iter().fold(free, |sum, file| sum.saturating_add(file.bytes));
         let mut failure = None;
