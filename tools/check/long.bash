@@ -67,6 +67,8 @@ judged_by() {
 deny() {
   local said
   cargo deny --version >/dev/null 2>&1 || no_host "cargo deny is not installed: cargo install cargo-deny --locked"
+  # It looks at the crates of every system, also of those that nobody builds for here.
+  cargo fetch --locked
   cargo deny --offline check --hide-inclusion-graph licenses bans sources
   if ! said=$(timeout 60 cargo deny fetch db 2>&1); then
     echo "licences and sources; advisories not looked at, their database cannot be had: ${said##*$'\n'}" >"$work/note"
