@@ -11,7 +11,8 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use capbench_measure::accounts::softnet::SoftnetSnapshot;
-use capbench_measure::bed::{Bed, BedOptions, KernelWork, Placement, kernel_cpu_bounds, prepare_process};
+use capbench_measure::accounts::softnet::kernel_cpu_bounds;
+use capbench_measure::bed::{Bed, BedOptions, KernelWork, Placement, prepare_process};
 use capbench_measure::{MeasureError, Result};
 use capbench_sys::host::affinity::{self, CpuId};
 use capbench_sys::packet::{PacketSocket, Protocol};

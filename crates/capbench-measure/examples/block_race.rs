@@ -11,9 +11,10 @@ use std::time::Duration;
 use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::live::{LiveLaboratory, Path, ReceiveBy};
+use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::simulated;
+use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::Load;
 use capbench_traffic::{Mtu, Pps};
 

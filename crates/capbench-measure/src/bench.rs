@@ -10,12 +10,12 @@ use capbench_capture::MethodSpec;
 use capbench_traffic::rates::Pps;
 
 use crate::comparison::Pair;
+use crate::cost::OVERHEAD;
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 use crate::order::{Shuffle, turns};
 use crate::placement::PlacementChoice;
-use crate::search::buffered;
-use crate::session::{OVERHEAD, Observer, Session};
+use crate::session::{Observer, Session};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
 
 /// What a bench runs.
@@ -242,7 +242,7 @@ impl BenchPlan {
             if session.stopped {
                 return Ok(false);
             }
-            held &= result.is_none_or(|result| result.held_load() && buffered::frames(&result, 1) == 0);
+            held &= result.is_none_or(|result| result.held_load() && result.buffered_frames(1) == 0);
             if !held && !is_last {
                 return Ok(false);
             }

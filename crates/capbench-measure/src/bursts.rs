@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::laboratory::Setup;
 use crate::ledger::LostAt;
-use crate::rfc2544::Percent;
+use crate::percent::Percent;
 use crate::session::{Missing, Session, describe};
 use crate::trial::{Load, Phase, TrialResult};
 

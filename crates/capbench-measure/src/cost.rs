@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::guards::{OVERLOAD, PROBE};
-use crate::session::OVERHEAD;
+
+/// What a trial takes beside sending: opening rings, draining, reading counters. Only for estimates.
+pub(crate) const OVERHEAD: Duration = Duration::from_millis(250);
 
 /// What plans of trials take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

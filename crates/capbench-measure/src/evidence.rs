@@ -5,15 +5,16 @@
 
 mod entries;
 mod refused;
+mod traced;
 
 use capbench_capture::{Counters, LossPlace};
 use capbench_sys::host::CpuId;
 
 use crate::ledger::{Entry, Ledger, Place};
-use crate::receiver::QueueAccount;
-use crate::tracer::losses::TracedLosses;
+use crate::work::QueueLength;
 
 use self::refused::Refused;
+pub use self::traced::{Losses, TracedLosses};
 
 /// What a place lost, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +47,17 @@ pub enum PeerQueue {
     /// It takes frames of an XDP program: one that is refused counts there and in `rx_dropped` of the receiver
     /// (`veth_xdp_xmit`).
     OfFrames,
+}
+
+/// What a queue did in a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueAccount {
+    /// How many frames it holds, the one that is being worked on among them.
+    pub length: QueueLength,
+    /// Frames that it had no room for.
+    pub refused: u64,
+    /// Frames that were still in it when the trial was stopped, or its drain had taken too long.
+    pub left: u64,
 }
 
 /// What was counted around one trial, from which the ledger is made. Counts are differences over the trial.

@@ -9,7 +9,7 @@ use capbench_traffic::sizes::Sizes;
 
 use crate::error::Result;
 use crate::latency::Recording;
-use crate::links::coalescing::Moderation;
+use crate::moderation::Moderation;
 use crate::placement::PlacementChoice;
 use crate::trial::{SizeLabel, Trial};
 use crate::work::WorkPlan;

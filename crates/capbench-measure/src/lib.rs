@@ -6,7 +6,7 @@
 //! | [`live`], [`simulated`] | the two paths: a real one, and one that is computed |
 //! | [`guards`] | what keeps a bad trial from counting: probes, repeats, marks |
 //! | [`subject`], [`programs`] | what is under test: a capture method, or another program |
-//! | [`receiver`], [`sequence`], [`work`] | the application of a trial: verifies every frame and does its work |
+//! | [`receiver`], [`work`] | the application of a trial: verifies every frame and does its work |
 //! | [`mod@mark`] | a trial's frames, for methods that count them in the kernel |
 //! | [`ledger`], [`places`], [`evidence`], [`loss_shape`] | where each frame went, the table of places, from which counters, and when and how many at a time were lost |
 //! | [`limit`] | what kept a method from more |
@@ -21,7 +21,7 @@
 //! | [`recorded`] | what capture files hold of the frames of trials |
 //! | [`reproduction`] | experiments of publications, run again beside their published tables |
 //! | [`rfc2544`] | latency, frame loss rate, back-to-back frames, system recovery |
-//! | [`comparison`] | two runs, or methods that took turns: what changed by more than chance |
+//! | [`comparison`], [`compare`] | methods that took turns, and two runs: what changed by more than chance |
 //! | [`statistics`] | what repeats say, and what is chance |
 //! | [`bursts`] | the longest burst without loss, for both of them |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
@@ -32,12 +32,15 @@
 #![forbid(unsafe_code)]
 
 pub mod accounts;
+pub mod arrivals;
 pub mod bed;
 pub mod bench;
 pub mod bursts;
+pub mod compare;
 pub mod comparison;
 pub mod cost;
 pub mod csv_text;
+pub mod disturbance;
 pub mod drivers;
 pub mod environment;
 mod error;
@@ -55,7 +58,9 @@ pub mod links;
 pub mod live;
 pub mod loss_shape;
 pub mod mark;
+pub mod moderation;
 mod order;
+pub mod percent;
 pub mod placement;
 pub mod places;
 pub mod programs;
@@ -66,7 +71,6 @@ pub mod reproduction;
 pub mod results;
 pub mod rfc2544;
 pub mod search;
-pub mod sequence;
 pub mod session;
 pub mod simulated;
 pub mod soak;

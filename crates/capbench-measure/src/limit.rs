@@ -128,7 +128,6 @@ pub(crate) mod tests {
     use super::Limit;
     use crate::ledger::{LostAt, Place};
     use crate::loss_shape::{LossShape, Spread, Window};
-    use crate::search::buffered;
     use crate::trial::tests::{measured, profile};
     use crate::trial::{Emptying, Load, Phase, TrialResult};
 
@@ -162,7 +161,7 @@ pub(crate) mod tests {
 
     fn limit(trials: &[TrialResult]) -> Option<Limit> {
         let lost = LostAt::sum(trials.iter().flat_map(TrialResult::losses));
-        Limit::of(&lost, trials, |trial| buffered::frames(trial, 1))
+        Limit::of(&lost, trials, |trial| trial.buffered_frames(1))
     }
 
     #[test]
@@ -209,7 +208,7 @@ pub(crate) mod tests {
         assert_eq!(limit(&[trial(0, 250.0)]), Some(Limit::Application), "nothing was lost yet");
         let of_place = |frames| {
             let lost = [LostAt { place: Place::Backlog, frames }];
-            Limit::of(&lost, &[trial(frames, 250.0)], |trial| buffered::frames(trial, 1))
+            Limit::of(&lost, &[trial(frames, 250.0)], |trial| trial.buffered_frames(1))
         };
         assert_eq!(of_place(100), Some(Limit::Application), "20,000 were left");
         assert_eq!(of_place(50_000), Some(Limit::Backlog));

@@ -4,7 +4,6 @@
 //! with netlink-packet-route; answers are read here, attribute by attribute, so that an attribute that a newer kernel
 //! adds or changes cannot make a whole answer unreadable.
 
-pub mod coalescing;
 pub(crate) mod exchange;
 pub(crate) mod message;
 mod stats;

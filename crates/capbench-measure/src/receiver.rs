@@ -16,17 +16,17 @@ use capbench_traffic::recognise::Recogniser;
 
 use crate::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use crate::accounts::threads::ThreadTimes;
+use crate::arrivals::Arrivals;
 use crate::error::{MeasureError, Result};
+use crate::evidence::QueueAccount;
 use crate::latency::{Latency, LatencyRecorder, Recording, Timekeeper};
 use crate::loss_shape::LossRecord;
-use crate::trial::{Arrivals, Emptying, ProgramReport};
+use crate::trial::{Emptying, ProgramReport, TICK};
 use crate::work::Work;
 use queue::Queue;
-pub use queue::{QueueAccount, QueueSize};
+pub use queue::QueueSize;
 pub use verifier::{Verifier, verification_cost};
 
-/// How long one wait for frames lasts; bounds how late the end of a trial is noticed.
-pub(crate) const TICK: Duration = Duration::from_millis(10);
 /// A drain that still makes progress after this time is ended all the same; what is left is booked as unread.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 

@@ -5,35 +5,11 @@ use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 
-use crate::error::{MeasureError, Result};
+use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 use crate::placement::PlacementChoice;
-use crate::search::SearchOutcome;
+pub use crate::search::Observer;
 use crate::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
-
-/// What a trial takes beside sending: opening rings, draining, reading counters. Only for estimates.
-pub(crate) const OVERHEAD: Duration = Duration::from_millis(250);
-
-/// Follows trials while they run, and can stop them.
-pub trait Observer {
-    /// A trial begins.
-    fn starts(&mut self, what: &str);
-    /// A trial ended; saving it is the observer's business.
-    ///
-    /// # Errors
-    /// When it cannot be saved, which ends the run.
-    fn ends(&mut self, result: &TrialResult) -> Result<()>;
-    /// A set-up could not be measured; the others go on.
-    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError);
-    /// Whether the user wants to stop.
-    fn stopping(&self) -> bool;
-    /// Whether it keeps what a search has shown so far. That is worked out after each trial only for one who does.
-    fn keeps_searches(&self) -> bool {
-        false
-    }
-    /// What the search that runs has shown so far: what it would show if it were stopped now.
-    fn searching(&mut self, _so_far: SearchOutcome) {}
-}
 
 /// Why there is no trial that shows something.
 #[derive(Clone, Debug, PartialEq, Eq)]

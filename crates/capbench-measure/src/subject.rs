@@ -1,10 +1,11 @@
 //! What a trial is about: a capture method or another program, and how its path is set.
 
+use std::str::FromStr;
+
 use capbench_capture::methods::{Argument, SettingInfo};
 use capbench_capture::{CapturePoint, METHODS, Method, MethodSpec, VlanTags};
 
 use crate::error::Result;
-use crate::live::ReceiveBy;
 use crate::programs::{self, Program, Programs};
 use crate::work::WorkPlan;
 
@@ -20,6 +21,32 @@ pub enum Subject {
     },
     /// A program that captures by itself.
     Program(Box<Program>),
+}
+
+/// How the kernel's receive work on a virtual link is brought to the CPU that a placement wants it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveBy {
+    /// Receive packet steering: the softirq of that CPU. The generator keeps its rate whatever the receiver does.
+    Rps,
+    /// A NAPI thread that is pinned there, and that the scheduler shares the CPU out to.
+    NapiThread,
+    /// The same, woken by a timer: interrupts stay off while packets keep coming.
+    NapiDeferred,
+    /// For methods that take frames in the driver, which no steering reaches: as [`Self::NapiThread`] where the work is
+    /// to be on another CPU than the generator's, and where it is not, in the sender's context.
+    Driver,
+}
+
+impl FromStr for ReceiveBy {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "rps" => Ok(Self::Rps),
+            "napi" => Ok(Self::NapiThread),
+            _ => Err(format!("\"{text}\" is no way to receive; rps and napi are")),
+        }
+    }
 }
 
 /// A way to receive on the bed's link that can be asked for behind any method's name.
@@ -194,8 +221,7 @@ impl Subject {
 
 #[cfg(test)]
 mod tests {
-    use super::{PATH_SETTINGS, Subject, all_methods, default_methods, find};
-    use crate::live::ReceiveBy;
+    use super::{PATH_SETTINGS, ReceiveBy, Subject, all_methods, default_methods, find};
     use crate::programs::Programs;
 
     #[test]

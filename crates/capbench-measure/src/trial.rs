@@ -1,6 +1,7 @@
 //! A trial: one load for one duration. This is all that a search or a sweep knows of the network.
 
 mod emptying;
+mod guarding;
 mod load;
 mod result;
 
@@ -12,13 +13,16 @@ use capbench_traffic::rates::Pps;
 use capbench_traffic::report::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
+use crate::arrivals::Arrivals;
+use crate::disturbance::Disturbance;
 use crate::error::{MeasureError, Result};
 use crate::evidence::Evidence;
-use crate::guards::Disturbance;
 use crate::latency::Latency;
 use crate::ledger::Ledger;
 use crate::loss_shape::LossShape;
 pub use emptying::Emptying;
+pub(crate) use emptying::TICK;
+pub use guarding::{Guarding, Livelock, Recovery, SetAside};
 pub use load::{Load, LoadShape};
 pub use result::{CpuAccount, Departed, ProgramReport, TrialResult};
 
@@ -162,25 +166,6 @@ pub enum Verdict {
     GeneratorLimited,
     /// The trial shows nothing: its account contradicts itself, or it was run on a path that was not ready.
     Invalid,
-}
-
-/// What the application saw.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Arrivals {
-    /// Frames of any kind taken from the method.
-    pub read: u64,
-    /// Frames of the trial, intact, counted once each.
-    pub delivered: u64,
-    /// Repetitions of those.
-    pub duplicates: u64,
-    /// Those that came after a later frame of their stream (RFC 4737).
-    pub reordered: u64,
-    /// Frames that are not of this trial.
-    pub foreign: u64,
-    /// Frames of the trial cut short against the snap length.
-    pub truncated: u64,
-    /// Damaged frames addressed like those of the trial.
-    pub corrupt: u64,
 }
 
 /// What one trial measured, before anything is computed from it.

@@ -11,10 +11,11 @@ use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::bursts::{BurstEnd, BurstSearch};
 use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::live::{LiveLaboratory, Path, ReceiveBy};
+use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::session::Observer;
 use capbench_measure::simulated;
+use capbench_measure::subject::ReceiveBy;
 use capbench_measure::sweep::{
     self, Axis, BackToBackTest, Probe, Spacing, SweepOutcome, SweepPlan, SweepRun, find,
 };

@@ -283,11 +283,10 @@ mod tests {
     use std::time::Duration;
 
     use super::{findings, tables};
+    use capbench_measure::arrivals::Arrivals;
     use capbench_measure::evidence::Evidence;
     use capbench_measure::findings::Finding;
-    use capbench_measure::trial::{
-        Arrivals, CpuAccount, Cpus, Load, Measured, Phase, Profile, SizeLabel, TrialResult,
-    };
+    use capbench_measure::trial::{CpuAccount, Cpus, Load, Measured, Phase, Profile, SizeLabel, TrialResult};
 
     /// A trial of one second at maximum load.
     fn trial(method: &str, sent: u64, delivered: u64, cpu: CpuAccount) -> TrialResult {

@@ -5,7 +5,8 @@
 //! both alike; a step changes CLOCK_REALTIME only.
 
 use capbench_sys::host::clock;
-use serde::{Deserialize, Serialize};
+
+use crate::disturbance::ClockDrift;
 
 /// Tries to read the clocks without being interrupted in between.
 const TRIES: usize = 5;
@@ -17,17 +18,6 @@ pub struct ClockSnapshot {
     realtime_ns: u64,
     raw_ns: u64,
     boottime_ns: u64,
-}
-
-/// What the clocks did between two moments against CLOCK_MONOTONIC, which says how long that was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ClockDrift {
-    /// How far CLOCK_REALTIME was set on or back, in nanoseconds.
-    pub realtime_step_ns: i64,
-    /// How much faster CLOCK_MONOTONIC went than the hardware counts, in millionths: what NTP corrects.
-    pub slew_ppm: f64,
-    /// How long the system was suspended, in nanoseconds.
-    pub suspended_ns: u64,
 }
 
 impl ClockSnapshot {

@@ -165,6 +165,14 @@ pub fn tick_ns() -> Result<u64> {
     Ok(1_000_000_000 / per_second)
 }
 
+/// Writes a CPU as its number.
+pub(crate) fn cpu_number<S: serde::Serializer>(
+    cpu: &CpuId,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_u32(cpu.number())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

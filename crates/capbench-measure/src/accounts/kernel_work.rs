@@ -39,7 +39,7 @@ pub struct KernelWorkSnapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct KernelReceive {
     /// The CPU.
-    #[serde(serialize_with = "crate::bed::cpu_number")]
+    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub cpu: CpuId,
     /// Soft interrupts on the CPU, those that ksoftirqd ran included (`/proc/stat`).
     pub softirq_ns: u64,

@@ -38,7 +38,7 @@ struct Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SoftnetDelta {
     /// The CPU.
-    #[serde(serialize_with = "crate::bed::cpu_number")]
+    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub cpu: CpuId,
     /// Packets that the CPU took through the receive path. With RPS, those that it was given to process.
     pub processed: u64,

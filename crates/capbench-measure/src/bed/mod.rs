@@ -7,6 +7,7 @@
 mod cpu_mask;
 mod guard;
 mod kernel_work;
+mod moderated;
 mod pair;
 mod placement;
 mod privilege;
@@ -14,17 +15,16 @@ mod side;
 
 use std::sync::Arc;
 
-use capbench_sys::host::{CpuId, NetNamespace};
+use capbench_sys::host::NetNamespace;
 
 use crate::Result;
 use crate::links::{Link, Links, Tie};
 pub(crate) use cpu_mask::parse as cpus_in_mask;
 pub use kernel_work::{KernelWork, KernelWorkReport};
+pub(crate) use moderated::Moderated;
 pub use placement::Placement;
 pub use privilege::{Privilege, prepare_process};
 pub use side::Side;
-
-pub use crate::accounts::softnet::{kernel_cpu_bounds, verify_kernel_cpu};
 
 /// What a virtual pair shall be like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,12 +122,4 @@ fn is_pair(one: &Link, other: &Link) -> bool {
     let is_veth = |link: &Link| link.kind.as_deref() == Some("veth");
     let is_tied = |link: &Link, to: &Link| link.tied_to == Some(Tie { index: to.index, namespace: None });
     is_veth(one) && is_veth(other) && is_tied(one, other) && is_tied(other, one)
-}
-
-/// Writes a CPU as its number.
-pub(crate) fn cpu_number<S: serde::Serializer>(
-    cpu: &CpuId,
-    serializer: S,
-) -> std::result::Result<S::Ok, S::Error> {
-    serializer.serialize_u32(cpu.number())
 }

@@ -10,13 +10,13 @@ use crate::{MeasureError, Result};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Placement {
     /// Runs the generator.
-    #[serde(serialize_with = "super::cpu_number")]
+    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub generator: CpuId,
     /// Does the kernel's receive work.
-    #[serde(serialize_with = "super::cpu_number")]
+    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub kernel: CpuId,
     /// Runs the application.
-    #[serde(serialize_with = "super::cpu_number")]
+    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub application: CpuId,
     /// `same`: kernel and application share a CPU. `other`: they do not. `custom`: as the user said.
     pub name: &'static str,

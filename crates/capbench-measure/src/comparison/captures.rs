@@ -3,11 +3,6 @@
 //! A host grants sizes as it can, and the next kernel others: what both runs have one of is compared, and the difference is
 //! said. What one run has several of must not fall into one sample, though: its median would be that of neither.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
-
-use super::samples::Samples;
-use super::setup::Setup;
 use crate::trial::TrialResult;
 
 /// What stands between sizes and the source of times, which can depend on what arrived.
@@ -15,7 +10,7 @@ const TIME: &str = "; time: ";
 const MODERATION: &str = ", interrupt moderation";
 
 /// Ring, blocks and whatever else a trial captured with, as it was granted; absent where it does not say.
-pub(super) fn of(trial: &TrialResult) -> Option<String> {
+pub(crate) fn of(trial: &TrialResult) -> Option<String> {
     let running = running(trial);
     let (sizes, times) = running.split_once(TIME).unwrap_or((&running, ""));
     let moderation = times.find(MODERATION).map_or("", |at| &times[at..]);
@@ -23,7 +18,7 @@ pub(super) fn of(trial: &TrialResult) -> Option<String> {
 }
 
 /// The same with the source of times. The interfaces of a bed of capbench's own have other names in every run.
-pub(super) fn running(trial: &TrialResult) -> String {
+pub(crate) fn running(trial: &TrialResult) -> String {
     let is_sign = |letter: char| !letter.is_ascii_alphanumeric();
     let words = trial.running.split_inclusive(is_sign).map(|word| {
         let name = word.trim_end_matches(is_sign);
@@ -38,30 +33,6 @@ fn is_own_interface(name: &str) -> bool {
     let Some((letter, number)) = rest.as_bytes().split_last() else { return false };
     let is_number = !number.is_empty() && number.iter().all(u8::is_ascii_hexdigit);
     is_number && matches!(letter, b'g'..=b'z')
-}
-
-/// Leaves open what trials captured with, but where a run has several of it in set-ups that are alike otherwise.
-pub(super) fn settle(samples: &mut [Samples; 2]) {
-    let mut several: HashSet<Setup> = HashSet::new();
-    for run in samples.iter() {
-        let mut first: HashMap<Setup, &Option<String>> = HashMap::new();
-        for sample in &run.all {
-            match first.entry(sample.setup.without_capture()) {
-                Entry::Vacant(place) => {
-                    place.insert(&sample.setup.capture);
-                }
-                Entry::Occupied(known) if **known.get() != sample.setup.capture => {
-                    several.insert(known.key().clone());
-                }
-                Entry::Occupied(_) => {}
-            }
-        }
-    }
-    for sample in samples.iter_mut().flat_map(|run| &mut run.all) {
-        if !several.contains(&sample.setup.without_capture()) {
-            sample.setup.capture = None;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -83,12 +83,12 @@ pub struct Contrast {
 /// Figures of one set-up with their trials, of both sides. Where trials ran in pairs, those of a pair are a stratum of their
 /// own; else those whose CPUs ran at one pace.
 #[derive(Clone, Debug)]
-pub(super) struct Matched {
-    pub(super) setup: Setup,
-    pub(super) measure: Measure,
-    pub(super) strata: Vec<[Vec<(f64, u32)>; 2]>,
+pub(crate) struct Matched {
+    pub(crate) setup: Setup,
+    pub(crate) measure: Measure,
+    pub(crate) strata: Vec<[Vec<(f64, u32)>; 2]>,
     /// Of each side, how many of them are "at least".
-    pub(super) at_least: [usize; 2],
+    pub(crate) at_least: [usize; 2],
 }
 
 impl Matched {
@@ -98,7 +98,7 @@ impl Matched {
     }
 
     /// Whether what was less is what the generator sent, and no limit of the method: then the difference is the generator's.
-    pub(super) fn is_of_generator(&self) -> bool {
+    pub(crate) fn is_of_generator(&self) -> bool {
         let medians =
             [0, 1].map(|side| Estimate::of(self.values(side)).map_or(0.0, |estimate| estimate.median));
         let lower = usize::from(medians[1] < medians[0]);
@@ -106,13 +106,13 @@ impl Matched {
     }
 
     /// Trials of both sides.
-    pub(super) fn trials(&self) -> u32 {
+    pub(crate) fn trials(&self) -> u32 {
         (self.values(0).count() + self.values(1).count()) as u32
     }
 }
 
 /// Takes out what compares generators.
-pub(super) fn without_those_of_generator(matched: &mut Vec<Matched>, of: &str) -> Option<LeftOut> {
+pub(crate) fn without_those_of_generator(matched: &mut Vec<Matched>, of: &str) -> Option<LeftOut> {
     let trials = matched.iter().filter(|one| one.is_of_generator()).map(Matched::trials).sum();
     matched.retain(|one| !one.is_of_generator());
     (trials > 0).then(|| LeftOut { of: of.into(), because: IS_OF_GENERATOR.into(), trials })
@@ -120,8 +120,8 @@ pub(super) fn without_those_of_generator(matched: &mut Vec<Matched>, of: &str) -
 
 /// A contrast, and the least probability that as many trials can have.
 #[derive(Debug)]
-pub(super) struct Tested {
-    pub(super) contrast: Contrast,
+pub(crate) struct Tested {
+    pub(crate) contrast: Contrast,
     least: f64,
     /// Whether all values are the same: no deal of them tells anything, and nothing changed.
     is_constant: bool,
@@ -168,7 +168,7 @@ impl Tested {
 }
 
 /// Every set-up by itself, then those of a method together, then all of them.
-pub(super) fn all(matched: &[Matched]) -> Vec<Tested> {
+pub(crate) fn all(matched: &[Matched]) -> Vec<Tested> {
     let mut groups: Vec<Vec<&Matched>> = matched.iter().map(|matched| vec![matched]).collect();
     let by_method = |matched: &Matched| (matched.measure, matched.setup.method.clone());
     let by_measure = |matched: &Matched| matched.measure;
@@ -199,7 +199,7 @@ fn pooled<K: PartialEq>(matched: &[Matched], key: impl Fn(&Matched) -> K) -> Vec
 ///
 /// What has too few trials for the level, or the same value in all of them, can never be told, so it is no comparison that
 /// chance could win (Tarone, 1990): that is known before it is looked at which side has which value.
-pub(super) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contrast>, usize) {
+pub(crate) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contrast>, usize) {
     let within = |part: usize| {
         let level = FALSE_ALARMS / part as f64;
         tested.iter().map(move |tested| !tested.is_constant && tested.least <= level).collect::<Vec<bool>>()
@@ -228,7 +228,7 @@ pub(super) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contra
 
 /// How often each set-up has to be visited on both sides so that each contrast of one could be told among all of those;
 /// `None` where each was.
-pub(super) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32> {
+pub(crate) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32> {
     let single = || contrasts.iter().filter(|contrast| contrast.setups == 1);
     let is_short = single().any(|contrast| contrast.judgement == Judgement::TooFewVisits);
     // What several set-ups show together is judged in the same family.

@@ -49,7 +49,7 @@ const LEAST: f64 = 1e-9;
 
 impl Measure {
     /// Those that a trial can have.
-    pub(super) const OF_TRIALS: [Self; 6] = [
+    pub(crate) const OF_TRIALS: [Self; 6] = [
         Self::DeliveredRate,
         Self::LossRatio,
         Self::TotalCost,
@@ -98,7 +98,7 @@ impl Measure {
     }
 
     /// What a trial says of it; `None` where it says nothing.
-    pub(super) fn of(self, trial: &TrialResult) -> Option<f64> {
+    pub(crate) fn of(self, trial: &TrialResult) -> Option<f64> {
         let is_maximum = trial.intended_pps.is_none() && trial.load.is_none();
         let total = trial.latency.as_ref().and_then(|latency| latency.total.as_ref());
         match self {
@@ -113,7 +113,7 @@ impl Measure {
     }
 
     /// A value on the scale on which differences are taken.
-    pub(super) fn scaled(self, value: f64) -> f64 {
+    pub(crate) fn scaled(self, value: f64) -> f64 {
         match self.scale() {
             Scale::Ratio => value.max(LEAST).ln(),
             Scale::Difference => value,
@@ -121,7 +121,7 @@ impl Measure {
     }
 
     /// A difference on that scale as a change: a part of what it was, or a difference of shares.
-    pub(super) fn change(self, difference: f64) -> f64 {
+    pub(crate) fn change(self, difference: f64) -> f64 {
         match self.scale() {
             Scale::Ratio => difference.exp_m1(),
             Scale::Difference => difference,
@@ -130,7 +130,7 @@ impl Measure {
 }
 
 /// The load of a trial in words, as far as it was set.
-pub(super) fn load(trial: &TrialResult) -> String {
+pub(crate) fn load(trial: &TrialResult) -> String {
     match (&trial.load, trial.intended_pps) {
         (Some(shape), _) => format!("{shape:?}"),
         (None, Some(pps)) => format!("{pps:.0} packets/s"),

@@ -1,4 +1,4 @@
-//! Comparisons: two saved runs, or methods that took turns in one run, by the set-ups that they have in common.
+//! Comparisons by set-up: methods that took turns in one run, and what [`crate::compare`] makes of two runs.
 //!
 //! A comparison is a pure function of trials. What is named a regression or an improvement is so for two reasons at once: chance
 //! does not explain it, by a permutation test corrected after Holm for everything that was tested, and it is larger than a
@@ -8,32 +8,23 @@
 //! |---|---|
 //! | [`measure`] | what is compared, in which unit, and which way is better |
 //! | [`setup`], `captures` | what trials must have in common |
-//! | `samples`, `pace` | the figures of a run by set-up, and what is left out |
+//! | `samples`, `pace` | the figures of a trial, and which trials give none |
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
-//! | [`runs`], `pairs` | two runs, and pairs of trials of one run |
-//! | `circumstances` | in what the runs differ beside what was compared |
-//! | [`document`] | what `capbench compare --json` prints |
+//! | `pairs` | pairs of trials of one run |
 
-mod captures;
-mod circumstances;
+pub(crate) mod captures;
 pub mod contrast;
-pub mod document;
 pub mod measure;
-mod pace;
+pub(crate) mod pace;
 mod pairs;
-pub mod runs;
-mod samples;
+pub(crate) mod samples;
 pub mod setup;
-#[cfg(test)]
-mod tests;
 
 use serde::{Deserialize, Serialize};
 
 pub use contrast::{Change, Contrast, Judgement, Side};
-pub use document::{Conclusion, Document, NamedRun};
 pub use measure::{Better, Measure, Scale};
 pub use pairs::{Pair, of_pairs};
-pub use runs::of_runs;
 pub use samples::LeftOut;
 pub use setup::{Field, Setup};
 
@@ -53,6 +44,18 @@ impl Default for Thresholds {
     fn default() -> Self {
         Self { relative: 0.05, loss: 0.001 }
     }
+}
+
+/// The whole of a comparison in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Conclusion {
+    /// Something became worse.
+    Regression,
+    /// Nothing is known to have become worse.
+    NoRegressionShown,
+    /// Nothing could be told: too few trials, a host that was too busy, or a damaged file.
+    Inconclusive,
 }
 
 /// What came of a comparison.

@@ -6,11 +6,11 @@ use crate::trial::TrialResult;
 
 /// What an iteration of the loop takes at least on a CPU while certain others are busy, too, nanoseconds.
 #[derive(Debug, Default)]
-pub(super) struct Fastest(BTreeMap<(u32, Vec<u32>), f64>);
+pub(crate) struct Fastest(BTreeMap<(u32, Vec<u32>), f64>);
 
 impl Fastest {
     /// By these trials, which are of one host.
-    pub(super) fn of<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
+    pub(crate) fn of<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         let mut all = BTreeMap::new();
         for trial in trials {
             for (cpu, pace) in trial.disturbance.cpus.iter().filter_map(|cpu| Some((cpu.cpu, cpu.pace?))) {
@@ -22,7 +22,7 @@ impl Fastest {
     }
 
     /// The pace of a trial.
-    pub(super) fn pace(&self, trial: &TrialResult) -> Pace {
+    pub(crate) fn pace(&self, trial: &TrialResult) -> Pace {
         let busy = busy(trial);
         let cpus = trial.profile.cpus;
         let captures =
@@ -41,17 +41,17 @@ impl Fastest {
 /// How slow the CPUs of the kernel's work and of the application ran beside a trial, roughly: trials of one pace can be compared, and
 /// what differs between paces is no difference between the runs. Where nobody measured, they count as undisturbed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Pace(usize);
+pub(crate) struct Pace(usize);
 
 /// Times the loop took, as multiples of the least. On a core that is shared it takes 1.3 to 1.5 times as long, and of a measurement
 /// that may be so for a part.
 const BOUNDS: [f64; 3] = [1.05, 1.15, 1.3];
 /// Paces that there are.
-pub(super) const PACES: usize = BOUNDS.len() + 1;
+pub(crate) const PACES: usize = BOUNDS.len() + 1;
 
 impl Pace {
     /// Its number, below [`PACES`], the fastest first.
-    pub(super) fn number(self) -> usize {
+    pub(crate) fn number(self) -> usize {
         self.0
     }
 }

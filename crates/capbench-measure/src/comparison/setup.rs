@@ -90,11 +90,11 @@ pub struct Setup {
 }
 
 /// The load that a bench finds for all its methods is another one in each run.
-pub(super) const COMMON_LOAD: &str = "common load";
+pub(crate) const COMMON_LOAD: &str = "common load";
 
 impl Setup {
     /// That of a trial. `point` is its point of a sweep, where the rest does not tell it.
-    pub(super) fn of(trial: &TrialResult, point: Option<&str>) -> Self {
+    pub(crate) fn of(trial: &TrialResult, point: Option<&str>) -> Self {
         let profile = &trial.profile;
         let load = match trial.phase {
             Phase::CommonLoad => COMMON_LOAD.into(),
@@ -117,7 +117,7 @@ impl Setup {
     }
 
     /// What it says of a field.
-    pub(super) fn value(&self, field: Field) -> Option<&str> {
+    pub(crate) fn value(&self, field: Field) -> Option<&str> {
         match field {
             Field::Method => self.method.as_deref(),
             Field::Placement => self.placement.as_deref(),
@@ -142,14 +142,14 @@ impl Setup {
     }
 
     /// The same, with these fields left open.
-    pub(super) fn across(&self, fields: &[Field]) -> Self {
+    pub(crate) fn across(&self, fields: &[Field]) -> Self {
         let mut open = self.clone();
         fields.iter().for_each(|&field| *open.field(field) = None);
         open
     }
 
     /// What all of these have in common.
-    pub(super) fn common(setups: &[&Self]) -> Self {
+    pub(crate) fn common(setups: &[&Self]) -> Self {
         let Some((first, others)) = setups.split_first() else { return Self::default() };
         let mut common = (*first).clone();
         for field in Field::ALL {
@@ -169,12 +169,12 @@ impl Setup {
     }
 
     /// The same, whatever was captured with.
-    pub(super) fn without_capture(&self) -> Self {
+    pub(crate) fn without_capture(&self) -> Self {
         Self { capture: None, ..self.clone() }
     }
 
     /// What methods have in common that are measured at one load, each with its own buffers.
-    pub(super) fn common_scene(&self) -> Self {
+    pub(crate) fn common_scene(&self) -> Self {
         Self { method: None, capture: None, ..self.clone() }
     }
 }

@@ -1,9 +1,9 @@
 //! What each place along the path lost, by the counters that speak of it.
 
+use super::QueueAccount;
 use super::{Evidence, PeerQueue};
+use super::{Losses, TracedLosses};
 use crate::ledger::{Entry, Place};
-use crate::receiver::QueueAccount;
-use crate::tracer::losses::{Losses, TracedLosses};
 
 impl Evidence {
     /// What was lost on the way out: the interface's counters, and what they leave out.

@@ -90,7 +90,7 @@ fn ends_of_frames_that_the_tracer_did_not_see_are_told() {
     assert_eq!(taking.book().count(Place::Stack), Some(0), "the method keeps frames from the stack");
     let sending = [(crate::tracer::DropKind { reason: Some("NEW".into()), function: None }, 5)];
     let sending = crate::tracer::InterfaceTrace { drops: sending.into(), ..Default::default() };
-    let traced = Some(TracedLosses::new(&sending, &Default::default(), false));
+    let traced = Some(crate::tracer::losses::by_place(&sending, &Default::default(), false));
     let ledger = Evidence { traced, ..quiet(1000, 1000) }.book();
     let entry = ledger.entries.iter().find(|entry| entry.place == Place::Transmit).unwrap();
     assert!(entry.source.ends_with("place is unknown: NEW 5"), "{entry:?}");
@@ -102,7 +102,7 @@ fn beside_generic_xdp(dropped: u64, captured: u64) -> Evidence {
     let kind = |name: &str| crate::tracer::DropKind { reason: Some(name.into()), function: None };
     let drops = vec![(kind("XDP"), dropped), (kind("OTHERHOST"), captured)];
     let receiving = crate::tracer::InterfaceTrace { drops, ..Default::default() };
-    let traced = Some(TracedLosses::new(&Default::default(), &receiving, true));
+    let traced = Some(crate::tracer::losses::by_place(&Default::default(), &receiving, true));
     let evidence = quiet(1000, 900);
     Evidence { xdp_attached: Some(true), received: Some(1000), traced, ..evidence }
 }
@@ -228,7 +228,7 @@ fn what_is_refused_in_front_of_the_interface_is_lost_on_the_transmit_side() {
     // A tracer sees the same frames: they are booked once.
     let drops = vec![(crate::tracer::DropKind { reason: Some("TC_EGRESS".into()), function: None }, 100)];
     let sending = crate::tracer::InterfaceTrace { drops, ..Default::default() };
-    let traced = Some(crate::tracer::losses::TracedLosses::new(&sending, &Default::default(), false));
+    let traced = Some(crate::tracer::losses::by_place(&sending, &Default::default(), false));
     assert_eq!(Evidence { traced, ..refused }.book().losses(), ledger.losses());
 }
 

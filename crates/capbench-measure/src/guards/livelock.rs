@@ -1,24 +1,11 @@
 //! Receive livelock: more is offered, and less is delivered, because the kernel spends the CPU on frames that it drops
 //! afterwards. A pure function of trials; their order does not matter.
 
-use serde::{Deserialize, Serialize};
-
-use crate::trial::{TrialResult, Verdict};
+use crate::trial::{Livelock, TrialResult, Verdict};
 
 /// How much more has to be offered, and how much less delivered, before it is called livelock: the same trial repeated
 /// on a busy virtual machine differed by up to a tenth.
 const NOTABLE: f64 = 0.1;
-
-/// The trial of the same set-up that delivered most, seen from one that was offered more and delivered less.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Livelock {
-    /// Its number.
-    pub against: u32,
-    /// What it was offered, in packets per second.
-    pub offered_pps: f64,
-    /// What it delivered of that.
-    pub delivered_pps: f64,
-}
 
 /// Marks the trials of a run that were offered more than another of their set-up and delivered less.
 pub fn mark(trials: &mut [TrialResult]) {

@@ -17,11 +17,12 @@ use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot, kernel_cpu_bounds}
 use crate::bed::{Bed, Placement, Side};
 use crate::drivers::NicSnapshot;
 use crate::error::Result;
+use crate::evidence::TracedLosses;
 use crate::evidence::{Evidence, PeerQueue};
 use crate::links::{Link, LinkStats, XdpAttachment};
 use crate::receiver::{Outcome, Received};
 use crate::tracer::cost::TracerCost;
-use crate::tracer::losses::TracedLosses;
+use crate::tracer::losses;
 use crate::tracer::{InterfaceTrace, Tracer};
 use crate::trial::{CpuAccount, Departed, Measured};
 
@@ -215,7 +216,7 @@ impl Account<'_> {
         let (before, after) = (self.before.traced.as_ref()?, self.after.traced.as_ref()?);
         let window = |side: usize| Some(after.get(side)?.since(before.get(side)?));
         let is_generic = self.after.receive.xdp == Some(XdpAttachment::Generic);
-        Some(TracedLosses::new(&window(0)?, &window(1)?, is_generic))
+        Some(losses::by_place(&window(0)?, &window(1)?, is_generic))
     }
 
     /// What the tracer's own programs took.

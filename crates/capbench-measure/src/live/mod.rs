@@ -15,7 +15,6 @@ mod tracing;
 mod worker;
 
 use std::num::NonZeroU32;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -29,14 +28,14 @@ use capbench_traffic::transmit;
 use capbench_traffic::units::Mtu;
 
 use crate::accounts::irqtime::IrqAccounting;
+use crate::bed::Moderated;
 use crate::bed::{Bed, BedOptions, KernelWork, Placement};
 use crate::environment::interface::{self, PathInterface};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
-use crate::links::coalescing::Moderated;
 use crate::placement::PlacementChoice;
 use crate::programs::Programs;
-use crate::subject::{self, Subject};
+use crate::subject::{self, ReceiveBy, Subject};
 use crate::trial::{Cpus, Profile, Trial};
 use calibration::Calibration;
 use numbering::Numbering;
@@ -80,32 +79,6 @@ impl Path {
                 let bed = Bed::real(transmit, receive, *isolated)?;
                 line_rate::of(&bed, setup.sizes.sequence(&setup.layout)?.mean_octets())
             }
-        }
-    }
-}
-
-/// How the kernel's receive work on a virtual link is brought to the CPU that a placement wants it on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReceiveBy {
-    /// Receive packet steering: the softirq of that CPU. The generator keeps its rate whatever the receiver does.
-    Rps,
-    /// A NAPI thread that is pinned there, and that the scheduler shares the CPU out to.
-    NapiThread,
-    /// The same, woken by a timer: interrupts stay off while packets keep coming.
-    NapiDeferred,
-    /// For methods that take frames in the driver, which no steering reaches: as [`Self::NapiThread`] where the work is
-    /// to be on another CPU than the generator's, and where it is not, in the sender's context.
-    Driver,
-}
-
-impl FromStr for ReceiveBy {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "rps" => Ok(Self::Rps),
-            "napi" => Ok(Self::NapiThread),
-            _ => Err(format!("\"{text}\" is no way to receive; rps and napi are")),
         }
     }
 }

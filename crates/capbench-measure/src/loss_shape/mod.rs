@@ -1,12 +1,13 @@
 //! The shape of loss: when frames were lost, how many at a time, in which flows, and whether the ring owns up to it.
 //!
 //! It is made from the sequence numbers of the frames that came. A number that never came is lost; a late one that the
-//! tracker still remembers (see [`crate::sequence`]) has come, and one that it has forgotten counts as a repetition. A
+//! tracker still remembers (see `sequence`) has come, and one that it has forgotten counts as a repetition. A
 //! damaged or truncated frame says nothing of its number that could be believed, so its number is one that never came.
 //! So the bursts sum up to what was sent and not delivered, damaged frames included.
 //!
 //! | file | what |
 //! |---|---|
+//! | `sequence` | which numbers came, how often and in what order |
 //! | `recorder` | bursts of lost frames, and the time of each frame |
 //! | `in_time` | lost frames over the time of a trial |
 //! | `windows` | the worst 100 ms; start, middle and end of a trial |
@@ -19,6 +20,7 @@ pub(crate) mod findings;
 mod flows;
 mod in_time;
 pub(crate) mod recorder;
+mod sequence;
 mod spread;
 #[cfg(test)]
 mod tests;
@@ -29,11 +31,11 @@ use serde::{Deserialize, Serialize};
 
 pub use flows::{FlowLoss, LossByFlow, LossByQueue, QueueLoss};
 pub use in_time::LossInTime;
+pub use sequence::{Arrival, SequenceTracker};
 pub use spread::{Bucket, Spread};
 pub(crate) use watch::Watch;
 pub use windows::Window;
 
-use crate::sequence::SequenceTracker;
 use recorder::LostRun;
 use windows::Windows;
 

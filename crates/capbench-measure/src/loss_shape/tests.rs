@@ -12,8 +12,8 @@ use proptest::prelude::*;
 
 use super::recorder::LostRun;
 use super::{Clock, End, LossShape, Position, Spread, Watch, Window, shape};
+use crate::loss_shape::{Arrival, SequenceTracker};
 use crate::receiver::Verifier;
-use crate::sequence::{Arrival, SequenceTracker};
 
 /// A tracker that forgets after 256 numbers.
 type Forgetful = SequenceTracker<4>;

@@ -20,6 +20,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use super::{Done, Hands, LONGEST_DRAIN, Verifier};
 use crate::accounts::threads::ThreadTimes;
 use crate::error::{MeasureError, Result};
+use crate::evidence::QueueAccount;
 use crate::work::{QueueLength, Work};
 
 /// How long the worker sleeps at most before it looks again by itself.
@@ -52,17 +53,6 @@ impl QueueSize {
         }
         Ok(Self { length, frame_octets })
     }
-}
-
-/// What a queue did in a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueueAccount {
-    /// How many frames it holds, the one that is being worked on among them.
-    pub length: QueueLength,
-    /// Frames that it had no room for.
-    pub refused: u64,
-    /// Frames that were still in it when the trial was stopped, or its drain had taken too long.
-    pub left: u64,
 }
 
 /// A frame on its way: its octets, and what is known of it.

@@ -7,10 +7,10 @@ use capbench_traffic::layout::VlanTag;
 use capbench_traffic::plan::FlowOrder;
 use capbench_traffic::recognise::{Recogniser, Seen, TagMetadata};
 
+use crate::arrivals::Arrivals;
 use crate::latency::Timekeeper;
+use crate::loss_shape::{Arrival, SequenceTracker};
 use crate::loss_shape::{LossRecord, Watch};
-use crate::sequence::{Arrival, SequenceTracker};
-use crate::trial::Arrivals;
 
 /// Verifies frames: is it of this trial, intact, and which number does it have.
 #[derive(Debug)]

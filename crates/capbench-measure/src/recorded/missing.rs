@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::sequence::Arrival;
+use crate::loss_shape::Arrival;
 
 /// Follows a stream whose numbers begin at 0. It remembers what is missing, not what came: memory grows with the number of
 /// ranges, and is bounded by a limit to them. Beyond it the earliest are given up: their numbers stay missing, and one of
@@ -96,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Missing, MissingRanges};
-    use crate::sequence::Arrival;
+    use crate::loss_shape::Arrival;
 
     #[test]
     fn beyond_the_limit_the_earliest_are_given_up_and_stay_missing() {

@@ -18,7 +18,7 @@ use capbench_traffic::{FrameLayout, Recogniser, Seen, Stamp, StreamId, TagMetada
 pub use self::interface::RecordedInterface;
 pub use self::missing::Missing;
 use self::missing::MissingRanges;
-use crate::sequence::Arrival;
+use crate::loss_shape::Arrival;
 
 /// Ranges of missing numbers that are remembered of a trial: some megabytes.
 const MOST_RANGES: usize = 1 << 16;

@@ -14,12 +14,13 @@ use std::time::Duration;
 use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::maximum::{MaximumRate, Percent};
+use super::maximum::MaximumRate;
 use super::{Ended, Finished};
 use crate::bursts::{BurstEnd, BurstSearch, Longest};
 use crate::error::{MeasureError, Result};
 use crate::figures::grouped;
 use crate::laboratory::{Laboratory, Setup};
+use crate::percent::Percent;
 use crate::session::{Observer, Session};
 
 /// Frames of the burst that is tried first.

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::maximum::{MaximumRate, Percent};
+use super::maximum::MaximumRate;
 use super::{Ended, Finished};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
+use crate::percent::Percent;
 use crate::session::{Observer, Session, describe};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
 

@@ -27,10 +27,11 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::percent::Percent;
 pub use back_to_back::{BackToBackOutcome, BackToBackTest};
 pub use frame_loss::{FrameLossOutcome, FrameLossTest};
 pub use latency::{LatencyOutcome, LatencyTest};
-pub use maximum::{MaximumRate, Percent};
+pub use maximum::MaximumRate;
 pub use recovery::{RecoveryOutcome, RecoveryTest};
 pub use rehearsal::Estimate;
 pub use stored::{Found, Tested};

@@ -11,11 +11,12 @@ use capbench_traffic::rates::Pps;
 use capbench_traffic::schedule::Step;
 use serde::{Deserialize, Serialize};
 
-use super::maximum::{MaximumRate, Percent};
+use super::maximum::MaximumRate;
 use super::{Ended, Finished};
 use crate::error::{MeasureError, Result};
 use crate::figures::grouped;
 use crate::laboratory::{Laboratory, Setup};
+use crate::percent::Percent;
 use crate::session::{Observer, Session, describe};
 use crate::trial::{Load, Phase, TrialResult};
 

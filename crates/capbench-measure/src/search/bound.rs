@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::buffered;
 use super::criteria::Criteria;
 use super::database::Observation;
 use crate::ledger::LostAt;
@@ -41,7 +40,7 @@ impl<'t> Trials<'t> {
 
     /// Frames of a trial that were delivered only because there was room for them.
     pub(super) fn untaken(&self, trial: &TrialResult) -> u64 {
-        buffered::frames(trial, self.burst_frames)
+        trial.buffered_frames(self.burst_frames)
     }
 
     /// A trial that loses in at least half of its times of 100 ms is overloaded: what is offered is too much all the time. One

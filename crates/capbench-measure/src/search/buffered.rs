@@ -9,10 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::figures::grouped;
 use crate::trial::{Phase, TrialResult};
 
-/// A share of a trial's frames that a stall may have left waiting, though on the whole all are taken: as fine as goals
-/// usually tell loads apart.
-const TRANSIENT: f64 = 0.005;
-
 /// Trials that lost nothing, at loads above what is taken.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Buffered {
@@ -28,19 +24,12 @@ pub struct Buffered {
     pub trials: Vec<u32>,
 }
 
-/// Frames of a trial that were delivered only because there was room. None where batches or a stall explain them, or where
-/// nobody saw when the last was taken.
-pub(crate) fn frames(trial: &TrialResult, burst_frames: u32) -> u64 {
-    let untaken = trial.untaken(burst_frames).unwrap_or(0);
-    if untaken as f64 > TRANSIENT * trial.delivered as f64 { untaken } else { 0 }
-}
-
 impl Buffered {
     /// What trials of a search show of that; `None` where none does.
     pub(super) fn of(trials: &[TrialResult], burst_frames: u32) -> Option<Self> {
         let of_search = trials.iter().filter(|trial| trial.phase == Phase::Search);
         let mut such: Vec<_> =
-            of_search.filter(|trial| trial.lost() == 0 && frames(trial, burst_frames) > 0).collect();
+            of_search.filter(|trial| trial.lost() == 0 && trial.buffered_frames(burst_frames) > 0).collect();
         such.sort_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
         let (first, last) = (such.first()?, such.last()?);
         let behind = such.iter().filter_map(|trial| trial.behind_s(burst_frames));

@@ -5,17 +5,17 @@ use std::time::Duration;
 use capbench_traffic::rates::Pps;
 
 use super::bound::Trials;
-use super::buffered::{self, Buffered};
+use super::buffered::Buffered;
 use super::database::{Database, Observation};
 use super::maximum::{self, MaximumLoad, SelfTest};
 use super::numbers::LossNumbers;
+use super::observer::Observer;
 use super::outcome::{GoalResult, SearchOutcome};
 use super::plan::SearchPlan;
 use super::request::{Request, Strategist};
 use super::runner::{End, Halt, Runner};
 use super::stored::Stored;
 use crate::error::Result;
-use crate::session::Observer;
 use crate::trial::{Load, Phase, Trial, TrialResult};
 
 /// A search that is over.
@@ -207,7 +207,7 @@ pub(super) fn pursue<E>(
 fn observation(result: &TrialResult, request: Request, burst_frames: u32) -> Observation {
     let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let lost = result.lost();
-    let untaken = buffered::frames(result, burst_frames);
+    let untaken = result.buffered_frames(burst_frames);
     let offered = result.offered_pps.min(request.load.get());
     Observation {
         number: result.number,

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::observer::Observer;
 use super::stored::Stored;
 use crate::error::MeasureError;
 use crate::guards::line_rate;
-use crate::session::Observer;
 use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
 
 /// How a search ended.

@@ -10,13 +10,14 @@ use super::interrupts::Interrupts;
 use super::method::{Ability, SimulatedMethod};
 use super::noise::{Chance, LossBursts, Noise};
 use super::passage::{Offered, Passage, through};
+use crate::arrivals::Arrivals;
 use crate::error::{MeasureError, Result};
 use crate::evidence::Evidence;
 use crate::laboratory::{Laboratory, Setup};
 use crate::latency::{Delays, Latency, Recording};
-use crate::links::coalescing::Moderation;
+use crate::moderation::Moderation;
 use crate::trial::{
-    Arrivals, CpuAccount, Cpus, Departed, Emptying, Load, Measured, Phase, Profile, Trial, TrialResult,
+    CpuAccount, Cpus, Departed, Emptying, Load, Measured, Phase, Profile, Trial, TrialResult,
 };
 use crate::work::WorkModel;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use capbench_traffic::rates::Pps;
 
-use crate::accounts::clocks::ClockDrift;
+use crate::disturbance::ClockDrift;
 use crate::error::Result;
 use crate::guards::{CpuDisturbance, Disturbance, Guarded, Policy};
 use crate::laboratory::{Laboratory, Setup};

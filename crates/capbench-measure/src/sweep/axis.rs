@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
-use crate::links::coalescing::Moderation;
+use crate::moderation::Moderation;
 use crate::placement::PlacementChoice;
 use crate::trial::{Load, SizeLabel};
 use crate::work::WorkModel;

@@ -11,7 +11,6 @@ use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 use crate::order::{Shuffle, turns};
 use crate::placement::PlacementChoice;
-use crate::search::buffered;
 use crate::session::{self, Session, describe};
 use crate::statistics::interval::{self, Estimate};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
@@ -202,7 +201,7 @@ impl Course<'_, '_> {
                 (None, Probe::BackToBack(_)) => continue,
                 (None, Probe::Trial) => {
                     let trial = &visit.trial;
-                    (sustained_pps(trial), trial.lost() > 0 || buffered::frames(trial, 1) > 0)
+                    (sustained_pps(trial), trial.lost() > 0 || trial.buffered_frames(1) > 0)
                 }
             };
             let at = if self.plan.axis.kind() == AxisKind::Ring { at.log2() } else { at };

@@ -1,10 +1,18 @@
 //! Whether a load was taken as it came, or only found room: the frames of a trial that still lay in buffers when sending
 //! ended. A trial that loses nothing says nothing about a load unless that is known, since a longer one may lose.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::TrialResult;
-use crate::receiver::TICK;
+
+/// How long one wait for frames lasts; bounds how late the end of a trial is noticed.
+pub(crate) const TICK: Duration = Duration::from_millis(10);
+
+/// A share of a trial's frames that a stall may have left waiting, though on the whole all are taken: as fine as goals
+/// usually tell loads apart.
+const TRANSIENT: f64 = 0.005;
 
 /// How long the application went on taking frames when sending had ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,6 +51,12 @@ impl TrialResult {
         let behind_s = self.behind_s(together)?;
         let whole_s = (self.sending_s + behind_s).max(f64::MIN_POSITIVE);
         Some((self.delivered as f64 * behind_s / whole_s).round() as u64)
+    }
+
+    /// The same, none where a batch or a stall explains them, or where nobody saw when the last was taken.
+    pub fn buffered_frames(&self, together: u32) -> u64 {
+        let untaken = self.untaken(together).unwrap_or(0);
+        if untaken as f64 > TRANSIENT * self.delivered as f64 { untaken } else { 0 }
     }
 }
 

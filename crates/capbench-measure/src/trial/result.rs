@@ -6,7 +6,8 @@ use capbench_traffic::report::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
 use super::{Emptying, LoadShape, Phase, Profile, Verdict, tolerated_frames};
-use crate::guards::{Disturbance, Guarding, Livelock};
+use super::{Guarding, Livelock};
+use crate::disturbance::Disturbance;
 use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger, Place};
 use crate::loss_shape::LossShape;

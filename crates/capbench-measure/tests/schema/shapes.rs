@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capbench_measure::comparison::document;
+use capbench_measure::compare;
 use capbench_measure::results::SCHEMA_VERSION;
 use serde_json::{Map, Value, json};
 use syn::{Fields, GenericArgument, PathArguments, Variant};
@@ -12,8 +12,11 @@ use super::attributes::{Serde, description, renamed};
 use super::source::{Definition, Source};
 
 /// What functions named by `with` write.
-const WITH: [(&str, &str); 3] =
-    [("seconds", "number"), ("seconds::optional", "number or null"), ("crate::bed::cpu_number", "integer")];
+const WITH: [(&str, &str); 3] = [
+    ("seconds", "number"),
+    ("seconds::optional", "number or null"),
+    ("crate::accounts::cpu::cpu_number", "integer"),
+];
 
 /// The schema of a results file.
 pub fn schema_of_results(source: &Source) -> Value {
@@ -26,10 +29,10 @@ pub fn schema_of_results(source: &Source) -> Value {
 
 /// The schema of what `compare --json` prints.
 pub fn schema_of_comparisons(source: &Source) -> Value {
-    let mut schema = schema_of(source, &["capbench_measure", "comparison", "document"], "Document");
+    let mut schema = schema_of(source, &["capbench_measure", "compare", "document"], "Document");
     schema["title"] = "capbench compare --json".into();
     schema["description"] = format!("Two saved runs, compared. {ABSENT} {LATER}").into();
-    schema["properties"]["schema_version"]["const"] = document::SCHEMA_VERSION.into();
+    schema["properties"]["schema_version"]["const"] = compare::SCHEMA_VERSION.into();
     schema
 }
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use capbench_measure::live::ReceiveBy;
 use capbench_measure::placement::PlacementChoice;
+use capbench_measure::subject::ReceiveBy;
 use capbench_measure::work::WorkPlan;
 use capbench_traffic::Sizes;
 use clap::{Arg, Args};

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use capbench_measure::comparison::{Comparison, Conclusion, Document, NamedRun, of_runs};
+use capbench_measure::compare::{Document, NamedRun, of_runs};
+use capbench_measure::comparison::{Comparison, Conclusion};
 use capbench_measure::results::Results;
 
 use crate::cli::compare::CompareFlags;

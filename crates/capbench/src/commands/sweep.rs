@@ -8,7 +8,7 @@ use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::cost::{Cost, Spread};
 use capbench_measure::findings;
 use capbench_measure::laboratory::Setup;
-use capbench_measure::links::coalescing::Moderation;
+use capbench_measure::moderation::Moderation;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::sweep::{
     self, Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets,

@@ -8,14 +8,15 @@ use capbench_capture::{Counters, Loss, LossPlace};
 use capbench_traffic::plan::FlowOrder;
 use capbench_traffic::rates::Pps;
 
+use crate::arrivals::Arrivals;
 use crate::error::Result;
 use crate::evidence::Evidence;
 use crate::laboratory::{Laboratory, Setup};
 use crate::latency::{Delays, Latency};
+use crate::loss_shape::SequenceTracker;
 use crate::loss_shape::{Clock, End, LossRecord, Watch};
-use crate::sequence::SequenceTracker;
 use crate::trial::tests::profile;
-use crate::trial::{Arrivals, Load, Measured, Phase, Trial, TrialResult};
+use crate::trial::{Load, Measured, Phase, Trial, TrialResult};
 
 /// The path.
 #[derive(Clone, Debug)]

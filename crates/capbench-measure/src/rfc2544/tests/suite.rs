@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{pps, setup};
+use crate::cost::OVERHEAD;
 use crate::cost::Spread;
 use crate::error::{MeasureError, Result};
 use crate::guards::{Guarded, Policy};
 use crate::laboratory::Setup;
 use crate::rfc2544::{Extent, Follower, Found, Suite, Test, Tested, Throughput};
 use crate::search::{Goal, SearchOutcome, SearchPlan, Status, parse};
-use crate::session::{self, OVERHEAD};
+use crate::session;
 use crate::simulated::tampered::guarded;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::trial::{Load, TrialResult};

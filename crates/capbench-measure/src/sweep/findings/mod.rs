@@ -16,7 +16,6 @@ use super::axis::AxisKind;
 use super::outcome::{Reading, Series, SweepOutcome, sustained_pps};
 use crate::findings::Finding;
 use crate::limit::Limit;
-use crate::search::buffered;
 use crate::statistics::interval::Estimate;
 use crate::trial::TrialResult;
 
@@ -88,7 +87,7 @@ impl Swept<'_> {
 
     /// Frames of a trial that were delivered only because there was room for them when sending ended.
     fn untaken(trial: &TrialResult) -> u64 {
-        buffered::frames(trial, 1)
+        trial.buffered_frames(1)
     }
 
     /// Whether every trial had the load that was asked for and lost nothing of it, and would not have in a longer trial either.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::captures;
-use super::setup::{Field, Setup};
+use crate::comparison::captures;
+use crate::comparison::setup::{Field, Setup};
 use crate::figures::grouped;
 use crate::results::Results;
 use crate::statistics::interval::Estimate;

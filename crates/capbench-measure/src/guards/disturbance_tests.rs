@@ -2,7 +2,7 @@
 
 use super::tests::{MS, at, guarded, run, stolen, texts};
 use super::{CpuDisturbance, Disturbance, Pace, Standstill};
-use crate::accounts::clocks::ClockDrift;
+use crate::disturbance::ClockDrift;
 use crate::ledger::{Entry, Place};
 use crate::loss_shape::{Burst, LossShape, Position};
 

@@ -3,47 +3,13 @@
 //! It is put back when the trial is over, also by an error, a panic or a stop. Only a process that is killed (SIGKILL)
 //! leaves it as the trial had it.
 
-use std::fmt;
 use std::io::Write as _;
-use std::str::FromStr;
 
 use capbench_sys::host::coalescing::Coalescing;
 
-use crate::bed::Side;
+use super::Side;
 use crate::error::{MeasureError, Result};
-
-/// How receive interrupts are to be held back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moderation {
-    /// For so many microseconds; 0: not at all. Some drivers round, and e1000e takes 1, 3 and 4 for modes of its own.
-    Fixed(u32),
-    /// As the driver chooses from the traffic.
-    Adaptive,
-}
-
-impl FromStr for Moderation {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        // Microseconds are the only unit, so it may be left out.
-        let usecs = || text.strip_suffix("us").unwrap_or(text).parse().ok();
-        match text {
-            "adaptive" => Ok(Self::Adaptive),
-            _ => usecs().map(Self::Fixed).ok_or_else(|| {
-                format!("\"{text}\" is no interrupt moderation; write for example 0us, 50us or adaptive")
-            }),
-        }
-    }
-}
-
-impl fmt::Display for Moderation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fixed(usecs) => write!(f, "{usecs}us"),
-            Self::Adaptive => f.write_str("adaptive"),
-        }
-    }
-}
+use crate::moderation::Moderation;
 
 /// An interface whose moderation is changed until this is dropped.
 #[derive(Debug)]
@@ -117,17 +83,6 @@ mod tests {
 
     use super::{Moderated, Moderation};
     use crate::bed::Side;
-
-    #[test]
-    fn moderation_is_read_and_written_alike() {
-        for text in ["0us", "125us", "adaptive"] {
-            assert_eq!(text.parse::<Moderation>().unwrap().to_string(), text);
-        }
-        assert_eq!("50".parse(), Ok(Moderation::Fixed(50)));
-        for text in ["", "us", "-1us", "1ms", "on"] {
-            assert!(text.parse::<Moderation>().is_err(), "{text}");
-        }
-    }
 
     /// CAPBENCH_TEST_NIC names an interface whose driver moderates interrupts.
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Comparison;
+use crate::comparison::{Comparison, Conclusion};
 use crate::results::Results;
 
 /// Version of the document; raised when a reader of older ones would misunderstand newer ones.
@@ -32,18 +32,6 @@ pub struct NamedRun {
     pub command: Vec<String>,
     /// When it started, seconds since the epoch.
     pub started_unix_s: u64,
-}
-
-/// The whole of a comparison in a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Conclusion {
-    /// Something became worse.
-    Regression,
-    /// Nothing is known to have become worse.
-    NoRegressionShown,
-    /// Nothing could be told: too few trials, a host that was too busy, or a damaged file.
-    Inconclusive,
 }
 
 impl NamedRun {

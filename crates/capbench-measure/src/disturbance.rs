@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounts::clocks::ClockDrift;
-
 /// Steal above this share of a CPU's time spoils a trial, from two ticks on: one tick is a large share of a short trial
 /// and proves nothing.
 const STEAL: f64 = 0.01;
@@ -40,6 +38,17 @@ pub struct Disturbance {
     /// longer makes it overflow. Absent at maximum load, where the path has no backlog, and where its size is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog_lasts_ns: Option<u64>,
+}
+
+/// What the clocks did between two moments against CLOCK_MONOTONIC, which says how long that was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClockDrift {
+    /// How far CLOCK_REALTIME was set on or back, in nanoseconds.
+    pub realtime_step_ns: i64,
+    /// How much faster CLOCK_MONOTONIC went than the hardware counts, in millionths: what NTP corrects.
+    pub slew_ppm: f64,
+    /// How long the system was suspended, in nanoseconds.
+    pub suspended_ns: u64,
 }
 
 /// What happened on one CPU.

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::captures;
 use super::circumstances;
-use super::contrast::{self, Matched};
-use super::measure::Measure;
-use super::pace::{Fastest, PACES};
-use super::samples::{IS_SLOW, LeftOut, Sample, Samples};
-use super::setup::{COMMON_LOAD, Field, Setup};
-use super::{Comparison, Thresholds};
+use super::samples::{IS_SLOW, Samples, settle};
+use crate::comparison::contrast::{self, Matched};
+use crate::comparison::measure::Measure;
+use crate::comparison::pace::{Fastest, PACES};
+use crate::comparison::samples::{LeftOut, Sample};
+use crate::comparison::setup::{COMMON_LOAD, Field, Setup};
+use crate::comparison::{Comparison, Thresholds};
 use crate::error::{MeasureError, Result};
 use crate::results::Results;
 use crate::statistics::FALSE_ALARMS;
@@ -41,7 +41,7 @@ pub fn of_runs(
         false => Fastest::of(&run.trials),
     });
     let mut samples = [0, 1].map(|nth| Samples::of(runs[nth], &fastest[nth]));
-    captures::settle(&mut samples);
+    settle(&mut samples);
     for (side, samples) in SIDES.iter().zip(&samples) {
         one_each(side, &samples.all, across)?;
     }

@@ -10,6 +10,7 @@ use capbench_traffic::rates::Pps;
 
 use super::*;
 use crate::bench::BenchPlan;
+use crate::comparison::*;
 use crate::environment::Environment;
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup as LaboratorySetup};

@@ -2,7 +2,7 @@
 
 use capbench_traffic::plan::FlowOrder;
 
-use crate::loss_shape::recorder::{Anchor, LossRecorder};
+use super::recorder::{Anchor, LossRecorder};
 
 /// Numbers that one word of the memory stands for.
 const BITS: u64 = u64::BITS as u64;
