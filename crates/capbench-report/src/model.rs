@@ -89,7 +89,7 @@ pub enum Unit {
 }
 
 /// Rows and columns.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Table {
     /// Name for links and file names, of letters, digits and `-`; unique in the report.
     pub id: String,
@@ -101,6 +101,9 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// What is to be said under it: known flaws, marks explained.
     pub notes: Vec<String>,
+    /// Whether a terminal shows it, too: it answers what the run was for.
+    #[serde(skip)]
+    pub is_main: bool,
 }
 
 /// A column.
@@ -112,6 +115,21 @@ pub struct Column {
     pub heading: String,
     /// Unit of its numbers.
     pub unit: Unit,
+    /// What becomes of it where a line has no room for all columns.
+    #[serde(skip)]
+    pub narrow: Narrow,
+}
+
+/// What a writer does with a column in a table that is too wide for its lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Narrow {
+    /// Shows it without intervals.
+    #[default]
+    Middle,
+    /// Shows it whole.
+    Whole,
+    /// Leaves it out.
+    Absent,
 }
 
 /// A row.

@@ -1,13 +1,15 @@
 //! Results become a report: a pure function of what was saved.
 
+use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
+use capbench_measure::comparison::Comparison;
 use capbench_measure::findings::{self, Finding};
 use capbench_measure::results::Results;
 use capbench_measure::{search, soak, sweep};
 
 use crate::error::Result;
-use crate::model::{Report, Section, Sentence};
+use crate::model::{Report, Section, Sentence, Table};
 use crate::naming::{self, Kind};
 use crate::read::Run;
 use crate::{links, sections, tables, verdict, warnings};
@@ -19,7 +21,13 @@ use crate::{links, sections, tables, verdict, warnings};
 pub fn report(run: &Run) -> Result<Report> {
     let results = &run.results;
     let mut warnings = warnings::warnings(run);
-    let findings = findings_of(results, &mut warnings);
+    let mut findings = findings_of(results, &mut warnings);
+    // What has become of the claims of a publication is said in its section.
+    let is_claim = |finding: &Finding| {
+        let scene = finding.scene.as_deref();
+        results.reproductions.iter().any(|reproduction| scene == Some(&reproduction.key))
+    };
+    findings.retain(|finding| !is_claim(finding));
     let mut report = Report {
         title: format!("capbench {}", naming::command(results).unwrap_or(Kind::of(results).command())),
         subtitle: subtitle(run),
@@ -34,6 +42,27 @@ pub fn report(run: &Run) -> Result<Report> {
     };
     links::name_once(&mut report);
     Ok(report)
+}
+
+/// The report on two runs, `A` and `B`, named by the paths that they were read from.
+pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Report {
+    let run = |(name, (path, results)): (&str, (&Path, &Results))| {
+        let started = utc(results.started_unix_s as f64);
+        format!("{name} is {}, {}, {started}", path.display(), command_line(&results.command))
+    };
+    let runs: Vec<String> = ["A", "B"].into_iter().zip(sides).map(run).collect();
+    Report {
+        title: "capbench compare".into(),
+        subtitle: runs.join("; "),
+        verdict: vec![verdict::comparison::of(comparison)],
+        warnings: Vec::new(),
+        summary: None,
+        sections: vec![tables::comparisons::section("comparison", comparison)],
+        findings: Vec::new(),
+        environment: Vec::new(),
+        statements: Vec::new(),
+        trials: Table::default(),
+    }
 }
 
 /// Command line, time and host.
@@ -109,13 +138,14 @@ fn said(finding: Finding) -> Sentence {
 
 /// How names of sections begin, in the order in which they are read: what was asked for, where frames went, what that cost
 /// and how long it took. Others come after them.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 17] = [
     "reproduction",
     "comparison",
     "searches",
     "sweep",
     "rfc2544",
     "soak",
+    "engines",
     "delivered-and-lost",
     "loss-against-load",
     "frame-sizes",
@@ -134,7 +164,9 @@ fn together(charts: Vec<Section>, tables: Vec<Section>) -> Vec<Section> {
     for own in tables {
         match sections.iter_mut().find(|section| section.id == own.id) {
             Some(section) => {
-                section.text.extend(own.text);
+                let is_new = |sentence: &Sentence| !section.text.contains(sentence);
+                let text: Vec<Sentence> = own.text.into_iter().filter(is_new).collect();
+                section.text.extend(text);
                 section.tables.extend(own.tables);
             }
             None => sections.push(own),

@@ -4,12 +4,13 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use capbench_measure::results::{Results, RunDirectory};
+use capbench_measure::results::RunDirectory;
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::trust::Trust;
 
 use crate::error::{ReportError, Result};
 use crate::formats::{Format, Source, Written, html};
+use crate::model::Report;
 use crate::read::Run;
 use crate::report::report;
 
@@ -19,11 +20,10 @@ pub const PAGE: &str = "report.html";
 /// Writes the page of a run that has just ended into its directory, and returns its path.
 ///
 /// # Errors
-/// When it cannot be made or written; the results are saved by then.
-pub fn page(results: &Results, directory: &RunDirectory) -> Result<PathBuf> {
-    let report = report(&Run::new(results.clone(), directory.path()))?;
+/// When it cannot be written; the results are saved by then.
+pub fn page(report: &Report, directory: &RunDirectory) -> Result<PathBuf> {
     let path = directory.path().join(PAGE);
-    let saved = directory.folder().replace(OsStr::new(PAGE), html::html(&report).as_bytes());
+    let saved = directory.folder().replace(OsStr::new(PAGE), html::html(report).as_bytes());
     saved.map_err(|source| ReportError::Unwritable { path: path.clone(), source })?;
     Ok(path)
 }

@@ -6,6 +6,7 @@
 //! | `claims` | the same of publications whose experiments were run again |
 //! | `comparisons` | methods that took turns with another one |
 //! | `searches`, `sweeps`, `rfc2544`, `soak` | what runs of these kinds found |
+//! | `engines` | what ran behind each method's name |
 //! | `ledger` | where frames went, by method and place, and who says so |
 //! | `cpu`, `latency`, `loss` | what packets cost, how long they took, when and how many at a time were lost |
 //! | `guards` | what was repeated or marked, and why |
@@ -14,8 +15,9 @@
 //! | `shape` | how tables are put together |
 
 mod claims;
-mod comparisons;
+pub(crate) mod comparisons;
 mod cpu;
+mod engines;
 pub(crate) mod environment;
 mod guards;
 mod latency;
@@ -32,6 +34,7 @@ pub(crate) mod trials;
 use capbench_measure::results::Results;
 
 use crate::model::{Section, Sentence, Table};
+use crate::sections::BOUNDS;
 
 /// Tables of one matter.
 struct Family {
@@ -46,16 +49,16 @@ struct Family {
 /// In the order in which they are read.
 #[rustfmt::skip]
 const FAMILIES: [Family; 10] = [
-    Family { id: "comparison", heading: "Comparison", tables: comparisons::tables,
-        text: "Methods that took turns: what changed, and whether chance is excluded." },
     Family { id: "searches", heading: "Searches", tables: searches::tables,
-        text: "A lower bound is held, an upper bound is not; the words are those of RFC 9971." },
+        text: BOUNDS },
     Family { id: "sweep-points", heading: "Every point of the sweep", tables: sweeps::tables,
         text: "Medians of the visits to a point; intervals reach from one visit to another and assume no distribution." },
     Family { id: "rfc2544", heading: "Tests of RFC 2544", tables: rfc2544::tables,
         text: "Latency, frame loss rate, back-to-back frames and system recovery." },
     Family { id: "soak", heading: "Soak", tables: soak::tables,
         text: "One load for long, in segments; after each the generator pauses until every frame is accounted for." },
+    Family { id: "engines", heading: "What ran", tables: engines::tables,
+        text: "What did the work behind each method's name, as it was found out." },
     Family { id: "ledger", heading: "Where frames went", tables: ledger::tables,
         text: "Whatever was to be sent was delivered once and intact, or stands under the place that lost it. What nothing \
                explains is the remainder: computed, never forced to 0. Unknown means that nothing here can tell." },
@@ -78,5 +81,6 @@ pub(crate) fn sections(results: &Results) -> Vec<Section> {
         charts: Vec::new(),
         tables: (family.tables)(results),
     });
-    sections.filter(|section| !section.tables.is_empty()).collect()
+    let sections = sections.filter(|section| !section.tables.is_empty());
+    comparisons::sections(results).into_iter().chain(sections).collect()
 }

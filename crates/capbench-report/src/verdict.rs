@@ -12,7 +12,7 @@
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 
 mod bench;
-mod comparison;
+pub(crate) mod comparison;
 mod reproduction;
 mod rfc2544;
 mod search;

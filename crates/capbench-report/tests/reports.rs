@@ -7,6 +7,7 @@ mod runs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use capbench_measure::comparison::{Comparison, Conclusion, Judgement};
 use capbench_measure::ledger::Place;
 use capbench_measure::reproduction::outcome::Side;
 use capbench_measure::results::Results;
@@ -136,6 +137,67 @@ fn a_terminal_gets_verdict_and_summary_in_80_columns() {
         }
         insta::assert_snapshot!(format!("text_{name}"), printed);
     }
+}
+
+/// What `capbench compare` prints.
+fn printed(comparison: &Comparison) -> String {
+    let runs = [runs::small_bench(), runs::bench()];
+    let [then, now] = runs.each_ref();
+    text::text(&report::compared([(Path::new("then"), then), (Path::new("now"), now)], comparison))
+}
+
+#[test]
+fn a_comparison_says_what_it_can_and_fits_80_columns() {
+    let text = printed(&runs::compared::example());
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!("text_comparison", text);
+}
+
+#[test]
+fn methods_that_took_turns_are_compared_in_a_section_and_in_the_verdict() {
+    let paired = Comparison {
+        then: "recv".into(),
+        now: "packet-v3".into(),
+        paired: true,
+        notes: Vec::new(),
+        differences: Vec::new(),
+        ..runs::compared::example()
+    };
+    let report = same_everywhere(Results { comparisons: vec![paired], ..runs::bench() });
+    let text = text::text(&report);
+    assert!(report.verdict[0].text.starts_with("packet-v3 against recv: 2 regressions"), "{text}");
+    assert!(text.contains("\npacket-v3 against recv, in pairs that ran side by side\n"), "{text}");
+    assert!(text.contains("\nRegressions\n") && !text.contains("Two runs are"), "{text}");
+}
+
+#[test]
+fn nothing_tested_is_inconclusive() {
+    let example = runs::compared::example;
+    let contrasts = example().contrasts.into_iter().filter(|one| one.judgement == Judgement::TooFewVisits);
+    let none = Comparison { contrasts: contrasts.collect(), tested: 0, ..example() };
+    for (comparison, words) in [
+        (Comparison { disturbed: true, ..example() }, "Inconclusive: the host disturbed most"),
+        (Comparison { damaged: true, ..example() }, "Inconclusive: the file of a run"),
+        (none, "Inconclusive: there are too few trials to tell anything by.\n"),
+    ] {
+        let text = printed(&comparison);
+        assert!(text.contains(words), "{text}");
+        assert_eq!(comparison.conclusion(), Conclusion::Inconclusive);
+    }
+}
+
+#[test]
+fn a_run_says_what_ran_and_where_its_files_are() {
+    let mut results = runs::bench();
+    for trial in &mut results.trials {
+        trial.engine = format!("library of {}, version 1.10.3 (with TPACKET_V3)", trial.profile.method);
+    }
+    let report = same_everywhere(results);
+    let text = text::ended(&report, Path::new("a-folder"), &["results.json", "trials.csv"]);
+    assert!(text.starts_with("At maximum load"), "the verdict comes first: {text}");
+    let engine = "\npacket-v3  library of packet-v3, version 1.10.3 (with TPACKET_V3)\n";
+    assert_eq!(text.matches(engine).count(), 1, "{text}");
+    assert!(text.ends_with("\nSaved in a-folder: results.json, trials.csv\n"), "{text}");
 }
 
 #[test]

@@ -10,21 +10,15 @@ mod tell;
 mod built;
 mod cli;
 mod commands;
-mod comparisons;
+mod estimate;
 mod exit;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod privileges;
 mod progress;
-mod reproductions;
-mod searches;
 mod signals;
-mod standard_tests;
 mod status;
 mod stop;
-mod summary;
-mod sweeps;
-mod table;
 
 use clap::Parser;
 

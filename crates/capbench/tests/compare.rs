@@ -235,7 +235,7 @@ fn root_methods_that_take_turns_are_compared_and_runs_with_each_other() {
     let ended = run(None, capbench().args(command.split_whitespace()).arg("--out").arg(&first));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
     assert!(ended.out.contains("packet-v3 against recv, in pairs that ran side by side"), "{}", ended.out);
-    assert!(ended.out.contains("medians of up to"), "{}", ended.out);
+    assert!(ended.out.contains("Medians of the visits to a load"), "{}", ended.out);
     assert!(is_narrow(&ended.out), "{}", ended.out);
     let results: Results = serde_json::from_value(read(&first)).unwrap();
     let comparison = &results.comparisons[0];
@@ -266,7 +266,7 @@ fn root_methods_that_take_turns_are_compared_and_runs_with_each_other() {
     let ended = compare(&base, &same, &[]);
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert!(
-        ended.out.contains("none that they tell of") && ended.out.contains("No regression shown"),
+        ended.out.contains("none that they report") && ended.out.contains("No regression shown"),
         "{}",
         ended.out
     );

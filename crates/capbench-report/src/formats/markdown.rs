@@ -152,18 +152,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::escaped;
-    use crate::model::{Column, Row, Table, Unit};
+    use crate::model::{Column, Row, Table};
 
     fn rendered(text: &str) -> String {
-        let table = Table {
-            id: "t".into(),
-            caption: String::new(),
-            columns: vec![Column { key: "a".into(), heading: text.into(), unit: Unit::None }],
-            rows: vec![Row { cells: vec![crate::model::Cell::Text(text.into())], trials: vec![] }],
-            notes: Vec::new(),
-        };
+        let rows = vec![Row { cells: vec![crate::model::Cell::Text(text.into())], trials: vec![] }];
+        let table = Table::of("t", "", vec![Column::words("a", text)], rows);
         let mut out = String::new();
-        super::table(&mut out, &table);
+        super::table(&mut out, &table.unwrap());
         out
     }
 

@@ -1,21 +1,36 @@
-//! Verdict and summary for a terminal of 80 columns; the same in a pipe. No colours, no control characters from files.
+//! A report for a terminal of 80 columns; the same in a pipe. No colours, no control characters from files.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::path::Path;
 
 use crate::figures;
-use crate::model::{Cell, Column, Report, Table};
+use crate::model::{Cell, Column, Narrow, Report, Section, Table, Unit};
 use crate::printable;
 
 /// Columns that a line may fill.
-const COLUMNS: usize = 80;
+pub const COLUMNS: usize = 80;
 /// Blanks between columns of a table, where there is room; else one.
 const GAP: usize = 2;
 
-/// Title, verdict, warnings and summary.
+/// A saved run: its title, verdict, warnings, summary, the main tables of its kind, findings.
 pub fn text(report: &Report) -> String {
     let mut text = String::new();
     wrapped(&mut text, "", "  ", &format!("{}: {}", report.title, report.subtitle));
     text.push('\n');
+    text.push_str(&body(report));
+    text
+}
+
+/// What a run prints at its end: the same without the title, and where its files are.
+pub fn ended(report: &Report, folder: &Path, files: &[&str]) -> String {
+    format!("{}\nSaved in {}: {}\n", body(report), folder.display(), files.join(", "))
+}
+
+/// Verdict, warnings, summary, the main tables of a run's kind, findings.
+fn body(report: &Report) -> String {
+    let mut text = String::new();
     for sentence in &report.verdict {
         wrapped(&mut text, "", "", &sentence.text);
     }
@@ -29,12 +44,60 @@ pub fn text(report: &Report) -> String {
         text.push('\n');
         table(&mut text, summary);
     }
+    report.sections.iter().for_each(|one| section(&mut text, one));
+    if !report.findings.is_empty() {
+        text.push_str("\nFindings\n");
+        for finding in &report.findings {
+            wrapped(&mut text, "  - ", "    ", &finding.text);
+        }
+    }
+    text
+}
+
+/// A section with its main tables; one of words alone is whole.
+fn section(text: &mut String, section: &Section) {
+    let tables: Vec<&Table> = section.tables.iter().filter(|table| table.is_main).collect();
+    let is_of_words = section.tables.is_empty() && section.charts.is_empty();
+    if tables.is_empty() && !is_of_words {
+        return;
+    }
+    text.push('\n');
+    wrapped(text, "", "  ", &section.heading);
+    for sentence in &section.text {
+        wrapped(text, "  ", "    ", &sentence.text);
+    }
+    for one in tables {
+        text.push('\n');
+        table(text, one);
+    }
+}
+
+/// Words in columns under their heads, numbers to the right.
+pub fn columns(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let printable = |row: &Vec<String>| row.iter().map(|field| printable::line(field)).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(printable).collect();
+    let is_number = |index: usize| {
+        let mut fields = rows.iter().map(|row| row[index].as_str());
+        fields.all(|field| {
+            field.starts_with(|c: char| c.is_ascii_digit() || c == '-') || field == figures::UNKNOWN
+        })
+    };
+    let grid = Grid {
+        heads: heads.iter().map(ToString::to_string).collect(),
+        units: vec![""; heads.len()],
+        is_number: (0..heads.len()).map(is_number).collect(),
+        rows,
+        shared: Vec::new(),
+        is_cut: false,
+    };
+    let mut text = String::new();
+    self::rows(&mut text, &grid, 0, GAP);
     text
 }
 
 /// Adds words in lines that fit, the first behind `first`, the others behind `next`. A word that is longer than a line has
 /// one of its own.
-fn wrapped(text: &mut String, first: &str, next: &str, words: &str) {
+pub fn wrapped(text: &mut String, first: &str, next: &str, words: &str) {
     let mut line = String::from(first);
     let mut is_empty = true;
     let words = printable::line(words);
@@ -57,37 +120,72 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
+/// What is said under a table that is not shown whole.
+const CUT: &str = "Intervals and more columns are in the page.\n";
+
 /// A table as strings.
+#[derive(Clone)]
 struct Grid {
     heads: Vec<String>,
     units: Vec<&'static str>,
     rows: Vec<Vec<String>>,
     is_number: Vec<bool>,
+    /// What is the same in all rows, in words, and has no column.
+    shared: Vec<String>,
+    /// Whether columns or intervals were left out.
+    is_cut: bool,
+}
+
+/// Tables that fit: below each other, from a column on, with so many blanks between columns.
+struct Layout<'g> {
+    grids: Vec<Cow<'g, Grid>>,
+    from: usize,
+    gap: usize,
 }
 
 impl Grid {
-    fn of(table: &Table) -> Self {
-        let heads = table.columns.iter().map(|column| printable::line(&column.heading));
+    fn of(table: &Table, is_narrow: bool) -> Self {
+        let is_shown = |column: &Column| !is_narrow || column.narrow != Narrow::Absent;
+        let kept: Vec<usize> =
+            (0..table.columns.len()).filter(|index| is_shown(&table.columns[*index])).collect();
+        let columns = || kept.iter().map(|index| &table.columns[*index]);
+        let heads = columns().map(|column| printable::line(&column.heading));
         let fields = |cells: &[Cell]| -> Vec<String> {
-            let columns = table.columns.iter();
-            let shown = |(cell, column): (&Cell, &Column)| printable::line(&field(cell, column.unit));
-            cells.iter().zip(columns).map(shown).collect()
+            let shown = |(index, column): (&usize, &Column)| {
+                let is_cut = is_narrow && column.narrow == Narrow::Middle;
+                let words = match cells.get(*index).unwrap_or(&Cell::Empty) {
+                    Cell::Interval { middle, .. } if is_cut => field(&Cell::Number(*middle), column.unit),
+                    cell => field(cell, column.unit),
+                };
+                printable::line(&words)
+            };
+            kept.iter().zip(columns()).map(shown).collect()
         };
         let is_number = |index: usize| {
             let mut cells = table.rows.iter().filter_map(|row| row.cells.get(index));
             cells.any(|cell| !matches!(cell, Cell::Text(_) | Cell::Empty | Cell::Unknown))
         };
-        Self {
+        let cells = || table.rows.iter().flat_map(|row| row.cells.iter().zip(&table.columns));
+        let has_cut = |(cell, column): (&Cell, &Column)| {
+            column.narrow == Narrow::Middle && matches!(cell, Cell::Interval { .. })
+        };
+        let mut grid = Self {
             heads: heads.collect(),
-            units: table.columns.iter().map(|column| column.unit.symbol()).collect(),
+            units: columns().map(|column| column.unit.symbol()).collect(),
             rows: table.rows.iter().map(|row| fields(&row.cells)).collect(),
-            is_number: (0..table.columns.len()).map(is_number).collect(),
+            is_number: kept.iter().map(|index| is_number(*index)).collect(),
+            shared: Vec::new(),
+            is_cut: is_narrow && (kept.len() < table.columns.len() || cells().any(has_cut)),
+        };
+        // One row is told whole.
+        if grid.rows.len() > 1 {
+            grid.take_constants();
         }
+        grid
     }
 
     /// Takes out the columns that are the same in all rows, if there are several, and says what they are.
-    fn take_constants(&mut self) -> Vec<String> {
-        let mut said = Vec::new();
+    fn take_constants(&mut self) {
         let mut index = 0;
         while index < self.heads.len() {
             let first = self.rows.first().map(|row| row[index].clone()).unwrap_or_default();
@@ -101,13 +199,12 @@ impl Grid {
                     row.remove(index);
                 }
                 if !first.is_empty() && first != "none" {
-                    said.push(said_of);
+                    self.shared.push(said_of);
                 }
             } else {
                 index += 1;
             }
         }
-        said
     }
 
     /// A field where there is no head above it.
@@ -173,6 +270,45 @@ impl Grid {
             .collect()
     }
 
+    /// All columns, or where headings are allowed, those behind as few as possible of the first.
+    fn layout(&self, has_headings: bool) -> Option<Layout<'_>> {
+        // Words first: numbers are no headings.
+        let headings = self.is_number.iter().take_while(|is_number| !**is_number).count();
+        let headings = if has_headings { headings.min(self.heads.len().saturating_sub(1)) } else { 0 };
+        let indent = |from: usize| if from > 0 { 2 } else { 0 };
+        let (from, gap) = (0..=headings)
+            .flat_map(|from| [(from, GAP), (from, 1)])
+            .find(|(from, gap)| self.total_width(*from, *gap) + indent(*from) <= COLUMNS)?;
+        Some(Layout { grids: vec![Cow::Borrowed(self)], from, gap })
+    }
+
+    /// The columns in parts that fit, the first column in each; `None` where a column is too wide beside it.
+    fn parts(&self) -> Option<Layout<'_>> {
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        let width =
+            |part: &[usize]| -> usize { part.iter().map(|index| self.column_width(*index) + GAP).sum() };
+        for index in 1..self.heads.len() {
+            let longer = parts.last().map(|part| [part.as_slice(), &[index]].concat());
+            let own = vec![0, index];
+            match longer.filter(|longer| width(longer) <= COLUMNS + GAP) {
+                Some(longer) => drop(parts.last_mut().map(|part| *part = longer)),
+                None if width(&own) <= COLUMNS + GAP => parts.push(own),
+                None => return None,
+            }
+        }
+        let part = |indices: &Vec<usize>| {
+            let of = |all: &[String]| indices.iter().map(|index| all[*index].clone()).collect();
+            Cow::Owned(Self {
+                heads: of(&self.heads),
+                units: indices.iter().map(|index| self.units[*index]).collect(),
+                rows: self.rows.iter().map(|row| of(row)).collect(),
+                is_number: indices.iter().map(|index| self.is_number[*index]).collect(),
+                ..self.clone()
+            })
+        };
+        Some(Layout { grids: parts.iter().map(part).collect(), from: 0, gap: GAP })
+    }
+
     fn line(&self, cells: &[String], from: usize, gap: usize) -> String {
         let mut line = String::new();
         for (index, cell) in (from..self.heads.len()).zip(cells) {
@@ -194,7 +330,7 @@ impl Grid {
 }
 
 /// A field of a table: unknown is short here, and what is empty is a mark that a column of words can be read by.
-fn field(cell: &Cell, unit: crate::model::Unit) -> String {
+fn field(cell: &Cell, unit: Unit) -> String {
     match cell {
         Cell::Empty => "-".into(),
         Cell::Unknown => "?".into(),
@@ -203,33 +339,46 @@ fn field(cell: &Cell, unit: crate::model::Unit) -> String {
     }
 }
 
-/// A table: what all rows share is said once; what is still too wide has its first columns as headings above groups of rows;
-/// where that is not enough, each row is a list.
-fn table(text: &mut String, table: &Table) {
+/// A table: what all rows share is said once. What is still too wide for a line does without intervals and details, or has its
+/// first columns as headings above groups of rows; columns that fit beside the first one only are in parts below each other. At
+/// last, and where there is one row, each row is a list.
+pub(crate) fn table(text: &mut String, table: &Table) {
     wrapped(text, "", "  ", &table.caption);
-    let mut grid = Grid::of(table);
-    // One row is told whole.
-    let shared = if grid.rows.len() > 1 { grid.take_constants() } else { Vec::new() };
-    if !shared.is_empty() {
-        wrapped(text, "all rows: ", "  ", &shared.join(", "));
-    }
-    let columns = grid.heads.len();
-    // Words first: numbers are no headings.
-    let headings = grid.is_number.iter().take_while(|is_number| !**is_number).count();
-    let fits =
-        |from: usize, gap: usize| grid.total_width(from, gap) + if from > 0 { 2 } else { 0 } <= COLUMNS;
-    let choice = (0..=headings.min(columns.saturating_sub(1)))
-        .flat_map(|from| [(from, GAP), (from, 1)])
-        .find(|(from, gap)| fits(*from, *gap));
-    match choice {
-        Some((from, gap)) => rows(text, &grid, from, gap),
-        None => lists(text, &grid),
+    let (whole, narrow) = (Grid::of(table, false), Grid::of(table, true));
+    let is_one = table.rows.len() < 2;
+    let names: BTreeSet<&String> = whole.rows.iter().filter_map(|row| row.first()).collect();
+    // Headings above single rows say no more than the first column does.
+    let has_groups = !is_one && names.len() < table.rows.len();
+    let layouts = [
+        whole.layout(has_groups),
+        narrow.layout(has_groups).filter(|_| !is_one),
+        narrow.parts().filter(|_| !is_one && !has_groups),
+        whole.layout(!is_one),
+    ];
+    match layouts.into_iter().flatten().next() {
+        Some(Layout { grids, from, gap }) => {
+            say_shared(text, &grids[0].shared);
+            grids.iter().for_each(|grid| rows(text, grid, from, gap));
+            if grids.iter().any(|grid| grid.is_cut) {
+                text.push_str(CUT);
+            }
+        }
+        None => {
+            say_shared(text, &whole.shared);
+            lists(text, &whole);
+        }
     }
     if table.rows.iter().flat_map(|row| &row.cells).any(|cell| *cell == Cell::Unknown) {
         text.push_str("?: nothing here can tell\n");
     }
     for note in &table.notes {
         wrapped(text, "", "  ", note);
+    }
+}
+
+fn say_shared(text: &mut String, shared: &[String]) {
+    if !shared.is_empty() {
+        wrapped(text, "all rows: ", "  ", &shared.join(", "));
     }
 }
 
@@ -265,15 +414,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::{Row, Unit};
+    use crate::model::Row;
 
     fn wide(fields: &[&str], rows: usize) -> Table {
         let columns = (0..fields.len())
-            .map(|index| Column {
-                key: format!("c{index}"),
-                heading: format!("column {index}"),
-                unit: Unit::None,
-            })
+            .map(|index| Column::words(&format!("c{index}"), &format!("column {index}")))
             .collect();
         let row = |nth: usize| Row {
             cells: fields.iter().map(|field| Cell::Text(format!("{field}{nth}"))).collect(),
@@ -285,6 +430,7 @@ mod tests {
             columns,
             rows: (0..rows).map(row).collect(),
             notes: vec![],
+            is_main: false,
         }
     }
 
@@ -303,6 +449,27 @@ mod tests {
         assert!(grouped.contains("column 0 xxx"), "{grouped}");
         let list = printed(&wide(&[&long, &long, &long, &"y".repeat(90)], 1));
         assert!(list.contains("  column 3:\n      yyy"), "{list}");
+    }
+
+    #[test]
+    fn numbers_stand_right_and_words_left() {
+        let row = |fields: [&str; 3]| fields.map(String::from).to_vec();
+        let rows = [row(["recv", "12", "ring"]), row(["packet-v3", "unknown", "-"])];
+        assert_eq!(
+            columns(&["method", "lost", "where"], &rows),
+            "method        lost  where\nrecv            12  ring\npacket-v3  unknown  -\n"
+        );
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_beside_each_other_stand_in_parts_and_what_is_left_out_is_said() {
+        let fields = ["a", &"b".repeat(40), &"c".repeat(40)];
+        let parts = printed(&wide(&fields, 2));
+        assert!(parts.contains("\na0      bbb") && parts.contains("\na0      ccc"), "{parts}");
+        let mut narrow = wide(&fields, 2);
+        narrow.columns[2].narrow = Narrow::Absent;
+        let narrow = printed(&narrow);
+        assert!(!narrow.contains("ccc") && narrow.ends_with(CUT), "{narrow}");
     }
 
     #[test]

@@ -39,6 +39,8 @@ use capbench_measure::results::Results;
 
 use crate::model::Section;
 
+pub(crate) use searches::BOUNDS;
+
 /// A matter: its sections, none where the results say nothing of it.
 type Make = fn(&Results) -> Vec<Section>;
 

@@ -56,7 +56,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         charts.extend(in_time(&at, &group));
         charts.push(parts(&at, &group));
         charts.push(bursts(&at, &group));
-        tables.push(windows(&at, &group));
+        tables.extend(windows(&at, &group));
     }
     let more = keep_few(&mut charts);
     tables.truncate(super::parts::MOST_CHARTS / 2);
@@ -180,8 +180,7 @@ fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
 }
 
 /// The 100 ms that lost most, of each trial.
-fn windows(at: &str, group: &[Lossy<'_>]) -> Table {
-    let column = |key: &str, heading: &str, unit| Column { key: key.into(), heading: heading.into(), unit };
+fn windows(at: &str, group: &[Lossy<'_>]) -> Option<Table> {
     let rows = group
         .iter()
         .map(|(trial, shape)| {
@@ -202,20 +201,15 @@ fn windows(at: &str, group: &[Lossy<'_>]) -> Table {
             }
         })
         .collect();
-    Table {
-        id: "worst-windows".into(),
-        caption: format!("Times of 100 ms, at {at}"),
-        columns: vec![
-            column("method", "Method", Unit::None),
-            column("lost", "Lost frames", Unit::Count),
-            column("loss_bursts", "Bursts", Unit::Count),
-            column("lossy_windows", "Times of 100 ms that lost", Unit::Count),
-            column("windows", "Of all", Unit::Count),
-            column("worst_from_s", "Worst began at", Unit::Seconds),
-            column("worst_lost", "It lost", Unit::Count),
-            column("worst_loss_ratio", "Of its frames", Unit::Ratio),
-        ],
-        rows,
-        notes: Vec::new(),
-    }
+    let columns = vec![
+        Column::words("method", "Method"),
+        Column::new("lost", "Lost frames", Unit::Count),
+        Column::new("loss_bursts", "Bursts", Unit::Count),
+        Column::new("lossy_windows", "Times of 100 ms that lost", Unit::Count),
+        Column::new("windows", "Of all", Unit::Count),
+        Column::named("worst_from_s", "Worst began at"),
+        Column::new("worst_lost", "It lost", Unit::Count),
+        Column::named("worst_loss_ratio", "Of its frames"),
+    ];
+    Table::of("worst-windows", &format!("Times of 100 ms, at {at}"), columns, rows)
 }

@@ -112,16 +112,12 @@ fn key(column: &Compared) -> String {
 }
 
 fn table(comparison: &Comparison) -> Table {
-    let first = Column {
-        key: comparison.rows_are.heading.replace(' ', "_"),
-        heading: comparison.rows_are.heading.clone(),
-        unit: unit(comparison.rows_are.quantity),
-    };
-    let columns = comparison.columns.iter().map(|column| Column {
-        key: key(column),
-        heading: heading(column),
-        unit: unit(column.quantity),
-    });
+    let rows_are = &comparison.rows_are;
+    let first = Column::new(&rows_are.heading.replace(' ', "_"), &rows_are.heading, unit(rows_are.quantity));
+    let columns = comparison
+        .columns
+        .iter()
+        .map(|column| Column::new(&key(column), &heading(column), unit(column.quantity)));
     let rows = comparison.rows.iter().map(|row| {
         let label = row.at.map_or_else(|| Cell::Text(row.label.clone()), Cell::Number);
         let mut trials: Trials = row.cells.iter().flat_map(|cell| cell.trials.iter().copied()).collect();
@@ -138,6 +134,7 @@ fn table(comparison: &Comparison) -> Table {
         columns: std::iter::once(first).chain(columns).collect(),
         rows: rows.collect(),
         notes,
+        is_main: true,
     }
 }
 

@@ -9,6 +9,13 @@ use crate::figures;
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
 use crate::naming::{self, Numbered, frames, intended_or_offered};
 
+/// What bounds are.
+pub(crate) const BOUNDS: &str =
+    "A lower bound is held, an upper bound is not; the words are those of RFC 9971.";
+/// How a chart of bounds is read.
+const BARS: &str = "A bar reaches from a lower bound, a load that is held, to the upper bound of the same search, one that is not. What \
+                    lies between was not tried, or not for long enough. Searches of one set-up that lie apart by more than their \
+                    bars show how far a result can be repeated on this host.";
 /// Trials that lost nothing because what was not taken found room.
 const BUFFERED: &str = "nothing lost, only because there was room";
 /// Trials whose generator did not reach the load: what was not sent counts as lost, and is no loss of the method.
@@ -17,6 +24,7 @@ const UNSENT: &str = "generator left frames unsent";
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let trials = Numbered::of(results);
     let mut charts = bounds(results);
+    charts.iter_mut().for_each(|chart| chart.notes.push(BARS.into()));
     let set_up = |search: &&SearchOutcome| {
         (search.method.clone(), search.placement.clone(), search.frame_size.clone(), search.work.clone())
     };
@@ -31,12 +39,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         return Vec::new();
     }
     let mut section = section("searches", "Searches", charts);
-    section.text.push(sentence(
-        "A bar reaches from a lower bound, a load that is held, to the upper bound of the same search, one that is not. What lies \
-         between was not tried, or not for long enough. Searches of one set-up that lie apart by more than their bars show how far a \
-         result can be repeated on this host.",
-        Vec::new(),
-    ));
+    section.text.push(sentence(BOUNDS, Vec::new()));
     let buffered: Vec<u32> = naming::compared_searches(results)
         .iter()
         .filter_map(|search| search.buffered.as_ref())

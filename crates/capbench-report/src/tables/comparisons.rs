@@ -1,95 +1,106 @@
-//! Methods that took turns with another one, compared.
+//! Two runs, or methods that took turns, compared: what became worse or better, and what is excluded where nothing is shown.
 
-use capbench_measure::comparison::{Comparison, Contrast, Judgement, Measure, Scale, Setup};
+use capbench_measure::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
 use capbench_measure::figures::grouped;
 use capbench_measure::results::Results;
 
 use crate::figures::number;
-use crate::model::{Cell, Column, Row, Table, Unit};
+use crate::model::{Cell, Column, Row, Section, Sentence, Table, Unit};
+use crate::naming::many;
 
-pub(super) fn tables(results: &Results) -> Vec<Table> {
+/// What is said of contrasts, in the order in which it matters; its name for links, and a heading.
+const JUDGEMENTS: [(Judgement, &str, &str); 5] = [
+    (Judgement::Regression, "worse", "Regressions"),
+    (Judgement::Improvement, "better", "Improvements"),
+    (Judgement::BelowThreshold, "small", "Changed, by less than the threshold"),
+    (Judgement::NotShown, "alike", "No difference shown"),
+    (Judgement::TooFewVisits, "untold", "Too few trials to tell"),
+];
+
+/// The sections of methods that took turns, one for each comparison.
+pub(super) fn sections(results: &Results) -> Vec<Section> {
     let several = results.comparisons.len() > 1;
-    results
-        .comparisons
-        .iter()
-        .enumerate()
-        .filter_map(|(index, comparison)| {
-            let id = if several { format!("comparison-{}", index + 1) } else { "comparison".into() };
-            table(&id, comparison)
-        })
-        .collect()
+    let id = |index: usize| if several { format!("comparison-{}", index + 1) } else { "comparison".into() };
+    results.comparisons.iter().enumerate().map(|(index, one)| section(&id(index), one)).collect()
 }
 
-fn table(id: &str, comparison: &Comparison) -> Option<Table> {
-    let columns = vec![
-        Column::words("setup", "set-up"),
-        Column::new("setups", "set-ups together", Unit::Count),
-        Column::words("measure", "figure"),
-        Column::words("then", "it was"),
-        Column::words("now", "it is"),
-        Column::new("change_ratio", "change (95 %)", Unit::Ratio),
-        Column::new("by_chance", "chance", Unit::None),
-        Column::new("corrected", "corrected for all", Unit::None),
-        Column::words("judgement", "what is to be said"),
-    ];
-    let rows = comparison
-        .contrasts
-        .iter()
-        .map(|contrast| {
+/// One comparison.
+pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
+    let Comparison { then, now, .. } = comparison;
+    let heading = match comparison.paired {
+        true => format!("{now} against {then}, in pairs that ran side by side"),
+        false => format!("{now} against {then}"),
+    };
+    let mut tables: Vec<Table> =
+        JUDGEMENTS.iter().flat_map(|kind| judged(id, comparison, kind)).flatten().collect();
+    let mut text = comparison.notes.clone();
+    text.extend(comparison.differences.iter().map(|difference| format!("They differ: {difference}.")));
+    if comparison.differences.is_empty() && !comparison.paired {
+        text.push("Differences between the runs: none that they report.".into());
+    }
+    let closing = remainder(comparison).chain(power(comparison));
+    match tables.last_mut() {
+        Some(last) => last.notes.extend(closing),
+        None => text.extend(closing),
+    }
+    let text = text.into_iter().map(|text| Sentence { text, trials: Vec::new() }).collect();
+    Section { id: id.into(), heading, text, charts: Vec::new(), tables }
+}
+
+/// The contrasts that were judged so: single set-ups, and several together, which have no figures of their own.
+fn judged(
+    id: &str,
+    comparison: &Comparison,
+    (judgement, name, heading): &(Judgement, &str, &str),
+) -> [Option<Table>; 2] {
+    let table = |id: String, caption: String, is_pooled: bool| {
+        let own = comparison.judged(*judgement).filter(|contrast| (contrast.setups > 1) == is_pooled);
+        let columns = vec![
+            Column::words("setup", "set-up"),
+            Column::words("method", "method"),
+            Column::new("setups", "set-ups", Unit::Count),
+            Column::words("measure", "figure"),
+            Column::words("then", "then"),
+            Column::words("now", "now"),
+            Column::new("change_ratio", "change (95 %)", Unit::Ratio).whole(),
+            Column::new("by_chance", "chance", Unit::None).detail(),
+            Column::new("corrected", "p", Unit::None),
+        ];
+        let rows = own.map(|contrast| {
             let cells = vec![
-                Cell::text(setup(&contrast.setup)),
-                Cell::Count(contrast.setups.into()),
-                Cell::text(contrast.measure.words()),
+                Cell::text(contrast.setup.scene().to_string()),
+                Cell::text(contrast.setup.method.as_deref().unwrap_or("all methods")),
+                if is_pooled { Cell::Count(contrast.setups.into()) } else { Cell::Empty },
+                Cell::text(format!("{} {}", contrast.measure.words(), unit(contrast.measure)).trim_end()),
                 figure(contrast.measure, contrast.then.median),
                 figure(contrast.measure, contrast.now.median),
                 change(contrast),
                 Cell::where_known(contrast.by_chance),
                 Cell::where_known(contrast.corrected),
-                Cell::text(judgement(contrast.judgement)),
             ];
             Row::new(cells, contrast.then.trials.iter().chain(&contrast.now.trials).copied().collect())
-        })
-        .collect();
-    let how = if comparison.paired { ", in pairs that ran side by side" } else { "" };
-    let caption = format!("{} against {}{how}", comparison.now, comparison.then);
-    let proviso = if comparison.paired { "" } else { ", as far as nothing drifts between the runs" };
-    let mut notes = vec![format!(
-        "{} figures were tested. The probability of a false statement in all of them together is at most {} %{proviso}. Of loss \
-         the change is a difference, of everything else a part of what it was.",
-        comparison.tested,
-        number(comparison.false_alarms, Unit::Ratio)
-    )];
-    notes.extend(comparison.notes.clone());
-    notes.extend(comparison.differences.iter().map(|difference| format!("They differ: {difference}.")));
-    let left_out = comparison.left_out.iter();
-    notes.extend(
-        left_out.map(|out| format!("{} trials of {} are not compared: {}.", out.trials, out.of, out.because)),
-    );
-    Some(Table::of(id, &caption, columns, rows)?.without_empty_columns().with_notes(notes))
+        });
+        Some(Table::of(&id, &caption, columns, rows.collect())?.without_empty_columns().main())
+    };
+    [
+        table(format!("{id}-{name}"), (*heading).into(), false),
+        table(format!("{id}-{name}-together"), format!("{heading}, several set-ups together"), true),
+    ]
 }
 
-fn setup(setup: &Setup) -> String {
-    let Setup { method, placement, frame_size, traffic: _, transmit: _, work, load, capture } = setup;
-    let named = |what: &str, value: &Option<String>| value.as_ref().map(|value| format!("{what}{value}"));
-    let parts = [
-        named("", method),
-        named("", frame_size).map(|size| format!("{size} B")),
-        named("placement ", placement),
-        named("work ", work).filter(|work| work != "work none"),
-        named("", load),
-        named("", capture),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() { "all together".into() } else { parts.join(", ") }
-}
-
-/// A figure with its unit, as a column has many.
-fn figure(measure: Measure, value: Option<f64>) -> Cell {
-    match (value, measure.scale()) {
-        (None, _) => Cell::Empty,
-        (Some(share), Scale::Difference) => Cell::text(format!("{} %", number(share, Unit::Ratio))),
-        (Some(value), Scale::Ratio) => Cell::text(format!("{} {}", grouped(value), measure.unit())),
+/// The unit of a figure: shares come in percent.
+fn unit(measure: Measure) -> &'static str {
+    match measure.scale() {
+        Scale::Difference => "%",
+        Scale::Ratio => measure.unit(),
     }
+}
+
+fn figure(measure: Measure, value: Option<f64>) -> Cell {
+    Cell::words(value.map(|value| match measure.scale() {
+        Scale::Difference => number(value, Unit::Ratio),
+        Scale::Ratio => grouped(value),
+    }))
 }
 
 fn change(contrast: &Contrast) -> Cell {
@@ -100,13 +111,68 @@ fn change(contrast: &Contrast) -> Cell {
     }
 }
 
-/// What is to be said of a change.
-pub(crate) fn judgement(judgement: Judgement) -> &'static str {
-    match judgement {
-        Judgement::Regression => "worse",
-        Judgement::Improvement => "better",
-        Judgement::BelowThreshold => "changed, below the threshold",
-        Judgement::NotShown => "chance is not excluded",
-        Judgement::TooFewVisits => "too few trials to tell",
+/// What was not compared.
+fn remainder(comparison: &Comparison) -> impl Iterator<Item = String> {
+    let only = |of: &str, setups: &[capbench_measure::comparison::Setup]| {
+        let list: Vec<String> = setups.iter().map(ToString::to_string).collect();
+        (!list.is_empty()).then(|| format!("Only in {of}: {}.", list.join("; ")))
+    };
+    let only_in =
+        [only(&comparison.then, &comparison.only_then), only(&comparison.now, &comparison.only_now)];
+    let left_out = comparison.left_out.iter().map(|out| {
+        format!("Left out: {} of {}: {}.", many(out.trials.into(), "trial", "trials"), out.of, out.because)
+    });
+    only_in.into_iter().flatten().chain(left_out.collect::<Vec<_>>())
+}
+
+/// A number as it was given.
+fn plain(percent: f64) -> String {
+    let text = format!("{percent:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}
+
+/// What the trials of a comparison are good for.
+fn power(comparison: &Comparison) -> Vec<String> {
+    let Comparison { thresholds, false_alarms, tested, contrasts, .. } = comparison;
+    let untold = comparison.judged(Judgement::TooFewVisits).count();
+    let unchanged = match contrasts.len().saturating_sub(*tested + untold) {
+        0 => String::new(),
+        same => format!(", and {same} were the same in all trials"),
+    };
+    let mut lines = vec![
+        format!(
+            "{tested} of {} figures could be tested{unchanged}. p is the probability that chance deals them so, by permutation of \
+             the trials of each set-up, corrected after Holm for all that were tested: what is named below {false_alarms} is \
+             false in one comparison of {:.0} at most{}.",
+            contrasts.len(),
+            1.0 / false_alarms,
+            if comparison.paired { "" } else { ", as far as nothing drifts between the runs" }
+        ),
+        format!(
+            "Named is a change of at least {} % of rates and times, and of loss by {} % of the sent frames, where the change is a \
+             difference in points. Loss in most trials where there was none in any is named whatever its size. An interval \
+             holds the true change with a probability of {:.0} %, each by itself: larger changes are excluded.",
+            plain(thresholds.relative * 100.0),
+            plain(thresholds.loss * 100.0),
+            LEVEL * 100.0
+        ),
+    ];
+    if let Some(visits) = comparison.visits_needed {
+        let how = match comparison.paired {
+            true => format!("{visits} visits (bench --against METHOD --visits {visits})"),
+            false => format!("{visits} visits in each run (bench --visits {visits})"),
+        };
+        lines.push(format!(
+            "Some set-ups have too few trials to be judged by themselves, whatever these show. To judge each figure of each \
+             set-up takes {how}; fewer set-ups need fewer. Several set-ups together need less."
+        ));
     }
+    if !comparison.paired {
+        lines.push(
+            "Two runs are two points in time: what changed on the host between them is in every figure. Trials that take turns \
+             are free of that: bench --against METHOD."
+                .into(),
+        );
+    }
+    lines
 }

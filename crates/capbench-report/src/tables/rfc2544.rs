@@ -3,11 +3,12 @@
 use capbench_measure::results::Results;
 use capbench_measure::rfc2544::latency::Leg;
 use capbench_measure::rfc2544::recovery::Recovery;
-use capbench_measure::rfc2544::{Ended, Found, Tested};
+use capbench_measure::rfc2544::{Ended, Found, LatencyOutcome, Tested};
+use capbench_measure::search::Status;
 
 use crate::groups::Group;
 use crate::model::{Cell, Column, Row, Table, Unit};
-use crate::naming::{key, rate, time};
+use crate::naming::{key, many, rate, time};
 
 use super::sweeps::ends;
 
@@ -83,13 +84,24 @@ fn latency(all: &[Tested]) -> Option<Table> {
         Column::named("pdv_ns", "PDV (range)"),
         Column::new("lossy", "trials with loss", Unit::Count),
     ]);
-    let mut rows = Vec::new();
+    let (mut rows, mut worth) = (Vec::new(), Vec::new());
     for tested in all {
         let Found::Latency(outcome) = &tested.found else { continue };
+        if tested.throughput_status == Some(Status::AtLeast) {
+            let pps = rate(outcome.rate_pps.get());
+            worth.push(format!("{}: at {pps}, where the throughput is at least that.", tested.method));
+        }
+        worth.push(format!("{}: {}.", tested.method, extent(outcome)));
+        if !outcome.lossy.is_empty() {
+            worth.push(format!(
+                "{}: trials {:?} lost frames: the rate was above the throughput then, and latency is that of full buffers.",
+                tested.method, outcome.lossy
+            ));
+        }
         let legs: [(&str, &Option<Leg>); 3] = [
-            ("to_kernel", &outcome.to_kernel),
-            ("to_application", &outcome.to_application),
-            ("total", &outcome.total),
+            ("planned to kernel", &outcome.to_kernel),
+            ("kernel to application", &outcome.to_application),
+            ("planned to application", &outcome.total),
         ];
         for (name, leg) in legs {
             let mut cells = scene_cells(tested);
@@ -119,7 +131,13 @@ fn latency(all: &[Tested]) -> Option<Table> {
         }
     }
     let table = Table::of("rfc2544-latency", "Latency (26.2; figures of RFC 8219)", columns, rows)?;
-    Some(table.with_notes(notes(all, |found| matches!(found, Found::Latency(_)))))
+    Some(table.with_notes(notes(all, |found| matches!(found, Found::Latency(_)))).with_notes(worth).main())
+}
+
+/// How long trials of latency are, and which of their frames count.
+fn extent(outcome: &LatencyOutcome) -> String {
+    let trials = many(outcome.repetitions.into(), "trial", "trials");
+    format!("{trials} of {}, frames from {} on", time(outcome.duration_s), time(outcome.from_s))
 }
 
 fn frame_loss(all: &[Tested]) -> Option<Table> {
@@ -157,7 +175,14 @@ fn frame_loss(all: &[Tested]) -> Option<Table> {
             ));
         }
     }
-    Some(Table::of("rfc2544-frame-loss", "Frame loss rate (26.3)", columns, rows)?.with_notes(notes))
+    if all.iter().any(|tested| matches!(&tested.found, Found::FrameLoss(outcome) if outcome.points.iter().any(|point| point.generator_limited))) {
+        notes.push(
+            "Verdict generator_limited: the load was not reached. Loss is that of what was sent, and no loss shows nothing of that \
+             load."
+                .into(),
+        );
+    }
+    Some(Table::of("rfc2544-frame-loss", "Frame loss rate (26.3)", columns, rows)?.with_notes(notes).main())
 }
 
 fn back_to_back(all: &[Tested]) -> Option<Table> {
@@ -174,6 +199,7 @@ fn back_to_back(all: &[Tested]) -> Option<Table> {
         Column::named("corrected_buffer_s", "corrected buffer"),
         Column::words("ended", "how searches ended"),
         Column::words("invalid_because", "not valid because"),
+        Column::named("offered_ratio", "sent at, of that rate"),
     ]);
     let mut rows = Vec::new();
     for tested in all {
@@ -192,12 +218,17 @@ fn back_to_back(all: &[Tested]) -> Option<Table> {
             Cell::number(benchmark.map(|benchmark| benchmark.corrected_buffer_s)),
             Cell::text(ends(&outcome.searches.iter().map(|search| search.end).collect::<Vec<_>>())),
             Cell::words(outcome.invalid_because.as_deref()),
+            Cell::where_known(
+                benchmark.and_then(|benchmark| benchmark.offered_percent).map(|percent| percent / 100.0),
+            ),
         ]);
         rows.push(Row::new(cells, tested.trials.clone()));
     }
     let caption = "Back-to-back frames (26.4, RFC 9004)";
     let table = Table::of("rfc2544-back-to-back", caption, columns, rows)?.without_empty_columns();
-    Some(table.with_notes(notes(all, |found| matches!(found, Found::BackToBack(_)))))
+    let table =
+        table.with_notes(["The corrected time takes off the frames that were taken out meanwhile.".into()]);
+    Some(table.with_notes(notes(all, |found| matches!(found, Found::BackToBack(_)))).main())
 }
 
 fn recovery(all: &[Tested]) -> Option<Table> {
@@ -208,9 +239,12 @@ fn recovery(all: &[Tested]) -> Option<Table> {
         Column::named("after_s", "last frame lost after"),
         Column::named("generator_late_ns", "generator late by at most"),
     ]);
-    let mut rows = Vec::new();
+    let (mut rows, mut averages) = (Vec::new(), Vec::new());
     for tested in all {
         let Found::Recovery(outcome) = &tested.found else { continue };
+        if let Some(average) = outcome.average_s.filter(|_| outcome.repetitions.len() > 1) {
+            averages.push(format!("{}: on average after {}.", tested.method, time(average)));
+        }
         let load = format!(
             "{} for {}, then {} for {}",
             rate(outcome.overload_pps.get()),
@@ -236,5 +270,7 @@ fn recovery(all: &[Tested]) -> Option<Table> {
         }
     }
     let table = Table::of("rfc2544-recovery", "System recovery (26.5)", columns, rows)?;
-    Some(table.with_notes(notes(all, |found| matches!(found, Found::Recovery(_)))))
+    Some(
+        table.with_notes(notes(all, |found| matches!(found, Found::Recovery(_)))).with_notes(averages).main(),
+    )
 }

@@ -200,11 +200,13 @@ fn numbers(searches: &[SearchOutcome]) -> Option<Table> {
     let mut columns = scene_columns();
     columns.extend([
         Column::named("strict_lossless_pps", "without any loss"),
+        Column::named("strict_lossless_below_pps", "with loss from"),
         Column::named("ndr_pps", "NDR"),
         Column::named("pdr_pps", "PDR"),
         Column::named("loss_events_up_to_pps", "loss events up to"),
         Column::new("loss_events", "loss events", Unit::Count),
         Column::named("loss_events_per_second", "a second (95 %)"),
+        Column::words("lossy_trials", "trials with loss"),
         Column::words("longest", "longest burst"),
     ]);
     let rows = searches
@@ -214,7 +216,11 @@ fn numbers(searches: &[SearchOutcome]) -> Option<Table> {
             let held = [&numbers.strict_lossless, &numbers.ndr, &numbers.pdr];
             let events = numbers.loss_events.as_ref();
             let mut cells = scene_cells(search);
-            cells.extend(held.map(held_cell));
+            let strict = &numbers.strict_lossless;
+            cells.push(held_cell(strict));
+            let below = strict.upper_pps.filter(|_| strict.pps.is_some() && !strict.at_least);
+            cells.push(Cell::where_known(below.map(f64::floor)));
+            cells.extend([&numbers.ndr, &numbers.pdr].map(held_cell));
             let longest = events.and_then(|events| events.longest).map(|longest| {
                 format!("{} frames or {}", count(longest.frames), time(longest.ns as f64 / 1e9))
             });
@@ -229,13 +235,14 @@ fn numbers(searches: &[SearchOutcome]) -> Option<Table> {
                     Some([low, high]) => Cell::Interval { middle: events.per_second, low, high },
                     None => Cell::number(Some(events.per_second)),
                 }),
+                Cell::words(events.map(|events| format!("{} of {}", events.lossy_trials, events.trials))),
                 Cell::words(longest),
             ]);
             Row::new(cells, held.iter().flat_map(|held| held.trials.clone()).collect())
         })
         .collect();
     let caption = "Numbers that belong together: any one of them alone misleads on a noisy host";
-    Some(Table::of("searches-numbers", caption, columns, rows)?.without_empty_columns())
+    Some(Table::of("searches-numbers", caption, columns, rows)?.without_empty_columns().main())
 }
 
 fn held_cell(held: &Held) -> Cell {
@@ -335,7 +342,7 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
             let source = maximum.map(|maximum| match maximum.source {
                 MaximumSource::Generator => "what the generator reaches with this method capturing",
                 MaximumSource::GeneratorAndReceiver => "what generator and receiver reach together",
-                MaximumSource::LineRate => "the line rate",
+                MaximumSource::LineRate => "the line rate, which the generator reaches",
                 MaximumSource::Given => "as asked for",
             });
             let mut cells = scene_cells(search);
@@ -354,7 +361,7 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
         })
         .collect();
     let caption = "How each search went";
-    let table = Table::of("searches-conduct", caption, columns, rows)?.without_empty_columns();
+    let table = Table::of("searches-conduct", caption, columns, rows)?.without_empty_columns().main();
     let unnamed = searches.iter().filter(|search| search.method.is_none()).map(of_search).collect::<Vec<_>>();
     Some(
         table

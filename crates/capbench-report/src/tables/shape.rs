@@ -2,12 +2,12 @@
 
 use capbench_measure::statistics::interval::Estimate;
 
-use crate::model::{Cell, Column, Row, Table, Trials, Unit};
+use crate::model::{Cell, Column, Narrow, Row, Table, Trials, Unit};
 
 impl Column {
     /// A column.
     pub(crate) fn new(key: &str, heading: &str, unit: Unit) -> Self {
-        Self { key: key.into(), heading: heading.into(), unit }
+        Self { key: key.into(), heading: heading.into(), unit, narrow: Narrow::default() }
     }
 
     /// A column of words.
@@ -18,6 +18,16 @@ impl Column {
     /// A column whose unit is in its name, as in results files: `delivered_pps`.
     pub(crate) fn named(key: &str, heading: &str) -> Self {
         Self::new(key, heading, unit_of(key))
+    }
+
+    /// The same, left out where there is no room for all columns.
+    pub(crate) fn detail(self) -> Self {
+        Self { narrow: Narrow::Absent, ..self }
+    }
+
+    /// The same, with its intervals even where there is no room for all columns.
+    pub(crate) fn whole(self) -> Self {
+        Self { narrow: Narrow::Whole, ..self }
     }
 }
 
@@ -85,7 +95,13 @@ impl Table {
             columns,
             rows,
             notes: Vec::new(),
+            is_main: false,
         })
+    }
+
+    /// The same, shown on a terminal, too.
+    pub(crate) fn main(self) -> Self {
+        Self { is_main: true, ..self }
     }
 
     /// The same with words under it.

@@ -16,7 +16,7 @@ use super::{claims, rfc2544, searches, soak};
 /// The table of a run; `None` where it has nothing to show.
 pub(crate) fn table(results: &Results) -> Option<Table> {
     match Kind::of(results) {
-        Kind::Bench => bench(results),
+        Kind::Bench => bench(&results.trials),
         Kind::Search => search(results),
         Kind::Sweep => sweep(results),
         Kind::Rfc2544 => tests(results),
@@ -30,11 +30,11 @@ struct Visits<'r>(Vec<&'r TrialResult>);
 
 impl<'r> Visits<'r> {
     /// Those that were run for this, at the load of the last of them: loads that not all methods held were lowered.
-    fn of(results: &'r Results, scene: &Scene, method: &str, phases: &[Phase]) -> Self {
+    fn of(trials: &'r [TrialResult], scene: &Scene, method: &str, phases: &[Phase]) -> Self {
         let is_own = |trial: &&TrialResult| {
             phases.contains(&trial.phase) && trial.profile.method == method && Scene::of(trial) == *scene
         };
-        let own: Vec<&'r TrialResult> = results.trials.iter().filter(is_own).collect();
+        let own: Vec<&'r TrialResult> = trials.iter().filter(is_own).collect();
         let Some(last) = own.last().copied() else { return Self(Vec::new()) };
         let is_same = |trial: &&TrialResult| {
             trial.phase == last.phase && trial.intended_pps == last.intended_pps && trial.load == last.load
@@ -58,6 +58,23 @@ impl<'r> Visits<'r> {
     /// Their median, with its interval where there are several.
     fn median(&self, of: fn(&TrialResult) -> Option<f64>) -> Cell {
         Cell::median(self.shown().into_iter().map(of))
+    }
+
+    /// The most that the application's time can be, where only its sum with the kernel's is certain.
+    fn app_at_most(&self) -> Cell {
+        let is_open = |trial: &&TrialResult| {
+            let range = trial.cpu.app_ns_per_packet_at_most.zip(trial.cpu.app_ns_per_packet);
+            trial.cpu.split_is_sampled && range.is_some_and(|(most, least)| most - least >= 0.5)
+        };
+        match self.shown().iter().any(is_open) {
+            true => self.median(|trial| trial.cpu.app_ns_per_packet_at_most),
+            false => Cell::Empty,
+        }
+    }
+
+    /// Whether a trial is to be taken with care.
+    fn is_doubtful(&self) -> bool {
+        self.0.iter().any(|trial| !trial.noise.is_empty() || trial.verdict == Verdict::Invalid)
     }
 
     /// Offered, delivered, lost and where.
@@ -99,9 +116,9 @@ impl<'r> Visits<'r> {
 }
 
 /// A method in a set-up: what it did at the highest load, and what it cost at the load that all held.
-fn bench(results: &Results) -> Option<Table> {
+fn bench(trials: &[TrialResult]) -> Option<Table> {
     let mut pairs: Vec<(Scene, &str)> = Vec::new();
-    for trial in &results.trials {
+    for trial in trials {
         let pair = (Scene::of(trial), trial.profile.method.as_str());
         if !pairs.contains(&pair) {
             pairs.push(pair);
@@ -122,14 +139,16 @@ fn bench(results: &Results) -> Option<Table> {
         Column::named("sent_loss_ratio", "lost"),
         Column::words("lost_where", "where"),
         Column::named("app_ns_per_packet", "app"),
+        Column::named("app_ns_per_packet_at_most", "app at most"),
         Column::named("total_ns_per_packet", "cpu"),
         Column::named("busy_cores", "busy"),
         Column::words("verdict", "verdict"),
+        Column::words("care", "care"),
     ]);
     let (mut rows, mut is_visited) = (Vec::new(), false);
     for scene in order {
         for (own, method) in pairs.iter().filter(|(own, _)| own == scene) {
-            let of = |phases: &[Phase]| Visits::of(results, own, method, phases);
+            let of = |phases: &[Phase]| Visits::of(trials, own, method, phases);
             let mut shown = of(&[Phase::BestEffort, Phase::FixedLoad]);
             if shown.0.is_empty() {
                 shown = of(&[Phase::CommonLoad]);
@@ -144,9 +163,11 @@ fn bench(results: &Results) -> Option<Table> {
             cells.extend(shown.outcome());
             cells.extend([
                 cost.median(|trial| trial.cpu.app_ns_per_packet),
+                cost.app_at_most(),
                 cost.median(|trial| trial.cpu.total_ns_per_packet),
                 cost.median(|trial| trial.cpu.busy_cores),
                 Cell::text(shown.verdict()),
+                if shown.is_doubtful() || cost.is_doubtful() { Cell::text("*") } else { Cell::Empty },
             ]);
             let mut trials = naming::numbers(shown.0.iter().copied());
             let more = cost.0.iter().map(|trial| trial.number).filter(|number| !trials.contains(number));
@@ -155,7 +176,7 @@ fn bench(results: &Results) -> Option<Table> {
             rows.push(Row::new(cells, trials));
         }
     }
-    let loads: Vec<String> = costs_at(results);
+    let loads: Vec<String> = costs_at(trials);
     let caption =
         "Each method at the highest load that was put on it; CPU time a packet at the load that all held";
     let note = match &loads[..] {
@@ -168,15 +189,69 @@ fn bench(results: &Results) -> Option<Table> {
     } else {
         String::new()
     };
-    let care = results.trials.iter().any(|trial| trial.verdict == Verdict::Invalid);
-    let invalid = if care { "A trial with the verdict invalid shows nothing.".into() } else { String::new() };
-    Some(Table::of("summary", caption, columns, rows)?.with_notes([note, visits, invalid]))
+    let has_invalid = trials.iter().any(|trial| trial.verdict == Verdict::Invalid);
+    let invalid =
+        if has_invalid { "A trial with the verdict invalid shows nothing.".into() } else { String::new() };
+    let table = Table::of("summary", caption, columns, rows)?.without_empty_columns();
+    let care = match table.columns.iter().any(|column| column.key == "care") {
+        true => "*: noisy or invalid trials; the findings say why.".into(),
+        false => String::new(),
+    };
+    Some(table.with_notes([note, visits, invalid, care]).with_notes(costs(trials)).with_notes(cpus(trials)))
+}
+
+/// What the columns of CPU time mean, and of which methods it is known roughly only.
+fn costs(trials: &[TrialResult]) -> Vec<String> {
+    let verify = trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
+    let Some(least) = verify.clone().min_by(f64::total_cmp) else { return Vec::new() };
+    let ns = |value: f64| number(value.round(), Unit::NanosecondsPerPacket);
+    let most = verify.fold(0.0, f64::max);
+    let mut notes = vec![format!(
+        "app: application time, with verifying every frame ({} to {} ns); cpu: with the kernel's receive work; busy: CPUs of \
+         the host.",
+        ns(least),
+        ns(most)
+    )];
+    let mut coarse: Vec<&str> = Vec::new();
+    for trial in trials.iter().filter(|trial| trial.phase != Phase::BestEffort) {
+        let total = trial.cpu.total_ns_per_packet.unwrap_or(f64::INFINITY);
+        if trial.cpu_uncertainty_ns() > total / 10.0 && !coarse.contains(&trial.profile.method.as_str()) {
+            coarse.push(&trial.profile.method);
+        }
+    }
+    if !coarse.is_empty() {
+        notes.push(format!(
+            "cpu is known to a tenth at best, as the clocks are coarse: {}.",
+            coarse.join(", ")
+        ));
+    }
+    if trials.iter().any(|trial| trial.cpu.verify_ns_per_packet == 0.0) {
+        notes
+            .push("Programs (cmd:) do their own work; files that they write are verified afterwards.".into());
+    }
+    notes
+}
+
+/// Which CPU does what, by placement.
+fn cpus(trials: &[TrialResult]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for profile in trials.iter().map(|trial| &trial.profile) {
+        let kernel = profile.cpus.kernel.map_or_else(|| "an unknown CPU".into(), |cpu| format!("CPU {cpu}"));
+        let note = format!(
+            "Placement {}: CPU {} generates, {kernel} receives in the kernel, CPU {} runs the application.",
+            profile.placement, profile.cpus.generator, profile.cpus.application
+        );
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
 }
 
 /// The common loads of a bench, each once: of each set-up the last, to which those that not all held were lowered.
-fn costs_at(results: &Results) -> Vec<String> {
+fn costs_at(trials: &[TrialResult]) -> Vec<String> {
     let mut loads: Vec<(Scene, String)> = Vec::new();
-    for trial in results.trials.iter().filter(|trial| trial.phase == Phase::CommonLoad && trial.held_load()) {
+    for trial in trials.iter().filter(|trial| trial.phase == Phase::CommonLoad && trial.held_load()) {
         let (scene, load) = (Scene::of(trial), naming::load(trial));
         match loads.iter_mut().find(|(known, _)| *known == scene) {
             Some((_, known)) => *known = load,
@@ -359,4 +434,73 @@ fn whole(results: &Results) -> Option<Table> {
         String::new()
     };
     Some(Table::of("summary", &caption, columns, rows)?.with_notes([note]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_measure::evidence::Evidence;
+    use capbench_measure::trial::{Arrivals, CpuAccount, Cpus, Load, Measured, Profile, SizeLabel};
+
+    use super::*;
+    use crate::formats::text;
+
+    /// A trial of one second at maximum load.
+    fn trial(method: &str, sent: u64, delivered: u64, cpu: &CpuAccount) -> TrialResult {
+        let profile = Profile {
+            method: method.into(),
+            frame_size: SizeLabel::Octets(64),
+            mean_frame_size: 64.0,
+            traffic: String::new(),
+            transmit: "packet-tx".into(),
+            placement: "same".into(),
+            cpus: Cpus { generator: 0, kernel: Some(1), application: 1 },
+            load_independent: true,
+            load_depends_because: None,
+            work: "none".into(),
+        };
+        let measured = Measured {
+            intended: sent,
+            evidence: Evidence {
+                sent,
+                delivered,
+                read: delivered,
+                transmit_drops: Some(sent - delivered),
+                ..Evidence::default()
+            },
+            arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
+            sending: Duration::from_secs(1),
+            cpu: cpu.clone(),
+            ..Measured::default()
+        };
+        measured.result(1, Phase::FixedLoad, &profile, Load::Maximum, Duration::from_secs(1))
+    }
+
+    #[test]
+    fn times_that_clocks_leave_open_are_ranges_and_named_and_lines_fit() {
+        let slow = CpuAccount {
+            app_ns: Some(10_204 * 9_000),
+            app_charged_ns: Some(14_874 * 9_000),
+            total_ns: Some(19_999 * 10_000),
+            kernel_resolution_ns: Some(10_000_000),
+            split_is_sampled: true,
+            busy_cores: Some(1.27),
+            ..CpuAccount::default()
+        };
+        let busy = CpuAccount { busy_cores: Some(128.0), ..slow.clone() };
+        for (sent, cpu) in [(1_436_330, &slow), (14_436_330, &slow), (14_436_330, &busy)] {
+            let trials = [
+                trial("recv", 10_000, 10_000, cpu),
+                trial("cmd:tcpdump", sent, sent, &CpuAccount::default()),
+                trial("packet-v3+napi-thread", sent, sent / 2, cpu),
+            ];
+            let mut printed = String::new();
+            text::table(&mut printed, &bench(&trials).unwrap());
+            assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
+            for field in ["9,184", "13,387", "transmit", "packet-v3+napi-thread", "cmd:tcpdump"] {
+                assert!(printed.contains(field), "{field}: {printed}");
+            }
+        }
+    }
 }

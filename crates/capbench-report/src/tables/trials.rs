@@ -45,6 +45,7 @@ pub(crate) fn table(results: &Results) -> Table {
         columns,
         rows,
         notes: Vec::new(),
+        is_main: false,
     }
     .with_notes([note])
 }
@@ -60,7 +61,7 @@ fn column(key: &str) -> Column {
         Unit::None if is_count && !matches!(key, "number" | "attempt" | "load_independent") => Unit::Count,
         unit => unit,
     };
-    Column { key: key.into(), heading, unit }
+    Column::new(key, &heading, unit)
 }
 
 /// A field by what it holds; empty is unknown, as it is in the file.

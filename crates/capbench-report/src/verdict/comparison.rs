@@ -1,6 +1,6 @@
-//! What became worse or better, where methods took turns with another one.
+//! What became worse or better between two runs, or between methods that took turns.
 
-use capbench_measure::comparison::{Comparison, Judgement};
+use capbench_measure::comparison::{Comparison, Contrast, Judgement, Scale};
 use capbench_measure::results::Results;
 
 use super::sentence;
@@ -11,26 +11,62 @@ pub(super) fn verdict(results: &Results) -> Option<Sentence> {
     if results.comparisons.is_empty() {
         return None;
     }
+    let said = |one: &Comparison| format!("{} against {}: {}", one.now, one.then, conclusion(one));
     let words: Vec<String> = results.comparisons.iter().map(said).collect();
-    let shown = results.comparisons.iter().flat_map(|comparison| {
-        let worse = comparison.judged(Judgement::Regression);
-        worse.chain(comparison.judged(Judgement::Improvement))
-    });
-    let trials: Vec<u32> =
-        shown.flat_map(|contrast| contrast.then.trials.iter().chain(&contrast.now.trials).copied()).collect();
-    Some(sentence(format!("{}.", words.join("; ")), trials))
+    Some(sentence(words.join(" "), results.comparisons.iter().flat_map(evidence)))
 }
 
-fn said(comparison: &Comparison) -> String {
+/// The whole of one comparison.
+pub(crate) fn of(comparison: &Comparison) -> Sentence {
+    sentence(conclusion(comparison), evidence(comparison))
+}
+
+/// The trials of what became worse or better.
+fn evidence(comparison: &Comparison) -> Vec<u32> {
+    let worse = comparison.judged(Judgement::Regression);
+    let shown = worse.chain(comparison.judged(Judgement::Improvement));
+    shown.flat_map(|contrast| contrast.then.trials.iter().chain(&contrast.now.trials).copied()).collect()
+}
+
+fn conclusion(comparison: &Comparison) -> String {
     let count = |judgement| comparison.judged(judgement).count() as u64;
-    let (worse, better) = (count(Judgement::Regression), count(Judgement::Improvement));
-    let sides = format!("{} against {}", comparison.now, comparison.then);
-    let tested = many(comparison.tested as u64, "figure", "figures");
-    match (comparison.tested, worse, better) {
-        (0, ..) => format!("{sides}: too few trials to tell anything"),
-        (_, 0, 0) => format!("{sides}: no difference above the threshold is shown in {tested}"),
-        _ => format!(
-            "{sides}: of {tested} tested, {worse} are worse and {better} better by more than the threshold"
-        ),
+    if comparison.disturbed {
+        return "Inconclusive: the host disturbed most trials of a run, so what is named may be its doing. Measure again while \
+                nothing else runs."
+            .into();
     }
+    if comparison.damaged {
+        return "Inconclusive: the file of a run is not as it was written, and what is missing or changed could be what became \
+                worse. Measure again."
+            .into();
+    }
+    if comparison.is_inconclusive() {
+        return "Inconclusive: there are too few trials to tell anything by.".into();
+    }
+    let is_excluded = |contrast: &&Contrast| {
+        let threshold = match contrast.measure.scale() {
+            Scale::Ratio => comparison.thresholds.relative,
+            Scale::Difference => comparison.thresholds.loss,
+        };
+        contrast.worst_possible().is_some_and(|worst| worst <= threshold)
+    };
+    let excluded = comparison.judged(Judgement::NotShown).filter(is_excluded).count();
+    let where_any = |judgement, words: &dyn Fn(u64) -> String| match count(judgement) {
+        0 => String::new(),
+        some => format!("; {}", words(some)),
+    };
+    let regressions = match count(Judgement::Regression) {
+        0 => "No regression shown".into(),
+        some => many(some, "regression", "regressions"),
+    };
+    let improvements = many(count(Judgement::Improvement), "improvement", "improvements");
+    let small = where_any(Judgement::BelowThreshold, &|some| format!("{some} changed by less"));
+    let open = where_any(Judgement::NotShown, &|some| {
+        format!(
+            "no difference shown in {}, with a regression over the threshold excluded in {excluded}",
+            many(some, "figure", "figures")
+        )
+    });
+    let untold = where_any(Judgement::TooFewVisits, &|some| format!("{some} with too few trials to tell"));
+    format!("{regressions}, {improvements}{small}{open}{untold}.")
 }

@@ -1,8 +1,8 @@
 //! A report with every kind of chart, cell and mark, made without a run: figures follow simple laws, so that a test knows them.
 
 use capbench_report::model::{
-    Axis, Cell, Chart, Column, Kind, Mark, Place, Point, Report, Role, Row, Scale, Section, Sentence, Series,
-    Table, Unit,
+    Axis, Cell, Chart, Column, Kind, Mark, Narrow, Place, Point, Report, Role, Row, Scale, Section, Sentence,
+    Series, Table, Unit,
 };
 
 pub const METHODS: [&str; 5] = ["recv", "packet-v2", "packet-v3", "libpcap", "af-xdp"];
@@ -82,7 +82,7 @@ pub fn report(trials: u32) -> Report {
 }
 
 fn column(key: &str, heading: &str, unit: Unit) -> Column {
-    Column { key: key.into(), heading: heading.into(), unit }
+    Column { key: key.into(), heading: heading.into(), unit, narrow: Narrow::default() }
 }
 
 fn summary() -> Table {
@@ -106,6 +106,7 @@ fn summary() -> Table {
         ],
         rows: METHODS.iter().enumerate().map(row).collect(),
         notes: vec!["≥: the generator was the limit.".into()],
+        is_main: false,
     }
 }
 
@@ -292,6 +293,7 @@ fn environment() -> Table {
         columns: vec![column("what", "what", Unit::None), column("value", "value", Unit::None)],
         rows: vec![row("kernel", "6.1.0-28-amd64"), row("CPUs", "2"), row("hypervisor", "kvm")],
         notes: Vec::new(),
+        is_main: false,
     }
 }
 
@@ -374,5 +376,6 @@ fn all_trials(count: u32) -> Table {
         columns,
         rows: (1..=count).map(row).collect(),
         notes: vec!["Places that nothing counts here are unknown.".into()],
+        is_main: false,
     }
 }

@@ -10,12 +10,11 @@ use capbench_measure::figures::grouped;
 use capbench_measure::findings;
 use capbench_measure::placement::PlacementChoice;
 
-use super::measuring::{Ended, Ready};
+use super::measuring::Ready;
 use super::scene::{Defaults, Scene};
 use crate::cli::bench::BenchFlags;
 use crate::cli::scene::SceneFlags;
 use crate::exit::{Exit, Unsupported, Usage, print};
-use crate::{comparisons, summary};
 
 /// Visits of a comparison that names none: a figure among 40 is told by as many pairs.
 const PAIRS: u32 = 12;
@@ -39,7 +38,7 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
         results.comparisons = of_pairs(&results.trials, &outcome.pairs, flags.thresholds.thresholds());
         results.findings = findings::find(&results.trials);
     })?;
-    print(&report(&ended))?;
+    print(&ended.text())?;
     Ok(ended.exit(&scene))
 }
 
@@ -140,19 +139,4 @@ fn statements(plan: &BenchPlan) -> Vec<String> {
         ));
     }
     statements
-}
-
-fn report(ended: &Ended) -> String {
-    let results = &ended.results;
-    let mut text = summary::tables(&results.trials);
-    text.push_str(&summary::legend(&results.trials));
-    text.push_str(&summary::engines(&results.trials));
-    text.push_str(&summary::not_measured(&results.not_measured));
-    text.push_str(&summary::findings(&results.findings));
-    for compared in &results.comparisons {
-        text.push('\n');
-        text.push_str(&comparisons::comparison(compared));
-    }
-    text.push_str(&ended.footer());
-    text
 }

@@ -7,9 +7,10 @@ use anyhow::{Context, Result};
 use capbench_measure::compare::{Document, NamedRun, of_runs};
 use capbench_measure::comparison::{Comparison, Conclusion};
 use capbench_measure::results::Results;
+use capbench_report::formats::text;
+use capbench_report::report;
 
 use crate::cli::compare::CompareFlags;
-use crate::comparisons;
 use crate::exit::{Exit, Usage, print};
 
 /// A run that was saved, and what could not be read of it or contradicts itself.
@@ -33,10 +34,7 @@ pub fn run(flags: &CompareFlags) -> Result<Exit> {
         print(&format!("{}\n", serde_json::to_string_pretty(&document)?))?;
     } else {
         let sides = [(flags.then.as_path(), &then.results), (flags.now.as_path(), &now.results)];
-        let mut text = comparisons::runs(sides);
-        text.push_str(&comparisons::circumstances(&comparison));
-        text.push_str(&comparisons::comparison(&comparison));
-        print(&text)?;
+        print(&text::text(&report::compared(sides, &comparison)))?;
     }
     Ok(exit)
 }

@@ -18,7 +18,9 @@ use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSI
 use capbench_measure::rfc2544;
 use capbench_measure::search::End;
 use capbench_measure::trial::Verdict;
-use capbench_report::save;
+use capbench_report::formats::text;
+use capbench_report::model::Report;
+use capbench_report::{read, report, save};
 
 use super::scene::Scene;
 use crate::built;
@@ -196,14 +198,15 @@ impl Run {
         livelock::mark(&mut results.trials);
         conclude(&mut results);
         directory.save(&results)?;
+        let report = report::report(&read::Run::new(results.clone(), directory.path()))?;
         // Whatever becomes of the page, the results are saved.
-        let page = save::page(&results, &directory);
+        let page = save::page(&report, &directory);
         if let Err(error) = &page {
             let path = directory.path().display();
             tell!("capbench: {error}; the results are saved, and `capbench report {path}` writes it again");
         }
         let stopped = stopped.then(|| self.stop.signal());
-        Ok(Ended { results, directory, failures, stopped, has_page: page.is_ok() })
+        Ok(Ended { results, report, directory, failures, stopped, has_page: page.is_ok() })
     }
 }
 
@@ -211,6 +214,7 @@ impl Run {
 pub struct Ended {
     /// What it measured.
     pub results: Results,
+    report: Report,
     directory: RunDirectory,
     failures: Vec<(MethodSpec, Failure)>,
     stopped: Option<u8>,
@@ -218,18 +222,13 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// The last lines of every report.
-    pub fn footer(&self) -> String {
-        let incomplete = if self.results.complete {
-            ""
-        } else {
-            "\nNot complete: the trials above are those that were finished.\n"
+    /// What it prints.
+    pub fn text(&self) -> String {
+        let files: &[&str] = match self.has_page {
+            true => &["results.json", "trials.csv", save::PAGE],
+            false => &["results.json", "trials.csv"],
         };
-        let page = if self.has_page { ", report.html" } else { "" };
-        format!(
-            "{incomplete}\nSaved in {}: results.json, trials.csv{page}\n",
-            self.directory.path().display()
-        )
+        text::ended(&self.report, self.directory.path(), files)
     }
 
     /// Stopped; or partly done when a method that was named could not be measured; or inconclusive when no trial says

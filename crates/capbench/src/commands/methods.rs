@@ -6,13 +6,12 @@ use anyhow::Result;
 use capbench_capture::VlanTags;
 use capbench_measure::programs::Programs;
 use capbench_measure::subject::{self, Listed, PATH_SETTINGS};
+use capbench_report::formats::text::{columns, wrapped};
 use capbench_traffic::transmit;
 use serde_json::{Value, json};
 
 use crate::cli::methods::MethodsFlags;
 use crate::exit::{Exit, print};
-use crate::summary::wrapped;
-use crate::table::Table;
 
 /// Runs the command.
 pub fn run(flags: &MethodsFlags) -> Result<Exit> {
@@ -65,14 +64,14 @@ fn as_json(methods: &[Listed]) -> Result<String> {
 }
 
 fn as_text(methods: &[Listed]) -> Result<String> {
-    let mut table = Table::new(&["capture", "here", "tested"]);
-    for method in methods {
+    let row = |method: &Listed| {
         let here = if method.here.is_ok() { "yes" } else { "no" };
-        // What stands before the colon; the rest is told below.
+        // The part before the colon; the rest is below.
         let tested = method.untested.map_or("yes", |text| text.split(':').next().unwrap_or(text));
-        table.row(vec![method.name.clone(), here.into(), tested.into()]);
-    }
-    let mut text = table.to_string();
+        vec![method.name.clone(), here.into(), tested.into()]
+    };
+    let rows: Vec<_> = methods.iter().map(row).collect();
+    let mut text = columns(&["capture", "here", "tested"], &rows);
     if methods.iter().any(|method| method.here.is_err()) {
         writeln!(
             text,

@@ -17,12 +17,13 @@ use capbench_measure::reproduction::{self, Conditions, PUBLICATIONS, Publication
 use capbench_measure::results::Results;
 use capbench_measure::trial::SizeLabel;
 use capbench_measure::work::WorkModel;
+use capbench_report::formats::text::wrapped;
 use capbench_traffic::{FrameLayout, FrameSize, Mtu, Sizes};
 
-use super::measuring::{Ended, Ready};
+use super::measuring::Ready;
 use crate::cli::reproduce::ReproduceFlags;
+use crate::estimate;
 use crate::exit::{Exit, Usage, print};
-use crate::{reproductions, summary};
 
 /// The name that stands for every publication.
 const ALL: &str = "all";
@@ -72,7 +73,7 @@ pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
         return Err(refused.remove(0).into());
     }
     let ended = run.end(stopped, conclude)?;
-    print(&report(&ended))?;
+    print(&ended.text())?;
     Ok(ended.exit_where(|_| false))
 }
 
@@ -141,20 +142,16 @@ fn describe(
     let mut text = String::new();
     let mut whole = Spread::default();
     for ((publication, conditions), spread) in publications.iter().zip(estimates) {
-        summary::wrapped(
-            &mut text,
-            "",
-            "  ",
-            &format!("{}  {} ({})", publication.key, publication.title, publication.source),
-        );
+        let Publication { key, title, source, .. } = publication;
+        wrapped(&mut text, &format!("{key}  "), "  ", &format!("{title} ({source})"));
         let methods = methods(publication, conditions)?;
-        summary::wrapped(&mut text, "  methods     ", "              ", &methods.join(", "));
+        wrapped(&mut text, "  methods     ", "              ", &methods.join(", "));
         for step in publication.without(conditions, absent)? {
             let words = format!("{}: about {} trials", step.summary, step.trials()?);
-            summary::wrapped(&mut text, "  step        ", "              ", &words);
+            wrapped(&mut text, "  step        ", "              ", &words);
         }
         let _ = writeln!(text, "  visits      {}", conditions.visits);
-        summary::wrapped(&mut text, "  time        ", "              ", &summary::time_of(*spread, quiet, 1));
+        wrapped(&mut text, "  time        ", "              ", &estimate::time_of(*spread, quiet, 1));
         whole = Spread {
             least: whole.least.and(spread.least),
             median: whole.median.and(spread.median),
@@ -162,14 +159,14 @@ fn describe(
         };
     }
     let _ = writeln!(text, "scale         {}", base.scale);
-    summary::wrapped(&mut text, "time          ", "              ", &summary::time_of(whole, quiet, 1));
+    wrapped(&mut text, "time          ", "              ", &estimate::time_of(whole, quiet, 1));
     let missing = match absent {
         [] => String::new(),
         [one] => format!(", and without {one}, which needs a vendor's library"),
         some => format!(", and without {}, which need a vendor's library", some.join(" and ")),
     };
     let limits = format!("without noise, which adds to it{missing}");
-    summary::wrapped(&mut text, "              ", "              ", &limits);
+    wrapped(&mut text, "              ", "              ", &limits);
     Ok(text)
 }
 
@@ -202,20 +199,6 @@ fn conclude(results: &mut Results) {
 
 fn of_all_trials(results: &Results) -> Vec<Finding> {
     findings::find(&results.trials).into_iter().filter(|finding| finding.scene.is_none()).collect()
-}
-
-fn report(ended: &Ended) -> String {
-    let results = &ended.results;
-    let mut text: String = results.reproductions.iter().map(reproductions::reproduction).collect();
-    text.push_str(&summary::engines(&results.trials));
-    text.push_str(&summary::not_measured(&results.not_measured));
-    // What has become of claims stands above, under each publication.
-    let of_all = of_all_trials(results);
-    if !of_all.is_empty() {
-        text.push_str(&summary::findings(&of_all));
-    }
-    text.push_str(&ended.footer());
-    text
 }
 
 #[cfg(test)]

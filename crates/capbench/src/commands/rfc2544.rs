@@ -14,23 +14,35 @@ use capbench_measure::rfc2544::back_to_back::FIRST;
 use capbench_measure::rfc2544::{self, Extent, Suite, Throughput};
 use capbench_measure::search::{self, Goal, SearchPlan};
 use capbench_measure::trial::SizeLabel;
+use capbench_report::formats::text::wrapped;
 
-use super::measuring::{Ended, Ready};
+use super::measuring::Ready;
 use super::scene::{Defaults, Scene, once};
 use super::search::{check_link, says_something};
 use crate::cli::rfc2544::{Rfc2544Flags, Test};
+use crate::estimate;
 use crate::exit::{Exit, Usage, print};
-use crate::{searches, standard_tests, summary};
 
 const ALL: [Test; 5] = [Test::Throughput, Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery];
 
 /// Frame sizes that section 9.1 asks for at least, in each test.
 const SIZES: usize = 5;
 
+/// What a test is called.
+fn name(test: Test) -> &'static str {
+    match test {
+        Test::Throughput => "throughput",
+        Test::Latency => "latency",
+        Test::FrameLoss => "frame loss rate",
+        Test::BackToBack => "back-to-back frames",
+        Test::Recovery => "system recovery",
+    }
+}
+
 /// Runs the command.
 pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
     let tests = if flags.test.is_empty() { ALL.to_vec() } else { flags.test.clone() };
-    let names: Vec<_> = tests.iter().map(|test| standard_tests::name(*test)).collect();
+    let names: Vec<_> = tests.iter().map(|test| name(*test)).collect();
     once("--test", &names)?;
     let needs_maximum =
         |test: &&Test| test.in_terms_of_throughput().is_some_and(rfc2544::Test::needs_maximum);
@@ -40,7 +52,7 @@ pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
         let why = format!(
             "--throughput {throughput}: give --max-rate, too; without a search no maximum rate is known, and {} is told in \
              terms of it",
-            standard_tests::name(*test)
+            name(*test)
         );
         return Err(Usage(why).into());
     }
@@ -92,7 +104,7 @@ pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
         results.findings = search::findings::find(&results.searches);
         results.findings.extend(findings::find(&results.trials));
     })?;
-    print(&report(&ended))?;
+    print(&ended.text())?;
     Ok(match ended.exit(&scene) {
         Exit::Done if !is_conclusive(&ended.results) => Exit::Inconclusive,
         exit => exit,
@@ -115,7 +127,7 @@ fn contradictions(flags: &Rfc2544Flags, tests: &[Test]) -> Result<(), Usage> {
     if let Some(test) = flags.test.iter().find(overloads).filter(|_| flags.throughput == Some(maximum)) {
         return Err(Usage(format!(
             "--test: {} offers more than the throughput, and --max-rate is no more; give a higher one",
-            standard_tests::name(*test)
+            name(*test)
         )));
     }
     if let Some(longest) = flags.longest_burst.filter(|_| tests.contains(&Test::BackToBack)) {
@@ -165,25 +177,25 @@ fn throughput(flags: &Rfc2544Flags, scene: &Scene) -> Result<Throughput> {
 
 fn describe(scene: &Scene, tests: &[Test], suite: &Suite) -> Result<String> {
     let mut text = scene.describe();
-    let names: Vec<_> = tests.iter().map(|test| standard_tests::name(*test)).collect();
-    summary::wrapped(&mut text, "tests       ", "            ", &names.join(", "));
+    let names: Vec<_> = tests.iter().map(|test| name(*test)).collect();
+    wrapped(&mut text, "tests       ", "            ", &names.join(", "));
     let Extent { trial, latency, step, bursts, longest_burst, recovery, .. } = suite.extent;
     let words = format!(
         "of {trial:?}; {latency} of latency, frame loss in steps of {step}, {bursts} searches for bursts of up to {longest_burst:?}, {recovery} of recovery"
     );
-    summary::wrapped(&mut text, "trials      ", "            ", &words);
+    wrapped(&mut text, "trials      ", "            ", &words);
     let setups: Vec<Setup> = scene.setups().collect();
     let Some(first) = setups.first() else { return Ok(text) };
     let estimate = suite.estimate(first)?;
     // Set-ups differ in nothing that the estimate asks for.
-    let of = |spread: Spread| summary::time_of(spread, first.quiet, setups.len());
+    let of = |spread: Spread| estimate::time_of(spread, first.quiet, setups.len());
     let at_maximum = estimate.at_maximum.map_or(String::new(), |cost| {
         let time = cost.times(setups.len() as u32).time(first.quiet);
-        format!("; {} where the maximum rate is held", summary::roughly(time))
+        format!("; {} where the maximum rate is held", estimate::roughly(time))
     });
-    summary::wrapped(&mut text, "time        ", "            ", &format!("{}{at_maximum}", of(estimate.all)));
+    wrapped(&mut text, "time        ", "            ", &format!("{}{at_maximum}", of(estimate.all)));
     let mut part = |test: Test, spread: Spread| {
-        let _ = writeln!(text, "            {:<20} {}", standard_tests::name(test), of(spread));
+        let _ = writeln!(text, "            {:<20} {}", name(test), of(spread));
     };
     if let Some(spread) = estimate.throughput {
         part(Test::Throughput, spread);
@@ -194,7 +206,7 @@ fn describe(scene: &Scene, tests: &[Test], suite: &Suite) -> Result<String> {
             part(*test, *spread);
         }
     }
-    text.push_str(summary::NOISE);
+    text.push_str(estimate::NOISE);
     Ok(text)
 }
 
@@ -218,24 +230,6 @@ fn statements(extent: Extent, quiet: Duration, sizes: &[&SizeLabel]) -> Vec<Stri
         ));
     }
     statements
-}
-
-fn report(ended: &Ended) -> String {
-    let results = &ended.results;
-    let mut text = String::new();
-    for search in &results.searches {
-        text.push_str(&searches::search(search));
-    }
-    text.push_str(&searches::together(&results.searches));
-    for tested in &results.rfc2544 {
-        text.push_str(&standard_tests::tested(tested));
-    }
-    text.push_str(&summary::engines(&results.trials));
-    text.push_str(&summary::not_measured(&results.not_measured));
-    // What follows from the searches stands above, in tables.
-    text.push_str(&summary::findings(&findings::find(&results.trials)));
-    text.push_str(&ended.footer());
-    text
 }
 
 #[cfg(test)]

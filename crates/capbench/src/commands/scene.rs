@@ -12,12 +12,12 @@ use capbench_measure::placement::PlacementChoice;
 use capbench_measure::programs::Programs;
 use capbench_measure::subject;
 use capbench_measure::trial::SizeLabel;
+use capbench_report::formats::text::wrapped;
 use capbench_sys::host::CpuId;
 use capbench_traffic::{FramePlan, FrameSize, Mtu, Recogniser, Sizes, TrialId};
 
 use crate::cli::scene::SceneFlags;
 use crate::exit::Usage;
-use crate::summary;
 
 /// Methods, frame sizes and placements, and the path that they are measured on.
 #[derive(Clone, Debug)]
@@ -106,7 +106,7 @@ impl Scene {
         let list = |names: Vec<String>| names.join(", ");
         let mut text = String::new();
         let methods = list(self.methods.iter().map(ToString::to_string).collect());
-        summary::wrapped(&mut text, "methods     ", "            ", &methods);
+        wrapped(&mut text, "methods     ", "            ", &methods);
         let path = match &self.path {
             Path::Virtual { mtu, .. } => format!("a veth pair of its own, MTU {}", mtu.0),
             Path::Interfaces { transmit, receive, .. } => format!("{transmit} to {receive}"),

@@ -9,17 +9,19 @@ use capbench_measure::figures::grouped;
 use capbench_measure::findings;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::results::{Results, RunDirectory};
+use capbench_measure::results::RunDirectory;
+use capbench_measure::search::presets::Listed;
 use capbench_measure::search::{self, End, Estimate, Goal, SearchOutcome, SearchPlan, Status, Stored};
 use capbench_measure::trial::{Load, Profile, TrialResult};
+use capbench_report::formats::text::wrapped;
 use clap::Parser;
 
-use super::measuring::{Ended, Ready, Run};
+use super::measuring::{Ready, Run};
 use super::scene::{Defaults, Scene};
 use crate::cli::search::SearchFlags;
 use crate::cli::{Cli, Command};
+use crate::estimate;
 use crate::exit::{Exit, Usage, print};
-use crate::{searches, summary};
 
 const DEFAULT_GOALS: &str = "ndr,pdr";
 
@@ -33,13 +35,25 @@ const DEFAULTS: Defaults = Defaults {
 /// Runs the command.
 pub fn run(flags: &SearchFlags) -> Result<Exit> {
     if flags.list_goals {
-        print(&searches::goals(&search::presets::list()))?;
+        print(&goals(&search::presets::list()))?;
         return Ok(Exit::Done);
     }
     match &flags.resume {
         Some(path) => resume(path, flags),
         None => begin(flags),
     }
+}
+
+/// The goals that have a name.
+fn goals(list: &[Listed]) -> String {
+    let mut text = String::new();
+    for Listed { preset, source, goal } in list {
+        let name =
+            if *preset == goal.name { preset.to_string() } else { format!("{preset} ({})", goal.name) };
+        wrapped(&mut text, "", "    ", &format!("{name}: {source}"));
+        wrapped(&mut text, "    ", "    ", &goal.to_string());
+    }
+    text
 }
 
 fn begin(flags: &SearchFlags) -> Result<Exit> {
@@ -141,7 +155,7 @@ fn searched(
         results.findings = search::findings::find(&results.searches);
         results.findings.extend(findings::find(&results.trials));
     })?;
-    print(&report(&ended))?;
+    print(&ended.text())?;
     let searches = &ended.results.searches;
     Ok(match ended.exit(scene) {
         Exit::Done if !searches.iter().any(says_something) => Exit::Inconclusive,
@@ -193,7 +207,7 @@ fn describe(scene: &Scene, plan: &SearchPlan, repeats: u32, warnings: &[String])
     let searches = scene.methods.len() * scene.sizes.len() * scene.placements.len() * repeats as usize;
     let mut text = scene.describe();
     for goal in &plan.goals {
-        summary::wrapped(&mut text, "goal        ", "            ", &goal.to_string());
+        wrapped(&mut text, "goal        ", "            ", &goal.to_string());
     }
     let maximum = match plan.maximum_pps {
         Some(given) => format!("{} packets/s", grouped(given.get())),
@@ -209,13 +223,13 @@ fn describe(scene: &Scene, plan: &SearchPlan, repeats: u32, warnings: &[String])
     text.push_str(&format!("searches    {searches} of about {trials} trials in all\n"));
     let time = format!(
         "{}; {} where the maximum load is held",
-        summary::time_of(below, plan.quiet, searches),
-        summary::roughly(at_maximum.times(searches as u32).time(plan.quiet))
+        estimate::time_of(below, plan.quiet, searches),
+        estimate::roughly(at_maximum.times(searches as u32).time(plan.quiet))
     );
-    summary::wrapped(&mut text, "time        ", "            ", &time);
-    text.push_str(summary::NOISE);
+    wrapped(&mut text, "time        ", "            ", &time);
+    text.push_str(estimate::NOISE);
     for warning in warnings {
-        summary::wrapped(&mut text, "note        ", "            ", warning);
+        wrapped(&mut text, "note        ", "            ", warning);
     }
     Ok(text)
 }
@@ -226,19 +240,4 @@ fn statements(scene: &Scene) -> Vec<String> {
         "between trials: up to {quiet:?} without a frame while some are missing, and no time to settle; RFC 2544 section \
          23 asks for 2 s and 5 s"
     )]
-}
-
-fn report(ended: &Ended) -> String {
-    let results: &Results = &ended.results;
-    let mut text = String::new();
-    for search in &results.searches {
-        text.push_str(&searches::search(search));
-    }
-    text.push_str(&searches::together(&results.searches));
-    text.push_str(&summary::engines(&results.trials));
-    text.push_str(&summary::not_measured(&results.not_measured));
-    // What follows from the searches stands above, in tables.
-    text.push_str(&summary::findings(&findings::find(&results.trials)));
-    text.push_str(&ended.footer());
-    text
 }

@@ -13,7 +13,6 @@ use super::measuring::{Ended, Ready};
 use super::scene::{Defaults, Scene};
 use crate::cli::soak::SoakFlags;
 use crate::exit::{Exit, Usage, print};
-use crate::summary;
 
 /// What a soak takes where no flag says otherwise.
 const DEFAULTS: Defaults = Defaults {
@@ -49,7 +48,7 @@ pub fn run(flags: &SoakFlags) -> Result<Exit> {
         results.complete &= outcome.failure.is_none();
         results.soak = Some(outcome.record);
     })?;
-    print(&report(&ended))?;
+    print(&format!("\n{}", ended.text()))?;
     match outcome.failure {
         Some(failure) => Err(failure.into()),
         None => Ok(exit(&ended, &scene, flags.max_loss)),
@@ -133,19 +132,6 @@ pub fn line(segment: &Interval) -> String {
         grouped(segment.counts.delivered as f64),
         grouped(segment.lost() as f64)
     )
-}
-
-fn report(ended: &Ended) -> String {
-    let results = &ended.results;
-    let mut text = String::from("\n");
-    if let Some(whole) = results.soak.as_ref().and_then(|record| record.whole.as_ref()) {
-        text.push_str(&line(&Interval { from_s: 0.0, ..whole.clone() }));
-        text.push('\n');
-    }
-    text.push_str(&summary::engines(&results.trials));
-    text.push_str(&summary::findings(&results.findings));
-    text.push_str(&ended.footer());
-    text
 }
 
 /// Stopped or partly done as other runs are; then what the loss says, as far as the load was reached.

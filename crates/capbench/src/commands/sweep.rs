@@ -15,13 +15,14 @@ use capbench_measure::sweep::{
 };
 use capbench_measure::trial::Load;
 use capbench_measure::work::WorkModel;
+use capbench_report::formats::text::wrapped;
 use capbench_traffic::Pps;
 
-use super::measuring::{Ended, Ready};
+use super::measuring::Ready;
 use super::scene::{Defaults, Scene};
 use crate::cli::sweep::{AxisName, SweepFlags};
+use crate::estimate;
 use crate::exit::{Exit, Usage, print};
-use crate::{summary, sweeps};
 
 /// Rings of a sweep that names none: frames.
 const RINGS: (&str, &str) = ("8", "32768");
@@ -71,7 +72,7 @@ pub fn run(flags: &SweepFlags) -> Result<Exit> {
         let of_sweeps = results.sweeps.iter().flat_map(|outcome| sweep::find(outcome, &results.trials));
         results.findings = of_sweeps.chain(findings::find(&results.trials)).collect();
     })?;
-    print(&report(&ended))?;
+    print(&ended.text())?;
     Ok(ended.exit(&scene))
 }
 
@@ -317,14 +318,14 @@ fn enough_time(
             "--time {}: it cannot suffice: the sweep takes at least {}; give fewer points, methods or --visits, or a shorter \
              --duration",
             humantime::format_duration(allowed),
-            summary::roughly(least)
+            estimate::roughly(least)
         )));
     }
     Ok((most > allowed).then(|| {
         format!(
             "--time {} may not suffice, and does not end the sweep: it can take {}, or more on a noisy host",
             humantime::format_duration(allowed),
-            summary::roughly(most)
+            estimate::roughly(most)
         )
     }))
 }
@@ -334,10 +335,10 @@ fn describe(scene: &Scene, plans: &[SweepPlan], estimates: &[Spread], hurry: Opt
     let list = |words: Vec<String>| words.join(", ");
     for (plan, spread) in plans.iter().zip(estimates) {
         let points = list(plan.axis.points().iter().map(ToString::to_string).collect());
-        summary::wrapped(&mut text, "points      ", "            ", &points);
+        wrapped(&mut text, "points      ", "            ", &points);
         if !plan.loads.is_empty() {
             let loads = list(plan.loads.iter().map(ToString::to_string).collect());
-            summary::wrapped(&mut text, "loads       ", "            ", &loads);
+            wrapped(&mut text, "loads       ", "            ", &loads);
         }
         if plan.refinement > 0 {
             text.push_str(&format!("refinement  up to {} points where the curve bends\n", plan.refinement));
@@ -348,12 +349,12 @@ fn describe(scene: &Scene, plans: &[SweepPlan], estimates: &[Spread], hurry: Opt
             plan.trials(),
             plan.duration
         ));
-        let time = summary::time_of(*spread, plan.base.quiet, 1);
-        summary::wrapped(&mut text, "time        ", "            ", &time);
-        text.push_str(summary::NOISE);
+        let time = estimate::time_of(*spread, plan.base.quiet, 1);
+        wrapped(&mut text, "time        ", "            ", &time);
+        text.push_str(estimate::NOISE);
     }
     if let Some(hurry) = hurry {
-        summary::wrapped(&mut text, "note        ", "            ", hurry);
+        wrapped(&mut text, "note        ", "            ", hurry);
     }
     text
 }
@@ -367,14 +368,4 @@ fn statements(plans: &[SweepPlan]) -> Vec<String> {
     };
     // The sweeps of a publication differ in neither.
     plans.first().map(of).into_iter().collect()
-}
-
-fn report(ended: &Ended) -> String {
-    let results = &ended.results;
-    let mut text = results.sweeps.iter().map(sweeps::sweep).collect::<String>();
-    text.push_str(&summary::engines(&results.trials));
-    text.push_str(&summary::not_measured(&results.not_measured));
-    text.push_str(&summary::findings(&results.findings));
-    text.push_str(&ended.footer());
-    text
 }

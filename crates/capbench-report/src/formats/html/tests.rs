@@ -8,7 +8,7 @@ use crate::model::{
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\" ' &";
 
 fn column(key: &str, heading: &str, unit: Unit) -> Column {
-    Column { key: key.into(), heading: heading.into(), unit }
+    Column::new(key, heading, unit)
 }
 
 fn table(id: &str, name: &str) -> Table {
@@ -31,6 +31,7 @@ fn table(id: &str, name: &str) -> Table {
             },
         ],
         notes: vec![format!("A note on {name}.")],
+        is_main: false,
     }
 }
 
@@ -92,6 +93,7 @@ fn report(name: &str) -> Report {
             ],
             rows: vec![trial(1), trial(2), trial(3)],
             notes: Vec::new(),
+            is_main: false,
         },
     }
 }

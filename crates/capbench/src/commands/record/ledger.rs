@@ -2,10 +2,10 @@
 
 use capbench_capture::recording::{Account, End, InterfaceAccount};
 use capbench_capture::{Fill, Loss, LossPlace};
+use capbench_report::formats::text::columns;
 use serde_json::{Value, json};
 
 use crate::status::{in_a_word, in_words};
-use crate::table::Table;
 
 /// tcpdump's three lines, which scripts read.
 pub fn closing(account: &Account) -> String {
@@ -228,11 +228,12 @@ fn all_rows(interface: &InterfaceAccount, is_running: bool) -> Vec<Row> {
 }
 
 fn rows(interface: &InterfaceAccount, is_running: bool) -> String {
-    let mut table = Table::new(&["packets", "count", "source"]);
-    for Row { place, count, source } in all_rows(interface, is_running) {
-        table.row(vec![place, count.map_or_else(|| "unknown".into(), |count| count.to_string()), source]);
-    }
-    table.to_string()
+    let fields = |row: Row| {
+        let count = row.count.map_or_else(|| "unknown".into(), |count| count.to_string());
+        vec![row.place, count, row.source]
+    };
+    let rows: Vec<_> = all_rows(interface, is_running).into_iter().map(fields).collect();
+    columns(&["packets", "count", "source"], &rows)
 }
 
 /// The account as one JSON document. What is unknown is null.

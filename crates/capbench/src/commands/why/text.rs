@@ -7,7 +7,7 @@ use capbench_measure::why::{ClosedSockets, Look, Socket};
 
 use capbench_report::printable;
 
-use crate::summary::{COLUMNS, wrapped};
+use capbench_report::formats::text::{COLUMNS, wrapped};
 
 /// Counters of a driver that are shown; all are in the JSON.
 const MOST_COUNTERS: usize = 12;

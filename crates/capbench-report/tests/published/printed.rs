@@ -28,92 +28,65 @@ impl Printed {
     }
 }
 
-/// A field of a line, and where it ends: fields are set to the right and at least two blanks apart.
-struct Field<'l> {
-    text: &'l str,
-    start: usize,
-    end: usize,
-}
-
-fn fields(line: &str) -> Vec<Field<'_>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    for part in line.split("  ") {
-        let text = part.trim();
-        let start = at + (part.len() - part.trim_start().len());
-        if !text.is_empty() {
-            let before = line[..start].chars().count();
-            found.push(Field { text, start: before, end: before + text.chars().count() });
-        }
-        at += part.len() + 2;
+/// From the terminal: parts below each other where the table is wide, each with lines of heads and a row for each of these names.
+pub fn terminal(text: &str, caption: &str, names: &[String]) -> Printed {
+    let lines: Vec<&str> = text.lines().collect();
+    // The caption is wrapped.
+    let is_begin = |at: &usize| {
+        let words: Vec<&str> = lines[*at..].iter().take(4).map(|line| line.trim()).collect();
+        !lines[*at].starts_with(' ') && words.join(" ").starts_with(caption)
+    };
+    let begin = (0..lines.len()).find(is_begin).unwrap_or_else(|| panic!("no table {caption:?} in {text}"));
+    let (mut length, mut at) = (lines[begin].chars().count(), begin + 1);
+    while length < caption.chars().count() {
+        length += 1 + lines[at].trim().chars().count();
+        at += 1;
     }
-    found
-}
-
-/// Where names of rows begin on a terminal.
-const INDENT: usize = 2;
-
-/// From the terminal: parts below each other where the table is wide, each with lines of heads and all rows.
-pub fn terminal(text: &str, caption: &str) -> Printed {
-    let mut lines = text.lines().peekable();
-    // The caption is wrapped, its unit at the end.
-    let mut whole = lines.next().expect("a table has a caption").trim().to_owned();
-    while !whole.starts_with(caption) {
-        whole = format!("{whole} {}", lines.next().expect("a caption ends").trim());
-    }
-    if let Some(unit) = lines.next_if(|line| line.trim_start().starts_with('[')) {
-        whole = format!("{whole} {}", unit.trim());
-    }
-    let unit = whole[caption.len()..].trim().to_owned();
-    let mut printed = Printed::default();
-    while lines.peek().is_some_and(|line| is_head(line)) {
-        part(&mut lines, &unit, &mut printed);
+    let mut printed =
+        Printed { heads: Vec::new(), rows: names.iter().map(|name| (name.clone(), Vec::new())).collect() };
+    // A blank line follows the notes.
+    let end = (at..lines.len()).find(|at| lines[*at].is_empty()).unwrap_or(lines.len());
+    let is_named = |(line, name): (&&str, &String)| {
+        line.trim_start()
+            .strip_prefix(name.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let is_part = |from: usize| lines[from..end].iter().zip(names).all(is_named) && from + names.len() <= end;
+    while let Some(first) = (at..end).find(|from| is_part(*from)) {
+        let after = first + names.len();
+        part(&lines[at..first], &lines[first..after], names, &mut printed);
+        at = after;
     }
     printed
 }
 
-/// Whether a line is above the names of columns: it names no row.
-fn is_head(line: &str) -> bool {
-    fields(line).first().is_some_and(|first| first.start > INDENT)
-}
-
-/// One part: its columns are added to those before it.
-fn part<'l>(
-    lines: &mut std::iter::Peekable<impl Iterator<Item = &'l str>>,
-    unit: &str,
-    printed: &mut Printed,
-) {
-    let mut heads: Vec<Vec<Field<'l>>> = Vec::new();
-    while let Some(line) = lines.next_if(|line| is_head(line)) {
-        heads.push(fields(line));
+/// One part: its columns are added to those before it. They are where some line has letters; no line has any between them.
+fn part(heads: &[&str], rows: &[&str], names: &[String], printed: &mut Printed) {
+    // What is said of all rows stands above the heads.
+    let shared = heads.iter().rposition(|line| line.starts_with("all rows: ")).map_or(0, |at| at + 1);
+    let heads = &heads[shared..];
+    let letters = |line: &&str| line.chars().collect::<Vec<char>>();
+    let (heads, rows): (Vec<_>, Vec<_>) =
+        (heads.iter().map(letters).collect(), rows.iter().map(letters).collect());
+    let all = || heads.iter().chain(&rows);
+    let width = all().map(Vec::len).max().unwrap_or(0);
+    let is_blank = |at: usize| all().all(|line| line.get(at).is_none_or(|letter| *letter == ' '));
+    let name = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let mut columns: Vec<(usize, usize)> = Vec::new();
+    for at in (0..width).filter(|at| !is_blank(*at)) {
+        match columns.last_mut() {
+            Some((_, end)) if *end == at => *end += 1,
+            _ => columns.push((at, at + 1)),
+        }
     }
-    // The last of the heads stands beside that of the names.
-    heads.push(fields(lines.next().expect("names have a head")).split_off(1));
-    let mut rows: Vec<(&str, Vec<Field<'l>>)> = Vec::new();
-    // Notes follow the last part, and are running text.
-    while let Some(line) = lines.next_if(|line| fields(line).len() > 1 && !is_head(line)) {
-        let mut all = fields(line);
-        let rest = all.split_off(1);
-        rows.push((all[0].text, rest));
-    }
-    let mut ends: Vec<usize> =
-        heads.iter().chain(rows.iter().map(|row| &row.1)).flatten().map(|field| field.end).collect();
-    ends.sort_unstable();
-    ends.dedup();
-    let of = |line: &[Field<'l>], end: usize| {
-        line.iter().find(|field| field.end == end).map_or("", |field| field.text).to_owned()
-    };
-    for end in &ends {
-        let words: Vec<String> =
-            heads.iter().map(|line| of(line, *end)).filter(|word| !word.is_empty()).collect();
-        printed.heads.push(format!("{} {unit}", words.join(" ")));
-    }
-    if printed.rows.is_empty() {
-        printed.rows = rows.iter().map(|(label, _)| ((*label).to_owned(), Vec::new())).collect();
-    }
-    for ((label, fields), (again, line)) in printed.rows.iter_mut().zip(&rows) {
-        assert_eq!(label, again, "parts of a table have the same rows");
-        fields.extend(ends.iter().map(|end| of(line, *end)));
+    for (from, to) in columns.into_iter().skip(1).filter(|(from, _)| *from >= name) {
+        let of = |line: &Vec<char>| -> String {
+            let field: String = line.iter().take(to).skip(from).collect();
+            field.trim().to_owned()
+        };
+        let words: Vec<String> = heads.iter().map(of).filter(|word| !word.is_empty()).collect();
+        printed.heads.push(words.join(" "));
+        printed.rows.iter_mut().zip(&rows).for_each(|((_, fields), line)| fields.push(of(line)));
     }
 }
 

@@ -4,19 +4,24 @@
 //! Numbers are compared digit by digit, as decimals and not as floating point: what a cell holds, or how it is rounded, cannot
 //! hide a difference from both sides. [`SOURCES`] says by hand where each column of a file is to be found.
 
+#[path = "published/decimal.rs"]
 mod decimal;
+#[path = "published/printed.rs"]
 mod printed;
+#[path = "../../capbench/tests/support/results_file.rs"]
+mod results_file;
+mod runs;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use capbench_measure::environment::Environment;
-use capbench_measure::reproduction::PUBLICATIONS;
 use capbench_measure::reproduction::outcome::Comparison;
-use capbench_measure::results::{Results, SCHEMA_VERSION};
-use capbench_report::formats::{self, Format};
+use capbench_measure::results::Results;
+use capbench_report::figures;
+use capbench_report::formats::{self, Format, text};
+use capbench_report::model::Unit;
 use capbench_report::read::Run;
-use capbench_report::save;
+use capbench_report::{report, save};
 
 use decimal::Decimal;
 use printed::Printed;
@@ -64,7 +69,6 @@ impl Kind {
         let is_exact = matches!(medium, Medium::PageExact | Medium::Csv);
         match self {
             Self::Rate | Self::Count => 0,
-            Self::Gigabits if medium == Medium::Terminal => 0,
             Self::Gigabits => 9,
             Self::Load => {
                 if is_exact {
@@ -91,9 +95,7 @@ impl Kind {
             (Self::Gigabits, Medium::Csv) => &["_bps_l1"],
             (Self::Load, Medium::Csv) => &["_load_cpus"],
             (Self::Share, Medium::Csv) => &["_captured_ratio"],
-            (Self::Rate, Medium::Terminal) => &["packets/s", "pkt/s"],
             (Self::Rate, _) => &["packets/s"],
-            (Self::Gigabits, Medium::Terminal) => &["Gbit/s"],
             (Self::Gigabits, _) => &["bit/s (L1)"],
             (Self::Load | Self::Share, _) => &["%"],
         }
@@ -184,42 +186,27 @@ impl Data {
     }
 }
 
-/// A run whose only content are publications on the simulated path.
-fn results() -> Results {
-    Results {
-        schema_version: SCHEMA_VERSION,
-        command: ["capbench", "reproduce", "all"].map(String::from).into(),
-        started_unix_s: 1_700_000_000,
-        complete: true,
-        environment: Environment::read().unwrap(),
-        statements: Vec::new(),
-        trials: Vec::new(),
-        soak: None,
-        sweeps: Vec::new(),
-        not_measured: Vec::new(),
-        searches: Vec::new(),
-        rfc2544: Vec::new(),
-        comparisons: Vec::new(),
-        reproductions: PUBLICATIONS.iter().map(|publication| super::tests::run(publication.key)).collect(),
-        findings: Vec::new(),
-    }
-}
-
 /// A table as a medium has it.
 type Read<'r> = Box<dyn Fn(Medium, &Comparison) -> Printed + 'r>;
 
-/// Reads tables from what `capbench report` writes of a run, and what `capbench reproduce` prints.
+/// Reads tables from what `capbench report` writes and prints of a run.
 fn reader(results: &Results) -> Read<'static> {
     let wanted: Vec<&Format> =
         ["html", "markdown", "csv"].iter().filter_map(|name| formats::named(name)).collect();
-    let files = save::files(&Run::new(results.clone(), Path::new("/nowhere")), &wanted).unwrap();
+    let run = Run::new(results.clone(), Path::new("/nowhere"));
+    let files = save::files(&run, &wanted).unwrap();
+    let terminal = text::text(&report::report(&run).unwrap());
     Box::new(move |medium, table| {
         let file = |path: String| {
             let found = files.iter().find(|file| file.path == Path::new(&path));
             String::from_utf8(found.unwrap_or_else(|| panic!("no {path}")).content.clone()).unwrap()
         };
         match medium {
-            Medium::Terminal => printed::terminal(&super::comparison(table), &table.caption),
+            Medium::Terminal => {
+                let name = |at: f64| figures::number(at, Unit::Count);
+                let names = table.rows.iter().map(|row| row.at.map_or_else(|| row.label.clone(), name));
+                printed::terminal(&terminal, &table.caption, &names.collect::<Vec<_>>())
+            }
             Medium::Page => printed::page(&file("report.html".into()), &table.id, false),
             Medium::PageExact => printed::page(&file("report.html".into()), &table.id, true),
             Medium::Markdown => printed::markdown(&file("report.md".into()), &table.caption),
@@ -266,8 +253,17 @@ fn compare(source: &Source, data: &Data, medium: Medium, table: &Printed) -> usi
 }
 
 #[test]
+fn tables_of_publications_fit_a_terminal() {
+    let results = runs::reproduced::all();
+    let report = report::report(&Run::new(results, Path::new("/nowhere"))).unwrap();
+    let printed = text::text(&report);
+    assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
+    insta::assert_snapshot!(&printed[printed.find("dain-2004: published and here").unwrap()..]);
+}
+
+#[test]
 fn every_published_number_is_printed_as_its_file_has_it() {
-    let results = results();
+    let results = runs::reproduced::all();
     let read = reader(&results);
     let mut numbers = [0; MEDIA.len()];
     let mut met = BTreeSet::new();

@@ -1,0 +1,28 @@
+//! Estimated times, as plans have them.
+
+use std::time::Duration;
+
+use capbench_measure::cost::{Cost, Spread};
+use capbench_measure::figures::grouped;
+
+/// What estimates leave out.
+pub const NOISE: &str = "            without noise, which adds to it\n";
+
+/// How long something takes so many times, on the paths that it was tried on.
+pub fn time_of(spread: Spread, quiet: Duration, times: usize) -> String {
+    let time = |cost: Cost| roughly(cost.times(times as u32).time(quiet));
+    let Spread { least, median, most } = spread;
+    format!("about {}, at least {}, at most {}", time(median), time(least), time(most))
+}
+
+/// A time as people say it.
+pub fn roughly(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    let (minutes, hours) = ((seconds / 60.0).round() as u64, (seconds / 3600.0).round() as u64);
+    match seconds {
+        ..10.0 => format!("{seconds:.1} s"),
+        ..600.0 => format!("{seconds:.0} s"),
+        ..36_000.0 => format!("{} h {} min", minutes / 60, minutes % 60).trim_start_matches("0 h ").into(),
+        _ => format!("{} h", grouped(hours as f64)),
+    }
+}
