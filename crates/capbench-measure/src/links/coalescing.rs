@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::Write as _;
 use std::str::FromStr;
 
-use capbench_sys::host::coalescing::Coalescing;
+use capbench_sys::host::ethtool::Coalescing;
 
 use crate::bed::Side;
 use crate::error::{MeasureError, Result};
@@ -77,8 +77,8 @@ impl Moderated {
         side.run(|| wanted.write(side.name()))?.map_err(|error| unsupported(error.to_string()))?;
         changed.granted = side.run(|| Coalescing::read(side.name()))??.unwrap_or(before);
         let is_as_asked = match asked {
-            Moderation::Fixed(_) => !changed.granted.is_adaptive(),
-            Moderation::Adaptive => changed.granted.is_adaptive(),
+            Moderation::Fixed(_) => !changed.granted.moderation().receive_adaptive,
+            Moderation::Adaptive => changed.granted.moderation().receive_adaptive,
         };
         if is_as_asked {
             Ok(changed)
@@ -89,9 +89,9 @@ impl Moderated {
 
     /// What the driver made of it: some know steps only.
     pub(crate) fn running(&self) -> String {
-        match self.granted.is_adaptive() {
+        match self.granted.moderation().receive_adaptive {
             true => "interrupt moderation adaptive".into(),
-            false => format!("interrupt moderation {} us", self.granted.receive_usecs()),
+            false => format!("interrupt moderation {} us", self.granted.moderation().receive_us),
         }
     }
 }
@@ -113,7 +113,7 @@ impl Drop for Moderated {
 
 #[cfg(test)]
 mod tests {
-    use capbench_sys::host::coalescing::Coalescing;
+    use capbench_sys::host::ethtool::Coalescing;
 
     use super::{Moderated, Moderation};
     use crate::bed::Side;
@@ -139,7 +139,7 @@ mod tests {
         let side = Side::existing(&name).unwrap();
         let now = || Coalescing::read(&name).unwrap().expect("a driver with moderation");
         let before = now();
-        let asked = before.receive_usecs() + 100;
+        let asked = before.moderation().receive_us + 100;
         let moderated = Moderated::set(&side, Moderation::Fixed(asked)).unwrap();
         assert_ne!(now(), before, "{}", moderated.running());
         drop(moderated);
