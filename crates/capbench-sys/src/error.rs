@@ -67,6 +67,11 @@ impl SysError {
     }
 }
 
+/// Names the call of `rustix` that failed.
+pub(crate) fn named<T>(answered: rustix::io::Result<T>, what: impl FnOnce() -> String) -> Result<T> {
+    answered.map_err(|errno| SysError::Call { what: what(), source: errno.into() })
+}
+
 /// The one place where return codes of system calls are tested: a negative `code` becomes an error.
 pub(crate) fn check(code: libc::c_int, what: impl FnOnce() -> String) -> Result<libc::c_int> {
     if code >= 0 {

@@ -1,9 +1,9 @@
 //! The only crate of capbench with `unsafe`: memory shared with the kernel and system calls, behind safe types.
 //!
 //! [`packet`] holds AF_PACKET sockets and their rings, [`xdp`] AF_XDP sockets and theirs, [`bpf`] XDP programs on
-//! interfaces, [`host`] the calls about threads, CPUs, namespaces and interfaces, [`library`] libraries that are opened
-//! at run time, [`pcap`] libpcap's, and `dpdk`, with the feature of that name, DPDK's. A vendor's library has a module of
-//! its name. Everything that other crates call is safe to call.
+//! interfaces, [`host`] the calls about threads, CPUs, namespaces and interfaces, [`memory`] memory by whole pages,
+//! [`library`] libraries that are opened at run time, [`pcap`] libpcap's, and `dpdk`, with the feature of that name, DPDK's.
+//! A vendor's library has a module of its name. Everything that other crates call is safe to call.
 
 pub mod bpf;
 pub mod busy_poll;
@@ -14,6 +14,7 @@ mod fetch;
 pub mod host;
 pub mod library;
 mod library_call;
+pub mod memory;
 pub mod nfb;
 pub mod packet;
 pub mod pcap;

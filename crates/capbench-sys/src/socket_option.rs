@@ -5,7 +5,6 @@ use std::mem::zeroed;
 use std::os::fd::AsRawFd;
 
 use crate::error::{Result, SysError, check};
-use crate::packet::FilterInstruction;
 
 /// Values of socket options that are plain integers.
 ///
@@ -99,6 +98,19 @@ pub(crate) fn get<T: PlainValue>(
     };
     check(code, || format!("getsockopt({name})"))?;
     Ok((value, length as usize))
+}
+
+/// One classic BPF instruction (`struct sock_filter` of `linux/filter.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilterInstruction {
+    /// Operation code.
+    pub code: u16,
+    /// Jump when true.
+    pub jt: u8,
+    /// Jump when false.
+    pub jf: u8,
+    /// Generic field.
+    pub k: u32,
 }
 
 /// Attaches a classic BPF program to a socket (`SO_ATTACH_FILTER`, socket(7)).

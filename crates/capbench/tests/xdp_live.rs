@@ -4,7 +4,7 @@
 
 mod support;
 
-use capbench_sys::host::offload::{self, Offload};
+use capbench_sys::host::ethtool::{Offload, set_offload};
 use serde_json::Value;
 use support::{Namespaces, Running, Scratch, capbench, eventually, in_turn, privileged, program, run};
 
@@ -18,7 +18,7 @@ fn send(spaces: &Namespaces, arguments: &str) -> Value {
 
 /// Gives a veth NAPI.
 fn set_gro(interface: &str) {
-    offload::set(interface, Offload::Gro, true).unwrap();
+    set_offload(interface, Offload::Gro, true).unwrap();
 }
 
 fn has_program(spaces: &Namespaces) -> bool {

@@ -1,7 +1,7 @@
 //! What a method tells beside a frame's octets: what a program that runs here can ask for.
 
+use capbench_sys::host::ethtool::{Offload, offload};
 use capbench_sys::host::interface::InterfaceIndex;
-use capbench_sys::host::offload::{self, Offload};
 
 use super::operation::Ancillary;
 use crate::capture::Running;
@@ -27,7 +27,7 @@ impl Tags {
         if running.vlan_metadata {
             return Self::Beside;
         }
-        match offload::get(interface, Offload::ReceiveVlan) {
+        match offload(interface, Offload::ReceiveVlan) {
             Ok(false) => Self::InFrames,
             Err(error) if matches!(error.errno(), Some(ENODEV | EOPNOTSUPP)) => Self::InFrames,
             Ok(true) | Err(_) => Self::Unknown,

@@ -13,8 +13,7 @@
 use std::cell::Cell;
 
 use capbench_sys::bpf;
-use capbench_sys::host::driver_info;
-use capbench_sys::host::offload::{self, Offload};
+use capbench_sys::host::ethtool::{self, Offload};
 
 use super::link::LinkSample;
 use super::plan::Source;
@@ -78,7 +77,7 @@ impl Unreached {
     /// Gives up once the two counters no longer count the same frames. What was found before stays certain.
     fn check(&self) {
         let reason = match (
-            offload::get(&self.interface.name, Offload::Gro),
+            ethtool::offload(&self.interface.name, Offload::Gro),
             bpf::attached_to(self.interface.index),
         ) {
             (Ok(true), _) => "unknown: GRO merges packets behind the interface's counter",
@@ -102,7 +101,7 @@ fn unsuitable(source: &Source) -> Option<&'static str> {
     if source.members > 1 {
         return Some("unknown: several captures share the interface's packets");
     }
-    match driver_info::read(&source.interface.name) {
+    match ethtool::driver(&source.interface.name) {
         Ok(info) if info.driver == DRIVER => None,
         _ => Some("unknown: the driver's rx_packets is not known to count what it gives to the stack"),
     }

@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use capbench_sys::host::pages::Pages;
+use capbench_sys::memory::pages::Pages;
 use capbench_sys::packet::Block;
 
 /// Where a packet of a record came from.
@@ -178,7 +178,7 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::{Buffer, Origin};
-    use capbench_sys::host::pages::{ALIGNMENT, carve};
+    use capbench_sys::memory::pages::{ALIGNMENT, carve};
 
     #[test]
     fn it_knows_what_it_holds() {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use capbench_sys::host::memory::available;
-use capbench_sys::host::pages::{ALIGNMENT, carve};
+use capbench_sys::memory::pages::{ALIGNMENT, carve};
 
 use super::buffer::Buffer;
 use super::names::FileNames;

@@ -10,7 +10,7 @@
 
 use std::io;
 
-use capbench_sys::host::offload::{self, Offload};
+use capbench_sys::host::ethtool::{Offload, set_offload};
 use capbench_sys::host::{CpuId, SysfsView, ThreadId, affinity};
 
 use super::{Side, cpu_mask};
@@ -146,8 +146,8 @@ fn place_rps(
 fn place_napi(cpu: CpuId, transmit: &Side, receive: &Side, sysfs: &SysfsAccess) -> Result<KernelWorkReport> {
     let what = format!("receive work on CPU {cpu} by threaded NAPI");
     let view = sysfs.view(&what)?;
-    transmit.run(|| offload::set(transmit.name(), Offload::Tso, false))??;
-    receive.run(|| offload::set(receive.name(), Offload::Gro, true))??;
+    transmit.run(|| set_offload(transmit.name(), Offload::Tso, false))??;
+    receive.run(|| set_offload(receive.name(), Offload::Gro, true))??;
     let threaded = format!("class/net/{}/threaded", receive.name());
     view.write(&threaded, "1").map_err(|error| match error.errno() {
         Some(NOT_FOUND) => unsupported(&what, "it takes Linux 5.12"),

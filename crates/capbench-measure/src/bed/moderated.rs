@@ -5,7 +5,7 @@
 
 use std::io::Write as _;
 
-use capbench_sys::host::coalescing::Coalescing;
+use capbench_sys::host::ethtool::Coalescing;
 
 use super::Side;
 use crate::error::{MeasureError, Result};
@@ -43,8 +43,8 @@ impl Moderated {
         side.run(|| wanted.write(side.name()))?.map_err(|error| unsupported(error.to_string()))?;
         changed.granted = side.run(|| Coalescing::read(side.name()))??.unwrap_or(before);
         let is_as_asked = match asked {
-            Moderation::Fixed(_) => !changed.granted.is_adaptive(),
-            Moderation::Adaptive => changed.granted.is_adaptive(),
+            Moderation::Fixed(_) => !changed.granted.moderation().receive_adaptive,
+            Moderation::Adaptive => changed.granted.moderation().receive_adaptive,
         };
         if is_as_asked {
             Ok(changed)
@@ -55,9 +55,9 @@ impl Moderated {
 
     /// What the driver made of it: some know steps only.
     pub(crate) fn running(&self) -> String {
-        match self.granted.is_adaptive() {
+        match self.granted.moderation().receive_adaptive {
             true => "interrupt moderation adaptive".into(),
-            false => format!("interrupt moderation {} us", self.granted.receive_usecs()),
+            false => format!("interrupt moderation {} us", self.granted.moderation().receive_us),
         }
     }
 }
@@ -79,7 +79,7 @@ impl Drop for Moderated {
 
 #[cfg(test)]
 mod tests {
-    use capbench_sys::host::coalescing::Coalescing;
+    use capbench_sys::host::ethtool::Coalescing;
 
     use super::{Moderated, Moderation};
     use crate::bed::Side;
@@ -94,7 +94,7 @@ mod tests {
         let side = Side::existing(&name).unwrap();
         let now = || Coalescing::read(&name).unwrap().expect("a driver with moderation");
         let before = now();
-        let asked = before.receive_usecs() + 100;
+        let asked = before.moderation().receive_us + 100;
         let moderated = Moderated::set(&side, Moderation::Fixed(asked)).unwrap();
         assert_ne!(now(), before, "{}", moderated.running());
         drop(moderated);

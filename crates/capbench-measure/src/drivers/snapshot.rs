@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capbench_sys::host::driver_counters::{self, DriverCounter};
-use capbench_sys::host::driver_info;
+use capbench_sys::host::ethtool::{self, DriverCounter};
 
 use super::table::{Driver, known};
 use crate::Result;
@@ -70,12 +69,12 @@ impl NicSnapshot {
     /// # Errors
     /// When there is no such interface, or the kernel refuses for another reason than that there are no counters.
     pub fn take(interface: &str) -> Result<Self> {
-        let name = match driver_info::read(interface) {
+        let name = match ethtool::driver(interface) {
             Ok(info) => Some(info.driver),
             Err(error) if error.errno() == Some(NOT_SUPPORTED) => None,
             Err(error) => return Err(error.into()),
         };
-        let read = || driver_counters::read(interface).map(Option::unwrap_or_default);
+        let read = || ethtool::counters(interface).map(Option::unwrap_or_default);
         let first = read()?;
         let adds = name.as_deref().and_then(known).is_some_and(|driver| driver.adds_registers);
         let mut readings = vec![first];

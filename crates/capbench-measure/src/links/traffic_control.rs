@@ -1,6 +1,7 @@
 //! Queueing disciplines of an interface and the filters in them: rtnetlink(7), `linux/pkt_sched.h`, `linux/pkt_cls.h`.
 
 use capbench_sys::host::InterfaceIndex;
+use serde::{Deserialize, Serialize};
 
 use super::exchange::{Answer, u32_at};
 use super::message::attribute;
@@ -22,12 +23,13 @@ const INTERFACE_AT: usize = 4;
 /// Filters on what comes in and on what goes out, of `clsact` and `ingress` (`TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)`).
 const HOOKS: [(&str, u32); 2] = [("ingress", 0xffff_fff2), ("egress", 0xffff_fff3)];
 
-/// A queueing discipline.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Discipline {
-    /// Its kind as the kernel names it: `noqueue`, `fq_codel`, `clsact`.
-    pub kind: String,
-    /// Filters in it, where it is one that only filters: `ingress bpf program`.
+/// A queueing discipline of an interface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrafficControl {
+    /// Its kind: `noqueue`, `mq`, `fq_codel`, `clsact`.
+    pub discipline: String,
+    /// Filters on what comes and goes, each by its kind, a BPF program with its name; those of `clsact` and `ingress` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
 }
 
@@ -36,31 +38,33 @@ impl Links {
     ///
     /// # Errors
     /// Where the kernel does not tell, as one without traffic control.
-    pub fn disciplines(&self, interface: InterfaceIndex) -> Result<Vec<Discipline>> {
+    pub fn disciplines(&self, interface: InterfaceIndex) -> Result<Vec<TrafficControl>> {
         let failed = |attempt: &'static str| {
             move |source| netlink_error(&format!("number {interface}"), attempt, source)
         };
         let answers = self
             .dump_by(RTM_GETQDISC, &request(interface, 0))
             .map_err(failed("list its queueing disciplines"))?;
-        let mut found: Vec<Discipline> = Vec::new();
-        for kind in answers.iter().filter_map(|answer| discipline(answer, interface)) {
-            if found.iter().all(|known| known.kind != kind) {
-                found.push(Discipline { kind, filters: Vec::new() });
+        let mut found: Vec<TrafficControl> = Vec::new();
+        for discipline in answers.iter().filter_map(|answer| discipline(answer, interface)) {
+            if found.iter().all(|known| known.discipline != discipline) {
+                found.push(TrafficControl { discipline, filters: Vec::new() });
             }
         }
-        for discipline in found.iter_mut().filter(|found| matches!(found.kind.as_str(), "clsact" | "ingress"))
-        {
-            for (hook, parent) in
-                HOOKS.iter().filter(|(hook, _)| discipline.kind == "clsact" || *hook == "ingress")
-            {
+        for TrafficControl { discipline, filters } in &mut found {
+            let hooks = match discipline.as_str() {
+                "clsact" => &HOOKS[..],
+                "ingress" => &HOOKS[..1],
+                _ => &[],
+            };
+            for (hook, parent) in hooks {
                 let answers = self
                     .dump_by(RTM_GETTFILTER, &request(interface, *parent))
                     .map_err(failed("list the filters of its queueing disciplines"))?;
                 for words in answers.iter().filter_map(|answer| filter(answer, interface)) {
                     let words = format!("{hook} {words}");
-                    if !discipline.filters.contains(&words) {
-                        discipline.filters.push(words);
+                    if !filters.contains(&words) {
+                        filters.push(words);
                     }
                 }
             }
@@ -136,7 +140,7 @@ mod tests {
         let links = Links::of_current_namespace().unwrap();
         let lo = links.by_name("lo").unwrap().index;
         let found = links.disciplines(lo).unwrap();
-        assert!(found.iter().any(|discipline| discipline.kind == "noqueue"), "{found:?}");
+        assert!(found.iter().any(|discipline| discipline.discipline == "noqueue"), "{found:?}");
     }
 
     proptest! {

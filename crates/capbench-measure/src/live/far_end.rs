@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capbench_sys::host::offload::{self, Offload};
+use capbench_sys::host::ethtool::{Offload, offload, set_offload};
 use capbench_traffic::transmit;
 
 use crate::bed::Bed;
@@ -31,11 +31,11 @@ impl FarEnd {
             return Ok(Self { bed: None });
         }
         let side = bed.receive_side();
-        let was_on = side.run(|| offload::get(side.name(), Offload::Gro))??;
+        let was_on = side.run(|| offload(side.name(), Offload::Gro))??;
         if was_on {
             return Ok(Self { bed: None });
         }
-        side.run(|| offload::set(side.name(), Offload::Gro, true))??;
+        side.run(|| set_offload(side.name(), Offload::Gro, true))??;
         Ok(Self { bed: Some(Arc::clone(bed)) })
     }
 }
@@ -45,7 +45,7 @@ impl Drop for FarEnd {
         if let Some(bed) = &self.bed {
             let side = bed.receive_side();
             // It worked the other way round; and the pair ends with the bed in any case.
-            let _ = side.run(|| offload::set(side.name(), Offload::Gro, false));
+            let _ = side.run(|| set_offload(side.name(), Offload::Gro, false));
         }
     }
 }

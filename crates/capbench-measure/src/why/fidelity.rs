@@ -1,7 +1,6 @@
 //! When what is captured is not what was on the wire.
 
-use capbench_sys::host::features;
-use capbench_sys::host::offload::{self, Offload};
+use capbench_sys::host::ethtool::{self, Offload};
 
 use super::Look;
 use super::sockets::Method;
@@ -32,10 +31,13 @@ pub(super) struct Offloads {
 impl Offloads {
     /// Those of an interface of the calling thread's network namespace.
     pub(super) fn read(interface: &str) -> Self {
-        let get = |which| offload::get(interface, which).ok();
+        let get = |which| ethtool::offload(interface, which).ok();
         Self {
             gro: get(Offload::Gro),
-            hardware_gro: features::is_active(interface, HARDWARE_GRO).ok().flatten(),
+            hardware_gro: ethtool::features(interface)
+                .ok()
+                .flatten()
+                .and_then(|all| all.get(HARDWARE_GRO).copied()),
             lro: get(Offload::Lro),
             vlan: get(Offload::ReceiveVlan),
             checksum: get(Offload::ReceiveChecksum),

@@ -20,8 +20,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use capbench_sys::bpf::{AttachedMode, link_state};
-use capbench_sys::host::ring_sizes::{self, RingSizes};
-use capbench_sys::host::{InterfaceIndex, NetNamespace, queues};
+use capbench_sys::host::ethtool::{self, Rings};
+use capbench_sys::host::{InterfaceIndex, NetNamespace};
 use serde::Serialize;
 
 use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot};
@@ -110,7 +110,7 @@ struct Moment {
     nic: NicSnapshot,
     /// Since the watch began, or why there is none.
     trace: std::result::Result<InterfaceTrace, String>,
-    rings: Option<RingSizes>,
+    rings: Option<Rings>,
     softnet: SoftnetSnapshot,
     xdp: Option<places::Program>,
     max_backlog: Option<u64>,
@@ -314,12 +314,12 @@ fn read(
         stats,
         nic,
         trace: trace(tracer),
-        rings: ring_sizes::read(&link.name).ok().flatten(),
+        rings: ethtool::rings(&link.name).ok().flatten(),
         softnet: SoftnetSnapshot::read()?,
         xdp,
         max_backlog: backlog.and_then(|text| text.trim().parse().ok()),
         offloads: fidelity::Offloads::read(&link.name),
-        queues: queues::receive_queues(&link.name).ok(),
+        queues: ethtool::receive_queues(&link.name).ok(),
         peer,
         link,
     })
@@ -381,7 +381,10 @@ fn compare(
         driver_counters: drivers::raw(after.nic.driver(), &nic),
         receive_queues: after.queues,
         promiscuous: after.link.promiscuity.map(|uses| uses > 0),
-        nic_ring: after.rings.map(|rings| NicRing { descriptors: rings.receive, most: rings.most_receive }),
+        nic_ring: after.rings.map(|rings| NicRing {
+            descriptors: rings.receive_descriptors,
+            most: rings.most_receive_descriptors,
+        }),
         sockets,
         softnet: softnet.into_iter().filter(|cpu| cpu.processed + cpu.dropped > 0).collect(),
         notes: Vec::new(),

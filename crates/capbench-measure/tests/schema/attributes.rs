@@ -1,6 +1,7 @@
 //! What serde is told about a type, a variant or a member, and how they are documented.
 
-use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token};
 
 /// The attributes that decide what is written. Others, of which none may change that, are refused.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +35,7 @@ impl Serde {
     /// At an attribute that is not known here.
     pub fn of(attributes: &[Attribute]) -> Self {
         let mut serde = Self::default();
-        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        for attribute in named("serde", attributes) {
             attribute.parse_nested_meta(|meta| serde.note(&meta)).unwrap();
         }
         serde
@@ -69,9 +70,21 @@ impl Serde {
     }
 }
 
+/// The attributes of a name, also those of crates in which serde is a feature: `cfg_attr(feature = "serde", ...)`.
+fn named(name: &str, attributes: &[Attribute]) -> Vec<Attribute> {
+    let within = |attribute: &Attribute| {
+        if !attribute.path().is_ident("cfg_attr") {
+            return vec![attribute.clone()];
+        }
+        let parts = attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).unwrap();
+        parts.into_iter().skip(1).map(|meta| Attribute { meta, ..attribute.clone() }).collect()
+    };
+    attributes.iter().flat_map(within).filter(|attribute| attribute.path().is_ident(name)).collect()
+}
+
 /// Whether serde writes a type by itself.
 pub fn is_written(attributes: &[Attribute]) -> bool {
-    attributes.iter().filter(|attribute| attribute.path().is_ident("derive")).any(|attribute| {
+    named("derive", attributes).iter().any(|attribute| {
         let mut found = false;
         let _ = attribute.parse_nested_meta(|meta| {
             found |= meta.path.segments.last().is_some_and(|last| last.ident == "Serialize");

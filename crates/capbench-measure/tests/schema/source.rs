@@ -8,7 +8,8 @@ use syn::{Item, UseTree};
 use super::attributes::is_written;
 
 /// Crates whose types are saved, by their folders.
-const CRATES: [&str; 4] = ["capbench-measure", "capbench-traffic", "capbench-capture", "capbench-report"];
+const CRATES: [&str; 5] =
+    ["capbench-measure", "capbench-traffic", "capbench-capture", "capbench-report", "capbench-sys"];
 /// The constant of a module that says which version of a file it writes.
 const VERSION: &str = "SCHEMA_VERSION";
 

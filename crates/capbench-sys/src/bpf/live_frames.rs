@@ -5,11 +5,10 @@
 //! known here, so frames are written elsewhere and copied into the map, and no reference is made to it. (The kernel
 //! allows no writable mapping of a map that programs may only read, `BPF_F_RDONLY_PROG`.)
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::ptr::NonNull;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::call;
-use crate::error::check;
+use crate::memory::Mapping;
 use crate::{Result, SysError};
 
 /// Octets of a slot in front of its frame: the frame's length.
@@ -25,8 +24,7 @@ const ARRAY: u32 = 2;
 #[derive(Debug)]
 pub struct LiveFrames {
     program: OwnedFd,
-    memory: NonNull<u8>,
-    octets: usize,
+    memory: Mapping,
     slots: u32,
     slot_octets: usize,
     /// What the kernel fills each frame with before the program runs; its length is that of the largest frame.
@@ -35,10 +33,6 @@ pub struct LiveFrames {
     staged: Vec<u8>,
 }
 
-// SAFETY: this process reaches the memory through this value only, and mappings and descriptors belong to the process,
-// not to a thread.
-unsafe impl Send for LiveFrames {}
-
 impl LiveFrames {
     /// Maps `slots`, an array map whose values are a length of 64 bits and a frame, which `program` reads in turn.
     /// Frames have `largest` octets at most.
@@ -46,7 +40,7 @@ impl LiveFrames {
     /// # Errors
     /// When the map is another kind of map, or cannot be mapped.
     pub fn new(program: BorrowedFd<'_>, slots: BorrowedFd<'_>, largest: usize) -> Result<Self> {
-        let what = || "slots of live frames".to_string();
+        const WHAT: &str = "slots of live frames";
         let info = call::map_info(slots)?;
         let value_octets = (info.value_size as usize).next_multiple_of(8);
         let is_fit = info.kind == ARRAY
@@ -54,28 +48,16 @@ impl LiveFrames {
             && info.entries > 0
             && (14..=value_octets.saturating_sub(HEADER)).contains(&largest);
         if !is_fit {
-            return Err(SysError::argument(what(), format!("the map is not one for them: {info:?}")));
+            return Err(SysError::argument(WHAT, format!("the map is not one for them: {info:?}")));
         }
         let octets = value_octets * info.entries as usize;
-        // SAFETY: mmap(2) of a descriptor at an address of the kernel's choosing touches no memory of ours. The kernel
-        // refuses a length beyond that of the map (array_map_mmap of kernel/bpf/arraymap.c).
-        let memory = unsafe {
-            let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
-            libc::mmap(std::ptr::null_mut(), octets, protection, flags, slots.as_raw_fd(), 0)
-        };
-        check(if memory == libc::MAP_FAILED { -1 } else { 0 }, || "mmap(slots of live frames)".into())?;
-        let memory =
-            NonNull::new(memory.cast::<u8>()).ok_or_else(|| SysError::argument(what(), "mapped at 0"))?;
+        // The kernel refuses a length beyond that of the map (array_map_mmap of kernel/bpf/arraymap.c).
+        let memory = Mapping::of_file(slots, octets, 0, WHAT)?;
         let program = program.try_clone_to_owned();
-        let program = program.map_err(|source| SysError::Call { what: "dup(program)".into(), source });
-        let program = program.inspect_err(|_| {
-            // SAFETY: the mapping was made just now, with this length, and nothing refers to it.
-            unsafe { libc::munmap(memory.as_ptr().cast(), octets) };
-        })?;
+        let program = program.map_err(|source| SysError::Call { what: "dup(program)".into(), source })?;
         Ok(Self {
             program,
             memory,
-            octets,
             slots: info.entries,
             slot_octets: value_octets,
             template: vec![0; largest],
@@ -104,14 +86,14 @@ impl LiveFrames {
         assert!(length <= self.template.len(), "a frame of {octets} octets");
         let index = self.index(number);
         let frame = &self.staged[index * (self.slot_octets - HEADER)..][..length];
+        let slot = self.memory.at(index * self.slot_octets, self.slot_octets).expect("a slot of the mapping");
         // SAFETY: the index is below the number of slots, so that the whole slot lies inside the mapping, which is alive
         // as long as `self` and not written by anybody else in this process: it is reached through `self` only, which
         // is borrowed exclusively. The frame fits behind the header (`new`), slots begin at multiples of 8 of a page,
         // and the staged octets are memory of ours that does not overlap it.
         unsafe {
-            let slot = self.memory.add(index * self.slot_octets);
             slot.cast::<u64>().write_volatile(octets.into());
-            std::ptr::copy_nonoverlapping(frame.as_ptr(), slot.add(HEADER).as_ptr(), length);
+            std::ptr::copy_nonoverlapping(frame.as_ptr(), slot.add(HEADER), length);
         }
     }
 
@@ -126,12 +108,5 @@ impl LiveFrames {
 
     fn index(&self, number: u64) -> usize {
         (number % u64::from(self.slots)) as usize
-    }
-}
-
-impl Drop for LiveFrames {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made with this length, and nothing refers to it any more.
-        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.octets) };
     }
 }

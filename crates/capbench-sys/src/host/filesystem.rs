@@ -12,7 +12,7 @@ use crate::error::check;
 use crate::{Result, SysError};
 
 /// The flag of open(2) that passes the page cache by (`O_DIRECT`): addresses, lengths and offsets of what is written must
-/// then be multiples of [`super::pages::ALIGNMENT`], or whatever less the file system asks for.
+/// then be multiples of [`crate::memory::pages::ALIGNMENT`], or whatever less the file system asks for.
 pub const DIRECT: i32 = libc::O_DIRECT;
 
 /// What is known about the file system that a path is on.

@@ -1,11 +1,12 @@
-//! Interfaces by name and by number, in the network namespace of the calling thread: if_nametoindex(3).
+//! Interfaces by name and by number, in the network namespace of the calling thread: netdevice(7).
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::ethtool::{interface_request, request_socket};
-use crate::error::check;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
+
+use crate::error::{check, named};
 use crate::{Result, SysError};
 
 /// The kernel's number of an interface, from 1, unique within its network namespace.
@@ -58,7 +59,7 @@ impl InterfaceFlags {
 pub fn flags_of(name: &str) -> Result<InterfaceFlags> {
     let empty = libc::__c_anonymous_ifr_ifru { ifru_flags: 0 };
     // SAFETY: SIOCGIFFLAGS reads the name only and writes `ifr_flags` (netdevice(7)).
-    let answer = unsafe { interface_request(name, libc::SIOCGIFFLAGS, empty, "SIOCGIFFLAGS") }?;
+    let answer = unsafe { request(name, libc::SIOCGIFFLAGS, empty, "SIOCGIFFLAGS") }?;
     // SAFETY: the call succeeded, so the kernel has set the flags; every bit pattern is a number.
     Ok(InterfaceFlags(unsafe { answer.ifru_flags }))
 }
@@ -103,11 +104,10 @@ impl Watched {
 /// `ENODEV` where there is none in the calling thread's network namespace.
 pub fn index_of(name: &str) -> Result<InterfaceIndex> {
     let what = || format!("if_nametoindex({name})");
-    let text = CString::new(name).map_err(|_| SysError::argument(what(), "the name contains a NUL"))?;
-    // SAFETY: if_nametoindex(3) reads a NUL-terminated string; `text` is one and is alive for the call.
-    let number = unsafe { libc::if_nametoindex(text.as_ptr()) };
-    // The call says 0 where others say -1.
-    check(if number == 0 { -1 } else { 0 }, what)?;
+    if name.contains('\0') {
+        return Err(SysError::argument(what(), "the name contains a NUL"));
+    }
+    let number = named(netdevice::name_to_index(request_socket()?, name), what)?;
     InterfaceIndex::new(number)
         .ok_or_else(|| SysError::argument(what(), format!("impossible number {number}")))
 }
@@ -151,9 +151,42 @@ fn hardware(name: &str) -> Result<libc::sockaddr> {
     // SAFETY: all zeroes is a value of the structure, which is plain data.
     let empty: libc::__c_anonymous_ifr_ifru = unsafe { std::mem::zeroed() };
     // SAFETY: SIOCGIFHWADDR reads the name only and writes `ifr_hwaddr` (netdevice(7)).
-    let answer = unsafe { interface_request(name, libc::SIOCGIFHWADDR, empty, "SIOCGIFHWADDR") }?;
+    let answer = unsafe { request(name, libc::SIOCGIFHWADDR, empty, "SIOCGIFHWADDR") }?;
     // SAFETY: the request has filled `ifr_hwaddr`, which is plain data.
     Ok(unsafe { answer.ifru_hwaddr })
+}
+
+/// A request about the interface called `name` (netdevice(7)): what it leaves in the structure. `call` is what errors call it.
+///
+/// # Safety
+/// `data` must be what the request reads, and every address in it valid for what the request does with it.
+pub(super) unsafe fn request(
+    name: &str,
+    request: libc::c_ulong,
+    data: libc::__c_anonymous_ifr_ifru,
+    call: &str,
+) -> Result<libc::__c_anonymous_ifr_ifru> {
+    let what = || format!("ioctl({call}, {name})");
+    if name.len() >= libc::IFNAMSIZ || name.contains('\0') {
+        return Err(SysError::argument(what(), "not a name that an interface can have"));
+    }
+    let socket = request_socket()?;
+    let mut ifr_name = [0 as libc::c_char; libc::IFNAMSIZ];
+    for (to, from) in ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    let mut ifreq = libc::ifreq { ifr_name, ifr_ifru: data };
+    // SAFETY: the request reads and writes one ifreq, exclusively ours and alive, whose name ends with a NUL; the rest is
+    // the caller's promise.
+    let code = unsafe { libc::ioctl(socket.as_raw_fd(), request as _, &mut ifreq) };
+    check(code, what)?;
+    Ok(ifreq.ifr_ifru)
+}
+
+/// A socket for requests about interfaces of the calling thread's network namespace.
+fn request_socket() -> Result<OwnedFd> {
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None);
+    named(socket, || "socket(AF_INET)".into())
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::frame::{Frame, PacketType, VlanTag};
 use super::geometry::{BlockGeometry, align};
-use super::mapping::Mapping;
 use super::run::ready_in_a_row;
 use super::status::{StatusWord, give_release, read_acquire};
 use crate::error::{Result, SysError};
+use crate::memory::Mapping;
 
 /// Where behind a frame's header its socket address lies.
 const ADDRESS_OFFSET: usize = align(size_of::<libc::tpacket3_hdr>());

@@ -2,10 +2,10 @@
 
 use super::frame::{Frame, PacketType, VlanTag};
 use super::geometry::{FrameGeometry, FrameVersion};
-use super::mapping::Mapping;
 use super::run::ready_in_a_row;
 use super::status::{StatusWord, give_release, read_acquire};
 use crate::error::{Result, SysError};
+use crate::memory::Mapping;
 
 /// A mapped ring of slots and the reader's place in it.
 #[derive(Debug)]

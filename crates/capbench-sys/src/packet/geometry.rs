@@ -1,6 +1,7 @@
 //! Sizes of rings, checked here so that a refusal names the number instead of `EINVAL`.
 
 use crate::error::{Result, SysError};
+use crate::memory::page_size;
 
 /// `TPACKET_ALIGNMENT` of `linux/if_packet.h`: slots and headers start at multiples of it.
 pub(crate) const ALIGNMENT: u32 = 16;
@@ -166,13 +167,6 @@ impl BlockGeometry {
     pub fn bytes(self) -> u64 {
         u64::from(self.blocks) * u64::from(self.block_size)
     }
-}
-
-/// Bytes in a page of this machine (sysconf(3)).
-pub fn page_size() -> u32 {
-    // SAFETY: sysconf reads a constant of the system.
-    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    u32::try_from(size).unwrap_or(4096)
 }
 
 #[cfg(test)]

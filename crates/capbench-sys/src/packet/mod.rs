@@ -6,7 +6,6 @@
 //! | [`socket`] | the socket and its typed options |
 //! | [`fanout`] | groups of sockets that share the frames of an interface |
 //! | [`geometry`] | sizes of rings, checked before the kernel sees them |
-//! | `mapping` | the memory shared with the kernel |
 //! | `run` | how many slots or blocks lie ready |
 //! | `status` | the two functions through which ownership of that memory changes hands |
 //! | [`frame_ring`] | TPACKET_V1 and V2: one slot, one frame |
@@ -21,7 +20,6 @@ pub mod fanout;
 pub mod frame;
 pub mod frame_ring;
 pub mod geometry;
-pub(crate) mod mapping;
 pub mod receive_vector;
 mod run;
 pub mod send_vector;
@@ -30,6 +28,7 @@ pub mod stand_in;
 mod status;
 pub mod transmit_ring;
 
+pub use crate::socket_option::FilterInstruction;
 pub use block_ring::{Block, BlockRing};
 pub use fanout::{FanoutMode, FanoutRule};
 pub use frame::{Frame, PacketType, VlanTag};
@@ -38,7 +37,7 @@ pub use geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 pub use receive_vector::ReceiveVector;
 pub use send_vector::{SendVector, Sent};
 pub use socket::{
-    Filter, FilterInstruction, FlowHashes, PacketSocket, PacketStatistics, Protocol, Readiness,
-    ReceiveMemory, Version, attach_filter,
+    Filter, FlowHashes, PacketSocket, PacketStatistics, Protocol, Readiness, ReceiveMemory, Version,
+    attach_filter,
 };
 pub use transmit_ring::{Kick, Prefix, TransmitRing};

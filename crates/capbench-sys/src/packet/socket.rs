@@ -10,27 +10,14 @@ use std::time::Duration;
 use super::block_ring::BlockRing;
 use super::frame_ring::FrameRing;
 use super::geometry::{BlockGeometry, FrameGeometry, FrameVersion};
-use super::mapping::Mapping;
 use super::transmit_ring::{Prefix, TransmitRing};
 use crate::error::{Result, SysError, check};
 use crate::host::interface::InterfaceIndex;
-use crate::socket_option::{self, Buffer};
+use crate::memory::Mapping;
+use crate::socket_option::{self, Buffer, FilterInstruction};
 
 /// `asm-generic/socket.h`.
 const SO_MEMINFO: libc::c_int = 55;
-
-/// One classic BPF instruction (`struct sock_filter` of `linux/filter.h`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FilterInstruction {
-    /// Operation code.
-    pub code: u16,
-    /// Jump when true.
-    pub jt: u8,
-    /// Jump when false.
-    pub jf: u8,
-    /// Generic field.
-    pub k: u32,
-}
 
 /// A classic BPF program. Its return value is the number of bytes to capture; 0 drops the frame uncounted.
 pub type Filter = [FilterInstruction];
@@ -182,7 +169,7 @@ impl PacketSocket {
             tp_frame_nr: geometry.frames(),
         };
         socket_option::set(&self.fd, libc::SOL_PACKET, option, &request, name)?;
-        Mapping::of_socket(self.as_fd(), geometry.bytes() as usize)
+        Mapping::of_file(self.as_fd(), geometry.bytes() as usize, 0, "a packet ring")
     }
 
     /// Allocates and maps a receive ring of blocks (`PACKET_RX_RING` with TPACKET_V3).
@@ -206,7 +193,10 @@ impl PacketSocket {
             },
         };
         socket_option::set(&self.fd, libc::SOL_PACKET, libc::PACKET_RX_RING, &request, "PACKET_RX_RING")?;
-        BlockRing::new(Mapping::of_socket(self.as_fd(), geometry.bytes() as usize)?, geometry)
+        BlockRing::new(
+            Mapping::of_file(self.as_fd(), geometry.bytes() as usize, 0, "a packet ring")?,
+            geometry,
+        )
     }
 
     /// Attaches a classic BPF program (`SO_ATTACH_FILTER`, socket(7)).

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::block_ring::BlockRing;
 use super::frame_ring::FrameRing;
 use super::geometry::{BlockGeometry, FrameGeometry, FrameVersion, align};
-use super::mapping::Mapping;
 use super::status::{StatusWord, give_release, read_acquire};
 use crate::error::Result;
+use crate::memory::Mapping;
 
 /// A heap region that both sides hold, as the socket and the process hold a real one.
 struct Region(Arc<Mapping>);

@@ -11,10 +11,10 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::{ptr, slice};
 
 use super::geometry::{FrameGeometry, FrameVersion, align};
-use super::mapping::Mapping;
 use super::socket::PacketSocket;
 use super::status::{StatusWord, give_release, read_acquire};
 use crate::error::{Result, SysError};
+use crate::memory::Mapping;
 
 /// Where the frame (or its prefix) begins in a slot: `tp_hdrlen - sizeof(struct sockaddr_ll)`.
 const DATA_OFFSET: usize = FrameVersion::V2.address_offset();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::index::{advance_release, read_acquire};
 use crate::error::{Result, SysError};
-use crate::packet::mapping::Mapping;
+use crate::memory::Mapping;
 
 /// Where in a ring's mapping things lie (`struct xdp_ring_offset`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::ring::{Consumer, Entry, Offsets, Producer};
 use super::umem::Umem;
 use crate::error::{Result, SysError, check};
 use crate::host::interface::InterfaceIndex;
-use crate::packet::mapping::Mapping;
+use crate::memory::Mapping;
 use crate::socket_option::{self, Buffer};
 
 /// `XDP_MAX_TX_SKB_BUDGET` of `linux/if_xdp.h` (Linux 6.17); the libc crate does not have it.
@@ -158,7 +158,7 @@ impl XdpSocket {
         )?;
         let offsets = self.offsets(which)?;
         let length = offsets.entries + entries as usize * size_of::<T>();
-        let map = Mapping::of_socket_at(self.as_fd(), length, page, &format!("an AF_XDP {what}"))?;
+        let map = Mapping::of_file(self.as_fd(), length, page as u64, &format!("an AF_XDP {what}"))?;
         Ok((map, offsets))
     }
 

@@ -10,7 +10,7 @@ use super::socket::XdpStatistics;
 use super::transmit_queue::TransmitQueue;
 use super::umem::{KERNEL_HEADROOM, Umem, UmemGeometry};
 use crate::error::Result;
-use crate::packet::mapping::Mapping;
+use crate::memory::Mapping;
 
 /// As in `struct xdp_ring` of net/xdp/xsk_queue.h: indices and flags on cache lines of their own.
 const OFFSETS: Offsets = Offsets { producer: 0, consumer: 128, entries: 320, flags: Some(132) };

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use crate::error::{Result, SysError};
-use crate::packet::mapping::Mapping;
+use crate::memory::Mapping;
 
 /// Bytes that the kernel keeps free in front of every received frame (`XDP_PACKET_HEADROOM` of `linux/bpf.h`).
 pub const KERNEL_HEADROOM: u32 = 256;

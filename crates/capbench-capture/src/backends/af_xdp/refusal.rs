@@ -1,7 +1,7 @@
 //! What the kernel's refusals mean here, and what to ask for instead. Nothing falls back.
 
 use capbench_sys::SysError;
-use capbench_sys::host::queues::receive_queues;
+use capbench_sys::host::ethtool::receive_queues;
 use capbench_sys::xdp::CopyMode;
 
 use super::METHOD;

@@ -3,23 +3,21 @@
 mod interrupts;
 mod packet_sockets;
 mod queues;
-mod settings;
 
 use std::collections::BTreeMap;
 
 use capbench_sys::bpf::AttachedMode;
-use capbench_sys::host::{
-    InterfaceIndex, SysfsView, driver_info, features, pause, private_flags, ring_sizes,
-};
+use capbench_sys::host::ethtool::{self, Coalescing, DriverInfo};
+use capbench_sys::host::{InterfaceIndex, SysfsView};
 use serde::{Deserialize, Serialize};
 
 use super::tree::{Directory, Tree};
 use crate::bed::{Bed, Side};
-use crate::links::Discipline;
+pub use crate::links::TrafficControl;
+pub use capbench_sys::host::ethtool::{Moderation, PauseFrames, Queues, Rings, Sharing};
 pub use interrupts::Interrupt;
 pub use packet_sockets::PacketSockets;
 pub use queues::{ReceiveQueue, TransmitQueue};
-pub use settings::{Moderation, PauseFrames, Queues, Rings, Sharing};
 
 /// What an interface is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,22 +149,6 @@ pub struct XdpProgram {
     pub program: Option<String>,
 }
 
-/// A queueing discipline of an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TrafficControl {
-    /// Its kind: `noqueue`, `mq`, `fq_codel`, `clsact`.
-    pub discipline: String,
-    /// Filters on what comes and goes, each by its kind, a BPF program with its name; those of `clsact` and `ingress` only.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub filters: Vec<String>,
-}
-
-impl From<Discipline> for TrafficControl {
-    fn from(discipline: Discipline) -> Self {
-        Self { discipline: discipline.kind, filters: discipline.filters }
-    }
-}
-
 /// Both interfaces of a bed as they are now.
 pub(crate) fn of_bed(bed: &Bed, placement: &str) -> [PathInterface; 2] {
     let made = bed.kernel_work().is_some();
@@ -202,21 +184,20 @@ pub(crate) fn note(known: &mut Vec<PathInterface>, found: [PathInterface; 2]) {
 impl InterfaceFacts {
     /// The facts of one side. What cannot be found out, for whatever reason, is absent: no trial fails for want of it.
     fn of(side: &Side) -> Self {
-        let disciplines = side.links().disciplines(side.index()).ok();
         let read = || (Self::read(side.name(), side.index()), PacketSockets::on(side.index()));
         let (facts, packet_sockets) = side.run(read).unwrap_or_default();
         Self {
             mtu_bytes: Some(side.mtu()),
             packet_sockets,
-            traffic_control: disciplines.map(|list| list.into_iter().map(TrafficControl::from).collect()),
+            traffic_control: side.links().disciplines(side.index()).ok(),
             ..facts
         }
     }
 
     /// In the network namespace of the calling thread.
     fn read(name: &str, index: InterfaceIndex) -> Self {
-        let info = driver_info::read(name).ok();
-        let text = |of: fn(&driver_info::DriverInfo) -> &String| {
+        let info = ethtool::driver(name).ok();
+        let text = |of: fn(&DriverInfo) -> &String| {
             info.as_ref().map(of).filter(|text| !text.is_empty() && *text != "N/A").cloned()
         };
         let own = Self {
@@ -224,16 +205,13 @@ impl InterfaceFacts {
             driver_version: text(|info| &info.version),
             firmware: text(|info| &info.firmware),
             bus_address: text(|info| &info.bus),
-            offloads_on: features::active(name).ok().flatten().map(sorted),
-            driver_switches: private_flags::read(name)
-                .ok()
-                .flatten()
-                .map(|flags| flags.into_iter().map(|flag| (flag.name, flag.on)).collect()),
-            rings: ring_sizes::read(name).ok().flatten().map(Rings::from),
-            queues: Queues::read(name),
-            moderation: Moderation::read(name),
-            pause_frames: pause::read(name).ok().flatten().map(PauseFrames::from),
-            sharing: Sharing::read(name),
+            offloads_on: ethtool::features(name).ok().flatten().map(names_of_active),
+            driver_switches: ethtool::switches(name).ok().flatten(),
+            rings: ethtool::rings(name).ok().flatten(),
+            queues: ethtool::queues(name).ok().flatten(),
+            moderation: Coalescing::read(name).ok().flatten().map(|now| now.moderation()),
+            pause_frames: ethtool::pause_frames(name).ok().flatten(),
+            sharing: ethtool::sharing(name).ok().flatten(),
             xdp_program: xdp_program(index),
             ..Self::default()
         };
@@ -281,9 +259,8 @@ impl InterfaceFacts {
     }
 }
 
-fn sorted(mut names: Vec<String>) -> Vec<String> {
-    names.sort_unstable();
-    names
+fn names_of_active(features: BTreeMap<String, bool>) -> Vec<String> {
+    features.into_iter().filter(|(_, is_active)| *is_active).map(|(name, _)| name).collect()
 }
 
 fn xdp_program(index: InterfaceIndex) -> Option<XdpProgram> {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use capbench_sys::packet::geometry::page_size;
+use capbench_sys::memory::page_size;
 
 use super::diag::Seen;
 use super::from_diag::shown;

@@ -2,8 +2,7 @@
 
 use capbench_capture::file::{InterfaceDescription, InterfaceFilter, SectionDescription};
 use capbench_capture::{Filter, Interface};
-use capbench_sys::host::driver_info;
-use capbench_sys::host::offload::{self, Offload};
+use capbench_sys::host::ethtool::{self, Offload};
 
 /// The section: the program, and what it runs on.
 pub fn section() -> SectionDescription {
@@ -31,7 +30,7 @@ pub fn interface(
     mac: Option<[u8; 6]>,
     filter: Option<&Filter>,
 ) -> InterfaceDescription {
-    let driver = driver_info::read(&interface.name).ok();
+    let driver = ethtool::driver(&interface.name).ok();
     InterfaceDescription {
         name: Some(interface.name.clone()),
         description: None,
@@ -49,7 +48,7 @@ pub fn interface(
 
 /// Whether its packets come with flow hashes that the NIC has computed. Where it cannot be found out they do not.
 pub fn has_flow_hashes(interface: &Interface) -> bool {
-    offload::get(&interface.name, Offload::ReceiveHash).unwrap_or(false)
+    ethtool::offload(&interface.name, Offload::ReceiveHash).unwrap_or(false)
 }
 
 /// Which offloads are on: those that make packets look other than on the wire.
@@ -64,7 +63,7 @@ fn offloads(interface: &str) -> Option<String> {
         ("tx-checksum", Offload::TransmitChecksum),
     ];
     let state = |(name, offload): &(&str, Offload)| {
-        let is_on = offload::get(interface, *offload).ok()?;
+        let is_on = ethtool::offload(interface, *offload).ok()?;
         Some(format!("{name} {}", if is_on { "on" } else { "off" }))
     };
     let states: Vec<_> = ASKED.iter().filter_map(state).collect();

@@ -1,11 +1,13 @@
 //! Memory shared with the kernel, and its heap stand-in for tests.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::ptr::{self, NonNull};
+use std::os::fd::BorrowedFd;
+use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-use crate::error::{Result, SysError, check};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
+
+use crate::error::{Result, SysError, named};
 
 /// A page-aligned region that two sides read and write. It hands out raw pointers only: no reference to it may exist
 /// except to parts that user space owns, and that is the business of the ring types built on it.
@@ -31,26 +33,21 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps `length` bytes of a socket's rings (mmap(2), shared, readable and writable, offset 0).
+    /// Maps `length` bytes of a file, a socket's rings for example (mmap(2), shared, readable and writable). `offset` can name one
+    /// ring of several (AF_XDP: `XDP_PGOFF_*` of `linux/if_xdp.h`); `what` says in errors which.
     ///
     /// # Errors
-    /// The kernel's reason, most often `EINVAL` when `length` is not the sum of the socket's rings.
-    pub(crate) fn of_socket(socket: BorrowedFd<'_>, length: usize) -> Result<Self> {
-        Self::of_socket_at(socket, length, 0, "a packet ring")
+    /// The kernel's reason: `EINVAL` when `length` is not the sum of a packet socket's rings.
+    pub(crate) fn of_file(file: BorrowedFd<'_>, length: usize, offset: u64, what: &str) -> Result<Self> {
+        Self::map(length, MapFlags::SHARED, Some((file, offset)), what)
     }
 
-    /// The same at an offset that names one ring of several (AF_XDP: `XDP_PGOFF_*` of `linux/if_xdp.h`); `what` says in
-    /// errors which.
+    /// Zeroed memory of whole pages, none of which needs to be present yet.
     ///
     /// # Errors
-    /// The kernel's reason.
-    pub(crate) fn of_socket_at(
-        socket: BorrowedFd<'_>,
-        length: usize,
-        offset: libc::off_t,
-        what: &str,
-    ) -> Result<Self> {
-        Self::map(length, libc::MAP_SHARED, socket.as_raw_fd(), offset, what)
+    /// When there is not enough memory.
+    pub(super) fn of_zeroes(length: usize, what: &str) -> Result<Self> {
+        Self::map(length, MapFlags::PRIVATE, None, what)
     }
 
     /// Zeroed memory of whole pages, all of them present, to be registered with the kernel (an AF_XDP UMEM).
@@ -58,13 +55,12 @@ impl Mapping {
     /// # Errors
     /// When there is not enough memory.
     pub(crate) fn of_pages(length: usize, what: &str) -> Result<Self> {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
-        let map = Self::map(length, flags, -1, 0, what)?;
+        let map = Self::map(length, MapFlags::PRIVATE | MapFlags::POPULATE, None, what)?;
         // Without this a fork would make the pages copy-on-write, and this process could end up with other pages than
         // those that the kernel holds (before Linux 5.12).
         // SAFETY: madvise(2) on a mapping of our own; MADV_DONTFORK changes nothing in this process.
-        let code = unsafe { libc::madvise(map.base.as_ptr().cast(), length, libc::MADV_DONTFORK) };
-        check(code, || format!("madvise(MADV_DONTFORK) of {what}"))?;
+        let advised = unsafe { madvise(map.base.as_ptr().cast(), length, Advice::LinuxDontFork) };
+        named(advised, || format!("madvise(MADV_DONTFORK) of {what}"))?;
         Ok(map)
     }
 
@@ -75,18 +71,18 @@ impl Mapping {
     /// # Errors
     /// When there is not enough memory.
     pub(crate) fn of_huge_pages(length: usize, what: &str) -> Result<Self> {
-        let map = Self::map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0, what)?;
-        let advise = |advice| {
+        let map = Self::of_zeroes(length, what)?;
+        let advise = |advice: Advice| {
             // SAFETY: madvise(2) on a mapping of our own; neither advice changes what is in it.
-            let code = unsafe { libc::madvise(map.base.as_ptr().cast(), length, advice) };
-            check(code, || format!("madvise({advice}) of {what}"))
+            let advised = unsafe { madvise(map.base.as_ptr().cast(), length, advice) };
+            named(advised, || format!("madvise({}) of {what}", advice as u32))
         };
-        if advise(libc::MADV_HUGEPAGE).is_err() {
+        if advise(Advice::LinuxHugepage).is_err() {
             // A kernel without them.
             return Self::of_pages(length, what);
         }
-        match advise(libc::MADV_POPULATE_WRITE) {
-            Ok(_) => Ok(map),
+        match advise(Advice::LinuxPopulateWrite) {
+            Ok(()) => Ok(map),
             // Before Linux 5.14 there is no such advice.
             Err(error) if error.errno() == Some(libc::EINVAL) => {
                 for offset in (0..length).step_by(4096) {
@@ -99,19 +95,16 @@ impl Mapping {
         }
     }
 
-    fn map(
-        length: usize,
-        flags: libc::c_int,
-        file: libc::c_int,
-        offset: libc::off_t,
-        what: &str,
-    ) -> Result<Self> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
+    fn map(length: usize, flags: MapFlags, file: Option<(BorrowedFd<'_>, u64)>, what: &str) -> Result<Self> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing of ours.
-        let base = unsafe { libc::mmap(ptr::null_mut(), length, access, flags, file, offset) };
-        if base == libc::MAP_FAILED {
-            return Err(SysError::last(|| format!("mmap of {what} of {length} bytes")));
-        }
+        let base = unsafe {
+            match file {
+                Some((file, offset)) => mmap(null_mut(), length, access, flags, file, offset),
+                None => mmap_anonymous(null_mut(), length, access, flags),
+            }
+        };
+        let base = named(base, || format!("mmap of {what} of {length} bytes"))?;
         let base = NonNull::new(base.cast()).ok_or_else(|| SysError::argument("mmap", "address 0"))?;
         Ok(Self { base, length, backing: Backing::Kernel })
     }
@@ -156,9 +149,7 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         match self.backing {
             // SAFETY: base and length are those that mmap returned, and nothing unmaps them before.
-            Backing::Kernel => unsafe {
-                libc::munmap(self.base.as_ptr().cast(), self.length);
-            },
+            Backing::Kernel => drop(unsafe { munmap(self.base.as_ptr().cast(), self.length) }),
             // SAFETY: base came from `alloc_zeroed` with this layout.
             Backing::Heap(layout) => unsafe { dealloc(self.base.as_ptr(), layout) },
             Backing::View(_) => {}

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use crate::packet::mapping::Mapping;
+use super::Mapping;
 use crate::{Result, SysError};
 
 /// What pieces are aligned to and are multiples of, in bytes: the smallest page of any architecture, and no smaller than

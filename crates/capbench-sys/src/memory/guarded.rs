@@ -1,14 +1,14 @@
 //! Memory that the kernel writes an answer into whose length it decides itself, up against a page that nobody may touch:
 //! an answer longer than expected is refused with `EFAULT` instead of overwriting what lies behind.
 
-use std::ptr::NonNull;
+use rustix::mm::{MprotectFlags, mprotect};
 
-use crate::error::{Result, SysError};
+use super::{Mapping, page_size};
+use crate::error::{Result, named};
 
 /// Zeroed octets that end at a guard page.
-pub(super) struct GuardedMemory {
-    map: NonNull<u8>,
-    map_length: usize,
+pub(crate) struct GuardedMemory {
+    map: Mapping,
     /// Offset of the first usable octet.
     start: usize,
     length: usize,
@@ -19,47 +19,26 @@ impl GuardedMemory {
     ///
     /// # Errors
     /// When the system has no memory.
-    pub(super) fn new(length: usize) -> Result<Self> {
-        let what = || format!("mmap of {length} bytes for an answer of the kernel");
-        let page = crate::packet::geometry::page_size() as usize;
+    pub(crate) fn new(length: usize) -> Result<Self> {
+        const WHAT: &str = "memory for an answer of the kernel";
+        let page = page_size() as usize;
         let length = length.next_multiple_of(8);
         let usable = length.next_multiple_of(page);
-        let map_length = usable + page;
-        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing of ours.
-        let map = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                map_length,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if map == libc::MAP_FAILED {
-            return Err(SysError::last(what));
-        }
-        let map = NonNull::new(map.cast::<u8>()).ok_or_else(|| SysError::argument("mmap", "address 0"))?;
-        let memory = Self { map, map_length, start: usable - length, length };
+        let map = Mapping::of_zeroes(usable + page, WHAT)?;
+        let guard = map.at(usable, page).expect("the mapping has a page more");
         // SAFETY: the last page of the mapping made above, which begins at a multiple of the page size; nothing refers to
         // it.
-        let code = unsafe { libc::mprotect(map.as_ptr().add(usable).cast(), page, libc::PROT_NONE) };
-        crate::error::check(code, what)?;
-        Ok(memory)
+        let protected = unsafe { mprotect(guard.cast(), page, MprotectFlags::empty()) };
+        named(protected, || format!("mprotect of {WHAT}"))?;
+        Ok(Self { map, start: usable - length, length })
     }
 
     /// The octets, for the kernel and for whoever reads its answer.
-    pub(super) fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: `start + length` octets of the mapping are readable, writable, initialised (anonymous memory is zero)
-        // and live as long as `self`, which is borrowed exclusively.
-        unsafe { std::slice::from_raw_parts_mut(self.map.as_ptr().add(self.start), self.length) }
-    }
-}
-
-impl Drop for GuardedMemory {
-    fn drop(&mut self) {
-        // SAFETY: the whole mapping that `new` made; no reference into it outlives `self`.
-        unsafe { libc::munmap(self.map.as_ptr().cast(), self.map_length) };
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+        let first = self.map.at(self.start, self.length).expect("they lie in the mapping");
+        // SAFETY: these octets of the mapping are readable, writable, initialised (anonymous memory is zero) and live as long
+        // as `self`, which is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(first, self.length) }
     }
 }
 

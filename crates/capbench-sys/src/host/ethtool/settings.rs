@@ -1,0 +1,445 @@
+//! An interface's driver, and how it is set: rings, queues, interrupt moderation, pause frames, RSS, offloads.
+
+use super::{
+    Command, GCHANNELS, GCOALESCE, GDRVINFO, GFLAGS, GGRO, GGSO, GPAUSEPARAM, GRINGPARAM, GRSSH, GRXCSUM,
+    GRXFH, GTSO, GTXCSUM, SCOALESCE, SFLAGS, SGRO, SGSO, SRXCSUM, STSO, STXCSUM, ask, ask_for_list, call,
+    supported, text,
+};
+use crate::host::SysfsView;
+use crate::{Result, SysError};
+
+/// What a driver says about itself. A text that it leaves out is empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DriverInfo {
+    /// Its name, `ixgbe` for example.
+    pub driver: String,
+    /// Its version; for drivers of the kernel usually the kernel's.
+    pub version: String,
+    /// Version of the firmware.
+    pub firmware: String,
+    /// Address of the device, `0000:00:06.0` for example.
+    pub bus: String,
+}
+
+/// The driver of the interface.
+///
+/// # Errors
+/// `ENODEV` where there is no such interface, `EOPNOTSUPP` where it has no driver that tells (`lo`).
+pub fn driver(interface: &str) -> Result<DriverInfo> {
+    // struct ethtool_drvinfo: the command, six texts of 32 octets, of which the first four are used here, and numbers.
+    let answer = ask(interface, GDRVINFO, &[], 196)?;
+    let [driver, version, firmware, bus] = std::array::from_fn(|nth| text(&answer[4 + 32 * nth..][..32]));
+    Ok(DriverInfo { driver, version, firmware, bus })
+}
+
+/// Descriptors in each ring (`ethtool -g`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Rings {
+    /// In a receive ring.
+    pub receive_descriptors: u32,
+    /// In a receive ring, at most.
+    pub most_receive_descriptors: u32,
+    /// In a transmit ring.
+    pub transmit_descriptors: u32,
+    /// In a transmit ring, at most.
+    pub most_transmit_descriptors: u32,
+}
+
+/// The sizes of the rings; `None` where the driver does not tell.
+///
+/// # Errors
+/// `ENODEV` where there is no such interface.
+pub fn rings(interface: &str) -> Result<Option<Rings>> {
+    let Some(answer) = supported(call(interface, GRINGPARAM, &[]))? else { return Ok(None) };
+    // struct ethtool_ringparam: the command, four maxima, of receive, mini, jumbo and transmit rings, and four sizes.
+    let [_, most_receive, _, _, most_transmit, receive, _, _, transmit] = answer;
+    Ok(Some(Rings {
+        receive_descriptors: receive,
+        most_receive_descriptors: most_receive,
+        transmit_descriptors: transmit,
+        most_transmit_descriptors: most_transmit,
+    }))
+}
+
+/// Queues as the driver counts them (`ethtool -l`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Queues {
+    /// That only receive.
+    pub receive: u32,
+    /// That only transmit.
+    pub transmit: u32,
+    /// Pairs of both with one interrupt.
+    pub combined: u32,
+    /// That only receive, at most.
+    pub most_receive: u32,
+    /// That only transmit, at most.
+    pub most_transmit: u32,
+    /// Pairs, at most.
+    pub most_combined: u32,
+}
+
+/// What the driver says about its queues; `None` where it does not say.
+///
+/// # Errors
+/// `ENODEV` where there is no such interface.
+pub fn queues(interface: &str) -> Result<Option<Queues>> {
+    // struct ethtool_channels: the command, four maxima, of receive, transmit, other and combined queues, and four numbers.
+    let answer = supported(call(interface, GCHANNELS, &[]))?;
+    Ok(answer.map(|[_, most_receive, most_transmit, _, most_combined, receive, transmit, _, combined]| {
+        Queues { receive, transmit, combined, most_receive, most_transmit, most_combined }
+    }))
+}
+
+/// Receive queues that the interface uses now, as the driver says or sysfs shows.
+///
+/// # Errors
+/// The driver's reason, where it does not say and sysfs cannot be read (which takes CAP_SYS_ADMIN).
+pub fn receive_queues(interface: &str) -> Result<u32> {
+    match queues(interface)? {
+        Some(queues) if queues.receive + queues.combined > 0 => return Ok(queues.receive + queues.combined),
+        _ => {}
+    }
+    let names = SysfsView::of_current_namespace()?.list(&format!("class/net/{interface}/queues"))?;
+    Ok(names.iter().filter(|name| name.starts_with("rx-")).count() as u32)
+}
+
+/// How interrupts are held back (`ethtool -c`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Moderation {
+    /// For how many microseconds one is held back after a frame came.
+    pub receive_us: u32,
+    /// For how many frames; 0: whatever their number.
+    pub receive_frames: u32,
+    /// Whether the driver chooses these by the traffic.
+    pub receive_adaptive: bool,
+    /// Likewise after a frame was sent.
+    pub transmit_us: u32,
+    /// Likewise.
+    pub transmit_frames: u32,
+    /// Likewise.
+    pub transmit_adaptive: bool,
+}
+
+/// All that `struct ethtool_coalesce` holds of an interface but the command, so that all can be put back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coalescing([u32; 22]);
+
+impl Coalescing {
+    /// `rx_coalesce_usecs` and `use_adaptive_rx_coalesce`.
+    const RECEIVE_USECS: usize = 0;
+    const RECEIVE_ADAPTIVE: usize = 9;
+
+    /// The settings now; `None` where the driver has none.
+    ///
+    /// # Errors
+    /// `ENODEV` where there is no such interface.
+    pub fn read(interface: &str) -> Result<Option<Self>> {
+        let answer = supported(call::<23>(interface, GCOALESCE, &[]))?;
+        Ok(answer.map(|[_, settings @ ..]| Self(settings)))
+    }
+
+    /// Applies these settings.
+    ///
+    /// # Errors
+    /// `EOPNOTSUPP` and `EINVAL` where the driver refuses a value, `EPERM` without CAP_NET_ADMIN.
+    pub fn write(&self, interface: &str) -> Result<()> {
+        call::<23>(interface, SCOALESCE, &self.0).map(drop)
+    }
+
+    /// What of this results save.
+    pub fn moderation(&self) -> Moderation {
+        // Between these are settings for when an interrupt is already served, and how often statistics are updated.
+        let [receive_us, receive_frames, _, _, transmit_us, transmit_frames, _, _, _, receive, transmit, ..] =
+            self.0;
+        let (receive_adaptive, transmit_adaptive) = (receive != 0, transmit != 0);
+        Moderation {
+            receive_us,
+            receive_frames,
+            receive_adaptive,
+            transmit_us,
+            transmit_frames,
+            transmit_adaptive,
+        }
+    }
+
+    /// The same with other microseconds for receiving.
+    #[must_use]
+    pub fn with_receive_usecs(mut self, usecs: u32) -> Self {
+        self.0[Self::RECEIVE_USECS] = usecs;
+        self
+    }
+
+    /// The same, the driver choosing these or not.
+    #[must_use]
+    pub fn with_adaptive(mut self, adaptive: bool) -> Self {
+        self.0[Self::RECEIVE_ADAPTIVE] = adaptive.into();
+        self
+    }
+}
+
+/// What is done about pause frames, which make a sender wait where a receiver would lose (`ethtool -a`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct PauseFrames {
+    /// Whether both ends agree on it by themselves.
+    pub negotiated: bool,
+    /// Whether the interface waits when it is told to.
+    pub obeys: bool,
+    /// Whether it makes the other end wait.
+    pub sends: bool,
+}
+
+/// What the interface does about pause frames (IEEE 802.3 annex 31B); `None` where the driver has no such setting.
+///
+/// # Errors
+/// `ENODEV` where there is no such interface.
+pub fn pause_frames(interface: &str) -> Result<Option<PauseFrames>> {
+    // struct ethtool_pauseparam.
+    let answer = supported(call(interface, GPAUSEPARAM, &[]))?;
+    let on = |[_, negotiated, receive, transmit]: [u32; 4]| PauseFrames {
+        negotiated: negotiated != 0,
+        obeys: receive != 0,
+        sends: transmit != 0,
+    };
+    Ok(answer.map(on))
+}
+
+/// How received frames are shared out to queues (`ethtool -x`, `ethtool -n rx-flow-hash`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Sharing {
+    /// What the hash is computed by: `toeplitz`, `xor`, `crc32`, `other`.
+    pub function: String,
+    /// Entries of the table that leads from the hash to a queue.
+    pub table_entries: u32,
+    /// Queues that stand in it.
+    pub queues_in_table: u32,
+    /// Whether both directions of a connection get the same hash because the key repeats itself; absent without a key.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub symmetric_key: Option<bool>,
+    /// Whether the addresses of UDP over IPv4 go into the hash.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub udp4_by_addresses: Option<bool>,
+    /// Whether the ports do, without which all flows between two hosts share a queue.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub udp4_by_ports: Option<bool>,
+}
+
+/// How frames find their queues (RSS); `None` where the driver has no table for that: then nothing is shared out.
+///
+/// # Errors
+/// `ENODEV` where there is no such interface; an argument error where the driver claims a larger table than any has.
+pub fn sharing(interface: &str) -> Result<Option<Sharing>> {
+    /// More than any card has.
+    const MOST: u32 = 1 << 16;
+    // struct ethtool_rxfh: the command, a number of a context, how long table and key are, and four words more.
+    let Some(answer) = supported(call::<6>(interface, GRSSH, &[]))? else { return Ok(None) };
+    let [_, _, table, key, ..] = answer;
+    if table > MOST || key > MOST {
+        return Err(SysError::argument(
+            format!("ioctl({}, {interface})", GRSSH.name),
+            format!("the driver claims a table of {table} entries and a key of {key} octets"),
+        ));
+    }
+    if table == 0 {
+        return Ok(None);
+    }
+    let length = RXFH_HEAD + 4 * table as usize + key as usize;
+    let answer = ask_for_list(interface, GRSSH, &[0, table, key], length)?;
+    // struct ethtool_rxnfc, of which this command uses the first members: the command, the flow (UDP_V4_FLOW) and 64 bits.
+    let fields = ask(interface, GRXFH, &[0x02], 192).ok();
+    let fields = fields.map(|fields| u64::from_ne_bytes(fields[8..16].try_into().expect("eight octets")));
+    Ok(Some(Sharing::of(&answer, table as usize, fields)))
+}
+
+/// Octets in front of the table in `struct ethtool_rxfh`.
+const RXFH_HEAD: usize = 24;
+/// Where `hfunc` is in it.
+const RXFH_FUNCTION: usize = 16;
+
+impl Sharing {
+    /// By a `struct ethtool_rxfh` with a table of so many entries and a key, and the fields of UDP over IPv4 that are hashed.
+    fn of(answer: &[u8], entries: usize, udp4: Option<u64>) -> Self {
+        let (table, key) = answer[RXFH_HEAD..].split_at(4 * entries);
+        // ETH_RSS_HASH_TOP, _XOR and _CRC32.
+        let function = match answer[RXFH_FUNCTION] {
+            0b001 => "toeplitz",
+            0b010 => "xor",
+            0b100 => "crc32",
+            _ => "other",
+        };
+        let queues: std::collections::BTreeSet<_> = table.as_chunks::<4>().0.iter().collect();
+        let has = |fields: u64| udp4.map(|udp4| udp4 & fields == fields);
+        Self {
+            function: function.into(),
+            table_entries: entries as u32,
+            queues_in_table: queues.len() as u32,
+            // Two octets that repeat.
+            symmetric_key: (!key.is_empty())
+                .then(|| key.iter().zip(&key[2.min(key.len())..]).all(|(a, b)| a == b)),
+            // RXH_IP_SRC and RXH_IP_DST; RXH_L4_B_0_1 and RXH_L4_B_2_3.
+            udp4_by_addresses: has(1 << 4 | 1 << 5),
+            udp4_by_ports: has(1 << 6 | 1 << 7),
+        }
+    }
+}
+
+/// An offload that can be turned on and off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offload {
+    /// Generic receive offload. On a veth it also decides whether frames go through NAPI (Linux 5.13).
+    Gro,
+    /// TCP segmentation offload, of IPv4 and IPv6.
+    Tso,
+    /// Generic segmentation offload.
+    Gso,
+    /// Large receive offload: the NIC joins segments before anybody sees them.
+    Lro,
+    /// VLAN tags are taken out of received frames by the NIC and told beside them.
+    ReceiveVlan,
+    /// Checksums of received packets are verified by the NIC.
+    ReceiveChecksum,
+    /// Checksums of sent packets are filled in by the NIC: those captured on their way out are unfinished.
+    TransmitChecksum,
+    /// Hashes of flows are computed by the NIC for received packets.
+    ReceiveHash,
+}
+
+impl Offload {
+    /// The commands that read and set it, and its bits of their `struct ethtool_value`.
+    const fn commands(self) -> (Command, Command, u32) {
+        match self {
+            Self::Gro => (GGRO, SGRO, u32::MAX),
+            Self::Tso => (GTSO, STSO, u32::MAX),
+            Self::Gso => (GGSO, SGSO, u32::MAX),
+            Self::ReceiveChecksum => (GRXCSUM, SRXCSUM, u32::MAX),
+            Self::TransmitChecksum => (GTXCSUM, STXCSUM, u32::MAX),
+            // ETH_FLAG_LRO, ETH_FLAG_RXVLAN and ETH_FLAG_RXHASH share a word with others.
+            Self::Lro => (GFLAGS, SFLAGS, 1 << 15),
+            Self::ReceiveVlan => (GFLAGS, SFLAGS, 1 << 8),
+            Self::ReceiveHash => (GFLAGS, SFLAGS, 1 << 28),
+        }
+    }
+}
+
+/// Whether `offload` is on.
+///
+/// # Errors
+/// `ENODEV` where there is no such interface, `EOPNOTSUPP` where the driver has no such setting.
+pub fn offload(interface: &str, offload: Offload) -> Result<bool> {
+    let (get, _, bits) = offload.commands();
+    let [_, value] = call(interface, get, &[])?;
+    Ok(value & bits != 0)
+}
+
+/// Turns `offload` on or off.
+///
+/// # Errors
+/// `EPERM` without CAP_NET_ADMIN over the network namespace, `EOPNOTSUPP` where the driver has no such setting.
+pub fn set_offload(interface: &str, offload: Offload, on: bool) -> Result<()> {
+    let (get, set, bits) = offload.commands();
+    let value = match bits {
+        u32::MAX => on.into(),
+        bits => {
+            let [_, others] = call(interface, get, &[])?;
+            if on { others | bits } else { others & !bits }
+        }
+    };
+    call::<2>(interface, set, &[value]).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_without_hardware_has_no_settings() {
+        assert_eq!(rings("lo").unwrap(), None);
+        assert_eq!(queues("lo").unwrap(), None);
+        assert_eq!(pause_frames("lo").unwrap(), None);
+        assert_eq!(sharing("lo").unwrap(), None);
+        assert_eq!(Coalescing::read("lo").unwrap(), None);
+    }
+
+    #[test]
+    fn an_interface_that_is_not_there_is_named() {
+        for error in [
+            driver("no-such-if").unwrap_err(),
+            rings("no-such-if").unwrap_err(),
+            queues("no-such-if").unwrap_err(),
+            receive_queues("no-such-if").unwrap_err(),
+            pause_frames("no-such-if").unwrap_err(),
+            sharing("no-such-if").unwrap_err(),
+            Coalescing::read("no-such-if").unwrap_err(),
+            offload("no-such-if", Offload::Gro).unwrap_err(),
+        ] {
+            assert_eq!(error.errno(), Some(libc::ENODEV));
+            assert!(error.to_string().contains("no-such-if"));
+        }
+    }
+
+    #[test]
+    fn root_an_interface_whose_driver_does_not_say_is_counted() {
+        match receive_queues("lo") {
+            Ok(queues) => assert_eq!(queues, 1),
+            Err(error) => assert_eq!(error.errno(), Some(libc::EPERM), "{error}"),
+        }
+    }
+
+    #[test]
+    fn moderation_has_the_kernels_layout() {
+        // The nth word after the command is n: rx_coalesce_usecs is the first, use_adaptive_rx_coalesce the tenth.
+        let coalescing = Coalescing(std::array::from_fn(|at| at as u32 + 1));
+        let moderation = Moderation {
+            receive_us: 1,
+            receive_frames: 2,
+            receive_adaptive: true,
+            transmit_us: 5,
+            transmit_frames: 6,
+            transmit_adaptive: true,
+        };
+        assert_eq!(coalescing.moderation(), moderation);
+        let fixed = coalescing.with_adaptive(false).with_receive_usecs(50);
+        assert_eq!(fixed.moderation(), Moderation { receive_us: 50, receive_adaptive: false, ..moderation });
+        assert_eq!(fixed.0[9..11], [0, 11]);
+    }
+
+    #[test]
+    fn a_table_and_a_key_are_read() {
+        let of = |function: u8, table: &[u32], key: &[u8], udp4| {
+            let mut answer = vec![0; RXFH_HEAD];
+            answer[RXFH_FUNCTION] = function;
+            answer.extend(table.iter().flat_map(|queue| queue.to_ne_bytes()));
+            answer.extend(key);
+            Sharing::of(&answer, table.len(), udp4)
+        };
+        let symmetric = of(1, &[0, 1, 0, 2], &[0x6d, 0x5a].repeat(20), Some(0x30));
+        let expected = Sharing {
+            function: "toeplitz".into(),
+            table_entries: 4,
+            queues_in_table: 3,
+            symmetric_key: Some(true),
+            udp4_by_addresses: Some(true),
+            udp4_by_ports: Some(false),
+        };
+        assert_eq!(symmetric, expected);
+        let other = of(0, &[0, 0, 0], &[0x6d, 0x5a, 0x56, 0xda], Some(0xf0));
+        assert_eq!((&*other.function, other.queues_in_table, other.symmetric_key), ("other", 1, Some(false)));
+        assert_eq!((other.udp4_by_addresses, other.udp4_by_ports), (Some(true), Some(true)));
+        let neither = of(4, &[0], &[], Some(1 << 31));
+        assert_eq!((neither.udp4_by_addresses, neither.udp4_by_ports), (Some(false), Some(false)));
+        assert_eq!((neither.symmetric_key, of(4, &[0], &[], None).udp4_by_ports), (None, None));
+    }
+
+    #[test]
+    fn the_loopback_interface_tells() {
+        use Offload::{Gro, Gso, Lro, ReceiveChecksum, ReceiveHash, ReceiveVlan, TransmitChecksum, Tso};
+        for which in [Gro, Tso, Gso, Lro, ReceiveVlan, ReceiveChecksum, TransmitChecksum, ReceiveHash] {
+            offload("lo", which).unwrap();
+        }
+        assert!(!offload("lo", Lro).unwrap() && offload("lo", TransmitChecksum).unwrap());
+    }
+}
