@@ -440,8 +440,9 @@ fn whole(results: &Results) -> Option<Table> {
 mod tests {
     use std::time::Duration;
 
+    use capbench_measure::arrivals::Arrivals;
     use capbench_measure::evidence::Evidence;
-    use capbench_measure::trial::{Arrivals, CpuAccount, Cpus, Load, Measured, Profile, SizeLabel};
+    use capbench_measure::trial::{CpuAccount, Cpus, Load, Measured, Profile, SizeLabel};
 
     use super::*;
     use crate::formats::text;
