@@ -12,6 +12,7 @@ mod network;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -125,7 +126,14 @@ impl Case {
         let host = Host::look();
         let done = AtomicBool::new(false);
         let (trial, lost_by_sockets) = thread::scope(|scope| {
-            let watch = self.is_watched.then(|| scope.spawn(|| lost_by_sockets(bed.receive_side(), &done)));
+            let watch = self.is_watched.then(|| {
+                let (ready, is_ready) = mpsc::sync_channel(1);
+                let (bed, done) = (&bed, &done);
+                let watch = scope.spawn(move || lost_by_sockets(bed.receive_side(), ready, done));
+                // An error means that it panicked, which join tells.
+                let _ = is_ready.recv();
+                watch
+            });
             let trial = laboratory.prepare(&setup).and_then(|mut trial| trial.run(self.load, self.duration));
             done.store(true, Ordering::Release);
             (trial.unwrap(), watch.and_then(|watch| watch.join().unwrap()))

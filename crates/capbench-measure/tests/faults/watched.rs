@@ -2,6 +2,7 @@
 //! socket option that the methods ask, and one that resets nothing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
 use std::thread;
 use std::time::Duration;
 
@@ -12,17 +13,18 @@ use capbench_measure::why::{Socket, Tracing, Watch};
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Watches the capture sockets of this process on an interface until `done`, and says how many frames they lost. The method
-/// reads their counters, which resets them, when nothing has come for a while: what was seen until then is all, if the look
-/// before had nothing new; else it is unknown.
+/// reads their counters, which resets them, when nothing has come for a while: what was seen until then is all, if the last look
+/// at a socket had nothing new; else it is unknown. `ready` is told when it begins to look.
 ///
 /// # Panics
-/// Where they cannot be read, or were not there.
-pub fn lost_by_sockets(side: &Side, done: &AtomicBool) -> Option<u64> {
+/// Where they cannot be read.
+pub fn lost_by_sockets(side: &Side, ready: SyncSender<()>, done: &AtomicBool) -> Option<u64> {
     let own = std::process::id();
     let is_own = |socket: &&Socket| socket.processes.iter().any(|process| process.pid == own);
     let watch = || {
         let mut watch = Watch::new(side.name(), Tracing::LeftOut).unwrap();
-        let (mut lost, mut were_there, mut is_all) = (0, false, false);
+        let _ = ready.send(());
+        let (mut lost, mut is_all) = (0, false);
         loop {
             let is_over = done.load(Ordering::Acquire);
             let sockets = watch.look().unwrap().sockets.here;
@@ -31,14 +33,14 @@ pub fn lost_by_sockets(side: &Side, done: &AtomicBool) -> Option<u64> {
                 break;
             }
             let came = sockets.iter().map(|socket| socket.dropped.unwrap()).sum::<u64>();
-            were_there |= !sockets.is_empty();
-            (lost, is_all) = (lost + came, came == 0);
+            if !sockets.is_empty() {
+                (lost, is_all) = (lost + came, came == 0);
+            }
             if is_over {
                 break;
             }
             thread::sleep(PAUSE);
         }
-        assert!(were_there, "a capture socket");
         is_all.then_some(lost)
     };
     side.run(watch).unwrap()
