@@ -41,7 +41,7 @@ pub struct KernelWorkReport {
     /// The setting that did it, in the host's own words.
     pub set_by: String,
     /// What was read back: the CPUs in the mask of every receive queue, or of the NAPI thread. `None` where the setting
-    /// cannot be read back (no private sysfs); the packets per CPU ([`super::verify_kernel_cpu`]) tell in any case.
+    /// cannot be read back (no private sysfs); the packets per CPU ([`crate::accounts::softnet::verify_kernel_cpu`]) tell in any case.
     pub read_back: Option<Vec<CpuId>>,
 }
 
