@@ -9,6 +9,8 @@ use landlock::{
     RulesetCreatedAttr, make_bitflags,
 };
 
+use rustix::io::Errno;
+
 use super::every_thread::on_every_thread;
 use super::sysfs::SysfsView;
 use crate::{Result, SysError};
@@ -107,13 +109,16 @@ fn add(
     rules.add_rule(PathBeneath::new(place, rights))
 }
 
-/// Confines the calling thread; the error's number.
-fn restrict(rules: i32) -> libc::c_int {
+/// Confines the calling thread.
+fn restrict(rules: i32) -> rustix::io::Result<()> {
     const NO_FLAGS: libc::c_uint = 0;
     // SAFETY: the system call takes two numbers and touches no memory of ours.
     let code = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules, NO_FLAGS) };
+    if code == 0 {
+        return Ok(());
+    }
     // SAFETY: the address is that of the calling thread's own number.
-    if code == 0 { 0 } else { unsafe { *libc::__errno_location() } }
+    Err(Errno::from_raw_os_error(unsafe { *libc::__errno_location() }))
 }
 
 #[cfg(test)]
@@ -133,9 +138,8 @@ mod tests {
         let rules = rules.expect("the kernel has Landlock");
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                // SAFETY: it takes numbers and touches no memory of ours.
-                assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1_u64, 0_u64, 0_u64, 0_u64) }, 0);
-                assert_eq!(restrict(rules.0.as_raw_fd()), 0);
+                rustix::thread::set_no_new_privs(true).unwrap();
+                restrict(rules.0.as_raw_fd()).unwrap();
                 work();
             });
         });

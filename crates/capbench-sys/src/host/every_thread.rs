@@ -12,6 +12,8 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+
 use super::thread::current_thread;
 use crate::error::check;
 use crate::{Result, SysError};
@@ -19,8 +21,8 @@ use crate::{Result, SysError};
 /// How long a thread may need to run the signal's handler.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a thread's system calls came to: 0 or the error's number.
-type Action = Box<dyn Fn() -> libc::c_int + Send + Sync>;
+/// A thread's system calls.
+type Action = Box<dyn Fn() -> rustix::io::Result<()> + Send + Sync>;
 
 /// Calls that every thread makes.
 struct Round {
@@ -58,7 +60,7 @@ pub(super) unsafe fn on_every_thread(what: &str, action: Action) -> Result<()> {
     let round: &'static Round =
         Box::leak(Box::new(Round { action, answered: AtomicI32::new(0), error: AtomicI32::new(0) }));
     let own = current_thread().raw();
-    refused(what, own, (round.action)())?;
+    refused(what, own, number(&(round.action)()))?;
     ROUND.store(std::ptr::from_ref(round).cast_mut(), SeqCst);
     let done = ask_all(what, round, own);
     ROUND.store(null_mut(), SeqCst);
@@ -107,6 +109,11 @@ fn ask(what: &str, round: &Round, thread: libc::pid_t) -> Result<()> {
         thread::sleep(Duration::from_micros(50));
     }
     refused(what, thread, round.error.load(SeqCst))
+}
+
+/// 0 for no error.
+fn number(done: &rustix::io::Result<()>) -> libc::c_int {
+    done.err().map_or(0, Errno::raw_os_error)
 }
 
 fn refused(what: &str, thread: libc::pid_t, error: libc::c_int) -> Result<()> {
@@ -177,7 +184,7 @@ extern "C" fn on_signal(_signal: libc::c_int, info: *mut libc::siginfo_t, _conte
     if !round.is_null() && is_own {
         // SAFETY: a round is leaked, so that it is alive whenever its address can be read; it is only shared.
         let round = unsafe { &*round };
-        round.error.store((round.action)(), SeqCst);
+        round.error.store(number(&(round.action)()), SeqCst);
         round.answered.store(current_thread().raw(), SeqCst);
     }
     // SAFETY: as before.
@@ -208,7 +215,7 @@ mod tests {
                 "count",
                 Box::new(move || {
                     counted.fetch_add(1, SeqCst);
-                    0
+                    Ok(())
                 }),
             )
         };
@@ -218,7 +225,7 @@ mod tests {
         assert!(waiting.join().unwrap());
         assert!(sleeping.join().unwrap() >= Duration::from_millis(300));
         // SAFETY: it does nothing.
-        let error = unsafe { on_every_thread("refuse", Box::new(|| libc::EPERM)) }.unwrap_err();
+        let error = unsafe { on_every_thread("refuse", Box::new(|| Err(Errno::PERM))) }.unwrap_err();
         assert!(error.errno() == Some(libc::EPERM) && error.to_string().starts_with("refuse"), "{error}");
     }
 }

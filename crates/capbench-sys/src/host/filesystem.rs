@@ -1,15 +1,13 @@
 //! What a file system has and does: statfs(2), and when bytes of the page cache go to the disk.
 
-use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::error::check;
-use crate::{Result, SysError};
+use crate::Result;
+use crate::error::{check, named};
 
 /// The flag of open(2) that passes the page cache by (`O_DIRECT`): addresses, lengths and offsets of what is written must
 /// then be multiples of [`crate::memory::pages::ALIGNMENT`], or whatever less the file system asks for.
@@ -31,18 +29,11 @@ pub struct Room {
 pub fn room(path: &Path) -> Result<Room> {
     /// `RAMFS_MAGIC` of linux/magic.h; the libc crate does not have it.
     const RAMFS_MAGIC: u64 = 0x8584_58f6;
-    let what = || format!("statfs({})", path.display());
-    let text = CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| SysError::argument(what(), "the path contains a NUL"))?;
-    // SAFETY: `statfs` is a structure of integers, for which zeros are valid.
-    let mut buffer: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: statfs(2) reads a NUL-terminated string, which `text` is, and writes one statfs behind the second pointer;
-    // `buffer` is exclusively ours and alive.
-    check(unsafe { libc::statfs(text.as_ptr(), &mut buffer) }, what)?;
+    let found = named(rustix::fs::statfs(path), || format!("statfs({})", path.display()))?;
     // The widths of the fields differ between architectures.
-    let kind = buffer.f_type as u64;
+    let kind = found.f_type as u64;
     Ok(Room {
-        free_bytes: (buffer.f_bavail as u64).saturating_mul(buffer.f_bsize as u64),
+        free_bytes: (found.f_bavail as u64).saturating_mul(found.f_bsize as u64),
         is_memory: kind == libc::TMPFS_MAGIC as u64 || kind == RAMFS_MAGIC,
     })
 }

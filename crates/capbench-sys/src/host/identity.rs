@@ -2,6 +2,8 @@
 
 use std::ffi::CString;
 
+use rustix::process::{getegid, geteuid};
+
 use super::proc_file;
 use crate::error::check;
 use crate::{Result, SysError};
@@ -17,8 +19,7 @@ pub struct Identity {
 
 /// The effective user and group of the calling thread (geteuid(2), getegid(2)).
 pub fn effective() -> Identity {
-    // SAFETY: both calls take nothing, touch no memory of ours and always succeed.
-    unsafe { Identity { uid: libc::geteuid(), gid: libc::getegid() } }
+    Identity { uid: geteuid().as_raw(), gid: getegid().as_raw() }
 }
 
 /// Whether this process got privileges from its own file, which its caller does not have: set-user-id or file capabilities

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use rustix::process::{Resource, getrlimit};
+
 use super::cgroup_memory::{self, CgroupLimit};
 use super::proc_file;
 use crate::{Result, SysError};
@@ -57,12 +59,8 @@ pub fn total_bytes() -> Result<u64> {
 
 /// Bytes that this process may lock in memory without the capability CAP_IPC_LOCK over the host (`RLIMIT_MEMLOCK`,
 /// getrlimit(2)); the highest number where there is no limit.
-pub fn lock_limit() -> Result<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: getrlimit(2) writes one rlimit behind the pointer; `limit` is exclusively ours and alive.
-    let code = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) };
-    crate::error::check(code, || "getrlimit(RLIMIT_MEMLOCK)".into())?;
-    Ok(limit.rlim_cur)
+pub fn lock_limit() -> u64 {
+    getrlimit(Resource::Memlock).current.unwrap_or(u64::MAX)
 }
 
 fn bytes_of(key: &str) -> Result<u64> {
@@ -98,6 +96,6 @@ mod tests {
     #[test]
     fn this_host_has_memory() {
         assert!(available().unwrap().bytes <= total_bytes().unwrap());
-        lock_limit().unwrap();
+        assert!(lock_limit() > 0);
     }
 }

@@ -4,11 +4,13 @@
 //! gives one a name in the file system, so that all of them end with the process, however it ends.
 
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+
 use super::{identity, proc_file};
-use crate::error::check;
+use crate::error::named;
 use crate::{Result, SysError};
 
 /// A network namespace, kept alive by a descriptor.
@@ -56,9 +58,8 @@ impl NetNamespace {
         if Self::current()?.inode == self.inode {
             return Ok(());
         }
-        // SAFETY: setns(2) takes a descriptor, which `self` keeps open, and touches no memory of ours.
-        let code = unsafe { libc::setns(self.descriptor.as_raw_fd(), libc::CLONE_NEWNET) };
-        check(code, || "setns(network namespace)".into()).map(drop)
+        let moved = move_into_link_name_space(self.as_fd(), Some(LinkNameSpaceType::Network));
+        named(moved, || "setns(network namespace)".into())
     }
 
     /// The number that tells this namespace from all others that exist at the same time (namespaces(7)).
@@ -78,7 +79,7 @@ impl AsFd for NetNamespace {
 /// # Errors
 /// `EPERM` without CAP_SYS_ADMIN, `ENOSPC` where `user.max_net_namespaces` is reached.
 pub fn unshare_net() -> Result<NetNamespace> {
-    unshare(libc::CLONE_NEWNET, "network namespace")?;
+    unshare(UnshareFlags::NEWNET, "network namespace")?;
     NetNamespace::current()
 }
 
@@ -104,7 +105,7 @@ pub fn enter_user_namespace() -> Result<()> {
         ));
     }
     let user = identity::effective();
-    unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS, "user namespace")?;
+    unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS, "user namespace")?;
     // An unprivileged process may map groups only after it has given up setgroups(2) (user_namespaces(7)).
     proc_file::write("/proc/self/setgroups", "deny")?;
     proc_file::write("/proc/self/uid_map", &format!("0 {} 1\n", user.uid))?;
@@ -126,10 +127,10 @@ fn inode(file: &str) -> Result<u64> {
     std::fs::metadata(file).map(|data| data.ino()).map_err(failed)
 }
 
-fn unshare(flags: libc::c_int, what: &str) -> Result<()> {
-    // SAFETY: unshare(2) takes flags only and touches no memory of ours. The flags used here change what the calling
-    // thread sees of the network, of mounts and of users, not its memory or its descriptors.
-    check(unsafe { libc::unshare(flags) }, || format!("unshare({what})")).map(drop)
+fn unshare(flags: UnshareFlags, what: &str) -> Result<()> {
+    // SAFETY: the flags used here change what the calling thread sees of the network, of mounts and of users, not its
+    // descriptors.
+    named(unsafe { unshare_unsafe(flags) }, || format!("unshare({what})"))
 }
 
 #[cfg(test)]

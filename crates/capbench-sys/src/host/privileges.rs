@@ -7,33 +7,18 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use rustix::io::Errno;
+use rustix::thread::{
+    self, CapabilitySets, capability_is_in_bounding_set, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
+};
+
 use super::capability::{Capability, CapabilitySet, Sets};
 use super::every_thread::{on_every_thread, threads};
 use super::identity::{Identity, become_user};
 use super::proc_file;
+use crate::error::named;
 use crate::{Result, SysError};
-
-/// `struct __user_cap_header_struct` of linux/capability.h.
-#[repr(C)]
-struct Header {
-    version: u32,
-    pid: libc::c_int,
-}
-
-/// `struct __user_cap_data_struct`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Data {
-    effective: u32,
-    permitted: u32,
-    inheritable: u32,
-}
-
-/// `_LINUX_CAPABILITY_VERSION_3`: two words a set.
-const VERSION: u32 = 0x2008_0522;
-
-/// What prctl(2) wants as arguments that a command does not use.
-const NONE: libc::c_ulong = 0;
 
 /// Keeps of the process's capabilities only these, in every thread, and sets `no_new_privs`. With `user`, the process becomes
 /// that user, in that user's groups alone, and keeps none.
@@ -67,13 +52,7 @@ pub fn may_write_without(folder: &Path, without: CapabilitySet) -> Result<bool> 
     // Capabilities belong to a thread: this one gives them up, is asked, and ends.
     let asked = move || {
         let sets = Sets::of_current_thread()?;
-        match lower(sets.permitted.less(without)) {
-            0 => {}
-            code => {
-                let source = std::io::Error::from_raw_os_error(code);
-                return Err(SysError::Call { what: "capset of a thread".into(), source });
-            }
-        }
+        named(lower(sets.permitted.less(without)), || "capset of a thread".into())?;
         let rights = libc::W_OK | libc::X_OK;
         // SAFETY: faccessat2(2) reads a NUL-terminated string, which is ours and alive, and takes numbers.
         Ok(unsafe {
@@ -85,48 +64,32 @@ pub fn may_write_without(folder: &Path, without: CapabilitySet) -> Result<bool> 
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Takes everything but `kept` out of the bounding set of the calling thread, where it may do so; the error's number.
-fn lower_bounding(kept: CapabilitySet) -> libc::c_int {
-    for number in 0..u64::BITS {
-        if kept.has_number(number) {
-            continue;
-        }
-        // SAFETY: it takes numbers and touches no memory of ours.
-        match unsafe { libc::prctl(libc::PR_CAPBSET_READ, libc::c_ulong::from(number), NONE, NONE, NONE) } {
-            1 => {}
-            0 => continue,
+/// Takes everything but `kept` out of the bounding set of the calling thread, where it may do so.
+fn lower_bounding(kept: CapabilitySet) -> rustix::io::Result<()> {
+    for number in (0..u64::BITS).filter(|number| !kept.has_number(*number)) {
+        let one = thread::CapabilitySet::from_bits_retain(1 << number);
+        match capability_is_in_bounding_set(one) {
+            Ok(true) => {}
+            Ok(false) => continue,
             // The kernel knows no more.
-            _ => return 0,
+            Err(_) => break,
         }
-        // SAFETY: as before.
-        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(number), NONE, NONE, NONE) } < 0 {
+        match remove_capability_from_bounding_set(one) {
             // Without CAP_SETPCAP the set remains; with no_new_privs nothing can be had by it.
-            let error = errno();
-            return if error == libc::EPERM { 0 } else { error };
+            Err(Errno::PERM) => break,
+            removed => removed?,
         }
     }
-    0
+    Ok(())
 }
 
-/// Lowers the other sets of the calling thread; the error's number.
-fn lower(kept: CapabilitySet) -> libc::c_int {
-    const CLEAR_ALL: libc::c_ulong = libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong;
-    const ONE: libc::c_ulong = 1;
-    let words = [kept.bits() as u32, (kept.bits() >> 32) as u32];
-    let header = Header { version: VERSION, pid: 0 };
-    let data = words.map(|word| Data { effective: word, permitted: word, inheritable: 0 });
-    // SAFETY: they take numbers, and capset(2) reads a header and two words of each set, which are ours and alive.
-    let done = unsafe {
-        libc::prctl(libc::PR_CAP_AMBIENT, CLEAR_ALL, NONE, NONE, NONE) == 0
-            && libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) == 0
-            && libc::prctl(libc::PR_SET_NO_NEW_PRIVS, ONE, NONE, NONE, NONE) == 0
-    };
-    if done { 0 } else { errno() }
-}
-
-fn errno() -> libc::c_int {
-    // SAFETY: the address is that of the calling thread's own number.
-    unsafe { *libc::__errno_location() }
+/// Lowers the other sets of the calling thread.
+fn lower(kept: CapabilitySet) -> rustix::io::Result<()> {
+    let kept = thread::CapabilitySet::from_bits_retain(kept.bits());
+    let inheritable = thread::CapabilitySet::empty();
+    clear_ambient_capability_set()?;
+    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable })?;
+    set_no_new_privs(true)
 }
 
 /// Compares what the kernel says of each thread with what it shall have.

@@ -8,7 +8,14 @@ use std::path::Path;
 use std::process::Command;
 use std::str::FromStr;
 
-use crate::error::check;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
+use rustix::process::{
+    self, Pid, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal, setsid,
+    test_kill_process, test_kill_process_group,
+};
+
+use crate::error::named;
 use crate::{Result, SysError};
 
 /// A process as the kernel numbers it, within this process's PID namespace. Never 0 or 1: kill(2) would take their
@@ -29,6 +36,10 @@ impl ProcessId {
 
     pub(super) fn raw(self) -> libc::pid_t {
         self.0
+    }
+
+    fn pid(self) -> Pid {
+        Pid::from_raw(self.0).expect("it is above 1")
     }
 }
 
@@ -73,19 +84,23 @@ impl Signal {
 
     /// Whether `number` is one of those that a user can name, and not a fault of the program's own.
     pub fn is_of_stopping(number: i32) -> bool {
-        Self::NAMED.iter().any(|(_, signal)| signal.number() == number)
+        Self::NAMED
+            .iter()
+            .filter_map(|(_, signal)| signal.of_kernel())
+            .any(|signal| signal.as_raw() == number)
     }
 
-    fn number(self) -> libc::c_int {
+    /// `None` for the probe.
+    fn of_kernel(self) -> Option<process::Signal> {
         match self {
-            Self::Probe => 0,
-            Self::Interrupt => libc::SIGINT,
-            Self::Quit => libc::SIGQUIT,
-            Self::Hangup => libc::SIGHUP,
-            Self::Terminate => libc::SIGTERM,
-            Self::User1 => libc::SIGUSR1,
-            Self::User2 => libc::SIGUSR2,
-            Self::Kill => libc::SIGKILL,
+            Self::Probe => None,
+            Self::Interrupt => Some(process::Signal::INT),
+            Self::Quit => Some(process::Signal::QUIT),
+            Self::Hangup => Some(process::Signal::HUP),
+            Self::Terminate => Some(process::Signal::TERM),
+            Self::User1 => Some(process::Signal::USR1),
+            Self::User2 => Some(process::Signal::USR2),
+            Self::Kill => Some(process::Signal::KILL),
         }
     }
 }
@@ -119,9 +134,7 @@ pub fn may_execute(path: &Path) -> Result<()> {
     let attempt = || format!("faccessat({}, X_OK)", path.display());
     let text = CString::new(path.as_os_str().as_bytes())
         .map_err(|_| SysError::argument(attempt(), "a path has no octet 0 in it"))?;
-    // SAFETY: faccessat(2) reads the string, which ends with a 0 and outlives the call, and changes nothing.
-    let code = unsafe { libc::faccessat(libc::AT_FDCWD, text.as_ptr(), libc::X_OK, libc::AT_EACCESS) };
-    check(code, attempt).map(drop)
+    named(accessat(CWD, &text, Access::EXEC_OK, AtFlags::EACCESS), attempt)
 }
 
 /// Has `command` start its program as the leader of a session and process group of its own, so that no signal of the
@@ -131,28 +144,17 @@ pub fn may_execute(path: &Path) -> Result<()> {
 /// The program's own children are in its group unless they leave it; the kernel does not kill those. Nor does it kill a
 /// program with set-user-ID or file capabilities, where it forgets the request at execve(2).
 pub fn lead_own_session(command: &mut Command) -> &mut Command {
-    let parent = std::process::id();
+    let parent = getpid().as_raw_pid();
     let prepare = move || {
-        // SAFETY: setsid(2) takes nothing and touches no memory of ours.
-        check(unsafe { libc::setsid() }, String::new).map_err(reason)?;
-        // SAFETY: PR_SET_PDEATHSIG takes a signal's number and touches no memory of ours.
-        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }, String::new).map_err(reason)?;
+        setsid()?;
+        set_parent_process_death_signal(Some(process::Signal::KILL))?;
         // A parent that ended before the request was made sends nothing any more.
-        // SAFETY: getppid(2) takes nothing, touches no memory of ours and always succeeds.
-        match unsafe { libc::getppid() } {
-            now if now.unsigned_abs() == parent => Ok(()),
-            _ => Err(std::io::Error::from_raw_os_error(libc::ESRCH)),
-        }
+        if getppid().map(Pid::as_raw_pid) == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
     // SAFETY: the closure runs in the child between fork and exec, where another thread's locks may be held for ever: it
-    // makes three system calls, which are async-signal-safe, and neither allocates (`String::new` does not, nor does
-    // an error made of a number) nor takes a lock.
+    // makes three system calls, which are async-signal-safe, and neither allocates (nor does an error made of a number) nor
+    // takes a lock.
     unsafe { command.pre_exec(prepare) }
-}
-
-/// The kernel's reason alone: the parent of a new process is told a number and nothing else.
-fn reason(error: SysError) -> std::io::Error {
-    std::io::Error::from_raw_os_error(error.errno().unwrap_or(libc::EINVAL))
 }
 
 /// Sends `signal` to every process of the group that `leader` leads, or led.
@@ -160,9 +162,11 @@ fn reason(error: SysError) -> std::io::Error {
 /// # Errors
 /// `ESRCH` where no process of the group is left, `EPERM` where none of them may be signalled.
 pub fn signal_group(leader: ProcessId, signal: Signal) -> Result<()> {
-    // SAFETY: kill(2) takes two numbers. The first is below -1, so that it means one group (see `ProcessId`).
-    let code = unsafe { libc::kill(-leader.raw(), signal.number()) };
-    check(code, || format!("kill(group {leader}, {signal})")).map(drop)
+    let sent = match signal.of_kernel() {
+        Some(signal) => kill_process_group(leader.pid(), signal),
+        None => test_kill_process_group(leader.pid()),
+    };
+    named(sent, || format!("kill(group {leader}, {signal})"))
 }
 
 /// Sends `signal` to one process.
@@ -170,9 +174,11 @@ pub fn signal_group(leader: ProcessId, signal: Signal) -> Result<()> {
 /// # Errors
 /// `ESRCH` where it is gone, `EPERM` where it may not be signalled.
 pub fn signal_process(process: ProcessId, signal: Signal) -> Result<()> {
-    // SAFETY: kill(2) takes two numbers. The first is above 1, so that it means one process.
-    let code = unsafe { libc::kill(process.raw(), signal.number()) };
-    check(code, || format!("kill({process}, {signal})")).map(drop)
+    let sent = match signal.of_kernel() {
+        Some(signal) => kill_process(process.pid(), signal),
+        None => test_kill_process(process.pid()),
+    };
+    named(sent, || format!("kill({process}, {signal})"))
 }
 
 #[cfg(test)]

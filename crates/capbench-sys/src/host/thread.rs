@@ -30,8 +30,7 @@ impl fmt::Display for ThreadId {
 
 /// The calling thread.
 pub fn current_thread() -> ThreadId {
-    // SAFETY: gettid(2) takes nothing, touches no memory of ours and always succeeds.
-    ThreadId(unsafe { libc::gettid() })
+    ThreadId(rustix::thread::gettid().as_raw_pid())
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! Waiting until a descriptor takes bytes: poll(2).
 
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
-use crate::error::check;
-use crate::{Result, SysError};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::retry_on_intr;
+
+use crate::Result;
+use crate::error::named;
 
 /// Waits until a pipe, socket or terminal takes bytes or says why it does not. Who opened it may have made it non-blocking
 /// for everybody that it is shared with, as programs do with their standard output.
@@ -11,15 +14,8 @@ use crate::{Result, SysError};
 /// # Errors
 /// The kernel's reason.
 pub fn wait(descriptor: BorrowedFd<'_>) -> Result<()> {
-    let mut asked = libc::pollfd { fd: descriptor.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
-    loop {
-        // SAFETY: poll(2) reads and writes one pollfd, which is ours and alive; the descriptor is open while borrowed.
-        let code = unsafe { libc::poll(&raw mut asked, 1, -1) };
-        match check(code, || "poll of the output".into()) {
-            Err(SysError::Call { source, .. }) if source.kind() == std::io::ErrorKind::Interrupted => {}
-            other => return other.map(drop),
-        }
-    }
+    let mut asked = [PollFd::from_borrowed_fd(descriptor, PollFlags::OUT)];
+    named(retry_on_intr(|| poll(&mut asked, None)), || "poll of the output".into()).map(drop)
 }
 
 #[cfg(test)]

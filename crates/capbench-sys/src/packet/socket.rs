@@ -4,14 +4,18 @@
 //! interface and no frame from before its ring or filter existed can be in it (packet(7)).
 
 use std::mem::{size_of, zeroed};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use super::block_ring::BlockRing;
 use super::frame_ring::FrameRing;
 use super::geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 use super::transmit_ring::{Prefix, TransmitRing};
-use crate::error::{Result, SysError, check};
+use crate::error::{Result, SysError, check, named};
 use crate::host::interface::InterfaceIndex;
 use crate::memory::Mapping;
 use crate::socket_option::{self, Buffer, FilterInstruction};
@@ -107,11 +111,8 @@ impl PacketSocket {
     /// # Errors
     /// `EPERM` without CAP_NET_RAW in the namespace's user namespace.
     pub fn open() -> Result<Self> {
-        // SAFETY: socket(2) takes no pointers.
-        let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
-        let fd = check(fd, || "socket(AF_PACKET, SOCK_RAW)".into())?;
-        // SAFETY: the descriptor is fresh and nobody else's.
-        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+        let fd = socket_with(AddressFamily::PACKET, SocketType::RAW, SocketFlags::CLOEXEC, None);
+        Ok(Self { fd: named(fd, || "socket(AF_PACKET, SOCK_RAW)".into())? })
     }
 
     /// The socket behind a descriptor, which is one of type SOCK_RAW, with whatever it was set to.
@@ -401,18 +402,18 @@ impl PacketSocket {
     /// # Errors
     /// What the socket reports, for example `ENETDOWN` after its interface went down.
     pub fn wait_readable(&self, timeout: Duration) -> Result<Readiness> {
-        let mut entry = libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // Rounded up: a wait of under a millisecond must not become a spin.
-        let milliseconds = timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as libc::c_int;
-        // SAFETY: one valid pollfd, and the count says one.
-        let code = unsafe { libc::poll(&raw mut entry, 1, milliseconds) };
-        if code < 0 && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted {
-            return Ok(Readiness::Nothing);
-        }
-        check(code, || "poll of a packet socket".into())?;
-        if entry.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0 {
+        let mut entry = [PollFd::new(&self.fd, PollFlags::IN)];
+        // Whole milliseconds, rounded up: a wait of under a millisecond must not become a spin.
+        let milliseconds = timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as i64;
+        let timeout = Timespec { tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000 };
+        match poll(&mut entry, Some(&timeout)) {
+            Err(Errno::INTR) => return Ok(Readiness::Nothing),
+            waited => named(waited, || "poll of a packet socket".into())?,
+        };
+        let found = entry[0].revents();
+        if found.intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) {
             socket_option::pending_error(&self.fd, "packet socket")?;
         }
-        Ok(if entry.revents & libc::POLLIN != 0 { Readiness::Ready } else { Readiness::Nothing })
+        Ok(if found.contains(PollFlags::IN) { Readiness::Ready } else { Readiness::Nothing })
     }
 }

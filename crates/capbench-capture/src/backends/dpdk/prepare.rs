@@ -75,7 +75,7 @@ pub(super) fn too_much_to_lock(
     if wish.device != DeviceName::AfPacket || !source.to_string().contains("mmap failed") {
         return None;
     }
-    let (locked, limit) = (ring(wish, interface, options).ok()?.locked?, memory::lock_limit().ok()?);
+    let (locked, limit) = (ring(wish, interface, options).ok()?.locked?, memory::lock_limit());
     (locked > limit).then(|| CaptureError::Unsupported {
         method: spec.to_string(),
         interface: interface.name.clone(),
