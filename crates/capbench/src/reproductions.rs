@@ -175,8 +175,7 @@ mod tests {
     use std::time::Duration;
 
     use capbench_measure::laboratory::Setup;
-    use capbench_measure::reproduction::material::LeftOut;
-    use capbench_measure::reproduction::{self, Conditions, PUBLICATIONS, Reproduction, Scale};
+    use capbench_measure::reproduction::{self, Conditions, LeftOut, PUBLICATIONS, Reproduction, Scale};
     use capbench_measure::search::SearchOutcome;
     use capbench_measure::session;
     use capbench_measure::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
@@ -240,8 +239,8 @@ mod tests {
 
     #[test]
     fn every_publication_is_printed_within_80_columns() {
-        for publication in PUBLICATIONS {
-            let text = printed(&run(publication.key));
+        for publication in PUBLICATIONS.iter() {
+            let text = printed(&run(&publication.key));
             assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
             insta::assert_snapshot!(publication.key.replace('-', "_"), text);
         }

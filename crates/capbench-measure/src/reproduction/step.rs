@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_traffic::rates::Pps;
 
 use crate::cost::{Cost, Spread};
 use crate::error::Result;
@@ -29,7 +28,7 @@ pub struct Case {
 
 /// What a step does.
 #[derive(Clone, Debug)]
-pub enum Doing {
+pub enum Action {
     /// One thing varied.
     Sweep(Box<SweepPlan>),
     /// Trials that differ in more than one thing, in random order, so many times.
@@ -49,11 +48,11 @@ pub enum Doing {
 #[derive(Clone, Debug)]
 pub struct Step {
     /// What comparisons find it by.
-    pub name: &'static str,
+    pub name: String,
     /// What it is, in a line.
     pub summary: String,
     /// What is done.
-    pub doing: Doing,
+    pub action: Action,
 }
 
 /// What hosts take, packets/s: a slow one, one as many are, and one that loses nothing.
@@ -72,8 +71,8 @@ impl Step {
                 setups.push(setup);
             }
         };
-        match &self.doing {
-            Doing::Sweep(plan) => {
+        match &self.action {
+            Action::Sweep(plan) => {
                 let placements = if plan.placements.is_empty() {
                     vec![plan.base.placement]
                 } else {
@@ -85,8 +84,8 @@ impl Step {
                     }
                 }
             }
-            Doing::Trials { cases, .. } => cases.iter().for_each(|case| add(case.setup.clone())),
-            Doing::Searches(searches) => searches.iter().for_each(|(setup, _)| add(setup.clone())),
+            Action::Trials { cases, .. } => cases.iter().for_each(|case| add(case.setup.clone())),
+            Action::Searches(searches) => searches.iter().for_each(|(setup, _)| add(setup.clone())),
         }
         setups
     }
@@ -95,10 +94,10 @@ impl Step {
     #[must_use]
     pub(super) fn without(mut self, left_out: &[(PlacementChoice, MethodSpec)]) -> Self {
         let is_had = |setup: &Setup| !left_out.contains(&(setup.placement, setup.method.clone()));
-        match &mut self.doing {
-            Doing::Sweep(plan) => plan.left_out = left_out.to_vec(),
-            Doing::Trials { cases, .. } => cases.retain(|case| is_had(&case.setup)),
-            Doing::Searches(searches) => searches.retain(|(setup, _)| is_had(setup)),
+        match &mut self.action {
+            Action::Sweep(plan) => plan.left_out = left_out.to_vec(),
+            Action::Trials { cases, .. } => cases.retain(|case| is_had(&case.setup)),
+            Action::Searches(searches) => searches.retain(|(setup, _)| is_had(setup)),
         }
         self
     }
@@ -108,10 +107,10 @@ impl Step {
     /// # Errors
     /// A plan that contradicts itself.
     pub fn trials(&self) -> Result<usize> {
-        Ok(match &self.doing {
-            Doing::Sweep(plan) => plan.trials(),
-            Doing::Trials { cases, visits, .. } => cases.len() * *visits as usize,
-            Doing::Searches(_) => self.estimate()?.median.trials as usize,
+        Ok(match &self.action {
+            Action::Sweep(plan) => plan.trials(),
+            Action::Trials { cases, visits, .. } => cases.len() * *visits as usize,
+            Action::Searches(_) => self.estimate()?.median.trials as usize,
         })
     }
 
@@ -120,15 +119,15 @@ impl Step {
     /// # Errors
     /// A plan that contradicts itself.
     pub fn estimate(&self) -> Result<Spread> {
-        match &self.doing {
-            Doing::Sweep(plan) => plan.estimate(),
-            Doing::Trials { cases, visits, .. } => {
+        match &self.action {
+            Action::Sweep(plan) => plan.estimate(),
+            Action::Trials { cases, visits, .. } => {
                 let quiet = cases.first().map_or(Duration::ZERO, |case| case.setup.quiet);
                 let costs: Result<Vec<Cost>> =
                     TAKEN.into_iter().map(|taken| rehearsed(cases, taken)).collect();
                 Ok(Spread::of(costs?.into_iter().map(|cost| cost.times(*visits)).collect(), quiet))
             }
-            Doing::Searches(searches) => searches.iter().try_fold(Spread::default(), |sum, (_, plan)| {
+            Action::Searches(searches) => searches.iter().try_fold(Spread::default(), |sum, (_, plan)| {
                 let estimate = plan.estimate()?;
                 let Spread { median, most, .. } = estimate.below;
                 Ok(Spread {
@@ -155,15 +154,4 @@ fn rehearsed(cases: &[Case], taken: f64) -> Result<Cost> {
         cost = cost.and(Cost { probes: u32::from(taken < pps), ..path.cost() });
     }
     Ok(cost)
-}
-
-/// The rate that fills a link of 1 Gbit/s with frames of this mean size.
-///
-/// # Errors
-/// None: sizes of frames have rates.
-pub(super) fn gigabit(mean_octets: f64) -> Result<Pps> {
-    const LINK: f64 = 1e9;
-    /// Preamble, start delimiter and gap, in octets.
-    const BETWEEN: f64 = 20.0;
-    Ok(Pps::new(LINK / ((mean_octets + BETWEEN) * 8.0))?)
 }

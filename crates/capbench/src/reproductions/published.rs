@@ -200,7 +200,7 @@ fn results() -> Results {
         searches: Vec::new(),
         rfc2544: Vec::new(),
         comparisons: Vec::new(),
-        reproductions: PUBLICATIONS.iter().map(|publication| super::tests::run(publication.key)).collect(),
+        reproductions: PUBLICATIONS.iter().map(|publication| super::tests::run(&publication.key)).collect(),
         findings: Vec::new(),
     }
 }
