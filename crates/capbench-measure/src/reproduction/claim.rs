@@ -262,8 +262,9 @@ impl Search {
         for over in &searched {
             let effort = measured.seen(&claim.of[0].or(over));
             let Some(found) = measured.found(&self.of.or(&claim.of[0]).or(over)) else { continue };
+            let Some(found_pps) = found.value else { continue };
             searches.extend(found.trials);
-            let is_below = |of| effort.median(of).map(|pps| found.pps < (1.0 - self.part) * pps);
+            let is_below = |of| effort.median(of).map(|pps| found_pps < (1.0 - self.part) * pps);
             // Buffers, and loads below the wire's, are no best effort.
             let is_below =
                 is_below(Figure::CapturedPps).filter(|told| is_below(Figure::TakenPps) == Some(*told));

@@ -10,22 +10,18 @@ use super::outcome::Answer;
 use super::words::Words;
 
 /// Compares the first of the claim's `of` with each other one, over each of `over`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct Compare {
     /// The figures, which have to compare alike: where only one of them differs, that tells nothing.
     by: Vec<Figure>,
     /// Smaller differences are none: so much, or a part of the larger one, or a part of the first.
-    #[serde(default)]
     margin: f64,
-    #[serde(default)]
     part: f64,
-    #[serde(default)]
     part_of_first: f64,
     /// How the first one compares where the claim holds.
     holds: Vec<Order>,
     /// The claim may fail to hold so often and still hold.
-    #[serde(default)]
     exceptions: usize,
     /// How often it has to fail until it does not hold; as often as it has to hold where that is absent.
     refuted_by: Option<usize>,
@@ -34,11 +30,9 @@ pub(super) struct Compare {
     /// Compares only where the first captures so much.
     only_where: Option<Limit>,
     /// Compares only where the generator reached the load.
-    #[serde(default)]
     only_reached: bool,
     /// Compares the first and the last place at which so much is captured.
     ends_where: Option<Limit>,
-    #[serde(default)]
     chance: ChanceOf,
 }
 

@@ -74,13 +74,6 @@ pub(super) struct Seen<'t> {
     trials: Vec<&'t TrialResult>,
 }
 
-/// What a search has found: a load without loss, and whether that is a throughput or only a lower limit of it.
-pub(super) struct Found<'m> {
-    pub(super) pps: f64,
-    pub(super) at_least: bool,
-    pub(super) trials: &'m [u32],
-}
-
 /// How two things that were measured compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -179,8 +172,9 @@ impl<'m> MeasuredSteps<'m> {
         }))
     }
 
-    /// What the search has found; `None` where there was none, or no load was without loss.
-    pub(super) fn found(&self, select: &Select) -> Option<Found<'m>> {
+    /// The rate that the search has found: at least that where it was ended before it met a load that is not without loss.
+    /// `None` where there was no search, or no load was without loss.
+    pub(super) fn found(&self, select: &Select) -> Option<Cell> {
         let search = self.step(select)?.searches.iter().find(|search| {
             search.method == select.method
                 && search.placement == select.placement
@@ -188,8 +182,12 @@ impl<'m> MeasuredSteps<'m> {
         })?;
         let goal = search.goals.first()?;
         let lower = goal.lower.as_ref()?;
-        let at_least = goal.status != Status::Regular;
-        Some(Found { pps: lower.achieved_pps, at_least, trials: &lower.trials })
+        Some(Cell {
+            value: Some(lower.achieved_pps),
+            at_least: goal.status != Status::Regular,
+            trials: lower.trials.clone(),
+            ..Cell::default()
+        })
     }
 
     /// Why a method cannot be had; `None` where it was not left out of every placement that was asked for.

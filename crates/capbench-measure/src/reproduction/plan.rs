@@ -1,5 +1,6 @@
 //! Steps as the file of a publication has them, and the plans that they are on this host.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
@@ -21,39 +22,36 @@ use crate::trial::{Load, SizeLabel};
 use crate::work::WorkModel;
 
 /// A step of an experiment: its methods in its placements at its points under its loads.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct StepPlan {
     /// What tables and claims find it by.
     pub(super) name: String,
     summary: String,
     pub(super) does: Does,
     methods: Vec<String>,
-    #[serde(default = "same")]
+    /// `same` where there is none.
     placements: Vec<String>,
-    vary: Option<Vary>,
-    #[serde(default)]
+    vary: Vary,
     pub(super) points: Vec<u32>,
     /// The points below a scale of [`super::Scale::is_full`], where they are fewer.
-    #[serde(default)]
     coarse_points: Vec<u32>,
     /// Whether every method has a point before any has the next one.
-    #[serde(default)]
     by_point: bool,
-    #[serde(default)]
-    loads: Vec<LoadPlan>,
+    /// Packets/s; `wire`, which fills a link of 1 Gbit/s; or `maximum`, which the generator reaches.
+    loads: Vec<String>,
     /// Length of a trial, where it is not that of so many `packets`.
-    #[serde(default)]
     length_s: f64,
     packets: Option<f64>,
     least_s: Option<f64>,
-    /// Part of the visits that are asked for.
-    #[serde(default = "one")]
-    visits_divided_by: u32,
-    #[serde(default)]
-    frames: Frames,
+    /// Part of the visits that are asked for; all where it is absent.
+    visits_divided_by: Option<u32>,
+    /// Frame sizes as `--sizes` has them, where they are no points.
+    sizes: Option<String>,
+    flows: Option<u32>,
+    /// Whether frames are TCP segments as Dain sent them.
+    frames_of_dain: bool,
     /// What a loop of the publication's host took, in nanoseconds.
-    #[serde(default)]
     pub(super) loop_ns: f64,
     /// Work for each packet, as long as so many of these loops took.
     loops: Option<u32>,
@@ -63,17 +61,10 @@ pub(super) struct StepPlan {
     blocks: Option<u64>,
 }
 
-fn same() -> Vec<String> {
-    vec![PlacementChoice::Same.to_string()]
-}
-
-fn one() -> u32 {
-    1
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Does {
+    #[default]
     Trials,
     Sweep,
     /// Searches for the throughput of RFC 2544, up to what fills a link of 1 Gbit/s.
@@ -81,10 +72,11 @@ pub(super) enum Does {
 }
 
 /// What points are.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Vary {
     /// Frame sizes in octets.
+    #[default]
     Size,
     /// Loops for each packet.
     Loops,
@@ -92,37 +84,6 @@ enum Vary {
     LoopTime,
     /// Slots of the ring.
     Slots,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged)]
-enum LoadPlan {
-    /// Packets/s.
-    Rate(f64),
-    Named(NamedLoad),
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum NamedLoad {
-    /// What fills a link of 1 Gbit/s.
-    Wire,
-    /// What the generator reaches.
-    Maximum,
-}
-
-/// What is sent, where that is not frames of 64 octets or of the point's size.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Frames {
-    #[default]
-    Plain,
-    /// Sizes as `--size` has them.
-    Sizes(String),
-    /// So many flows.
-    Flows(u32),
-    /// TCP segments as Dain sent them.
-    Dain,
 }
 
 const SLOT: ByteCount = ByteCount(2048);
@@ -140,7 +101,7 @@ impl StepPlan {
 
     /// The step under these conditions.
     pub(super) fn step(&self, conditions: &Conditions) -> Result<Step> {
-        let visits = conditions.visits.div_ceil(self.visits_divided_by);
+        let visits = conditions.visits.div_ceil(self.visits_divided_by.unwrap_or(1));
         let seed = conditions.seed;
         let action = match self.does {
             Does::Sweep => Action::Sweep(Box::new(self.sweep(conditions, visits)?)),
@@ -148,7 +109,7 @@ impl StepPlan {
                 let mut cases = Vec::new();
                 for setup in self.setups(conditions)? {
                     for load in &self.loads {
-                        let load = load.of(&setup)?;
+                        let load = rate(load, &setup)?;
                         cases.push(Case {
                             setup: setup.clone(),
                             load,
@@ -182,18 +143,16 @@ impl StepPlan {
     /// What all of its trials have in common.
     fn base(&self, conditions: &Conditions) -> Result<Setup> {
         let mut setup = Setup { placement: PlacementChoice::Same, ..conditions.base.clone() };
-        match &self.frames {
-            Frames::Plain => {}
-            Frames::Sizes(sizes) => {
-                setup.sizes = sizes.parse()?;
-                setup.label = SizeLabel::Named(setup.sizes.to_string());
-            }
-            Frames::Flows(flows) => setup.layout.flows = Flows::new(*flows)?,
-            Frames::Dain => {
-                setup.layout = FrameLayout::dain_2004();
-                let size = setup.layout.minimum_size();
-                (setup.sizes, setup.label) = (Sizes::Fixed(size), SizeLabel::Octets(size.octets()));
-            }
+        if let Some(sizes) = &self.sizes {
+            setup.sizes = sizes.parse()?;
+            setup.label = SizeLabel::Named(setup.sizes.to_string());
+        }
+        if self.frames_of_dain {
+            setup.layout = FrameLayout::dain_2004();
+            (setup.label, setup.sizes) = fixed(setup.layout.minimum_size());
+        }
+        if let Some(flows) = self.flows {
+            setup.layout.flows = Flows::new(flows)?;
         }
         if let Some(slots) = self.slots {
             let ring = RingSize::of_frames(slots, SLOT)?;
@@ -222,12 +181,11 @@ impl StepPlan {
         };
         let mut setups = Vec::new();
         for placement in self.placements()? {
-            for method in self.methods()? {
+            for method in parsed::<MethodSpec>(&self.methods)? {
                 for (nth, size) in sizes.iter().enumerate() {
                     let mut setup = Setup { method: method.clone(), placement, ..base.clone() };
                     if let Some(octets) = size {
-                        let size = FrameSize::new(*octets)?;
-                        (setup.sizes, setup.label) = (Sizes::Fixed(size), SizeLabel::Octets(size.octets()));
+                        (setup.label, setup.sizes) = fixed(FrameSize::new(*octets)?);
                     }
                     setups.push((nth, setup));
                 }
@@ -240,31 +198,27 @@ impl StepPlan {
     }
 
     fn placements(&self) -> Result<Vec<PlacementChoice>> {
-        self.placements.iter().map(|name| name.parse().map_err(contradiction)).collect()
-    }
-
-    fn methods(&self) -> Result<Vec<MethodSpec>> {
-        self.methods.iter().map(|name| name.parse().map_err(contradiction)).collect()
+        if self.placements.is_empty() { Ok(vec![PlacementChoice::Same]) } else { parsed(&self.placements) }
     }
 
     fn sweep(&self, conditions: &Conditions, visits: u32) -> Result<SweepPlan> {
         let point = |point: &u32| -> Result<Point> {
             Ok(match self.vary {
-                Some(Vary::Loops) => Point::Work(WorkModel::Loop(*point)),
-                Some(Vary::LoopTime) => Point::Work(self.as_long_as(*point)),
-                Some(Vary::Slots) => Point::Ring(RingSize::of_frames(*point, SLOT)?),
-                Some(Vary::Size) | None => {
-                    return Err(contradiction(format!("no sweep varies what {} does", self.name)));
+                Vary::Size => {
+                    let (label, sizes) = fixed(FrameSize::new(*point)?);
+                    Point::Size(label, sizes)
                 }
+                Vary::Loops => Point::Work(WorkModel::Loop(*point)),
+                Vary::LoopTime => Point::Work(self.as_long_as(*point)),
+                Vary::Slots => Point::Ring(RingSize::of_frames(*point, SLOT)?),
             })
         };
         let points: Result<Vec<Point>> = self.points_at(conditions).iter().map(point).collect();
         let base = self.base(conditions)?;
-        let loads: Result<Vec<Load>> = self.loads.iter().map(|load| load.of(&base)).collect();
-        let loads = loads?;
+        let loads: Vec<Load> = self.loads.iter().map(|load| rate(load, &base)).collect::<Result<_>>()?;
         Ok(SweepPlan {
             axis: Axis::new(points?)?,
-            methods: self.methods()?,
+            methods: parsed(&self.methods)?,
             duration: self.length(conditions, loads.first().copied().unwrap_or(Load::Maximum)),
             base,
             placements: self.placements()?,
@@ -291,25 +245,31 @@ impl StepPlan {
             initial_duration: trial,
             preceding_targets: 0,
         };
-        let maximum_pps = Some(gigabit(setup.sizes.sequence(&setup.layout)?.mean_octets())?);
+        let maximum_pps = Some(wire(setup)?);
         Ok(SearchPlan { maximum_pps, quiet: conditions.base.quiet, ..SearchPlan::new(vec![goal]) })
     }
 }
 
-impl LoadPlan {
-    fn of(self, setup: &Setup) -> Result<Load> {
-        Ok(match self {
-            Self::Rate(pps) => Load::Rate(Pps::new(pps)?),
-            Self::Named(NamedLoad::Maximum) => Load::Maximum,
-            Self::Named(NamedLoad::Wire) => {
-                Load::Rate(gigabit(setup.sizes.sequence(&setup.layout)?.mean_octets())?)
-            }
-        })
-    }
+fn parsed<T: FromStr<Err = String>>(names: &[String]) -> Result<Vec<T>> {
+    names.iter().map(|name| name.parse().map_err(|reason| MeasureError::Sweep { reason })).collect()
 }
 
-fn contradiction(reason: String) -> MeasureError {
-    MeasureError::Sweep { reason }
+/// Frames of one size, and how results name them.
+fn fixed(size: FrameSize) -> (SizeLabel, Sizes) {
+    (SizeLabel::Octets(size.octets()), Sizes::Fixed(size))
+}
+
+fn rate(load: &str, setup: &Setup) -> Result<Load> {
+    Ok(match load {
+        "maximum" => Load::Maximum,
+        "wire" => Load::Rate(wire(setup)?),
+        rate => Load::Rate(rate.parse()?),
+    })
+}
+
+/// The rate that fills a link of 1 Gbit/s with the frames of a set-up.
+fn wire(setup: &Setup) -> Result<Pps> {
+    gigabit(setup.sizes.sequence(&setup.layout)?.mean_octets())
 }
 
 /// The rate that fills a link of 1 Gbit/s with frames of this mean size.

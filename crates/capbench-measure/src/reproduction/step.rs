@@ -61,33 +61,22 @@ const TAKEN: [f64; 3] = [1e5, 6e5, 1e7];
 const SUPPOSED_MAXIMUM: f64 = 1e6;
 
 impl Step {
-    /// Set-ups that differ in method or placement, each once: what has to be had.
+    /// Its set-ups; those of a sweep in every placement with every method.
     pub fn setups(&self) -> Vec<Setup> {
-        let mut setups: Vec<Setup> = Vec::new();
-        let mut add = |setup: Setup| {
-            let is_known =
-                |known: &Setup| (&known.method, known.placement) == (&setup.method, setup.placement);
-            if !setups.iter().any(is_known) {
-                setups.push(setup);
-            }
-        };
         match &self.action {
             Action::Sweep(plan) => {
-                let placements = if plan.placements.is_empty() {
-                    vec![plan.base.placement]
-                } else {
-                    plan.placements.clone()
+                let own = [plan.base.placement];
+                let placements = if plan.placements.is_empty() { &own[..] } else { &plan.placements };
+                let of = |placement: &PlacementChoice| {
+                    let placement = *placement;
+                    let methods = plan.methods.iter().cloned();
+                    methods.map(move |method| Setup { method, placement, ..plan.base.clone() })
                 };
-                for placement in placements {
-                    for method in &plan.methods {
-                        add(Setup { method: method.clone(), placement, ..plan.base.clone() });
-                    }
-                }
+                placements.iter().flat_map(of).collect()
             }
-            Action::Trials { cases, .. } => cases.iter().for_each(|case| add(case.setup.clone())),
-            Action::Searches(searches) => searches.iter().for_each(|(setup, _)| add(setup.clone())),
+            Action::Trials { cases, .. } => cases.iter().map(|case| case.setup.clone()).collect(),
+            Action::Searches(searches) => searches.iter().map(|(setup, _)| setup.clone()).collect(),
         }
-        setups
     }
 
     /// The same without what cannot be had.

@@ -50,8 +50,8 @@ struct System {
 }
 
 /// A column: exactly one of `published`, `given` and `here`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct ColumnPlan {
     /// Method and what is said of it; the method that was measured where they are absent.
     head: Option<(String, String)>,
@@ -60,7 +60,6 @@ struct ColumnPlan {
     given: Option<Given>,
     here: Option<Figure>,
     /// Trials, of those of the row.
-    #[serde(default)]
     of: Select,
 }
 
@@ -76,6 +75,16 @@ enum Given {
     LoopTime,
     /// One published column as a share of another.
     Share(String, String),
+}
+
+impl Given {
+    fn quantity(&self) -> Quantity {
+        match self {
+            Self::Wire | Self::WholeWire => Quantity::PacketsPerSecond,
+            Self::LoopTime => Quantity::Nanoseconds,
+            Self::Share(..) => Quantity::Captured,
+        }
+    }
 }
 
 /// Marks a published rate above the line rate.
@@ -152,25 +161,21 @@ impl TableBuilder<'_, '_> {
     }
 
     fn column(&mut self, plan: &ColumnPlan) {
-        let (side, quantity) = match (&plan.published, &plan.given, plan.here) {
-            (Some((_, quantity)), ..) => (Side::Published, *quantity),
-            (_, _, Some(figure)) => (Side::Here, figure.quantity()),
-            (_, Some(Given::LoopTime), _) => (Side::Given, Quantity::Nanoseconds),
-            (_, Some(Given::Share(..)), _) => (Side::Given, Quantity::Captured),
-            (_, Some(Given::Wire | Given::WholeWire) | None, _) => (Side::Given, Quantity::PacketsPerSecond),
+        let of_rows = |cell: &dyn Fn(&RowPlan) -> Cell| self.rows.iter().map(cell).collect::<Vec<_>>();
+        let (side, quantity, cells) = match (&plan.published, &plan.given, plan.here) {
+            (Some((column, quantity)), ..) => {
+                (Side::Published, *quantity, of_rows(&|row| self.published(row, column, *quantity)))
+            }
+            (_, Some(given), _) => {
+                (Side::Given, given.quantity(), of_rows(&|row| Cell::published(self.given(row, given))))
+            }
+            (_, _, Some(figure)) => {
+                (Side::Here, figure.quantity(), of_rows(&|row| self.here(&plan.of.or(&row.of), figure)))
+            }
+            _ => return,
         };
         let (method, what) =
             plan.head.clone().unwrap_or_else(|| (plan.of.method.clone().unwrap_or_default(), String::new()));
-        let cells: Vec<Cell> = self
-            .rows
-            .iter()
-            .map(|row| match (&plan.published, &plan.given, plan.here) {
-                (Some((column, quantity)), ..) => self.published(row, column, *quantity),
-                (_, Some(given), _) => Cell::published(self.given(row, given)),
-                (_, _, Some(figure)) => self.here(&plan.of.or(&row.of), figure),
-                _ => Cell::default(),
-            })
-            .collect();
         self.table.columns.push(Column { side, method, what, quantity });
         for (row, cell) in self.table.rows.iter_mut().zip(cells) {
             row.cells.push(cell);
@@ -210,22 +215,13 @@ impl TableBuilder<'_, '_> {
 
     /// What was measured; of searches, what was found.
     fn here(&self, of: &Select, figure: Figure) -> Cell {
-        if !self.searches(of) {
+        if self.measured.plan(of).is_none_or(|plan| plan.does != Does::Search) {
             return self.measured.seen(of).cell(figure);
         }
-        let (Some(found), Some(octets)) = (self.measured.found(of), of.at) else { return Cell::default() };
+        let found = self.measured.found(of).unwrap_or_default();
         let is_bits = figure == Figure::CapturedBps;
-        let factor = if is_bits { (f64::from(octets) + 20.0) * 8.0 } else { 1.0 };
-        Cell {
-            value: Some(found.pps * factor),
-            at_least: found.at_least,
-            trials: found.trials.to_vec(),
-            ..Cell::default()
-        }
-    }
-
-    fn searches(&self, of: &Select) -> bool {
-        self.measured.plan(of).is_some_and(|plan| plan.does == Does::Search)
+        let factor = if is_bits { (f64::from(of.at.unwrap_or_default()) + 20.0) * 8.0 } else { 1.0 };
+        Cell { value: found.value.map(|pps| pps * factor), ..found }
     }
 
     /// What is to be said under it, each once.
