@@ -1,23 +1,25 @@
 //! How an answer becomes what is saved: which trials it rests on, what withdraws it, and how often chance alone gives it.
 
-use super::material::{Done, Seen};
+use std::collections::BTreeSet;
+
+use super::measured::{Done, Seen, is_short};
 use super::outcome::{Answer, Judgement};
 
 /// How an answer follows from visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(super) enum Chance {
     /// All visits of one thing lie on one side of all visits of another.
     Apart,
     /// All visits lie on one side of a limit.
     Limit,
     /// In another way, or visits lie within a margin: how often chance does that is not known here.
-    Own,
+    Unknown,
 }
 
-impl Rule {
+impl Chance {
     /// How often chance does it with so many visits of each thing, whichever side it is: of things that do not differ, or
     /// that lie as often on one side of the limit as on the other.
-    fn chance(self, visits: u32) -> Option<f64> {
+    fn of(self, visits: u32) -> Option<f64> {
         match self {
             // One in half as many as there are ways to choose as many of twice as many.
             Self::Apart => {
@@ -26,7 +28,7 @@ impl Rule {
                 Some(2.0 / ways)
             }
             Self::Limit => Some(2.0 / 2_f64.powf(visits.into())),
-            Self::Own => None,
+            Self::Unknown => None,
         }
         .filter(|_| visits > 1)
     }
@@ -34,43 +36,30 @@ impl Rule {
 
 /// What is said of a claim from these trials. A load that the generator did not reach is no load of the publication, and so
 /// there is no answer.
-pub(super) fn judgement<'s, 't: 's>(
-    claim: impl Into<String>,
-    said: (Answer, String),
-    seen: impl IntoIterator<Item = &'s Seen<'t>>,
-    rule: Rule,
-) -> Judgement {
-    let seen: Vec<&Seen<'_>> = seen.into_iter().collect();
-    let mut judgement = at_what_was_sent(claim, said, seen.iter().copied(), rule);
-    let short = seen.iter().filter(|seen| seen.fell_short()).flat_map(|seen| seen.trials());
-    let mut short: Vec<u32> =
-        short.filter(|trial| super::material::is_short(trial)).map(|trial| trial.number).collect();
-    short.sort_unstable();
-    short.dedup();
-    if !short.is_empty() {
+pub(super) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], chance: Chance) -> Judgement {
+    let mut judgement = at_what_was_sent(claim, said, seen, chance);
+    let short = seen.iter().flat_map(Seen::trials).filter(|trial| is_short(trial)).map(|trial| trial.number);
+    let short = short.collect::<BTreeSet<u32>>().len();
+    if short > 0 {
         let all = judgement.trials.len();
-        judgement.withdraw(&format!(
-            "The generator did not reach the load in {} of the {all} trials",
-            short.len()
-        ));
+        judgement.withdraw(&format!("The generator did not reach the load in {short} of the {all} trials"));
     }
     judgement
 }
 
 /// The same where the answer is one at whatever the generator sent: that less than the load is lost already, or that what it
 /// sent is part of the answer.
-pub(super) fn at_what_was_sent<'s, 't: 's>(
-    claim: impl Into<String>,
+pub(super) fn at_what_was_sent(
+    claim: &str,
     (answer, text): (Answer, String),
-    seen: impl IntoIterator<Item = &'s Seen<'t>>,
-    rule: Rule,
+    seen: &[Seen<'_>],
+    chance: Chance,
 ) -> Judgement {
-    let seen: Vec<&Seen<'_>> = seen.into_iter().collect();
     let visits = seen.iter().map(|seen| seen.trials().len() as u32).filter(|visits| *visits > 0).min();
-    let mut trials: Vec<u32> = seen.iter().flat_map(|seen| seen.numbers()).collect();
-    let mut known = std::collections::BTreeSet::new();
+    let mut trials: Vec<u32> = seen.iter().flat_map(Seen::numbers).collect();
+    let mut known = BTreeSet::new();
     trials.retain(|number| known.insert(*number));
-    let chance = visits.and_then(|visits| rule.chance(visits));
+    let chance = visits.and_then(|visits| chance.of(visits));
     Judgement { claim: claim.into(), answer, text, trials, visits, chance }
 }
 
@@ -128,9 +117,9 @@ impl Judgement {
 mod tests {
     use std::time::Duration;
 
-    use super::super::material::{Done, Seen};
+    use super::super::measured::{Done, Seen};
     use super::super::outcome::{Answer, Judgement};
-    use super::{Rule, at_what_was_sent, judgement};
+    use super::{Chance, at_what_was_sent, judgement};
     use crate::guards::{CpuDisturbance, Disturbance};
     use crate::trial::tests::{measured, profile};
     use crate::trial::{Load, Phase, TrialResult};
@@ -179,29 +168,30 @@ mod tests {
 
     #[test]
     fn chance_is_that_of_all_orders_being_as_likely() {
-        let of = |rule: Rule, visits| rule.chance(visits).map(|chance| (1.0 / chance).round() as u32);
+        let of = |chance: Chance, visits| chance.of(visits).map(|chance| (1.0 / chance).round() as u32);
         assert_eq!(
-            [1, 2, 3, 4, 6].map(|visits| of(Rule::Apart, visits)),
+            [1, 2, 3, 4, 6].map(|visits| of(Chance::Apart, visits)),
             [None, Some(3), Some(10), Some(35), Some(462)]
         );
-        assert_eq!([1, 2, 4, 6].map(|visits| of(Rule::Limit, visits)), [None, Some(2), Some(8), Some(32)]);
-        assert_eq!(of(Rule::Own, 6), None);
+        assert_eq!([1, 2, 4, 6].map(|visits| of(Chance::Limit, visits)), [None, Some(2), Some(8), Some(32)]);
+        assert_eq!(of(Chance::Unknown, 6), None);
     }
 
     #[test]
     fn answers_tell_their_visits_and_chance_and_what_is_no_answer_does_not() {
         let trials = [trial(1, false), trial(2, false)];
         let seen = Seen::of(&trials);
-        let said = |answer, rule| {
-            let mut judgement = judgement("So.", (answer, "Here.".into()), [&seen, &seen], rule);
+        let said = |answer, chance| {
+            let mut judgement =
+                judgement("So.", (answer, "Here.".into()), &[seen.clone(), seen.clone()], chance);
             judgement.tell_chance();
             assert_eq!((judgement.trials.as_slice(), judgement.visits), (&[1, 2][..], Some(2)));
             (judgement.text, judgement.chance)
         };
         let apart = "Here. 2 visits each: chance alone does this in 1 of 3.";
-        assert_eq!(said(Answer::Holds, Rule::Apart), (apart.into(), Some(1.0 / 3.0)));
-        assert_eq!(said(Answer::Changed, Rule::Own), ("Here. 2 visits each.".into(), None));
-        assert_eq!(said(Answer::CannotBeTold, Rule::Apart), ("Here.".into(), None));
+        assert_eq!(said(Answer::Holds, Chance::Apart), (apart.into(), Some(1.0 / 3.0)));
+        assert_eq!(said(Answer::Changed, Chance::Unknown), ("Here. 2 visits each.".into(), None));
+        assert_eq!(said(Answer::CannotBeTold, Chance::Apart), ("Here.".into(), None));
     }
 
     #[test]
@@ -211,10 +201,10 @@ mod tests {
             let short = TrialResult { intended: 1000, sent, ..trial(1, false) };
             let seen = Seen::of([&short]);
             let said = || (Answer::Holds, "Here.".into());
-            let judged = judgement("So.", said(), [&seen], Rule::Limit);
+            let judged = judgement("So.", said(), std::slice::from_ref(&seen), Chance::Limit);
             assert_eq!(judged.answer, answer, "{judged:?}");
             assert_eq!(judged.text.contains("did not reach the load in 1 of the 1 trials, so"), sent < 990);
-            assert_eq!(at_what_was_sent("So.", said(), [&seen], Rule::Limit).answer, Answer::Holds);
+            assert_eq!(at_what_was_sent("So.", said(), &[seen], Chance::Limit).answer, Answer::Holds);
         }
     }
 }

@@ -1,37 +1,44 @@
 //! Experiments of publications, run again here, beside their published tables.
 //!
-//! A publication is data and two functions: which trials its experiment is here, and what its tables and claims become of
-//! them. What comes out is a [`Reproduction`], which is saved, so that reports need nothing else. Findings follow from
-//! what was measured by rules; where repeats do not tell, that is what they say.
+//! A publication is a file in `publications/`: which trials its experiment is here, which tables it has, and which claims.
+//! What comes out is a [`Reproduction`], which is saved, so that reports need nothing else. Findings follow from what was
+//! measured by rules; where repeats do not tell, that is what they say.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`publication`] | what there is to know of one, and the table of them |
-//! | [`published`] | their tables as data, each number with its place in its file |
-//! | [`conditions`], [`step`] | how much of the published length; trials, sweeps and searches, and what they take |
-//! | `run`, [`material`] | doing it; what was measured, ready for comparison |
+//! | [`publication`] | reading the files, and what there is to know of a publication |
+//! | [`published`] | the published tables as data, each number with its place in its file |
+//! | [`conditions`] | how much of the published length |
+//! | `plan`, [`step`] | steps as a file has them; trials, sweeps and searches that they are here, and what they take |
+//! | `run` | doing it |
+//! | `measured`, `figure` | what was measured, ready for comparison |
+//! | `claim`, `compare`, `onset`, `regimes` | claims as a file has them, and their rules |
+//! | `words` | their texts, filled in |
 //! | `judging` | answers: the trials that they rest on, what withdraws them, and how often chance gives them |
-//! | [`outcome`], `tables` | what is saved: cells published and measured, claims and answers; how tables are made |
-//! | `dain_2004`, `deri_2004`, `cesnet_2008`, `loke_2011`, `libtrace_2012` | the publications |
+//! | `tables` | tables as a file has them, and how they are made |
+//! | [`outcome`] | what is saved: cells published and measured, claims and answers |
 
-mod cesnet_2008;
+mod claim;
+mod compare;
 pub mod conditions;
-mod dain_2004;
-mod deri_2004;
+mod figure;
 mod judging;
-mod libtrace_2012;
-mod loke_2011;
-pub mod material;
+mod measured;
+mod onset;
 pub mod outcome;
+mod plan;
 pub mod publication;
 pub mod published;
+mod regimes;
 mod run;
 pub mod step;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use conditions::{Conditions, Scale};
+pub use measured::LeftOut;
 pub use outcome::Reproduction;
 pub use publication::{PUBLICATIONS, Publication, find};
 pub use run::Observer;

@@ -36,7 +36,7 @@ pub struct Comparison {
     /// What it shows.
     pub caption: String,
     /// What the rows are.
-    pub rows_are: Head,
+    pub rows_are: RowHeader,
     /// Columns, published and measured ones.
     pub columns: Vec<Column>,
     /// Rows, as many cells each as there are columns.
@@ -50,7 +50,7 @@ pub struct Comparison {
 
 /// What the rows of a table are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
+pub struct RowHeader {
     /// For people.
     pub heading: String,
     /// What it is measured in.
@@ -198,12 +198,6 @@ impl Cell {
     /// A published number.
     pub(super) fn published(value: Option<f64>) -> Self {
         Self { value, ..Self::default() }
-    }
-
-    /// The same with a mark.
-    #[must_use]
-    pub(super) fn marked(self, mark: Option<char>) -> Self {
-        Self { mark, ..self }
     }
 
     /// How it is printed; `-` where there is no number.

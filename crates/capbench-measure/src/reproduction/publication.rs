@@ -1,46 +1,50 @@
-//! What there is to know of a publication.
+//! What there is to know of a publication: its file in `publications/`.
+
+use std::sync::LazyLock;
 
 use capbench_capture::{MethodSpec, methods};
+use serde::Deserialize;
+use toml::{Table, Value};
 
+use super::claim::Claim;
 use super::conditions::Conditions;
-use super::material::Material;
-use super::outcome::{Answer, Comparison, Judgement};
+use super::outcome::{Answer, Judgement};
+use super::plan::StepPlan;
 use super::step::Step;
-use super::{cesnet_2008, dain_2004, deri_2004, libtrace_2012, loke_2011};
+use super::tables::TablePlan;
+use super::words::fill;
 use crate::cost::Spread;
 use crate::error::Result;
 use crate::placement::PlacementChoice;
 
 /// A publication whose experiment can be run again.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Publication {
     /// Its name on the command line and in results.
-    pub key: &'static str,
+    pub key: String,
     /// Who wrote it and what it is about.
-    pub title: &'static str,
+    pub title: String,
     /// Where it was published.
-    pub source: &'static str,
+    pub source: String,
     /// What was measured then.
-    pub then: &'static str,
+    pub then: String,
     /// What takes its place here.
-    pub here: &'static str,
+    pub here: String,
     /// How often each point is visited where nothing else is asked for: as often as the time for all publications allows.
     pub visits: u32,
     /// What of it cannot be tested on a host like this one, and why.
-    pub beyond: &'static [(&'static str, &'static str)],
-    /// The experiment.
-    pub plan: fn(&Conditions) -> Result<Vec<Step>>,
-    /// Its tables and claims, beside what was measured.
-    pub compare: fn(&Material<'_>) -> Compared,
+    beyond: Vec<Beyond>,
+    pub(super) steps: Vec<StepPlan>,
+    pub(super) tables: Vec<TablePlan>,
+    pub(super) claims: Vec<Claim>,
 }
 
-/// What a comparison gives.
-#[derive(Clone, Debug, Default)]
-pub struct Compared {
-    /// Tables, published cells beside measured ones.
-    pub tables: Vec<Comparison>,
-    /// Claims of the publication, and whether they hold here.
-    pub findings: Vec<Judgement>,
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Beyond {
+    claim: String,
+    why: String,
 }
 
 /// Methods of publications that need a vendor's library and card.
@@ -56,20 +60,66 @@ pub fn absent_vendors() -> Vec<&'static str> {
 }
 
 /// All publications, by year.
-pub static PUBLICATIONS: [&Publication; 5] = [
-    &dain_2004::PUBLICATION,
-    &deri_2004::PUBLICATION,
-    &cesnet_2008::PUBLICATION,
-    &loke_2011::PUBLICATION,
-    &libtrace_2012::PUBLICATION,
-];
+pub static PUBLICATIONS: LazyLock<[Publication; 5]> = LazyLock::new(|| {
+    [
+        include_str!("publications/dain-2004.toml"),
+        include_str!("publications/deri-2004.toml"),
+        include_str!("publications/cesnet-2008.toml"),
+        include_str!("publications/loke-2011.toml"),
+        include_str!("publications/libtrace-2012.toml"),
+    ]
+    .map(|text| parse(text).unwrap_or_else(|error| panic!("a publication that was compiled in: {error}")))
+});
 
 /// The publication of this name.
 pub fn find(key: &str) -> Option<&'static Publication> {
-    PUBLICATIONS.iter().copied().find(|publication| publication.key == key)
+    PUBLICATIONS.iter().find(|publication| publication.key == key)
+}
+
+/// Reads a file. A step, table or claim may be `like` one of the file's templates: it is the template with `{NAME}` filled in
+/// as it has it in `with`, and its other members in the place of the template's.
+fn parse(text: &str) -> std::result::Result<Publication, toml::de::Error> {
+    let mut file: Table = toml::from_str(text)?;
+    let templates = file.remove("templates");
+    for list in ["steps", "tables", "claims"] {
+        let Some(Value::Array(entries)) = file.get_mut(list) else { continue };
+        for entry in entries.iter_mut().filter_map(Value::as_table_mut) {
+            let name = entry.remove("like");
+            let template =
+                name.as_ref().and_then(Value::as_str).and_then(|name| templates.as_ref()?.get(name));
+            let Some(Value::Table(template)) = template else { continue };
+            let with = entry.remove("with").unwrap_or_else(|| Value::Table(Table::new()));
+            let mut whole = Value::Table(template.clone());
+            fill_in(&mut whole, &with);
+            let own = std::mem::take(entry);
+            if let Value::Table(whole) = whole {
+                *entry = whole;
+            }
+            entry.extend(own);
+        }
+    }
+    file.try_into()
+}
+
+/// Fills in every text in it.
+fn fill_in(value: &mut Value, with: &Value) {
+    match value {
+        Value::String(text) => *text = fill(text, |name| Some(with.get(name)?.as_str()?.to_string())),
+        Value::Array(values) => values.iter_mut().for_each(|value| fill_in(value, with)),
+        Value::Table(table) => table.iter_mut().for_each(|(_, value)| fill_in(value, with)),
+        _ => {}
+    }
 }
 
 impl Publication {
+    /// Its experiment.
+    ///
+    /// # Errors
+    /// Conditions that the plan cannot have.
+    pub fn plan(&self, conditions: &Conditions) -> Result<Vec<Step>> {
+        self.steps.iter().map(|step| step.step(conditions)).collect()
+    }
+
     /// What it costs on paths without noise, and without the methods in `absent`.
     ///
     /// # Errors
@@ -95,15 +145,15 @@ impl Publication {
             .into_iter()
             .flat_map(|placement| absent.iter().map(move |name| (placement, MethodSpec::plain(name))))
             .collect();
-        Ok((self.plan)(conditions)?.into_iter().map(|step| step.without(&out)).collect())
+        Ok(self.plan(conditions)?.into_iter().map(|step| step.without(&out)).collect())
     }
 
     /// What of it cannot be tested here, as it is saved.
     pub(super) fn not_testable(&self) -> impl Iterator<Item = Judgement> {
-        self.beyond.iter().map(|(what, why)| Judgement {
-            claim: (*what).into(),
+        self.beyond.iter().map(|beyond| Judgement {
+            claim: beyond.claim.clone(),
             answer: Answer::NotTestable,
-            text: (*why).into(),
+            text: beyond.why.clone(),
             trials: Vec::new(),
             visits: None,
             chance: None,

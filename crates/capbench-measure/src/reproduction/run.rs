@@ -3,10 +3,10 @@
 use capbench_capture::MethodSpec;
 
 use super::conditions::Conditions;
-use super::material::{Done, LeftOut, Material};
+use super::measured::{Done, LeftOut, MeasuredSteps};
 use super::outcome::Reproduction;
-use super::publication::{Compared, Publication};
-use super::step::{Case, Doing, Step};
+use super::publication::Publication;
+use super::step::{Action, Case, Step};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::order::Shuffle;
@@ -51,7 +51,7 @@ impl Publication {
         laboratory: &mut dyn Laboratory,
         observer: &mut dyn Observer,
     ) -> Result<bool> {
-        let steps = (self.plan)(conditions)?;
+        let steps = self.plan(conditions)?;
         let left_out = missing(&steps, laboratory, observer)?;
         let out: Vec<(PlacementChoice, MethodSpec)> =
             left_out.iter().map(|left| (left.placement, left.method.clone())).collect();
@@ -77,21 +77,21 @@ impl Publication {
         left_out: &[LeftOut],
         complete: bool,
     ) -> Reproduction {
-        let Compared { tables, mut findings } =
-            (self.compare)(&Material { conditions, steps: done, left_out });
+        let measured = MeasuredSteps { conditions, plans: &self.steps, done, left_out };
+        let mut findings: Vec<_> = self.claims.iter().flat_map(|claim| claim.judge(&measured)).collect();
         for judgement in &mut findings {
             judgement.heed_disturbance(done);
             judgement.tell_chance();
         }
         findings.extend(self.not_testable());
         Reproduction {
-            key: self.key.into(),
-            title: self.title.into(),
-            source: self.source.into(),
-            then: self.then.into(),
-            here: vec![self.here.into(), lengths(conditions, done)],
+            key: self.key.clone(),
+            title: self.title.clone(),
+            source: self.source.clone(),
+            then: self.then.clone(),
+            here: vec![self.here.clone(), lengths(conditions, done)],
             complete,
-            tables,
+            tables: self.tables.iter().map(|table| table.make(&measured)).collect(),
             findings,
             trials: done.iter().flat_map(|done| &done.trials).map(|trial| trial.number).collect(),
         }
@@ -158,20 +158,20 @@ fn missing(
 impl Step {
     fn run(self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<Ended> {
         let name = self.name;
-        match self.doing {
-            Doing::Sweep(plan) => {
+        match self.action {
+            Action::Sweep(plan) => {
                 let run = plan.run(laboratory, observer)?;
                 let stopped = run.outcome.stopped;
                 let done = Done { name, trials: run.trials, sweep: Some(run.outcome), searches: Vec::new() };
                 Ok(Ended { done, stopped })
             }
-            Doing::Trials { cases, visits, seed } => {
+            Action::Trials { cases, visits, seed } => {
                 let mut session = Session::new(laboratory, observer);
                 visit(&cases, visits, seed, &mut session)?;
                 let Session { trials, stopped, .. } = session;
                 Ok(Ended { done: Done { name, trials, ..Done::default() }, stopped })
             }
-            Doing::Searches(searches) => search(name, &searches, laboratory, observer),
+            Action::Searches(searches) => search(name, &searches, laboratory, observer),
         }
     }
 }
@@ -197,7 +197,7 @@ fn visit(cases: &[Case], visits: u32, seed: u64, session: &mut Session<'_>) -> R
 }
 
 fn search(
-    name: &'static str,
+    name: String,
     searches: &[(Setup, SearchPlan)],
     laboratory: &mut dyn Laboratory,
     observer: &mut dyn Observer,

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_traffic::rates::Pps;
 
 use crate::cost::{Cost, Spread};
 use crate::error::Result;
@@ -29,7 +28,7 @@ pub struct Case {
 
 /// What a step does.
 #[derive(Clone, Debug)]
-pub enum Doing {
+pub enum Action {
     /// One thing varied.
     Sweep(Box<SweepPlan>),
     /// Trials that differ in more than one thing, in random order, so many times.
@@ -49,11 +48,11 @@ pub enum Doing {
 #[derive(Clone, Debug)]
 pub struct Step {
     /// What comparisons find it by.
-    pub name: &'static str,
+    pub name: String,
     /// What it is, in a line.
     pub summary: String,
     /// What is done.
-    pub doing: Doing,
+    pub action: Action,
 }
 
 /// What hosts take, packets/s: a slow one, one as many are, and one that loses nothing.
@@ -62,43 +61,32 @@ const TAKEN: [f64; 3] = [1e5, 6e5, 1e7];
 const SUPPOSED_MAXIMUM: f64 = 1e6;
 
 impl Step {
-    /// Set-ups that differ in method or placement, each once: what has to be had.
+    /// Its set-ups; those of a sweep in every placement with every method.
     pub fn setups(&self) -> Vec<Setup> {
-        let mut setups: Vec<Setup> = Vec::new();
-        let mut add = |setup: Setup| {
-            let is_known =
-                |known: &Setup| (&known.method, known.placement) == (&setup.method, setup.placement);
-            if !setups.iter().any(is_known) {
-                setups.push(setup);
-            }
-        };
-        match &self.doing {
-            Doing::Sweep(plan) => {
-                let placements = if plan.placements.is_empty() {
-                    vec![plan.base.placement]
-                } else {
-                    plan.placements.clone()
+        match &self.action {
+            Action::Sweep(plan) => {
+                let own = [plan.base.placement];
+                let placements = if plan.placements.is_empty() { &own[..] } else { &plan.placements };
+                let of = |placement: &PlacementChoice| {
+                    let placement = *placement;
+                    let methods = plan.methods.iter().cloned();
+                    methods.map(move |method| Setup { method, placement, ..plan.base.clone() })
                 };
-                for placement in placements {
-                    for method in &plan.methods {
-                        add(Setup { method: method.clone(), placement, ..plan.base.clone() });
-                    }
-                }
+                placements.iter().flat_map(of).collect()
             }
-            Doing::Trials { cases, .. } => cases.iter().for_each(|case| add(case.setup.clone())),
-            Doing::Searches(searches) => searches.iter().for_each(|(setup, _)| add(setup.clone())),
+            Action::Trials { cases, .. } => cases.iter().map(|case| case.setup.clone()).collect(),
+            Action::Searches(searches) => searches.iter().map(|(setup, _)| setup.clone()).collect(),
         }
-        setups
     }
 
     /// The same without what cannot be had.
     #[must_use]
     pub(super) fn without(mut self, left_out: &[(PlacementChoice, MethodSpec)]) -> Self {
         let is_had = |setup: &Setup| !left_out.contains(&(setup.placement, setup.method.clone()));
-        match &mut self.doing {
-            Doing::Sweep(plan) => plan.left_out = left_out.to_vec(),
-            Doing::Trials { cases, .. } => cases.retain(|case| is_had(&case.setup)),
-            Doing::Searches(searches) => searches.retain(|(setup, _)| is_had(setup)),
+        match &mut self.action {
+            Action::Sweep(plan) => plan.left_out = left_out.to_vec(),
+            Action::Trials { cases, .. } => cases.retain(|case| is_had(&case.setup)),
+            Action::Searches(searches) => searches.retain(|(setup, _)| is_had(setup)),
         }
         self
     }
@@ -108,10 +96,10 @@ impl Step {
     /// # Errors
     /// A plan that contradicts itself.
     pub fn trials(&self) -> Result<usize> {
-        Ok(match &self.doing {
-            Doing::Sweep(plan) => plan.trials(),
-            Doing::Trials { cases, visits, .. } => cases.len() * *visits as usize,
-            Doing::Searches(_) => self.estimate()?.median.trials as usize,
+        Ok(match &self.action {
+            Action::Sweep(plan) => plan.trials(),
+            Action::Trials { cases, visits, .. } => cases.len() * *visits as usize,
+            Action::Searches(_) => self.estimate()?.median.trials as usize,
         })
     }
 
@@ -120,15 +108,15 @@ impl Step {
     /// # Errors
     /// A plan that contradicts itself.
     pub fn estimate(&self) -> Result<Spread> {
-        match &self.doing {
-            Doing::Sweep(plan) => plan.estimate(),
-            Doing::Trials { cases, visits, .. } => {
+        match &self.action {
+            Action::Sweep(plan) => plan.estimate(),
+            Action::Trials { cases, visits, .. } => {
                 let quiet = cases.first().map_or(Duration::ZERO, |case| case.setup.quiet);
                 let costs: Result<Vec<Cost>> =
                     TAKEN.into_iter().map(|taken| rehearsed(cases, taken)).collect();
                 Ok(Spread::of(costs?.into_iter().map(|cost| cost.times(*visits)).collect(), quiet))
             }
-            Doing::Searches(searches) => searches.iter().try_fold(Spread::default(), |sum, (_, plan)| {
+            Action::Searches(searches) => searches.iter().try_fold(Spread::default(), |sum, (_, plan)| {
                 let estimate = plan.estimate()?;
                 let Spread { median, most, .. } = estimate.below;
                 Ok(Spread {
@@ -155,15 +143,4 @@ fn rehearsed(cases: &[Case], taken: f64) -> Result<Cost> {
         cost = cost.and(Cost { probes: u32::from(taken < pps), ..path.cost() });
     }
     Ok(cost)
-}
-
-/// The rate that fills a link of 1 Gbit/s with frames of this mean size.
-///
-/// # Errors
-/// None: sizes of frames have rates.
-pub(super) fn gigabit(mean_octets: f64) -> Result<Pps> {
-    const LINK: f64 = 1e9;
-    /// Preamble, start delimiter and gap, in octets.
-    const BETWEEN: f64 = 20.0;
-    Ok(Pps::new(LINK / ((mean_octets + BETWEEN) * 8.0))?)
 }

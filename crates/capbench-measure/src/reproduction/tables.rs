@@ -1,83 +1,249 @@
-//! How tables are made: columns side by side over the same rows.
+//! Tables as the file of a publication has them: published and measured columns side by side over the same rows.
 
-use super::outcome::{Cell, Column, Comparison, Head, Quantity, Row, Side};
+use serde::Deserialize;
+
+use super::figure::Figure;
+use super::measured::{MARKS, MeasuredSteps, Select};
+use super::outcome::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side};
+use super::plan::{Does, gigabit};
+use super::published::Data;
+
+/// A table as the file of a publication has it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TablePlan {
+    id: String,
+    caption: String,
+    rows_are: RowHeader,
+    /// The step whose points the rows are, where they are not `systems`.
+    rows_of: Option<String>,
+    #[serde(default)]
+    systems: Vec<System>,
+    /// The published table.
+    data: Option<String>,
+    columns: Vec<ColumnPlan>,
+    #[serde(default)]
+    notes: Vec<String>,
+    /// Said where a search ended before it met a load that is not without loss.
+    at_least_note: Option<String>,
+    /// Said where not every point is searched at.
+    coarse_note: Option<String>,
+    /// Methods of which it is said why they cannot run here.
+    #[serde(default)]
+    explains: Vec<String>,
+    /// Whether methods that cannot run here keep their columns.
+    #[serde(default)]
+    keeps_absent: bool,
+    curves: Option<Quantity>,
+}
+
+/// A system of a publication, and what takes its place here.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct System {
+    label: String,
+    /// What the published table calls it, where it is in it.
+    #[serde(default)]
+    published: String,
+    /// Nothing here can be it where it is absent.
+    method: Option<String>,
+}
+
+/// A column: exactly one of `published`, `given` and `here`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ColumnPlan {
+    /// Method and what is said of it; the method that was measured where they are absent.
+    head: Option<(String, String)>,
+    /// A column of the published table, and what it is in.
+    published: Option<(String, Quantity)>,
+    given: Option<Given>,
+    here: Option<Figure>,
+    /// Trials, of those of the row.
+    of: Select,
+}
+
+/// What is neither measured nor published.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Given {
+    /// What fills a link of 1 Gbit/s with frames of the row's size.
+    Wire,
+    /// The same in whole packets.
+    WholeWire,
+    /// What so many loops took on the publication's host.
+    LoopTime,
+    /// One published column as a share of another.
+    Share(String, String),
+}
+
+impl Given {
+    fn quantity(&self) -> Quantity {
+        match self {
+            Self::Wire | Self::WholeWire => Quantity::PacketsPerSecond,
+            Self::LoopTime => Quantity::Nanoseconds,
+            Self::Share(..) => Quantity::Captured,
+        }
+    }
+}
+
+/// Marks a published rate above the line rate.
+const ABOVE_WIRE: char = '!';
+const ABOVE_WIRE_NOTE: &str =
+    "!: published, but above the line rate of 1 Gbit/s: an effect of time stamps in milliseconds.";
+/// Rates are whole packets, and clocks of two hosts differ.
+const ROUNDING_PPS: f64 = 1.0;
+
+/// A row: its name in tables, in the published one, and its trials.
+struct RowPlan {
+    label: String,
+    published: String,
+    of: Select,
+}
 
 /// A table that grows by columns.
-#[derive(Clone, Debug)]
-pub(super) struct Sheet(Comparison);
+struct TableBuilder<'t, 'm> {
+    plan: &'t TablePlan,
+    measured: &'t MeasuredSteps<'m>,
+    data: Option<Data>,
+    rows: Vec<RowPlan>,
+    table: Comparison,
+}
 
-impl Sheet {
-    /// A table with these rows: their names, and where they lie on an axis.
-    pub(super) fn new(
-        id: impl Into<String>,
-        caption: impl Into<String>,
-        rows_are: (&str, Quantity),
-        rows: impl IntoIterator<Item = (String, Option<f64>)>,
-    ) -> Self {
-        Self(Comparison {
-            id: id.into(),
-            caption: caption.into(),
-            rows_are: Head { heading: rows_are.0.into(), quantity: rows_are.1 },
+impl TablePlan {
+    /// The table with what was measured.
+    pub(super) fn make(&self, measured: &MeasuredSteps<'_>) -> Comparison {
+        let rows = self.rows(measured);
+        let table = Comparison {
+            id: self.id.clone(),
+            caption: self.caption.clone(),
+            rows_are: self.rows_are.clone(),
             columns: Vec::new(),
-            rows: rows.into_iter().map(|(label, at)| Row { label, at, cells: Vec::new() }).collect(),
+            rows: rows
+                .iter()
+                .map(|row| Row { label: row.label.clone(), at: row.of.at.map(f64::from), cells: Vec::new() })
+                .collect(),
             notes: Vec::new(),
-            curves: None,
-        })
+            curves: self.curves,
+        };
+        let data = self.data.as_deref().and_then(Data::named);
+        TableBuilder { plan: self, measured, data, rows, table }.finish()
     }
 
-    /// Adds a column; rows that it has no cell for have none.
-    pub(super) fn column(
-        &mut self,
-        side: Side,
-        (method, what): (&str, &str),
-        quantity: Quantity,
-        cells: impl IntoIterator<Item = Cell>,
-    ) -> &mut Self {
-        self.0.columns.push(Column { side, method: method.into(), what: what.into(), quantity });
-        let mut cells = cells.into_iter();
-        for row in &mut self.0.rows {
-            row.cells.push(cells.next().unwrap_or_default());
-        }
-        self
+    fn rows(&self, measured: &MeasuredSteps<'_>) -> Vec<RowPlan> {
+        let select = Select { step: self.rows_of.clone(), ..Select::default() };
+        let points = measured.plan(&select).filter(|_| self.rows_of.is_some()).map(|plan| &plan.points);
+        let of_points = points.into_iter().flatten().map(|at| RowPlan {
+            label: at.to_string(),
+            published: at.to_string(),
+            of: Select { at: Some(*at), ..select.clone() },
+        });
+        let of_systems = self.systems.iter().map(|system| RowPlan {
+            label: system.label.clone(),
+            published: system.published.clone(),
+            // What nothing here can be has no trials: no method is called so.
+            of: Select { method: Some(system.method.clone().unwrap_or_default()), ..Select::default() },
+        });
+        of_points.chain(of_systems).collect()
     }
+}
 
-    /// A published column of numbers.
-    pub(super) fn published(
-        &mut self,
-        names: (&str, &str),
-        quantity: Quantity,
-        numbers: impl IntoIterator<Item = Option<f64>>,
-    ) -> &mut Self {
-        self.column(Side::Published, names, quantity, numbers.into_iter().map(Cell::published))
-    }
-
-    /// Adds a note, once.
-    pub(super) fn note(&mut self, text: impl Into<String>) -> &mut Self {
-        let text = text.into();
-        if !self.0.notes.contains(&text) {
-            self.0.notes.push(text);
-        }
-        self
-    }
-
-    /// Has curves of this quantity.
-    pub(super) fn curves(&mut self, of: Quantity) -> &mut Self {
-        self.0.curves = Some(of);
-        self
-    }
-
-    /// The table; marks that it uses are explained.
-    pub(super) fn finish(mut self) -> Comparison {
-        let has = |mark| self.0.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.mark == Some(mark));
-        if has(super::material::GENERATOR) {
-            self.note(super::material::GENERATOR_NOTE);
-        }
-        for (mark, note) in super::material::BUFFER_NOTES {
-            let is_used = self.0.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.mark == Some(mark));
-            if is_used {
-                self.note(note);
+impl TableBuilder<'_, '_> {
+    fn finish(mut self) -> Comparison {
+        for column in &self.plan.columns {
+            let is_absent = |method: &String| self.measured.why_left_out(method).is_some();
+            if self.plan.keeps_absent || !column.of.method.as_ref().is_some_and(is_absent) {
+                self.column(column);
             }
         }
-        self.0
+        self.notes();
+        self.table
+    }
+
+    fn column(&mut self, plan: &ColumnPlan) {
+        let of_rows = |cell: &dyn Fn(&RowPlan) -> Cell| self.rows.iter().map(cell).collect::<Vec<_>>();
+        let (side, quantity, cells) = match (&plan.published, &plan.given, plan.here) {
+            (Some((column, quantity)), ..) => {
+                (Side::Published, *quantity, of_rows(&|row| self.published(row, column, *quantity)))
+            }
+            (_, Some(given), _) => {
+                (Side::Given, given.quantity(), of_rows(&|row| Cell::published(self.given(row, given))))
+            }
+            (_, _, Some(figure)) => {
+                (Side::Here, figure.quantity(), of_rows(&|row| self.here(&plan.of.or(&row.of), figure)))
+            }
+            _ => return,
+        };
+        let (method, what) =
+            plan.head.clone().unwrap_or_else(|| (plan.of.method.clone().unwrap_or_default(), String::new()));
+        self.table.columns.push(Column { side, method, what, quantity });
+        for (row, cell) in self.table.rows.iter_mut().zip(cells) {
+            row.cells.push(cell);
+        }
+    }
+
+    /// A published number; a rate above that of the wire is marked.
+    fn published(&self, row: &RowPlan, column: &str, quantity: Quantity) -> Cell {
+        let power = match quantity {
+            Quantity::BitsPerSecond => 9,
+            Quantity::Load => -2,
+            _ => 0,
+        };
+        let value = self.data.and_then(|data| data.scaled(&row.published, column, power));
+        let wire = self.wire(row).filter(|_| quantity == Quantity::PacketsPerSecond);
+        let is_above = value.zip(wire).is_some_and(|(pps, wire)| pps > wire + ROUNDING_PPS);
+        Cell { mark: is_above.then_some(ABOVE_WIRE), ..Cell::published(value) }
+    }
+
+    /// The rate of the wire where rows are frame sizes.
+    fn wire(&self, row: &RowPlan) -> Option<f64> {
+        let octets = row.of.at.filter(|_| self.plan.rows_are.quantity == Quantity::FrameBytes)?;
+        gigabit(octets.into()).ok().map(|pps| pps.get())
+    }
+
+    fn given(&self, row: &RowPlan, given: &Given) -> Option<f64> {
+        match given {
+            Given::Wire => self.wire(row),
+            Given::WholeWire => self.wire(row).map(f64::floor),
+            Given::LoopTime => Some(f64::from(row.of.at?) * self.measured.plan(&row.of)?.loop_ns),
+            Given::Share(part, whole) => {
+                let of = |column: &str| self.data?.scaled(&row.published, column, 0);
+                Some(of(part)? / of(whole)?)
+            }
+        }
+    }
+
+    /// What was measured; of searches, what was found.
+    fn here(&self, of: &Select, figure: Figure) -> Cell {
+        if self.measured.plan(of).is_none_or(|plan| plan.does != Does::Search) {
+            return self.measured.seen(of).cell(figure);
+        }
+        let found = self.measured.found(of).unwrap_or_default();
+        let is_bits = figure == Figure::CapturedBps;
+        let factor = if is_bits { (f64::from(of.at.unwrap_or_default()) + 20.0) * 8.0 } else { 1.0 };
+        Cell { value: found.value.map(|pps| pps * factor), ..found }
+    }
+
+    /// What is to be said under it, each once.
+    fn notes(&mut self) {
+        let cells = || self.table.rows.iter().flat_map(|row| &row.cells);
+        let has = |mark| cells().any(|cell| cell.mark == Some(mark));
+        let mut notes: Vec<String> = Vec::new();
+        notes.extend(has(ABOVE_WIRE).then(|| ABOVE_WIRE_NOTE.into()));
+        notes.extend(self.plan.notes.iter().cloned());
+        notes.extend(self.plan.at_least_note.clone().filter(|_| cells().any(|cell| cell.at_least)));
+        let reasons: Vec<String> = (self.plan.explains.iter())
+            .filter_map(|method| Some((method, self.measured.why_left_out(method)?)))
+            .map(|(method, reason)| format!("{method} cannot run here: {reason}"))
+            .collect();
+        let select = Select { step: self.plan.rows_of.clone(), ..Select::default() };
+        let is_coarse = self
+            .measured
+            .plan(&select)
+            .is_some_and(|plan| plan.points_at(self.measured.conditions) != plan.points);
+        notes.extend(self.plan.coarse_note.clone().filter(|_| is_coarse && reasons.is_empty()));
+        notes.extend(reasons);
+        notes.extend(MARKS.iter().filter(|(mark, _)| has(*mark)).map(|(_, note)| (*note).into()));
+        self.table.notes = notes;
     }
 }

@@ -1,14 +1,15 @@
 //! All publications on the simulated path: plans, tables against the data files, and what follows from paths whose losses are
 //! known.
 
+mod outcomes;
 mod plans;
 mod rules;
 mod whole;
 
 use std::time::Duration;
 
+use super::LeftOut;
 use super::conditions::{Conditions, Scale};
-use super::material::LeftOut;
 use super::outcome::{Answer, Judgement, Reproduction};
 use super::{Observer, find};
 use crate::error::{MeasureError, Result};

@@ -290,8 +290,8 @@ fn curve(comparison: &Comparison, places: &[f64], at: usize, column: &Compared) 
 
 #[cfg(test)]
 mod tests {
-    use capbench_measure::reproduction::outcome::Head;
     use capbench_measure::reproduction::outcome::Row as ComparedRow;
+    use capbench_measure::reproduction::outcome::RowHeader;
 
     use super::*;
 
@@ -309,7 +309,7 @@ mod tests {
         Comparison {
             id: "a-table".into(),
             caption: "A table".into(),
-            rows_are: Head { heading: "bytes".into(), quantity: Quantity::FrameBytes },
+            rows_are: RowHeader { heading: "bytes".into(), quantity: Quantity::FrameBytes },
             columns: vec![
                 column(Side::Given, "the wire", Quantity::PacketsPerSecond),
                 column(Side::Published, "libpcap", Quantity::PacketsPerSecond),

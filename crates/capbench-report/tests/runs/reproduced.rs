@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::reproduction::material::LeftOut;
-use capbench_measure::reproduction::{Conditions, Observer, PUBLICATIONS, Reproduction, Scale};
+use capbench_measure::reproduction::{Conditions, LeftOut, Observer, PUBLICATIONS, Reproduction, Scale};
 use capbench_measure::results::{NotMeasured, Results};
 use capbench_measure::search::SearchOutcome;
 use capbench_measure::session;
@@ -84,7 +83,7 @@ pub fn all() -> Results {
     let conditions = Conditions { base, scale: Scale::DEFAULT, visits: 2, seed: 7 };
     let mut path: Box<dyn Laboratory> = Box::new(SimulatedLaboratory::new(1_500_000.0, methods()));
     let mut saved = Saved(super::results(&["reproduce", "all"], Vec::new()));
-    for publication in PUBLICATIONS {
+    for publication in PUBLICATIONS.iter() {
         publication.run(&conditions, path.as_mut(), &mut saved).unwrap();
     }
     saved.0

@@ -60,7 +60,7 @@ pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
             Ok(is_stopped) => stopped = is_stopped,
             // Nothing of this one can be had here; another may have a placement or a method that can.
             Err(error @ MeasureError::Unsupported { .. }) => {
-                run.recorder.leave_out_publication(publication.key, &error);
+                run.recorder.leave_out_publication(&publication.key, &error);
                 refused.push(error);
             }
             Err(error) => return Err(error.into()),
@@ -79,10 +79,10 @@ pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
 
 fn publications(key: &str) -> Result<Vec<&'static Publication>, Usage> {
     if key == ALL {
-        return Ok(PUBLICATIONS.to_vec());
+        return Ok(PUBLICATIONS.iter().collect());
     }
     reproduction::find(key).map(|publication| vec![publication]).ok_or_else(|| {
-        let known: Vec<_> = PUBLICATIONS.iter().map(|publication| publication.key).collect();
+        let known: Vec<_> = PUBLICATIONS.iter().map(|publication| publication.key.as_str()).collect();
         Usage(format!("\"{key}\" is no publication; {} and {ALL} are", known.join(", ")))
     })
 }
@@ -173,7 +173,7 @@ fn describe(
 /// Methods of a publication, each once.
 fn methods(publication: &Publication, conditions: &Conditions) -> Result<Vec<String>> {
     let mut names: Vec<String> = Vec::new();
-    for setup in (publication.plan)(conditions)?.iter().flat_map(|step| step.setups()) {
+    for setup in publication.plan(conditions)?.iter().flat_map(|step| step.setups()) {
         let name = setup.method.to_string();
         if !names.contains(&name) {
             names.push(name);

@@ -4,18 +4,18 @@ use std::fmt::Write;
 
 use super::super::PUBLICATIONS;
 use super::super::publication::{VENDORS, find};
-use super::super::step::Doing;
+use super::super::step::Action;
 use super::*;
 
 #[test]
 fn plans_are_those_of_the_publications() {
     let conditions = conditions(2);
     let mut text = String::new();
-    for publication in PUBLICATIONS {
-        for step in (publication.plan)(&conditions).unwrap() {
+    for publication in PUBLICATIONS.iter() {
+        for step in publication.plan(&conditions).unwrap() {
             let _ = writeln!(text, "{} {}: {}", publication.key, step.name, step.summary);
-            match &step.doing {
-                Doing::Sweep(plan) => {
+            match &step.action {
+                Action::Sweep(plan) => {
                     let points: Vec<_> = plan.axis.points().iter().map(ToString::to_string).collect();
                     let methods: Vec<_> = plan.methods.iter().map(ToString::to_string).collect();
                     let _ = writeln!(
@@ -30,7 +30,7 @@ fn plans_are_those_of_the_publications() {
                         plan.base.sizes
                     );
                 }
-                Doing::Trials { cases, visits, .. } => {
+                Action::Trials { cases, visits, .. } => {
                     for case in cases {
                         let _ = writeln!(
                             text,
@@ -43,7 +43,7 @@ fn plans_are_those_of_the_publications() {
                         );
                     }
                 }
-                Doing::Searches(searches) => {
+                Action::Searches(searches) => {
                     for (setup, plan) in searches {
                         let _ = writeln!(
                             text,
@@ -78,7 +78,7 @@ fn methods_of_vendors_that_run_here_are_in_the_plan_and_its_time() {
 fn all_of_them_take_less_than_a_quarter_of_an_hour_unless_more_is_asked_for() {
     let default = conditions(1);
     let time = |conditions: &Conditions| -> f64 {
-        let of = |publication: &&crate::reproduction::Publication| {
+        let of = |publication: &crate::reproduction::Publication| {
             let conditions = Conditions { visits: publication.visits, ..conditions.clone() };
             publication
                 .estimate(&conditions, &VENDORS)

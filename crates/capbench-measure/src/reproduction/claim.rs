@@ -1,0 +1,328 @@
+//! Claims as the file of a publication has them, and the one judge of them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::compare::Compare;
+use super::figure::Figure;
+use super::judging::{Chance, at_what_was_sent, judgement};
+use super::measured::{Limit, MeasuredSteps, Seen, Select};
+use super::onset::Onset;
+use super::outcome::{Answer, Judgement, Quantity};
+use super::regimes::Regimes;
+use super::words::Words;
+use crate::ledger::LostAt;
+
+/// A claim of a publication, and how it is judged.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Claim {
+    claim: String,
+    /// The trials that it is about: each of these, over each of `over`.
+    #[serde(default = "everything")]
+    pub(super) of: Vec<Select>,
+    #[serde(default = "everything")]
+    over: Vec<Select>,
+    /// Whether it is over every point of the step instead.
+    #[serde(default)]
+    over_points: bool,
+    /// The method without which it cannot be tested.
+    needs: Option<String>,
+    /// Answers that a load that was not reached does not withdraw: what is lost at less is lost.
+    #[serde(default)]
+    at_what_was_sent: Vec<Answer>,
+    rule: Rule,
+    /// Texts by case.
+    #[serde(default)]
+    says: BTreeMap<String, String>,
+}
+
+fn everything() -> Vec<Select> {
+    vec![Select::default()]
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Rule {
+    /// Shares meet limits.
+    Share(Share),
+    /// Figures compare.
+    Compare(Compare),
+    /// Losses begin at a point.
+    Onset(Onset),
+    /// Searches find less than best effort.
+    Search(Search),
+    /// Losses are in no counter.
+    Uncounted,
+    /// A sweep of work shows one of Dain's effects.
+    Regimes(Regimes),
+}
+
+/// What was measured at one of the places that a claim is `over`.
+pub(super) struct Group<'m> {
+    /// The place.
+    pub(super) label: String,
+    /// Of each of the claim's `of`, its name and what was measured.
+    pub(super) names: Vec<String>,
+    pub(super) seen: Vec<Seen<'m>>,
+}
+
+/// What a rule says.
+pub(super) struct Said<'m> {
+    pub(super) answer: Answer,
+    pub(super) text: String,
+    /// What it rests on.
+    pub(super) seen: Vec<Seen<'m>>,
+    pub(super) chance: Chance,
+}
+
+impl Claim {
+    /// The answer; of Dain's effects one for the methods of each answer.
+    pub(super) fn judge(&self, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
+        if let Some((method, reason)) =
+            self.needs.as_ref().and_then(|method| Some((method, measured.why_left_out(method)?)))
+        {
+            let said = (Answer::NotTestable, format!("{method} cannot run here: {reason}"));
+            return vec![at_what_was_sent(&self.claim, said, &[], Chance::Unknown)];
+        }
+        let groups = self.groups(measured);
+        let said = match &self.rule {
+            Rule::Share(rule) => rule.judge(self, &groups),
+            Rule::Compare(rule) => rule.judge(self, &groups),
+            Rule::Onset(rule) => rule.judge(self, &groups, measured.plan(&self.of[0])),
+            Rule::Search(rule) => return vec![rule.judge(self, measured)],
+            Rule::Uncounted => self.uncounted(groups),
+            Rule::Regimes(rule) => return rule.judge(&self.claim, &self.of[0], measured),
+        };
+        vec![self.judgement(said)]
+    }
+
+    fn judgement(&self, Said { answer, text, seen, chance }: Said<'_>) -> Judgement {
+        if self.at_what_was_sent.contains(&answer) {
+            at_what_was_sent(&self.claim, (answer, text), &seen, chance)
+        } else {
+            judgement(&self.claim, (answer, text), &seen, chance)
+        }
+    }
+
+    /// What was measured, without methods of `over` that cannot run here.
+    fn groups<'m>(&self, measured: &MeasuredSteps<'m>) -> Vec<Group<'m>> {
+        let runs = |over: &&Select| {
+            over.method.as_ref().is_none_or(|method| measured.why_left_out(method).is_none())
+        };
+        let group = |over: &Select| {
+            let selects: Vec<Select> = self.of.iter().map(|of| of.or(over)).collect();
+            Group {
+                label: over.label(),
+                names: selects.iter().map(Select::label).collect(),
+                seen: selects.iter().map(|select| measured.seen(select)).collect(),
+            }
+        };
+        if self.over_points {
+            let points = measured.plan(&self.of[0]).map_or(&[][..], |plan| &plan.points);
+            return points.iter().map(|at| group(&Select { at: Some(*at), ..Select::default() })).collect();
+        }
+        self.over.iter().filter(runs).map(group).collect()
+    }
+
+    /// The text of a case; empty where the claim has none.
+    pub(super) fn says(&self, case: &str) -> &str {
+        self.says.get(case).map_or("", String::as_str)
+    }
+
+    /// The text of a case, filled in; that of `unmeasured`, where there is one, if a figure is missing that it names.
+    pub(super) fn text(&self, case: &str, mut words: Words<'_, '_>, names: &[String]) -> String {
+        let text = words.fill(self.says(case));
+        let Some(missing) = words.missing.filter(|_| self.says.contains_key("unmeasured")) else {
+            return text;
+        };
+        words.and("missing", names.get(missing).cloned().unwrap_or_default()).fill(self.says("unmeasured"))
+    }
+
+    /// Losses that no counter has.
+    fn uncounted<'m>(&self, groups: Vec<Group<'m>>) -> Said<'m> {
+        let seen: Vec<Seen<'_>> = groups.into_iter().flat_map(|group| group.seen).collect();
+        let trials = || seen.iter().flat_map(|seen| seen.trials().iter().copied());
+        let lost: u64 = trials().map(|trial| trial.lost()).sum();
+        // Where counters say more than was lost, they are wrong about it, which is no loss without a counter.
+        let uncounted: u64 = trials().map(|trial| trial.unexplained.max(0).unsigned_abs()).sum();
+        let count = |frames: u64| Quantity::Count.text(frames as f64);
+        let places = LostAt::sum(trials().flat_map(|trial| trial.losses()));
+        let places: Vec<_> =
+            places.iter().map(|lost| format!("{} in {}", count(lost.frames), lost.place.word())).collect();
+        let held = super::measured::held(&seen);
+        let (answer, case) = if seen.iter().any(Seen::is_empty) {
+            (Answer::CannotBeTold, "unmeasured")
+        } else if trials().any(|trial| trial.unexplained < 0) {
+            (Answer::CannotBeTold, "overcounted")
+        } else if uncounted > 0 {
+            let is_few = (uncounted as f64) < NOT_FEW * lost as f64;
+            (if is_few { Answer::CannotBeTold } else { Answer::Holds }, "uncounted")
+        } else if lost == 0 {
+            (if held.is_empty() { Answer::Changed } else { Answer::CannotBeTold }, "lossless")
+        } else {
+            (Answer::Changed, "counted")
+        };
+        let words = Words::of(&seen).and("lost", count(lost)).and("uncounted", count(uncounted));
+        let text = self.text(case, words.and("places", places.join(", ")), &[]);
+        Said { answer, text, seen, chance: Chance::Unknown }
+    }
+}
+
+/// Losses without a counter from this share of all losses on are not only a few that were counted at another time.
+const NOT_FEW: f64 = 0.01;
+
+/// A claim that shares meet limits.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Share {
+    #[serde(default = "captured")]
+    share: Figure,
+    /// Of each of the claim's `of`; the last one's of those that have none.
+    limits: Vec<Limits>,
+    /// Where this is met, the text has what is said of `most`.
+    most: Option<Limit>,
+}
+
+/// When the claim holds, and when it does not.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Limits {
+    holds: Limit,
+    changed: Limit,
+    /// What is said where it does not.
+    #[serde(default)]
+    because: String,
+}
+
+fn captured() -> Figure {
+    Figure::Captured
+}
+
+impl Share {
+    /// It holds where every share meets its limit, and does not where one meets the contrary. The text names the last such
+    /// share, or the first that does not tell.
+    fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>]) -> Said<'m> {
+        let mut parts = Vec::new();
+        for group in groups {
+            for ((nth, name), seen) in group.names.iter().enumerate().zip(&group.seen) {
+                let limits = self.limits.get(nth).or(self.limits.last());
+                parts.extend(limits.map(|limits| (name, seen, limits)));
+            }
+        }
+        let changed = parts.iter().rfind(|(_, seen, limits)| seen.meets(limits.changed, self.share));
+        let untold = parts.iter().find(|(_, seen, limits)| !seen.meets(limits.holds, self.share));
+        let (answer, case) = match (changed, untold) {
+            (Some(_), _) => (Answer::Changed, "changed"),
+            (None, None) if !parts.is_empty() => (Answer::Holds, "holds"),
+            _ => (Answer::CannotBeTold, "cannot_be_told"),
+        };
+        let seen: Vec<Seen<'_>> = parts.iter().map(|(_, seen, _)| (*seen).clone()).collect();
+        let names: Vec<String> = parts.iter().map(|(name, ..)| (*name).clone()).collect();
+        let least = seen.iter().flat_map(|seen| seen.values(Figure::Captured)).reduce(f64::min);
+        let mut words = Words::of(&seen);
+        words.missing = Some(0).filter(|_| least.is_none());
+        if let Some((name, seen, limits)) = changed.or(untold) {
+            let captured = seen.text(Figure::Captured).unwrap_or_else(|| Quantity::Captured.text(0.0));
+            words = words.and("which", *name).and("captured", captured);
+            words = words.and("why", seen.why_untold()).and("because", &limits.because);
+        }
+        let least = least.map_or(String::new(), |least| {
+            format!("{}{}", if least < 1.0 { "at least " } else { "" }, Quantity::Captured.text(least))
+        });
+        let is_most = self.most.is_some_and(|limit| seen.iter().all(|seen| seen.meets(limit, self.share)));
+        let most = if is_most { claim.says("most") } else { "" };
+        let over: Vec<&str> = groups.iter().map(|group| group.label.as_str()).collect();
+        words = words.and("least", least).and("most", most).and("over", over.join(", "));
+        let text = claim.text(case, words, &names);
+        Said { answer, text, seen, chance: Chance::Limit }
+    }
+}
+
+/// A claim that throughput by searches is below what best effort captures.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Search {
+    /// The searches.
+    of: Select,
+    /// Differences below this part are none.
+    part: f64,
+}
+
+impl Search {
+    /// It holds at all points but one.
+    fn judge(&self, claim: &Claim, measured: &MeasuredSteps<'_>) -> Judgement {
+        let points = measured.plan(&self.of).map_or(&[][..], |plan| plan.points_at(measured.conditions));
+        let searched: Vec<&Select> =
+            claim.over.iter().filter(|over| over.at.is_some_and(|at| points.contains(&at))).collect();
+        let (mut below, mut told) = (0, 0);
+        let mut seen = Vec::new();
+        let mut searches: Vec<u32> = Vec::new();
+        for over in &searched {
+            let effort = measured.seen(&claim.of[0].or(over));
+            let Some(found) = measured.found(&self.of.or(&claim.of[0]).or(over)) else { continue };
+            let Some(found_pps) = found.value else { continue };
+            searches.extend(found.trials);
+            let is_below = |of| effort.median(of).map(|pps| found_pps < (1.0 - self.part) * pps);
+            // Buffers, and loads below the wire's, are no best effort.
+            let is_below =
+                is_below(Figure::CapturedPps).filter(|told| is_below(Figure::TakenPps) == Some(*told));
+            match is_below.filter(|_| !effort.fell_short()) {
+                // What is sustained at least may be sustained up to the best effort.
+                Some(true) if found.at_least => {}
+                Some(is_below) => {
+                    told += 1;
+                    below += usize::from(is_below);
+                }
+                None => {}
+            }
+            seen.push(effort);
+        }
+        let answer = counted(below, told - below, searched.len(), 1, None);
+        let words = Words::of(&seen).and("below", below.to_string()).and("told", told.to_string());
+        let text = claim.text("all", words.and("searched", searched.len().to_string()), &[]);
+        let mut judgement = claim.judgement(Said { answer, text, seen, chance: Chance::Unknown });
+        judgement.trials.extend(searches);
+        judgement.visits = Some(1).filter(|_| !judgement.trials.is_empty());
+        judgement
+    }
+}
+
+/// The answer where it is so in all of so many cases but a few, or otherwise in as many; where `refuting` is named, otherwise
+/// in so many.
+pub(super) fn counted(
+    so: usize,
+    otherwise: usize,
+    of: usize,
+    exceptions: usize,
+    refuting: Option<usize>,
+) -> Answer {
+    if of <= exceptions {
+        Answer::CannotBeTold
+    } else if so + exceptions >= of {
+        Answer::Holds
+    } else if otherwise >= refuting.unwrap_or(of - exceptions) {
+        Answer::Changed
+    } else {
+        Answer::CannotBeTold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answer, counted};
+
+    #[test]
+    fn it_is_so_in_all_cases_but_one_or_in_one_at_most() {
+        let answer = |below, told, of| counted(below, told - below, of, 1, None);
+        assert_eq!(answer(6, 6, 6), Answer::Holds);
+        assert_eq!(answer(5, 5, 6), Answer::Holds);
+        assert_eq!(answer(4, 6, 6), Answer::CannotBeTold);
+        assert_eq!(answer(2, 6, 6), Answer::CannotBeTold);
+        assert_eq!(answer(1, 6, 6), Answer::Changed);
+        assert_eq!(answer(0, 5, 6), Answer::Changed);
+        assert_eq!(answer(0, 4, 6), Answer::CannotBeTold);
+        assert_eq!(answer(0, 0, 0), Answer::CannotBeTold);
+    }
+}

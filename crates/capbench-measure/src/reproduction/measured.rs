@@ -1,0 +1,387 @@
+//! What was measured for a reproduction, and how two things that were measured compare.
+
+use capbench_capture::MethodSpec;
+use serde::Deserialize;
+
+use super::conditions::Conditions;
+use super::figure::{Figure, buffered};
+use super::outcome::{Cell, Quantity};
+use super::plan::StepPlan;
+use crate::placement::PlacementChoice;
+use crate::search::{SearchOutcome, Status};
+use crate::sweep::SweepOutcome;
+use crate::sweep::interval::Estimate;
+use crate::trial::{SizeLabel, TrialResult, Verdict};
+
+/// A step as far as it was done.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    /// The step's name.
+    pub name: String,
+    /// Its trials.
+    pub trials: Vec<TrialResult>,
+    /// What it was as a sweep, where it was one.
+    pub sweep: Option<SweepOutcome>,
+    /// Its searches.
+    pub searches: Vec<SearchOutcome>,
+}
+
+/// A method that cannot be had in a placement, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The method.
+    pub method: MethodSpec,
+    /// The placement.
+    pub placement: PlacementChoice,
+    /// Why, in a line.
+    pub reason: String,
+}
+
+/// Everything that tables and claims are made from.
+#[derive(Debug)]
+pub(super) struct MeasuredSteps<'m> {
+    /// What was asked for.
+    pub(super) conditions: &'m Conditions,
+    /// All steps, as the publication has them.
+    pub(super) plans: &'m [StepPlan],
+    /// Steps, as far as they were done.
+    pub(super) done: &'m [Done],
+    /// What cannot be had here.
+    pub(super) left_out: &'m [LeftOut],
+}
+
+/// Which trials of a reproduction: those of one step that are so in every respect that is named.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Select {
+    /// The step; the publication's first where none is named.
+    pub(super) step: Option<String>,
+    /// The method.
+    pub(super) method: Option<String>,
+    /// The placement.
+    pub(super) placement: Option<String>,
+    /// The step's point.
+    pub(super) at: Option<u32>,
+    /// Whether the load was the highest that the generator reaches.
+    pub(super) at_maximum: Option<bool>,
+    /// How texts name it.
+    pub(super) name: Option<String>,
+}
+
+/// Trials of one method at one point.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen<'t> {
+    trials: Vec<&'t TrialResult>,
+}
+
+/// How two things that were measured compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Order {
+    /// Each visit of the first is above each of the second, and by more than the margin.
+    Above,
+    /// The other way round.
+    Below,
+    /// All visits of both are within the margin.
+    Alike,
+    /// Neither.
+    Untold,
+}
+
+/// A limit that each visit has to meet.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Limit {
+    /// This, or more, and not only because there was room until sending had ended.
+    AtLeast(f64),
+    /// More than this, likewise.
+    Above(f64),
+    /// This, or less.
+    AtMost(f64),
+    /// Less than this.
+    Below(f64),
+}
+
+/// A generator that sends less than this part of what was intended did not reach the load.
+const REACHED: f64 = 0.99;
+/// Frames that were buffered when sending ended make a difference from this share of those sent on.
+const HELD: f64 = 0.001;
+
+impl Select {
+    /// The same, and what `other` names where this does not.
+    pub(super) fn or(&self, other: &Self) -> Self {
+        let text = |own: &Option<String>, other: &Option<String>| own.clone().or_else(|| other.clone());
+        Self {
+            step: text(&self.step, &other.step),
+            method: text(&self.method, &other.method),
+            placement: text(&self.placement, &other.placement),
+            at: self.at.or(other.at),
+            at_maximum: self.at_maximum.or(other.at_maximum),
+            name: text(&self.name, &other.name),
+        }
+    }
+
+    /// How texts name it: by its name, else its point, its placement or its method.
+    pub(super) fn label(&self) -> String {
+        let at = self.at.map(|at| at.to_string());
+        let names = [self.name.clone(), at, self.placement.clone(), self.method.clone()];
+        names.into_iter().flatten().next().unwrap_or_default()
+    }
+}
+
+impl<'m> MeasuredSteps<'m> {
+    /// What a step was to do.
+    pub(super) fn plan(&self, select: &Select) -> Option<&'m StepPlan> {
+        match &select.step {
+            Some(name) => self.plans.iter().find(|plan| plan.name == *name),
+            None => self.plans.first(),
+        }
+    }
+
+    /// A step that was begun, and what it was to do.
+    fn begun(&self, select: &Select) -> Option<(&'m StepPlan, &'m Done)> {
+        let plan = self.plan(select)?;
+        Some((plan, self.done.iter().find(|done| done.name == plan.name)?))
+    }
+
+    /// A step that was begun.
+    pub(super) fn step(&self, select: &Select) -> Option<&'m Done> {
+        self.begun(select).map(|(_, done)| done)
+    }
+
+    /// These trials.
+    pub(super) fn seen(&self, select: &Select) -> Seen<'m> {
+        let Some((plan, done)) = self.begun(select) else { return Seen::default() };
+        let has = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
+        // What a sweep varies is not in a trial's profile.
+        let swept: Option<Vec<u32>> = done.sweep.as_ref().map(|sweep| {
+            let readings = sweep.series.iter().filter(|series| has(&select.method, &series.method));
+            let point = select.at.and_then(|at| plan.points.iter().position(|point| *point == at));
+            let at_point =
+                readings.flat_map(|series| &series.readings).filter(|one| point == Some(one.point));
+            at_point.flat_map(|reading| reading.trials.iter().copied()).collect()
+        });
+        Seen::of(done.trials.iter().filter(|trial| match &swept {
+            Some(numbers) => numbers.contains(&trial.number),
+            None => {
+                has(&select.method, &trial.profile.method)
+                    && has(&select.placement, &trial.profile.placement)
+                    && select.at.is_none_or(|at| trial.profile.frame_size == SizeLabel::Octets(at as u16))
+                    && select.at_maximum.is_none_or(|is| is == trial.intended_pps.is_none())
+            }
+        }))
+    }
+
+    /// The rate that the search has found: at least that where it was ended before it met a load that is not without loss.
+    /// `None` where there was no search, or no load was without loss.
+    pub(super) fn found(&self, select: &Select) -> Option<Cell> {
+        let search = self.step(select)?.searches.iter().find(|search| {
+            search.method == select.method
+                && search.placement == select.placement
+                && search.frame_size == select.at.map(|at| SizeLabel::Octets(at as u16))
+        })?;
+        let goal = search.goals.first()?;
+        let lower = goal.lower.as_ref()?;
+        Some(Cell {
+            value: Some(lower.achieved_pps),
+            at_least: goal.status != Status::Regular,
+            trials: lower.trials.clone(),
+            ..Cell::default()
+        })
+    }
+
+    /// Why a method cannot be had; `None` where it was not left out of every placement that was asked for.
+    pub(super) fn why_left_out(&self, method: &str) -> Option<&'m str> {
+        let of_method = self.left_out.iter().find(|left| left.method.to_string() == method)?;
+        let ran = self.done.iter().flat_map(|step| &step.trials).any(|trial| trial.profile.method == method);
+        (!ran).then_some(of_method.reason.as_str())
+    }
+}
+
+impl<'t> Seen<'t> {
+    /// Trials that show nothing are not among them.
+    pub(super) fn of(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
+        Self { trials: trials.into_iter().filter(|trial| trial.verdict != Verdict::Invalid).collect() }
+    }
+
+    /// The trials.
+    pub(super) fn trials(&self) -> &[&'t TrialResult] {
+        &self.trials
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.trials.is_empty()
+    }
+
+    /// Their numbers.
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        self.trials.iter().map(|trial| trial.number).collect()
+    }
+
+    /// A figure of each; nothing where one of them does not know it, since what is left would be a choice.
+    pub(super) fn values(&self, of: Figure) -> Vec<f64> {
+        self.trials.iter().map(|trial| of.of(trial)).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// The median of a figure; `None` where a trial does not know it.
+    pub(super) fn median(&self, of: Figure) -> Option<f64> {
+        Estimate::of(self.values(of)).map(|estimate| estimate.median)
+    }
+
+    /// The median of a figure as people read it.
+    pub(super) fn text(&self, of: Figure) -> Option<String> {
+        self.median(of).map(|median| of.quantity().text(median))
+    }
+
+    /// A figure of them as a field of a table: marked where the generator or room in buffers has a part in it, and at least so
+    /// much where the kernel only samples how a shared CPU divides.
+    pub(super) fn cell(&self, of: Figure) -> Cell {
+        let Some(estimate) = Estimate::of(self.values(of)) else { return Cell::default() };
+        let is_buffered = of.counts_buffered() && self.held() > HELD;
+        let is_sampled = self.trials.iter().any(|trial| trial.cpu.split_is_sampled);
+        Cell {
+            value: Some(estimate.median),
+            low: estimate.low,
+            high: estimate.high,
+            at_least: of == Figure::ApplicationLoad && is_sampled,
+            mark: match (self.fell_short(), is_buffered) {
+                (true, true) => Some(BOTH),
+                (true, false) => Some(GENERATOR),
+                (false, true) => Some(BUFFERS),
+                (false, false) => None,
+            },
+            trials: self.numbers(),
+        }
+    }
+
+    /// Whether the generator did not reach the load.
+    pub(super) fn fell_short(&self) -> bool {
+        self.trials.iter().any(|trial| is_short(trial))
+    }
+
+    /// The largest share of what was sent that was still buffered when sending ended; 0 where that is unknown.
+    fn held(&self) -> f64 {
+        let share = |trial: &&TrialResult| buffered(trial).unwrap_or_default() / trial.sent.max(1) as f64;
+        self.trials.iter().map(share).fold(0.0, f64::max)
+    }
+
+    /// Whether it is so of each, of at least two visits: one may be a disturbance.
+    fn every(&self, of: Figure, is: impl Fn(f64) -> bool) -> bool {
+        let values = self.values(of);
+        values.len() > 1 && values.into_iter().all(is)
+    }
+
+    /// Whether a share meets a limit.
+    pub(super) fn meets(&self, limit: Limit, share: Figure) -> bool {
+        match limit {
+            Limit::AtLeast(least) => self.every(share.without_buffered(), |share| share >= least),
+            Limit::Above(least) => self.every(share.without_buffered(), |share| share > least),
+            Limit::AtMost(most) => self.every(share, |share| share <= most),
+            Limit::Below(most) => self.every(share, |share| share < most),
+        }
+    }
+
+    /// Why neither a limit nor its contrary is met.
+    pub(super) fn why_untold(&self) -> &'static str {
+        match self.trials.len() {
+            0 => "it was not measured",
+            1 => "one visit does not tell",
+            _ if self.held() > HELD => {
+                "buffers held what came until sending had ended, so a longer trial (--scale) has to tell"
+            }
+            _ => "its visits do not agree",
+        }
+    }
+
+    /// How a figure of them compares with that of others, where smaller differences count as none.
+    pub(super) fn against(&self, other: &Seen<'_>, of: Figure, margin: f64) -> Order {
+        order(&self.values(of), &other.values(of), margin)
+    }
+}
+
+/// Whether the generator did not reach the load of a trial.
+pub(super) fn is_short(trial: &TrialResult) -> bool {
+    trial.intended > 0 && (trial.sent as f64) < REACHED * trial.intended as f64
+}
+
+/// Marks a number whose load the generator did not reach.
+const GENERATOR: char = 'g';
+/// Marks a number that has room in buffers to thank.
+const BUFFERS: char = 'b';
+/// Marks both.
+const BOTH: char = 'x';
+
+/// What the marks mean.
+pub(super) const MARKS: [(char, &str); 3] = [
+    (
+        GENERATOR,
+        "g: the generator sent less than the load of the publication; captured is the share of what it did send.",
+    ),
+    (
+        BUFFERS,
+        "b: more than 0.1 % of what was sent still lay in buffers when sending ended and counts as captured; a longer trial \
+         may lose as much in the same time.",
+    ),
+    (
+        BOTH,
+        "x: both of it: the generator sent less than the load, and buffers held more than 0.1 % of what it sent.",
+    ),
+];
+
+/// Said where buffers held more than a little of what was sent until sending had ended; empty elsewhere.
+pub(super) fn held(seen: &[Seen<'_>]) -> String {
+    let most = seen.iter().map(Seen::held).fold(0.0, f64::max);
+    if most > HELD {
+        format!(
+            " Up to {} % of what was sent lay in buffers when sending ended.",
+            Quantity::Captured.text(most)
+        )
+    } else {
+        String::new()
+    }
+}
+
+/// Said where the receiver slowed the generator; empty elsewhere.
+pub(super) fn slowed(seen: &[Seen<'_>]) -> &'static str {
+    if seen.iter().flat_map(|seen| &seen.trials).any(|trial| !trial.profile.load_independent) {
+        " The receiver's work slowed the generator in some of these trials."
+    } else {
+        ""
+    }
+}
+
+/// How visits compare. One visit each tells nothing: what chance does is not known then.
+fn order(first: &[f64], second: &[f64], margin: f64) -> Order {
+    if first.len() < 2 || second.len() < 2 {
+        return Order::Untold;
+    }
+    let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let whole = most(first).max(most(second)) - least(first).min(least(second));
+    if least(first) > most(second) + margin {
+        Order::Above
+    } else if most(first) < least(second) - margin {
+        Order::Below
+    } else if whole <= margin {
+        Order::Alike
+    } else {
+        Order::Untold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Order, order};
+
+    #[test]
+    fn visits_are_told_apart_only_where_all_of_them_are() {
+        assert_eq!(order(&[0.9, 0.92], &[0.5, 0.6], 0.02), Order::Above);
+        assert_eq!(order(&[0.5, 0.6], &[0.9, 0.92], 0.02), Order::Below);
+        assert_eq!(order(&[0.9, 0.91], &[0.905, 0.9], 0.02), Order::Alike);
+        assert_eq!(order(&[0.9, 0.5], &[0.6, 0.4], 0.02), Order::Untold);
+        assert_eq!(order(&[0.905, 0.915], &[0.9, 0.9], 0.02), Order::Alike);
+        assert_eq!(order(&[1.0], &[0.0], 0.02), Order::Untold, "one visit tells nothing");
+        assert_eq!(order(&[], &[], 0.02), Order::Untold);
+    }
+}

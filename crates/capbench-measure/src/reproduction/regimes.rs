@@ -1,0 +1,68 @@
+//! Dain's two effects, which follow from what a packet costs in two regimes: what a sweep of work shows of them.
+
+use serde::Deserialize;
+
+use super::judging::{Chance, judgement};
+use super::measured::{MeasuredSteps, Seen, Select};
+use super::outcome::{Answer, Judgement};
+use crate::sweep::findings::effects::{Appearance, Effect, EffectKind, effects};
+
+/// An effect is not there where one of half the published size is excluded: his rise is from 81 % to 98 %, by a fifth, and his
+/// ring is behind by more.
+const EXCLUDED: f64 = 0.1;
+
+/// One of the effects, with these methods.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Regimes {
+    effect: Kind,
+    methods: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    MoreWorkMorePackets,
+    RingBehindSocket,
+}
+
+impl Regimes {
+    /// An answer for each method, those with the same answer together.
+    pub(super) fn judge(&self, claim: &str, of: &Select, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
+        let kind = match self.effect {
+            Kind::MoreWorkMorePackets => EffectKind::MoreWorkMorePackets,
+            Kind::RingBehindSocket => EffectKind::RingBehindSocket,
+        };
+        let Some((outcome, done)) = measured.step(of).and_then(|done| Some((done.sweep.as_ref()?, done)))
+        else {
+            return Vec::new();
+        };
+        let mut found: Vec<Judgement> = Vec::new();
+        let wanted = |effect: &Effect| effect.kind == kind && self.methods.contains(&effect.method);
+        for effect in effects(outcome, &done.trials).into_iter().filter(wanted) {
+            let seen = Seen::of(done.trials.iter().filter(|trial| effect.trials.contains(&trial.number)));
+            let said = (answer(effect.appearance), format!("{}: {}", effect.method, effect.text));
+            let mut judged = judgement(claim, said, &[seen], Chance::Unknown);
+            judged.visits = Some(outcome.repeats);
+            match found.iter_mut().find(|known| known.answer == judged.answer) {
+                Some(known) => {
+                    known.text.push_str(&format!(" {}", judged.text));
+                    known.trials.extend(judged.trials);
+                }
+                None => found.push(judged),
+            }
+        }
+        found
+    }
+}
+
+fn answer(appearance: Appearance) -> Answer {
+    match appearance {
+        Appearance::Appears => Answer::Holds,
+        Appearance::DoesNotAppear { excluded_above } if excluded_above <= EXCLUDED => Answer::Changed,
+        // Where nothing is lost there is nothing to see it in: no answer about what happens where something is.
+        Appearance::DoesNotAppear { .. } | Appearance::CannotAppear | Appearance::CannotBeTold => {
+            Answer::CannotBeTold
+        }
+    }
+}
