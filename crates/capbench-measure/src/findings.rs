@@ -1,6 +1,7 @@
 //! What follows from trials, in plain sentences with the trials that they rest on. A pure function of results.
 
 mod costs;
+mod tracer;
 mod visits;
 
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ pub fn find(trials: &[TrialResult]) -> Vec<Finding> {
     dependence(trials, &mut findings);
     account(trials, &mut findings);
     loss_shape::findings::find(trials, &mut findings);
-    crate::tracer::findings::find(trials, &mut findings);
+    tracer::find(trials, &mut findings);
     guards::findings::find(trials, &mut findings);
     trust(trials, &mut findings);
     reports(trials, &mut findings);

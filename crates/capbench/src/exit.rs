@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use capbench_capture::CaptureError;
+use capbench_host::HostError;
 use capbench_measure::MeasureError;
 use capbench_report::printable;
 use capbench_traffic::TrafficError;
@@ -205,6 +206,9 @@ fn of_error(error: &anyhow::Error) -> u8 {
         if let Some(error) = cause.downcast_ref::<MeasureError>() {
             return of_measure(error);
         }
+        if let Some(error) = cause.downcast_ref::<HostError>() {
+            return of_host(error);
+        }
         if let Some(error) = cause.downcast_ref::<CaptureError>() {
             return of_capture(error);
         }
@@ -217,12 +221,9 @@ fn of_error(error: &anyhow::Error) -> u8 {
 
 fn of_measure(error: &MeasureError) -> u8 {
     match error {
-        MeasureError::Privilege { .. } => PRIVILEGE,
+        MeasureError::Host(error) => of_host(error),
         MeasureError::Unsupported { .. } => UNSUPPORTED,
-        MeasureError::Cpu { .. }
-        | MeasureError::InUse { .. }
-        | MeasureError::NoInterface { .. }
-        | MeasureError::UnknownProgram { .. }
+        MeasureError::UnknownProgram { .. }
         | MeasureError::Definition { .. }
         | MeasureError::Goal { .. }
         | MeasureError::Search { .. }
@@ -230,6 +231,15 @@ fn of_measure(error: &MeasureError) -> u8 {
         | MeasureError::Comparison { .. } => USAGE,
         MeasureError::Capture(error) => of_capture(error),
         MeasureError::Traffic(error) => of_traffic(error),
+        _ => FAILED,
+    }
+}
+
+fn of_host(error: &HostError) -> u8 {
+    match error {
+        HostError::Privilege { .. } => PRIVILEGE,
+        HostError::Unsupported { .. } => UNSUPPORTED,
+        HostError::Cpu { .. } | HostError::InUse { .. } | HostError::NoInterface { .. } => USAGE,
         _ => FAILED,
     }
 }

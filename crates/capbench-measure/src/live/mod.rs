@@ -31,6 +31,8 @@ use crate::accounts::irqtime::IrqAccounting;
 use crate::bed::Moderated;
 use crate::bed::{Bed, BedOptions, KernelWork, Placement};
 use crate::environment::interface::{self, PathInterface};
+use capbench_host::HostError;
+
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::placement::PlacementChoice;
@@ -196,7 +198,7 @@ impl LiveLaboratory {
                 };
                 match make(&placement) {
                     // Its statement says what that means for the load.
-                    Err(MeasureError::Unsupported { .. }) if choice == PlacementChoice::Other => {
+                    Err(HostError::Unsupported { .. }) if choice == PlacementChoice::Other => {
                         let placement = Placement::other_in_sender_context()?;
                         (make(&placement)?, placement)
                     }

@@ -221,7 +221,7 @@ fn a_stop_or_a_failure_keeps_the_trials() {
             self.1 += 1;
             match self.1 {
                 1..5 => self.0.run(load, duration),
-                _ => Err(crate::MeasureError::NoInterface { interface: "eth9".into() }),
+                _ => Err(capbench_host::HostError::NoInterface { interface: "eth9".into() }.into()),
             }
         }
         fn line_rate(&self) -> Option<Pps> {
