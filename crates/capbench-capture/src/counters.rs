@@ -1,10 +1,6 @@
 //! What a method counted since it was opened.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use capbench_sys::Result;
-use capbench_sys::packet::{PacketSocket, PacketStatistics};
 
 /// Counters since the capture was opened, all of 64 bits and monotonic. Absent means that the method cannot tell; it does
 /// not mean 0.
@@ -152,97 +148,27 @@ impl Counters {
 pub(crate) const ONE_RING_WITHOUT: [LossPlace; 2] = [LossPlace::FillRing, LossPlace::MethodQueue];
 
 /// The counter of a V3 ring that has no free block.
-const FREEZES: &str = "tp_freeze_q_cnt";
+pub(crate) const FREEZES: &str = "tp_freeze_q_cnt";
 
-/// Accumulates `PACKET_STATISTICS`. The kernel resets them whenever they are read, so they are read here and nowhere
-/// else, and accumulated in 64 bits. Clones have one account in common.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Accumulator {
-    sums: Arc<Mutex<Sums>>,
+/// How often a capture waited since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitCounts {
+    /// System calls that could sleep until frames came: poll(2), or a blocking receive.
+    pub waits: u64,
+    /// Those of them that ended without a frame.
+    pub empty: u64,
+    /// Times that frames came while spinning, which saved a system call.
+    pub spun: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    packets: u64,
-    drops: u64,
-    freezes: Option<u64>,
-}
-
-impl Accumulator {
-    /// Reads the socket's counters, which resets them, and returns the totals.
-    pub(crate) fn read(&self, socket: &PacketSocket) -> Result<Counters> {
-        Ok(self.add(socket.take_statistics()?).total())
-    }
-
-    /// The totals with these counters added.
-    #[cfg(test)]
-    pub(crate) fn of(&self, since: PacketStatistics) -> Counters {
-        self.add(since).total()
-    }
-
-    fn add(&self, since: PacketStatistics) -> Sums {
-        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
-        sums.packets += u64::from(since.packets);
-        sums.drops += u64::from(since.drops);
-        if let Some(freezes) = since.freezes {
-            sums.freezes = Some(sums.freezes.unwrap_or(0) + u64::from(freezes));
+impl WaitCounts {
+    /// How often it waited since `before`, an earlier reading of the same capture.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            waits: self.waits - before.waits,
+            empty: self.empty - before.empty,
+            spun: self.spun - before.spun,
         }
-        *sums
-    }
-}
-
-impl Sums {
-    fn total(self) -> Counters {
-        let mut raw = vec![("tp_packets".into(), self.packets), ("tp_drops".into(), self.drops)];
-        // How often a V3 ring was found full: events, not frames.
-        raw.extend(self.freezes.map(|freezes| (FREEZES.into(), freezes)));
-        Counters {
-            accepted: Some(self.packets),
-            losses: vec![Loss {
-                place: LossPlace::Ring,
-                count: Some(self.drops),
-                source: "PACKET_STATISTICS: tp_drops".into(),
-            }],
-            without: ONE_RING_WITHOUT.to_vec(),
-            raw,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Accumulator, Counters, LossPlace};
-    use capbench_sys::packet::PacketStatistics;
-
-    #[test]
-    fn totals_pass_32_bits_and_absent_stays_absent() {
-        let sum = Accumulator::default();
-        for _ in 0..3 {
-            sum.add(PacketStatistics { packets: u32::MAX, drops: 7, freezes: None });
-        }
-        let total = sum.add(PacketStatistics { packets: 0, drops: 0, freezes: None }).total();
-        assert_eq!((total.accepted, total.dropped()), (Some(3 * u64::from(u32::MAX)), Some(21)));
-        assert_eq!((total.raw("tp_freeze_q_cnt"), total.lost_at(LossPlace::FillRing)), (None, None));
-        assert_eq!(Counters::default().dropped(), None);
-    }
-
-    #[test]
-    fn a_later_reading_is_told_from_an_earlier_one() {
-        let sum = Accumulator::default();
-        let before = sum.add(PacketStatistics { packets: 10, drops: 3, freezes: Some(1) }).total();
-        let now = sum.clone().add(PacketStatistics { packets: 20, drops: 4, freezes: Some(2) });
-        let since = now.total().since(&before);
-        assert_eq!(
-            (since.accepted, since.dropped(), since.raw("tp_freeze_q_cnt")),
-            (Some(20), Some(4), Some(2))
-        );
-        assert!(now.total().shows_full_ring_since(&before));
-        let frozen = sum.add(PacketStatistics { packets: 0, drops: 0, freezes: Some(1) }).total();
-        assert!(frozen.shows_full_ring_since(&now.total()));
-        assert!(
-            !frozen.shows_full_ring_since(&frozen) && !Counters::default().shows_full_ring_since(&before)
-        );
-        assert_eq!(before.since(&Counters::default()), before, "nothing was counted before it was opened");
-        assert_eq!(Counters::default().since(&before).accepted, None, "absent is not zero");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use capbench_sys::packet::{FanoutMode, FanoutRule, PacketSocket};
 
-use crate::options::Direction;
+use crate::interface::Direction;
 
 /// A group of captures, and how it shares frames. Clones mean the same group.
 ///

@@ -8,7 +8,8 @@ use capbench_sys::packet::{Frame, PacketType};
 use crate::convert::{self, Converted, OutputLimit};
 use crate::file::{CaptureReader, FileFormat};
 use crate::filter::{Beside, Compiler, Filter, FilterText, Listing, Optimise, Tags};
-use crate::options::{Interface, SnapLength};
+use crate::interface::Interface;
+use crate::units::SnapLength;
 use crate::writing::WriteOptions;
 
 pub use crate::file::fuzzing::check as capture_file;

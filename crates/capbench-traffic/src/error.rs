@@ -1,6 +1,5 @@
 //! The error of this crate: what was asked, and what is allowed.
 
-use crate::units::FrameSize;
 use capbench_sys::SysError;
 
 /// Why traffic cannot be planned or sent. Every message is one line for a terminal.
@@ -19,20 +18,20 @@ pub enum TrafficError {
     /// A frame size that cannot hold the headers of the layout and the stamp.
     #[error("frame size {asked} is too small for {layout}: at least {least} octets, the FCS included")]
     TooSmallForLayout {
-        /// The size that was asked for.
-        asked: FrameSize,
+        /// The size that was asked for, in octets.
+        asked: u16,
         /// The headers, for example `IPv6/TCP with a VLAN tag`.
         layout: String,
-        /// The least size that holds them.
-        least: FrameSize,
+        /// The least size that holds them, in octets.
+        least: u16,
     },
     /// A frame size that the interface's MTU does not let pass.
     #[error(
         "frame size {asked} needs an MTU of {needed}, but the interface has {mtu}: at most {most} octets"
     )]
     LargerThanMtu {
-        /// The size that was asked for.
-        asked: FrameSize,
+        /// The size that was asked for, in octets.
+        asked: u16,
         /// The network-layer length of such a frame.
         needed: u32,
         /// The MTU of the interface.

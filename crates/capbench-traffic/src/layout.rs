@@ -137,12 +137,16 @@ impl FrameLayout {
     pub fn check(&self, size: FrameSize, mtu: Mtu) -> Result<()> {
         let least = self.minimum_size();
         if size < least {
-            return Err(TrafficError::TooSmallForLayout { asked: size, layout: self.to_string(), least });
+            return Err(TrafficError::TooSmallForLayout {
+                asked: size.octets(),
+                layout: self.to_string(),
+                least: least.octets(),
+            });
         }
         let needed = (size.captured() - self.network_at()) as u32;
         if needed > mtu.0 {
             let most = self.most_octets(mtu);
-            return Err(TrafficError::LargerThanMtu { asked: size, needed, mtu: mtu.0, most });
+            return Err(TrafficError::LargerThanMtu { asked: size.octets(), needed, mtu: mtu.0, most });
         }
         Ok(())
     }

@@ -32,6 +32,7 @@ pub mod report;
 pub mod schedule;
 pub mod sizes;
 pub mod stamp;
+pub mod transmission;
 pub mod transmit;
 pub mod units;
 
@@ -48,5 +49,6 @@ pub use report::{Lateness, LatenessSummary, SendReport};
 pub use schedule::{Schedule, Step};
 pub use sizes::{Raised, SizeSequence, Sizes};
 pub use stamp::{Stamp, StreamId, TrialId};
-pub use transmit::{Opened, Sender, Transmit, TransmitConfig, TransmitFacts, TransmitMethod};
+pub use transmission::Transmit;
+pub use transmit::{Opened, Sender, TransmitConfig, TransmitFacts, TransmitMethod};
 pub use units::{FrameSize, Mtu};

@@ -8,7 +8,7 @@ use crate::plan::{FramePlan, PlannedFrames};
 use crate::report::{Lateness, SendReport};
 use crate::schedule::{PlannedTimes, Schedule};
 use crate::stamp::{Stamp, StreamId, TrialId};
-use crate::transmit::{Handed, MOST_BATCH, Transmit};
+use crate::transmission::{Handed, MOST_BATCH, Transmit};
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -83,7 +83,11 @@ impl Sizes {
         if let &Self::Fixed(asked) = self {
             if asked < minimum {
                 let layout = layout.to_string();
-                return Err(TrafficError::TooSmallForLayout { asked, layout, least: minimum });
+                return Err(TrafficError::TooSmallForLayout {
+                    asked: asked.octets(),
+                    layout,
+                    least: minimum.octets(),
+                });
             }
             return Ok(SizeSequence { sizes: sizes.into(), raised: Vec::new() });
         }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use capbench_capture::CaptureError;
+use capbench_capture::{CaptureError, RecordError};
 use capbench_host::HostError;
 use capbench_measure::MeasureError;
 use capbench_report::printable;
@@ -117,7 +117,11 @@ fn message(error: &anyhow::Error) -> String {
         }
     }
     let is_filter = |cause: &(dyn std::error::Error + 'static)| {
-        matches!(cause.downcast_ref(), Some(CaptureError::Filter { .. }))
+        let error = match cause.downcast_ref() {
+            Some(RecordError::Capture(error)) => Some(error),
+            _ => cause.downcast_ref(),
+        };
+        matches!(error, Some(CaptureError::Filter { .. }))
     };
     if error.chain().any(is_filter) { line } else { line.replace('\n', " ") }
 }
@@ -209,6 +213,9 @@ fn of_error(error: &anyhow::Error) -> u8 {
         if let Some(error) = cause.downcast_ref::<HostError>() {
             return of_host(error);
         }
+        if let Some(error) = cause.downcast_ref::<RecordError>() {
+            return of_record(error);
+        }
         if let Some(error) = cause.downcast_ref::<CaptureError>() {
             return of_capture(error);
         }
@@ -251,18 +258,20 @@ fn of_capture(error: &CaptureError) -> u8 {
         | CaptureError::RingTooLarge { .. }
         | CaptureError::Spec { .. }
         | CaptureError::Filter { .. }
-        | CaptureError::Option { .. }
-        | CaptureError::WriteBuffer { .. }
-        | CaptureError::FileOption { .. } => USAGE,
+        | CaptureError::Option { .. } => USAGE,
         CaptureError::Unsupported { .. } | CaptureError::Library { .. } => UNSUPPORTED,
-        CaptureError::Output { source, .. } if is_full(source) => DISK_FULL,
-        CaptureError::Call { .. }
-        | CaptureError::Removed { .. }
-        | CaptureError::File { .. }
-        | CaptureError::Batches { .. }
-        | CaptureError::HandOff { .. }
-        | CaptureError::Worker { .. }
-        | CaptureError::Output { .. } => FAILED,
+        CaptureError::Call { .. } | CaptureError::Removed { .. } | CaptureError::Batches { .. } => FAILED,
+    }
+}
+
+fn of_record(error: &RecordError) -> u8 {
+    match error {
+        RecordError::Capture(error) => of_capture(error),
+        RecordError::Option { .. } | RecordError::WriteBuffer { .. } | RecordError::FileOption { .. } => {
+            USAGE
+        }
+        RecordError::Output { source, .. } if is_full(source) => DISK_FULL,
+        RecordError::HandOff { .. } | RecordError::Worker { .. } | RecordError::Output { .. } => FAILED,
     }
 }
 
@@ -289,7 +298,7 @@ mod tests {
         let code = |errno: i32| {
             let source = std::io::Error::from_raw_os_error(errno);
             let (attempt, path, next) = ("write", "a.pcapng".into(), "free space");
-            of_error(&CaptureError::Output { attempt, path, next, source }.into())
+            of_error(&RecordError::Output { attempt, path, next, source }.into())
         };
         // ENOSPC, EDQUOT and EIO.
         assert_eq!([28, 122, 5].map(code), [DISK_FULL, DISK_FULL, FAILED]);

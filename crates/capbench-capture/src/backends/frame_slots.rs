@@ -5,16 +5,22 @@ use std::time::Duration;
 
 use capbench_sys::packet::{Frame, FrameBatch, FrameGeometry, FrameRing, FrameVersion, PacketSocket};
 
-use super::socket_setup::{Context, Polling, bind, unbound};
-use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
-use crate::counters::{Accumulator, Counters};
+use super::socket_setup::{Polling, bind, unbound};
+use crate::capture::Packing;
+use crate::capture::{Batch, Capture, LossMark};
+use crate::context::Context;
+use crate::counters::Counters;
+use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::fill::Fill;
 use crate::intake::Intake;
-use crate::options::{ByteCount, CaptureOptions, Interface};
-use crate::owned::Packing;
-use crate::spec::MethodSpec;
-use crate::wait::{WaitCounts, Waiter};
+use crate::interface::Interface;
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::running::{Running, TimeSource};
+use crate::socket_counters::Accumulator;
+use crate::units::ByteCount;
+use crate::wait::Waiter;
 
 /// Slots taken at once. They go back together, so a batch must be small beside the ring.
 const BATCH: u32 = 64;
@@ -184,7 +190,9 @@ pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Resul
 #[cfg(test)]
 mod tests {
     use super::geometry;
-    use crate::options::{ByteCount, CaptureOptions, Interface};
+    use crate::interface::Interface;
+    use crate::options::CaptureOptions;
+    use crate::units::ByteCount;
     use capbench_sys::host::interface::InterfaceIndex;
 
     fn interface(mtu: u32) -> Interface {

@@ -14,17 +14,23 @@ use capbench_sys::packet::{Frame, Readiness};
 use capbench_sys::pcap::{self, Pcap, PcapLibrary, Settings};
 
 use super::presence::Presence;
-use super::socket_setup::{Context, probe};
-use crate::capture::{Batch, Capture, Running, Taker};
+use super::socket_setup::probe;
+use crate::capture::{Batch, Capture, Taker};
+use crate::capture::{OwnedBatch, Packing};
+use crate::context::Context;
 use crate::counters::Counters;
+use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::filter::{Expression, Filter};
 use crate::intake::Intake;
-use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::options::{ByteCount, CaptureOptions, Direction, Interface, duration_of};
-use crate::owned::{OwnedBatch, Packing};
-use crate::spec::MethodSpec;
-use crate::wait::{WaitCounts, Waiter};
+use crate::interface::{Direction, Interface};
+use crate::method::duration_of;
+use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::running::Running;
+use crate::units::ByteCount;
+use crate::wait::Waiter;
 use counting::Counting;
 
 /// The row of the table.
@@ -357,7 +363,8 @@ impl Batch for Single<'_> {
 #[cfg(test)]
 mod tests {
     use super::{Call, Plan};
-    use crate::options::{ByteCount, CaptureOptions};
+    use crate::options::CaptureOptions;
+    use crate::units::ByteCount;
     use std::time::Duration;
 
     fn plan(spec: &str, options: &CaptureOptions) -> Result<Plan, String> {

@@ -5,17 +5,23 @@ use std::time::{Duration, Instant};
 
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing, FlowHashes, Frame, PacketSocket, Version};
 
-use super::socket_setup::{Context, Polling, SOCKET_SETTINGS, bind, probe, unbound};
-use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
-use crate::counters::{Accumulator, Counters};
+use super::socket_setup::{Polling, SOCKET_SETTINGS, bind, probe, unbound};
+use crate::capture::OwnedBatch;
+use crate::capture::{Batch, Capture, LossMark};
+use crate::context::Context;
+use crate::counters::Counters;
+use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::fill::Fill;
 use crate::intake::Intake;
-use crate::methods::{CapturePoint, Delivery, Method, VlanTags};
-use crate::options::{ByteCount, CaptureOptions, Interface};
-use crate::owned::OwnedBatch;
-use crate::spec::MethodSpec;
-use crate::wait::{WaitCounts, Waiter};
+use crate::interface::Interface;
+use crate::method::{CapturePoint, Delivery, Method, VlanTags};
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::running::{Running, TimeSource};
+use crate::socket_counters::Accumulator;
+use crate::units::ByteCount;
+use crate::wait::Waiter;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -232,7 +238,8 @@ fn geometry(options: &CaptureOptions) -> Result<BlockGeometry> {
 #[cfg(test)]
 mod tests {
     use super::geometry;
-    use crate::options::{ByteCount, CaptureOptions};
+    use crate::options::CaptureOptions;
+    use crate::units::ByteCount;
     use std::time::Duration;
 
     #[test]

@@ -5,17 +5,23 @@ use std::time::Duration;
 
 use capbench_sys::packet::{Frame, PacketSocket, ReceiveVector};
 
-use super::socket_setup::{COMMON_OPTIONS, Context, Polling, SOCKET_SETTINGS, bind, probe, unbound};
-use crate::capture::{Batch, Capture, Running, TimeSource};
-use crate::counters::{Accumulator, Counters};
+use super::socket_setup::{COMMON_OPTIONS, Polling, SOCKET_SETTINGS, bind, probe, unbound};
+use crate::capture::Packing;
+use crate::capture::{Batch, Capture};
+use crate::context::Context;
+use crate::counters::Counters;
+use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::fill::Fill;
 use crate::intake::Intake;
-use crate::methods::{CapturePoint, Delivery, Method, VlanTags};
-use crate::options::{ByteCount, CaptureOptions, Interface};
-use crate::owned::Packing;
-use crate::spec::MethodSpec;
-use crate::wait::{WaitCounts, Waiter};
+use crate::interface::Interface;
+use crate::method::{CapturePoint, Delivery, Method, VlanTags};
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::running::{Running, TimeSource};
+use crate::socket_counters::Accumulator;
+use crate::units::ByteCount;
+use crate::wait::Waiter;
 
 /// The row of the table.
 pub static METHOD: Method = Method {

@@ -12,7 +12,7 @@ use super::operation::{Ancillary, Arithmetic, Condition, Operand, Operation, Wid
 use super::program::Filter;
 use crate::counters::{Loss, LossPlace};
 use crate::error::{CaptureError, Result};
-use crate::options::SnapLength;
+use crate::units::SnapLength;
 
 /// A program with all that has to be found out about it, and how many frames it has let through and left out.
 #[derive(Clone, Debug)]

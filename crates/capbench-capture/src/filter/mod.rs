@@ -44,6 +44,5 @@ pub use beside::{Beside, Tags};
 pub use compile::{Compiler, Optimise};
 pub use interpreter::SoftwareFilter;
 pub use listing::Listing;
-pub use place::Place;
 pub use program::{Expression, Filter};
 pub use text::FilterText;

@@ -7,7 +7,8 @@ use std::path::Path;
 use super::compile::{Compiler, Optimise};
 use super::program::Filter;
 use crate::error::{CaptureError, Result};
-use crate::options::{Interface, SnapLength};
+use crate::interface::Interface;
+use crate::units::SnapLength;
 
 /// Octets of a filter at most; tcpdump knows no limit, and nobody writes as many.
 const MOST_OCTETS: u64 = 1 << 20;

@@ -18,7 +18,7 @@ use capbench_sys::host::ethtool::{self, Offload};
 use super::link::LinkSample;
 use super::plan::Source;
 use crate::counters::{Counters, Loss, LossPlace};
-use crate::options::{Direction, Interface};
+use crate::interface::{Direction, Interface};
 
 /// The driver whose counter is known to count what goes to the stack.
 const DRIVER: &str = "veth";

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_capture::options::ByteCount;
+use capbench_capture::units::ByteCount;
 use capbench_traffic::layout::{Flows, FrameLayout};
 use capbench_traffic::rates::Pps;
 use capbench_traffic::sizes::Sizes;

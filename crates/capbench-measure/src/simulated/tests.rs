@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_capture::options::ByteCount;
+use capbench_capture::units::ByteCount;
 use capbench_traffic::rates::Pps;
 use proptest::prelude::*;
 

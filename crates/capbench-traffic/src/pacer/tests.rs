@@ -2,7 +2,7 @@ use super::*;
 use crate::layout::FrameLayout;
 use crate::rates::Pps;
 use crate::recognise::{Recogniser, Seen, TagMetadata};
-use crate::transmit::Finish;
+use crate::transmission::Finish;
 use crate::units::Mtu;
 
 const TRIAL: TrialId = TrialId(5);

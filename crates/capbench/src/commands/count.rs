@@ -201,6 +201,6 @@ impl Visitor for Counter<'_> {
         lines.note_full(&totals.counters, &counters);
         let end = Totals { packets, octets, counters, cpu_ns: clock::thread_cpu_ns() - cpu_start, ..totals };
         lines.close(&end, told(verifier.as_ref(), counted).as_ref())?;
-        failure.map_or(Ok(()), |(error, _)| Err(error.or_removed(&interface).into()))
+        failure.map_or(Ok(()), |(error, _)| Err(interface.or_removed(error).into()))
     }
 }

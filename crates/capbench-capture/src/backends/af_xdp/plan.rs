@@ -8,8 +8,11 @@ use capbench_sys::xdp::umem::CHUNK_SIZES;
 use capbench_sys::xdp::{CopyMode, UmemGeometry};
 
 use crate::error::{CaptureError, Result};
-use crate::options::{ByteCount, CaptureOptions, Direction, Interface, duration_of, number_of};
-use crate::spec::MethodSpec;
+use crate::interface::{Direction, Interface};
+use crate::method::{duration_of, number_of};
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::units::ByteCount;
 
 /// Octets of an Ethernet header with one VLAN tag, which XDP leaves in the frame.
 const HEADER: u32 = 14 + 4;

@@ -1,6 +1,6 @@
 //! What sweeps say.
 
-use capbench_capture::options::ByteCount;
+use capbench_capture::units::ByteCount;
 
 use super::*;
 use crate::limit::Limit;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_capture::options::ByteCount;
+use capbench_capture::units::ByteCount;
 use capbench_traffic::sizes::Sizes;
 use capbench_traffic::units::FrameSize;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_capture::options::ByteCount;
+use capbench_capture::units::ByteCount;
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::bursts::BurstSearch;
 use capbench_measure::environment::Environment;

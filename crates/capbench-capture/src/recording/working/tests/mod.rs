@@ -20,14 +20,16 @@ use super::super::plan::{self, Source};
 use super::super::scribe::Scribe;
 use super::*;
 use crate::capture::LossMark;
+use crate::capture::OwnedBatch;
 use crate::file::{
     CaptureReader, FileFormat, HashAlgorithm, InterfaceDescription, Record, SectionDescription,
 };
 use crate::filter::{Beside, Filter, Tags};
 use crate::hand_off::{Distribution, WhenFull};
-use crate::options::{ByteCount, CaptureOptions, Interface, SnapLength};
-use crate::owned::OwnedBatch;
-use crate::spec::MethodSpec;
+use crate::interface::Interface;
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::units::{ByteCount, SnapLength};
 use crate::writing::WriteOptions;
 
 /// CLOCK_REALTIME at the beginning of a test, ns.

@@ -8,11 +8,12 @@ use capbench_sys::packet::{PacketType, VlanTag};
 use proptest::prelude::*;
 
 use super::*;
-use crate::capture::{Running, TimeSource, TimeSpan};
+use crate::capture::Revisit;
+use crate::capture::TimeSpan;
 use crate::counters::Counters;
-use crate::merge::Revisit;
-use crate::options::{ByteCount, SnapLength};
-use crate::wait::WaitCounts;
+use crate::counters::WaitCounts;
+use crate::running::{Running, TimeSource};
+use crate::units::{ByteCount, SnapLength};
 
 /// A frame that owns what it is.
 #[derive(Clone, Debug, PartialEq)]

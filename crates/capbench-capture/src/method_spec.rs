@@ -6,11 +6,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use capbench_sys::host::identity;
-
-use crate::error::{CaptureError, Result};
-use crate::methods::Method;
-
 /// A method, what it is about, and how it is set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MethodSpec {
@@ -72,46 +67,6 @@ impl MethodSpec {
         let (taken, kept) = std::mem::take(&mut self.settings).into_iter().partition(other);
         self.settings = kept;
         taken
-    }
-
-    /// Whether a method knows everything that is given.
-    ///
-    /// # Errors
-    /// [`CaptureError::Spec`] with what there is.
-    pub fn check(&self, method: &Method) -> Result<()> {
-        let refuse = |reason: String| Err(CaptureError::Spec { method: self.text.clone(), reason });
-        if self.names_code() && identity::is_elevated() {
-            return refuse(
-                "this program has privileges of its own file (setcap, set-user-id), so its caller cannot name a device or \
-                 a library; run it with sudo"
-                    .into(),
-            );
-        }
-        match (&method.argument, &self.argument) {
-            (None, Some(argument)) => return refuse(format!("{} takes no \":{argument}\"", self.name)),
-            (Some(wanted), None) if wanted.required => {
-                return refuse(format!("write {}:{}, {}", self.name, wanted.placeholder, wanted.summary));
-            }
-            _ => {}
-        }
-        for (position, given) in self.settings.iter().enumerate() {
-            let Some(known) = method.settings.iter().find(|known| known.name == given.name) else {
-                let names: Vec<_> = method.settings.iter().map(|known| known.name).collect();
-                let known = if names.is_empty() { "it has none".into() } else { names.join(", ") };
-                return refuse(format!("{} has no setting \"{}\"; known: {known}", self.name, given.name));
-            };
-            match (&given.value, known.value) {
-                (Some(_), None) => return refuse(format!("+{} takes no value", known.name)),
-                (None, Some(wanted)) if !known.optional => {
-                    return refuse(format!("write +{}={wanted}, {}", known.name, known.summary));
-                }
-                _ => {}
-            }
-            if self.settings[..position].iter().any(|earlier| earlier.name == given.name) {
-                return refuse(format!("+{} is given twice", given.name));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -184,15 +139,6 @@ mod tests {
         for text in ["", ":", "+x", "libpcap:", "Recv", "recv+", "recv+X", "-x", "a b"] {
             assert!(text.parse::<MethodSpec>().is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn a_method_refuses_what_it_does_not_know() {
-        let refusal = |text: &str| crate::methods::find(&spec(text)).unwrap_err().to_string();
-        assert!(refusal("recv:eth0").contains("takes no \":eth0\""));
-        assert!(refusal("recv+fast").contains("has no setting \"fast\""));
-        assert!(refusal("packet-v9").contains("packet-v3"));
-        assert!(refusal("recv+busy-poll=1ms+busy-poll=2ms").contains("twice"));
     }
 
     proptest! {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use capbench_sys::packet::{Block, Frame};
 
 use crate::capture::{Batch, LossMark, TimeSpan};
-use crate::merge::{Place, Revisit};
+use crate::capture::{Place, Revisit};
 use crate::pool::{Buffer, Pool};
 
 pub use packing::Packing;
