@@ -5,7 +5,7 @@
 //! | `running` | loads the programs and reads their counts (feature `bpf`) |
 //! | [`reasons`] | the kernel's names of drop reasons, and which of them are losses in front of the capture point |
 //! | [`losses`] | what the ledger takes from it |
-//! | [`cost`], [`findings`] | what the tracer itself costs, and how that is told |
+//! | [`cost`] | what the tracer itself costs |
 //! | `symbols` | names of kernel functions, for drops without a reason |
 //! | `drops.bpf.c` | `skb:kfree_skb`, `xdp:xdp_exception`, `xdp:xdp_redirect_err`, of the watched interfaces only |
 //! | `nothing.bpf.c` | nothing, to measure what measuring takes |
@@ -21,7 +21,6 @@ use capbench_sys::host::{CpuId, InterfaceIndex};
 #[cfg(not(feature = "bpf"))]
 mod absent;
 pub mod cost;
-pub mod findings;
 pub mod losses;
 pub mod reasons;
 #[cfg(feature = "bpf")]
