@@ -1,4 +1,4 @@
-//! Trials, accounts, the ledger, the test bed, findings and results of capbench.
+//! Trials, accounts, the ledger, the test bed and results of capbench.
 //!
 //! | module | what |
 //! |---|---|
@@ -26,7 +26,7 @@
 //! | [`bursts`] | the longest burst without loss, for both of them |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
-//! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
+//! | [`results`], [`environment`] | what is saved |
 //! | [`csv_text`] | tables without formulas, for every file of CSV |
 
 #![forbid(unsafe_code)]
@@ -46,7 +46,6 @@ pub use capbench_model::disturbance;
 mod error;
 pub mod evidence;
 pub use capbench_model::figures;
-pub mod findings;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod guards;

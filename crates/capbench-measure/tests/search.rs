@@ -104,9 +104,6 @@ fn root_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
         ..SearchPlan::new(goals)
     };
     let finished = plan.run("the bed", &mut *trial, Stored::default(), &mut Kept::default()).unwrap();
-    for finding in finished.outcome.findings() {
-        println!("{}", finding.text);
-    }
     let goal = &finished.outcome.goals[0];
     assert!(goal.lower.as_ref().is_none_or(|lower| lower.intended_pps < 21_000.0), "{goal}");
     assert_ne!(goal.status, Status::AtLeast, "{goal}");

@@ -17,7 +17,7 @@ use capbench_measure::session::Observer;
 use capbench_measure::simulated;
 use capbench_measure::subject::ReceiveBy;
 use capbench_measure::sweep::{
-    self, Axis, BackToBackTest, Probe, Spacing, SweepOutcome, SweepPlan, SweepRun, find,
+    self, Axis, BackToBackTest, Probe, Spacing, SweepOutcome, SweepPlan, SweepRun,
 };
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkModel;
@@ -54,11 +54,7 @@ fn laboratory() -> LiveLaboratory {
 }
 
 fn run(plan: &SweepPlan) -> SweepRun {
-    let run = plan.run(&mut laboratory(), &mut Strict).unwrap();
-    for finding in find(&run.outcome, &run.trials) {
-        println!("{}: {}", finding.scene.unwrap_or_default(), finding.text);
-    }
-    run
+    plan.run(&mut laboratory(), &mut Strict).unwrap()
 }
 
 fn plan(axis: Axis, methods: &[&str], pps: f64) -> SweepPlan {

@@ -18,6 +18,15 @@ pub fn separated(digits: &str) -> String {
     text
 }
 
+/// A share in percent, with as many digits as distinguish it from 0.
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        share if share >= 10.0 => format!("{share:.0} %"),
+        share if share >= 0.1 => format!("{share:.1} %"),
+        share => format!("{share:.4} %"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::grouped;

@@ -14,7 +14,7 @@
 //! | `conduct` | a search from its first trial to its outcome |
 //! | `buffered` | loads that lose nothing only because there is room |
 //! | `outcome`, `bound`, `apart` | what is saved: a result for each goal, its bounds with what was lost there, and whether they differ by more than chance |
-//! | `numbers`, `findings` | the numbers that belong together; sentences |
+//! | `numbers` | the numbers that belong together |
 //! | `repeats`, `ranking` | several searches of the same set-up, and of several methods |
 //!
 //! Strategies choose trials and run none, so the same code serves the path, the replay of stored trials and the estimate.
@@ -27,7 +27,6 @@ mod conduct;
 pub mod criteria;
 pub mod database;
 mod estimate;
-pub mod findings;
 pub mod goal;
 mod grid;
 mod maximum;
@@ -38,7 +37,7 @@ mod observer;
 mod outcome;
 pub mod plan;
 pub mod presets;
-mod ranking;
+pub mod ranking;
 pub mod ratio;
 pub mod repeats;
 mod request;

@@ -6,13 +6,10 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::cost::{Cost, Spread};
-use capbench_measure::findings;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::moderation::Moderation;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::sweep::{
-    self, Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets,
-};
+use capbench_measure::sweep::{Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets};
 use capbench_measure::trial::Load;
 use capbench_measure::work::WorkModel;
 use capbench_report::formats::text::wrapped;
@@ -68,10 +65,7 @@ pub fn run(flags: &SweepFlags) -> Result<Exit> {
             break;
         }
     }
-    let ended = run.end(stopped, |results| {
-        let of_sweeps = results.sweeps.iter().flat_map(|outcome| sweep::find(outcome, &results.trials));
-        results.findings = of_sweeps.chain(findings::find(&results.trials)).collect();
-    })?;
+    let ended = run.end(stopped, |_| {})?;
     print(&ended.text())?;
     Ok(ended.exit(&scene))
 }

@@ -335,22 +335,6 @@ fn the_estimate_is_what_a_quiet_path_costs() {
 }
 
 #[test]
-fn what_was_found_is_said_with_its_trials() {
-    let plan = SearchPlan { maximum_pps: None, ..plan("ndr,pdr") };
-    let paths = [
-        Path { generator: 1.4e6, bursts_per_s: 0.1, seed: 7, ..Path::new(1e6) },
-        Path { generator: 1e5, ..Path::new(1e6) },
-        Path { generator: 1.4e6, ..Path::new(10.0) },
-    ];
-    let text: Vec<_> = paths
-        .iter()
-        .flat_map(|path| run(&plan, path).outcome.findings())
-        .map(|finding| format!("{} {:?}", finding.text, finding.trials))
-        .collect();
-    insta::assert_snapshot!(text.join("\n"));
-}
-
-#[test]
 fn the_simulated_laboratory_is_searched_like_any_other() {
     let method = SimulatedMethod::new("packet-v3", 400_000.0).livelock(0.5);
     let mut laboratory = SimulatedLaboratory::new(1e6, vec![method]);

@@ -4,8 +4,6 @@ mod bursts;
 mod course;
 mod effects;
 mod estimate;
-mod false_alarms;
-mod findings;
 mod guarded;
 mod kinds;
 mod regimes;

@@ -1,7 +1,8 @@
 //! Set-ups that were visited more than once: one trial of each stands for them.
 
-use super::{Finding, finding, numbers};
-use crate::trial::{Phase, TrialResult, Verdict};
+use crate::sentences::{finding, numbers};
+use capbench_measure::results::Finding;
+use capbench_measure::trial::{Phase, TrialResult, Verdict};
 
 /// A trial for each method and load: of loss the one that lost most, since a method that captures everything does it every
 /// time; of costs the middle one.
@@ -56,42 +57,4 @@ pub(super) fn several(group: &[&TrialResult], findings: &mut Vec<Finding>) {
         ),
         numbers(&again),
     ));
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::trial::Load;
-    use crate::trial::tests::{measured, profile};
-
-    fn trial(number: u32, method: &str, lost: u64) -> TrialResult {
-        let duration = Duration::from_secs(1);
-        let measured = measured(1000, 1000, 1000 - lost, lost);
-        measured.result(number, Phase::BestEffort, &profile(method), Load::Maximum, duration)
-    }
-
-    #[test]
-    fn the_visit_that_lost_most_stands_for_a_method() {
-        let trials =
-            [trial(1, "recv", 3), trial(2, "packet-v3", 0), trial(3, "recv", 9), trial(4, "recv", 5)];
-        let group: Vec<_> = trials.iter().collect();
-        let stand: Vec<_> = representatives(&group).iter().map(|trial| trial.number).collect();
-        assert_eq!(stand, [3, 2]);
-        let mut findings = Vec::new();
-        several(&group, &mut findings);
-        assert_eq!(findings[0].trials, [1, 3, 4]);
-        assert!(findings[0].text.starts_with("every method was visited up to 3 times"), "{findings:?}");
-    }
-
-    #[test]
-    fn one_visit_stands_for_itself() {
-        let trials = [trial(1, "recv", 3), trial(2, "packet-v3", 0)];
-        let group: Vec<_> = trials.iter().collect();
-        assert_eq!(representatives(&group), group);
-        let mut findings = Vec::new();
-        several(&group, &mut findings);
-        assert!(findings.is_empty());
-    }
 }

@@ -1,10 +1,12 @@
 //! What a soak shows, in sentences. A pure function of its record.
 
-use super::record::SoakRecord;
-use crate::findings::{Finding, rate};
+use capbench_measure::results::Finding;
+use capbench_measure::soak::record::SoakRecord;
+
+use super::{finding, rate};
 
 /// Everything that the record shows.
-pub fn find(record: &SoakRecord) -> Vec<Finding> {
+pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     let Some(whole) = &record.whole else { return Vec::new() };
     let kept = record.kept.iter().map(|trial| trial.number).collect::<Vec<_>>();
     let mut texts = vec![if whole.lost() == 0 {
@@ -90,7 +92,7 @@ pub fn find(record: &SoakRecord) -> Vec<Finding> {
             record.noise.len()
         ));
     }
-    texts.into_iter().map(|text| Finding { scene: None, text, trials: kept.clone() }).collect()
+    texts.into_iter().map(|text| finding(text, kept.clone())).collect()
 }
 
 /// A number and what it counts.

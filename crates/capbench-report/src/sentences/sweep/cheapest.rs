@@ -3,12 +3,13 @@
 
 use std::ptr;
 
-use super::contrasts::{Evidence, Lead, Leads};
-use super::{Swept, numbers, time};
-use crate::findings::Finding;
-use crate::sweep::axis::AxisKind;
-use crate::sweep::outcome::{Reading, Series};
-use crate::trial::TrialResult;
+use crate::sentences::time;
+use capbench_measure::results::Finding;
+use capbench_measure::sweep::AxisKind;
+use capbench_measure::sweep::contrasts::{Evidence, Lead, Leads};
+use capbench_measure::sweep::outcome::{Reading, Series};
+use capbench_measure::sweep::swept::{Swept, numbers};
+use capbench_measure::trial::TrialResult;
 
 /// A method that keeps up at a point, with what it costs there.
 #[derive(Clone, Copy)]

@@ -1,58 +1,28 @@
 //! Cost regimes of a work sweep.
 
-use super::contrasts::Evidence;
-use super::{Swept, about, numbers, percent, time};
-use crate::figures::grouped;
-use crate::findings::Finding;
-use crate::ledger::Place;
-use crate::statistics::interval::Estimate;
-use crate::sweep::outcome::{Reading, Series, SweepOutcome};
-use crate::sweep::regimes::{self, Plateau, Regimes, Saturated};
-use crate::trial::TrialResult;
+use super::about;
+use crate::sentences::{percent, time};
+use capbench_measure::figures::grouped;
+use capbench_measure::ledger::Place;
+use capbench_measure::results::Finding;
+use capbench_measure::sweep::cost_regimes::{CostRegimes, cost_regimes};
+use capbench_measure::sweep::outcome::{Reading, Series};
+use capbench_measure::sweep::regimes::Plateau;
+use capbench_measure::sweep::swept::{Swept, numbers};
 
 /// A quantity that changes by this factor between two plateaus goes with the change.
 const NOTABLE: f64 = 1.5;
 /// A place whose share of the loss changes by this much goes with the change.
 const MOVED: f64 = 0.25;
 
-/// What a packet costs beside its work, as far as one line of a work sweep shows it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CostRegimes<'r> {
-    /// The points at which the application was the limit.
-    pub readings: Vec<&'r Reading>,
-    /// Their costs, in that order. Of the plateaus those are left that differ by more than chance explains; they name the readings
-    /// by their places among these.
-    pub found: Regimes,
-}
-
-/// The cost regimes that the finding about this line tells of; `None` where it tells of none, or bursts were searched for.
-pub fn cost_regimes<'r>(
-    outcome: &SweepOutcome,
-    trials: &[TrialResult],
-    series: &'r Series,
-) -> Option<CostRegimes<'r>> {
-    if series.readings.iter().any(|reading| reading.back_to_back.is_some()) {
-        return None;
-    }
-    let swept = Swept::new(outcome, trials);
-    let readings = saturated(series);
-    let mut found = analyse(&swept, series, &readings)?;
-    found.plateaus = told_apart(&swept, &readings, &found).0;
-    Some(CostRegimes { readings, found })
-}
-
-/// The points at which the application was the limit.
-fn saturated(series: &Series) -> Vec<&Reading> {
-    series.readings.iter().filter(|reading| reading.is_saturated()).collect()
-}
-
 pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
     limited_by_kernel(swept, series, findings);
-    let saturated = saturated(series);
-    if saturated.is_empty() {
-        return;
-    }
-    let Some(found) = analyse(swept, series, &saturated) else {
+    let Some(CostRegimes { readings: saturated, found, changes }) = cost_regimes(swept, series) else {
+        let saturated: Vec<&Reading> =
+            series.readings.iter().filter(|reading| reading.is_saturated()).collect();
+        if saturated.is_empty() {
+            return;
+        }
         let text = format!(
             "the application is the limit at {} point{}: too few, or too crooked a line, to tell what a packet costs.",
             saturated.len(),
@@ -72,7 +42,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
             label(plateau.last)
         )
     };
-    let (plateaus, changes) = told_apart(swept, &saturated, &found);
+    let plateaus = &found.plateaus;
     let mut text = match plateaus.as_slice() {
         [] => {
             let (first, last) = (found.costs_ns[0], found.costs_ns[found.costs_ns.len() - 1]);
@@ -155,68 +125,6 @@ fn limited_by_kernel(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Find
         grouped(worst.taken_pps.median)
     );
     findings.push(about(series, text, numbers(limited)));
-}
-
-/// Costs at points where the application is the limit.
-fn analyse(swept: &Swept<'_>, series: &Series, saturated: &[&Reading]) -> Option<Regimes> {
-    let points: Option<Vec<Saturated>> = saturated
-        .iter()
-        .map(|reading| {
-            let rate = reading.taken_pps;
-            let time_ns = 1e9 / rate.median;
-            Some(Saturated {
-                work: swept.outcome.points.get(reading.point)?.at?,
-                time_ns,
-                spread_ns: time_ns * rate.half_width() / rate.median,
-            })
-        })
-        .collect();
-    regimes::find(&points?, series.unit_ns)
-}
-
-/// The plateaus whose costs differ by more than chance explains, and for every two neighbours what that rests on. What is
-/// not told apart is one plateau, with whatever lies between. It is held against all the ways in which two plateaus could
-/// have been cut out of the points.
-fn told_apart(swept: &Swept<'_>, saturated: &[&Reading], found: &Regimes) -> (Vec<Plateau>, Vec<Evidence>) {
-    let costs = |plateau: &Plateau, unit_ns: f64| -> Vec<f64> {
-        let readings = saturated[plateau.first..=plateau.last].iter();
-        let of_reading = |reading: &&Reading| -> Vec<f64> {
-            let work = swept.outcome.points.get(reading.point).and_then(|point| point.at).unwrap_or(0.0);
-            let cost = |trial: &TrialResult| 1e9 / trial.taken_pps() - unit_ns * work;
-            swept.of(reading).map(cost).collect()
-        };
-        readings.flat_map(of_reading).collect()
-    };
-    // Two pieces of at least three points, one behind the other.
-    let ends = saturated.len().saturating_sub(2 * (regimes::LEAST_POINTS - 2));
-    let comparisons = if ends < 4 { 1 } else { ends * (ends - 1) * (ends - 2) * (ends - 3) / 24 };
-    let (mut plateaus, mut changes): (Vec<Plateau>, Vec<Evidence>) = (Vec::new(), Vec::new());
-    for next in &found.plateaus {
-        let Some(last) = plateaus.last_mut() else {
-            plateaus.push(*next);
-            continue;
-        };
-        // What a slope that is off makes of the costs is no difference: the same one is higher whatever the slope is.
-        let at = |off: f64| {
-            let unit_ns = found.unit.ns + off * found.unit.error_ns;
-            let (before, after) = (costs(last, unit_ns), costs(next, unit_ns));
-            let rises = Estimate::of(after.iter().copied()).map(|cost| cost.median)
-                > Estimate::of(before.iter().copied()).map(|cost| cost.median);
-            (Evidence::of_difference(&before, &after, comparisons), rises)
-        };
-        let [least, fitted, most] = [at(-1.0), at(0.0), at(1.0)];
-        let change = match least.1 == most.1 {
-            true => fitted.0.weaker(least.0).weaker(most.0),
-            false => Evidence { by_chance: 1.0, comparisons },
-        };
-        if change.is_told() {
-            plateaus.push(*next);
-            changes.push(change);
-        } else {
-            *last = regimes::level(&found.costs_ns, last.first, next.last);
-        }
-    }
-    (plateaus, changes)
 }
 
 /// What changes between two plateaus together with the cost: it goes with it, which is not yet to cause it.

@@ -1,42 +1,45 @@
 //! Differences that are looked for among many: over a series, and between two methods at the same points. What is found is
 //! held against all that was looked at (see [`crate::statistics`]).
 
-use super::Swept;
+use super::outcome::{Reading, Series};
+use super::swept::Swept;
 use crate::statistics::FALSE_ALARMS;
 use crate::statistics::holm::corrected;
 use crate::statistics::interval::Estimate;
 use crate::statistics::ranks::{Stratum, against, by_chance};
-use crate::sweep::outcome::{Reading, Series};
 use crate::trial::TrialResult;
 
 /// Blocks of up to so many neighbouring points are compared: a difference over several is told by fewer repeats.
-pub(super) const WIDEST: usize = 3;
+pub const WIDEST: usize = 3;
+
+/// Rates that differ by less, as a part of the larger, are the same.
+const SAME: f64 = 0.01;
 
 /// How likely chance alone makes a difference somewhere in a search, as its finding says it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Evidence {
+pub struct Evidence {
     /// After the correction.
-    pub(super) by_chance: f64,
+    pub by_chance: f64,
     /// How many differences were looked at.
-    pub(super) comparisons: usize,
+    pub comparisons: usize,
 }
 
 impl Evidence {
     /// That two hands of repeats differ, whichever is higher, as one of so many comparisons: the least of them, so that the
     /// correction is for all.
-    pub(super) fn of_difference(one: &[f64], other: &[f64], comparisons: usize) -> Self {
+    pub fn of_difference(one: &[f64], other: &[f64], comparisons: usize) -> Self {
         let strata = [Stratum { low: one.len(), high: other.len() }];
         let fewer = against(one, other).min(against(other, one));
         Self { by_chance: (2.0 * chance(fewer, &strata) * comparisons as f64).min(1.0), comparisons }
     }
 
     /// The one that chance explains more easily.
-    pub(super) fn weaker(self, other: Self) -> Self {
+    pub fn weaker(self, other: Self) -> Self {
         if other.by_chance > self.by_chance { other } else { self }
     }
 
     /// Whether chance does not explain it.
-    pub(super) fn is_told(self) -> bool {
+    pub fn is_told(self) -> bool {
         self.by_chance <= FALSE_ALARMS
     }
 }
@@ -55,30 +58,27 @@ impl std::fmt::Display for Evidence {
 
 /// Values at points in a row, the larger ones further on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rise<'r> {
+pub struct Rise<'r> {
     /// The points with the smaller values.
-    pub(super) low: &'r [Reading],
+    pub low: &'r [Reading],
     /// Those with the larger.
-    pub(super) high: &'r [Reading],
+    pub high: &'r [Reading],
     /// How much larger the median is.
-    pub(super) gain: f64,
-    pub(super) evidence: Evidence,
+    pub gain: f64,
+    /// What it rests on.
+    pub evidence: Evidence,
 }
 
 /// What a search for rises came to.
 #[derive(Debug)]
-pub(super) struct Rises<'r> {
+pub struct Rises<'r> {
     /// All that were looked at.
-    pub(super) all: Vec<Rise<'r>>,
+    pub all: Vec<Rise<'r>>,
 }
 
 impl<'r> Rises<'r> {
     /// Compares every block of neighbouring points with every later one as long.
-    pub(super) fn of(
-        swept: &Swept<'_>,
-        readings: &'r [Reading],
-        value: impl Fn(&TrialResult) -> f64,
-    ) -> Self {
+    pub fn of(swept: &Swept<'_>, readings: &'r [Reading], value: impl Fn(&TrialResult) -> f64) -> Self {
         let values: Vec<Vec<f64>> =
             readings.iter().map(|reading| swept.of(reading).map(&value).collect()).collect();
         let mut all = Vec::new();
@@ -107,7 +107,7 @@ impl<'r> Rises<'r> {
     }
 
     /// The largest of those that chance does not explain and that are worth saying.
-    pub(super) fn largest(&self, is_worth: impl Fn(&Rise<'r>) -> bool) -> Option<&Rise<'r>> {
+    pub fn largest(&self, is_worth: impl Fn(&Rise<'r>) -> bool) -> Option<&Rise<'r>> {
         let told = self.all.iter().filter(|rise| rise.evidence.is_told() && is_worth(rise));
         told.max_by(|a, b| a.gain.total_cmp(&b.gain))
     }
@@ -115,37 +115,45 @@ impl<'r> Rises<'r> {
 
 /// Neighbouring points at which a value of one method is higher than that of another, as far as chance does not explain it.
 #[derive(Clone, Debug)]
-pub(super) struct Lead<'r> {
+pub struct Lead<'r> {
     /// The method with the higher value.
-    pub(super) ahead: &'r Series,
+    pub ahead: &'r Series,
     /// The other one.
-    pub(super) behind: &'r Series,
+    pub behind: &'r Series,
     /// What the two do at each of the points, the former's first.
-    pub(super) points: Vec<(&'r Reading, &'r Reading)>,
+    pub points: Vec<(&'r Reading, &'r Reading)>,
     /// How much higher its value is: the median of the points.
-    pub(super) gain: f64,
+    pub gain: f64,
     /// Its highest value at one of them.
-    pub(super) most: f64,
-    pub(super) evidence: Evidence,
+    pub most: f64,
+    /// What it rests on.
+    pub evidence: Evidence,
+}
+
+impl Lead<'_> {
+    /// Whether it is large enough to speak of.
+    pub fn is_notable(&self) -> bool {
+        self.gain > SAME * self.most
+    }
 }
 
 /// What a search over all pairs of methods came to.
 #[derive(Debug)]
-pub(super) struct Leads<'r> {
+pub struct Leads<'r> {
     /// What chance does not explain, in the order of the points.
-    pub(super) told: Vec<Lead<'r>>,
+    pub told: Vec<Lead<'r>>,
 }
 
 impl<'r> Leads<'r> {
     /// Of the rates that methods of a scene can keep up with, frames per second.
-    pub(super) fn of(swept: &Swept<'_>, scene: &[&'r Series]) -> Self {
+    pub fn of(swept: &Swept<'_>, scene: &[&'r Series]) -> Self {
         Self::by(scene, |reading| swept.sustained(reading))
     }
 
     /// Compares every two methods of a scene at every block of neighbouring points, by a value of their repeats. A method's
     /// repeats are compared with those of the other at the same point only, beside which they ran. Where there are no values
     /// nothing is compared.
-    pub(super) fn by(scene: &[&'r Series], values: impl Fn(&Reading) -> Vec<f64>) -> Self {
+    pub fn by(scene: &[&'r Series], values: impl Fn(&Reading) -> Vec<f64>) -> Self {
         let mut all: Vec<Lead<'r>> = Vec::new();
         let mut chances = Vec::new();
         for ahead in scene {
@@ -194,7 +202,7 @@ fn median(values: &[f64]) -> f64 {
 }
 
 /// The readings of two series at the points that both have.
-pub(super) fn common<'r>(one: &'r Series, other: &'r Series) -> Vec<(&'r Reading, &'r Reading)> {
+pub fn common<'r>(one: &'r Series, other: &'r Series) -> Vec<(&'r Reading, &'r Reading)> {
     let beside = |reading: &'r Reading| {
         let other = other.readings.iter().find(|other| other.point == reading.point)?;
         Some((reading, other))

@@ -1,11 +1,13 @@
 //! How long buffers hold for, by ring, and what ends their growth.
 
-use super::{Swept, about, percent, time};
-use crate::findings::Finding;
-use crate::ledger::{LostAt, Place};
-use crate::sweep::axis::AxisKind;
-use crate::sweep::back_to_back::{BackToBack, BurstEnd};
-use crate::sweep::outcome::{Reading, Series};
+use super::about;
+use crate::sentences::{percent, time};
+use capbench_measure::ledger::{LostAt, Place};
+use capbench_measure::results::Finding;
+use capbench_measure::sweep::AxisKind;
+use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
+use capbench_measure::sweep::outcome::{Reading, Series};
+use capbench_measure::sweep::swept::Swept;
 
 /// A buffer that grows by less than this part of what the ring does has another limit.
 const KEEPS_UP: f64 = 0.5;

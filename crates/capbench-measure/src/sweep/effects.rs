@@ -7,17 +7,14 @@
 use capbench_capture::{Delivery, MethodSpec};
 
 use super::contrasts::{Lead, Leads, Rise, Rises, common};
-use super::crossings::is_notable;
 use super::limits::Limits;
-use super::{Swept, about, numbers, percent};
-use crate::figures::grouped;
-use crate::findings::Finding;
+use super::outcome::{Reading, Series, sustained_pps};
+use super::swept::{Swept, numbers};
+use crate::figures::{grouped, percent};
 use crate::programs::Programs;
 use crate::statistics::interval::Estimate;
 use crate::statistics::shift::Hands;
 use crate::subject::{self, Subject};
-use crate::sweep::outcome::{Reading, Series, SweepOutcome, sustained_pps};
-use crate::trial::TrialResult;
 
 /// Rates that differ by less, as a part of them, are the same.
 const SAME: f64 = 0.01;
@@ -66,17 +63,9 @@ pub struct Effect {
     pub trials: Vec<u32>,
 }
 
-/// Of every method of a sweep of work whether the effects are there; nothing where its points have no common unit.
-pub fn effects(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Effect> {
-    let swept = Swept::new(outcome, trials);
-    of(&swept).into_iter().map(|(_, effect)| effect).collect()
-}
-
-pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
-    findings.extend(of(swept).into_iter().map(|(series, effect)| about(series, effect.text, effect.trials)));
-}
-
-fn of<'r>(swept: &Swept<'r>) -> Vec<(&'r Series, Effect)> {
+/// Of every method of a sweep of work whether the effects are there, with its series; nothing where its points have no common
+/// unit.
+pub fn effects<'r>(swept: &Swept<'r>) -> Vec<(&'r Series, Effect)> {
     let mut found = Vec::new();
     if swept.outcome.unit.is_none() {
         return found;
@@ -246,7 +235,7 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
         let of_both = |lead: &&Lead<'_>| {
             std::ptr::eq(lead.ahead, ahead)
                 && std::ptr::eq(lead.behind, behind)
-                && is_notable(lead)
+                && lead.is_notable()
                 && lead.points.iter().all(|(one, other)| one.falls_short() || other.falls_short())
         };
         leads.told.iter().filter(of_both).max_by(|a, b| a.gain.total_cmp(&b.gain))

@@ -2,13 +2,11 @@
 
 use std::ptr;
 
-use super::contrasts::{Lead, Leads};
-use super::{Swept, numbers, percent, time};
-use crate::findings::Finding;
-use crate::sweep::outcome::{Reading, Series};
-
-/// Rates that differ by less, as a part of the larger, are the same.
-const SAME: f64 = 0.01;
+use crate::sentences::{percent, time};
+use capbench_measure::results::Finding;
+use capbench_measure::sweep::contrasts::{Lead, Leads};
+use capbench_measure::sweep::outcome::{Reading, Series};
+use capbench_measure::sweep::swept::{Swept, numbers};
 
 pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
     if swept.outcome.unit.is_none() {
@@ -22,15 +20,10 @@ pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
                     let pair = [lead.ahead, lead.behind];
                     pair.iter().any(|one| ptr::eq(*one, *a)) && pair.iter().any(|one| ptr::eq(*one, *b))
                 });
-                crossing(swept, &of_both.filter(|lead| is_notable(lead)).collect::<Vec<_>>(), findings);
+                crossing(swept, &of_both.filter(|lead| lead.is_notable()).collect::<Vec<_>>(), findings);
             }
         }
     }
-}
-
-/// Whether it is large enough to speak of.
-pub(super) fn is_notable(lead: &Lead<'_>) -> bool {
-    lead.gain > SAME * lead.most
 }
 
 /// Leads of two methods, in the order of the points: where the one behind is ahead in the next.

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::findings::{Finding, numbers, rate};
-use crate::ledger::Place;
-use crate::trial::TrialResult;
+use crate::sentences::{numbers, rate};
+use capbench_measure::ledger::Place;
+use capbench_measure::results::Finding;
+use capbench_measure::trial::TrialResult;
 
-use super::Standstill;
+use capbench_measure::guards::Standstill;
 
 /// Adds what guards found.
-pub(crate) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
+pub(super) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     invalid(trials, findings);
     livelock(trials, findings);
     set_aside(trials, findings);

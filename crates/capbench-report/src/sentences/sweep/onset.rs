@@ -1,11 +1,13 @@
 //! Where loss begins, or would in longer trials; where it is booked, and what limits.
 
-use super::{Swept, about, numbers, percent};
-use crate::figures::grouped;
-use crate::findings::Finding;
-use crate::limit::Limit;
-use crate::sweep::outcome::{Reading, Series};
-use crate::trial::{TrialResult, Verdict};
+use super::about;
+use crate::sentences::percent;
+use capbench_measure::figures::grouped;
+use capbench_measure::limit::Limit;
+use capbench_measure::results::Finding;
+use capbench_measure::sweep::outcome::{Reading, Series};
+use capbench_measure::sweep::swept::{Swept, numbers};
+use capbench_measure::trial::{TrialResult, Verdict};
 
 /// The finding about a series.
 pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {

@@ -1,7 +1,9 @@
 //! What packets cost at a load that all methods were given.
 
-use super::{Finding, finding, limited_by_generator, methods, numbers, rate};
-use crate::trial::{Phase, TrialResult, Verdict};
+use super::{limited_by_generator, methods};
+use crate::sentences::{finding, numbers, rate};
+use capbench_measure::results::Finding;
+use capbench_measure::trial::{Phase, TrialResult, Verdict};
 
 /// Differences below this share between the costs of two methods are not called a difference: the clock that kernel
 /// time is read from is coarser.
@@ -85,93 +87,4 @@ fn cost(total: f64, trial: &TrialResult) -> String {
         _ => format!("{own:.0}"),
     };
     format!("{total} ns of CPU time, {own} of them in the application")
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use capbench_traffic::rates::Pps;
-
-    use super::*;
-    use crate::trial::tests::{measured, profile};
-    use crate::trial::{CpuAccount, Load, Measured};
-
-    /// 1000 frames of a method that cost so many nanoseconds each, by clocks of this resolution.
-    fn trial(method: &str, total_ns: u64, resolution_ns: u64, app_ns: Option<[u64; 2]>) -> TrialResult {
-        let cpu = CpuAccount {
-            total_ns: Some(total_ns * 1000),
-            app_ns: app_ns.map(|[least, _]| least * 1000),
-            app_charged_ns: app_ns.map(|[_, most]| most * 1000),
-            split_is_sampled: true,
-            kernel_resolution_ns: Some(resolution_ns * 1000),
-            ..CpuAccount::default()
-        };
-        Measured { cpu, ..measured(1000, 1000, 1000, 0) }.result(
-            1,
-            Phase::CommonLoad,
-            &profile(method),
-            Load::Rate(Pps::new(1000.0).unwrap()),
-            Duration::from_secs(1),
-        )
-    }
-
-    fn said(trials: &[TrialResult]) -> Vec<String> {
-        let mut findings = Vec::new();
-        common_load(&trials.iter().collect::<Vec<_>>(), &mut findings);
-        findings.into_iter().map(|finding| finding.text).collect()
-    }
-
-    #[test]
-    fn an_unknown_share_of_the_application_is_not_called_none() {
-        let counting = trial("xdp-count", 100, 0, None);
-        let reading = trial("recv", 2000, 0, Some([600, 700]));
-        assert_eq!(
-            said(&[reading, counting]),
-            [
-                "at 1,000 packets/s, held by all, xdp-count costs least per packet (100 ns of CPU time) and recv most \
-              (2000 ns of CPU time, 600 to 700 of them in the application)."
-            ]
-        );
-    }
-
-    #[test]
-    fn a_range_of_one_number_is_a_number() {
-        let found = said(&[
-            trial("recv", 20_000, 0, Some([14_874, 14_874])),
-            trial("packet-v3", 700, 0, Some([60, 60])),
-        ]);
-        assert!(found[0].contains("20000 ns of CPU time, 14874 of them"), "{found:?}");
-    }
-
-    #[test]
-    fn those_that_cannot_be_told_from_the_cheapest_are_named() {
-        let trials = [
-            trial("libpcap", 140, 800, Some([60, 60])),
-            trial("packet-v3", 900, 800, Some([60, 60])),
-            trial("packet-v2", 1900, 800, Some([60, 60])),
-            trial("recv", 9000, 800, Some([500, 500])),
-        ];
-        assert_eq!(
-            said(&trials),
-            [
-                "at 1,000 packets/s, held by all, libpcap costs least per packet (140 ± 1600 ns of CPU time, 60 of them in \
-              the application), from which the clocks cannot tell packet-v3, packet-v2, and recv most (9000 ± 1600 ns \
-              of CPU time, 500 of them in the application)."
-            ]
-        );
-        let alike = "at 1,000 packets/s, held by all, no method is notably cheaper than another.";
-        assert_eq!(said(&trials[..2]), [alike]);
-    }
-
-    #[test]
-    fn a_doubtful_cost_is_not_the_dearest() {
-        let trials = [
-            trial("a", 100, 0, Some([60, 60])),
-            trial("b", 900, 0, Some([60, 60])),
-            trial("c", 1000, 5000, Some([60, 60])),
-        ];
-        let found = said(&trials);
-        assert!(found[0].contains("cannot tell c, and b most (900 ns"), "{found:?}");
-    }
 }
