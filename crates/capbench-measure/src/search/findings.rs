@@ -130,7 +130,7 @@ impl GoalResult {
     pub fn loss(&self) -> Option<String> {
         let upper = self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))?;
         let lost = upper.losses.as_ref().map(|losses| format!("lost {}", losses.words()));
-        let untaken = upper.untaken.map(|untaken| {
+        let untaken = upper.backlogged.map(|untaken| {
             format!(
                 "of {} frames that count as lost {} still lay in buffers when sending had ended",
                 grouped(untaken.of as f64),
