@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::bursts::BurstSearch;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
@@ -106,11 +107,14 @@ fn root_a_larger_ring_holds_a_longer_burst() {
     let mut laboratory = laboratory();
     let mut longest = |ring: u64| {
         let test = BackToBackTest {
-            first: NonZeroU64::new(4).unwrap(),
-            resolution: Percent::new(5.0).unwrap(),
+            search: BurstSearch {
+                first: NonZeroU64::new(4).unwrap(),
+                limit: Duration::from_secs(1),
+                resolution: Percent::new(5.0).unwrap(),
+                verifications: 2,
+                depletion: Duration::from_millis(20),
+            },
             repetitions: NonZeroU32::new(3).unwrap(),
-            depletion: Duration::from_millis(20),
-            limit: Duration::from_secs(1),
             ..BackToBackTest::standard(given(100_000.0), Pps::new(20_000.0).unwrap())
         };
         let finished = test.run(&slow(ring), &mut laboratory, &mut Accounting).unwrap();

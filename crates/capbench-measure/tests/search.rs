@@ -88,7 +88,7 @@ fn root_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
             ));
         }
         assert!(
-            result.taken_pps() < 20_100.0 && result.untaken(1) > Some(result.delivered / 3),
+            result.taken_pps() < 20_100.0 && result.backlogged(1) > Some(result.delivered / 3),
             "{result:?}"
         );
         lossless |= result.lost() == 0;

@@ -8,7 +8,7 @@ use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::criteria::{Class, Criteria, Tally};
-use super::ratio::Ratio;
+use super::goal::Ratio;
 
 /// What the search knows of a trial.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,8 +171,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Database, Observation};
+    use crate::search::Ratio;
     use crate::search::criteria::Criteria;
-    use crate::search::ratio::Ratio;
 
     proptest! {
         /// Asked after every trial or only at the end, the answer is that of all trials.

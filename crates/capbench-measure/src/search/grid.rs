@@ -3,7 +3,7 @@
 
 use capbench_traffic::rates::Pps;
 
-use super::ratio::Ratio;
+use super::goal::Ratio;
 use crate::error::{MeasureError, Result};
 
 /// A load by its place in the series: 0 is the least.
@@ -110,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{CLOSE, Grid};
-    use crate::search::ratio::Ratio;
+    use crate::search::Ratio;
 
     fn grid(least: f64, maximum: f64, widths: &[f64]) -> Grid {
         let widths: Vec<_> = widths.iter().map(|&width| Ratio::new(width).unwrap()).collect();

@@ -82,12 +82,6 @@ pub struct Try {
     pub held: bool,
 }
 
-impl MaximumLoad {
-    pub(super) fn given(load_pps: Pps) -> Self {
-        Self { load_pps, source: MaximumSource::Given, self_test: None }
-    }
-}
-
 impl SearchPlan {
     /// Length of a trial of the self-test: no longer than a trial that decides something.
     pub(super) fn self_test_trial(&self) -> Duration {

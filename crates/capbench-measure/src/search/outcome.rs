@@ -7,17 +7,14 @@ use std::time::Duration;
 use capbench_traffic::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::apart::Apart;
-use super::bound::{Bound, Moments, Trials};
-use super::buffered::Buffered;
+use super::bound::{Apart, Bound, Buffered, Moments, Trials};
 use super::criteria::Criteria;
 use super::database::{Bounds, Database, Observation};
-use super::goal::Goal;
+use super::goal::{Goal, seconds};
 use super::maximum::{MaximumLoad, MaximumSource};
 use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
 use super::runner::End;
-use super::seconds;
 use crate::figures::grouped;
 use crate::limit::Limit;
 use crate::trial::SizeLabel;
@@ -272,7 +269,7 @@ fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
         return Some(Limit::Application);
     }
     let own = upper.trials.iter().filter_map(|&number| trials.get(number));
-    Limit::of(&upper.losses.as_ref()?.lost, own, |trial| trials.untaken(trial))
+    Limit::of(&upper.losses.as_ref()?.lost, own, |trial| trials.backlogged(trial))
 }
 
 impl fmt::Display for End {

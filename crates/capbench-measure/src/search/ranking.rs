@@ -8,7 +8,7 @@ use super::outcome::{SearchOutcome, Status};
 use super::repeats;
 use crate::statistics::interval::Estimate;
 use crate::statistics::ranks::{self, Stratum};
-use crate::statistics::{FALSE_ALARMS, holm};
+use crate::statistics::{FALSE_ALARMS, holm, least_by_chance};
 
 /// With fewer searches of each no order has a probability that could be told from chance, whatever the number of methods.
 const FEWEST: usize = 4;
@@ -138,7 +138,7 @@ fn correct(rankings: &mut [Ranking]) {
 
 /// Searches of each method with which the clearest order is told among so many comparisons.
 fn needed(comparisons: usize) -> usize {
-    let least = |searches| 2.0 * ranks::by_chance(0, &[Stratum { low: searches, high: searches }]);
+    let least = |searches| least_by_chance([(searches, searches)]);
     (FEWEST..).find(|&searches| least(searches) * comparisons as f64 <= FALSE_ALARMS).unwrap_or(FEWEST)
 }
 

@@ -253,8 +253,8 @@ impl Interval {
             lossy: u64::from(trial.lost() > 0),
             invalid: u64::from(trial.verdict == Verdict::Invalid),
             disturbed: u64::from(!trial.disturbance.reasons().is_empty()),
-            buffered: u64::from(trial.untaken(1).unwrap_or(0) > 0),
-            untaken: trial.untaken(1).unwrap_or(0),
+            buffered: u64::from(trial.backlogged(1).unwrap_or(0) > 0),
+            untaken: trial.backlogged(1).unwrap_or(0),
             behind_s: trial.behind_s(1).unwrap_or(0.0),
             counts: Counts {
                 intended: trial.intended,

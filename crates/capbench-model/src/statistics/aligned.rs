@@ -12,6 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::ranks::below_normal;
 use super::shift::Hands;
+use super::{median, ways};
 
 /// Additions that an exact probability may take; beyond it deals are drawn.
 const EXACT: usize = 5_000_000;
@@ -51,16 +52,6 @@ pub struct Shift {
     pub middle: f64,
     /// The shifts between which the true one lies; absent where there are too few values for the level.
     pub ends: Option<(f64, f64)>,
-}
-
-/// The least probability that values of such numbers can have, two-sided and without ties.
-pub fn least(strata: &[Hands]) -> f64 {
-    (2.0 / strata.iter().map(|(one, other)| deals(one.len(), other.len())).product::<f64>()).min(1.0)
-}
-
-/// Ways to deal so many values to two hands.
-fn deals(one: usize, other: usize) -> f64 {
-    (1..=one.min(other)).fold(1.0, |deals, nth| deals * (one.max(other) + nth) as f64 / nth as f64)
 }
 
 /// Whether every deal gives the same, because the values of each stratum do not differ.
@@ -185,20 +176,20 @@ impl Dealt {
     fn sums(&self) -> Vec<(usize, f64)> {
         let (taken, most) = (self.second().len(), self.most());
         // By how many values were taken: the number of ways to each sum.
-        let mut ways = vec![vec![0.0; most + 1]; taken + 1];
-        ways[0][0] = 1.0;
+        let mut counts = vec![vec![0.0; most + 1]; taken + 1];
+        counts[0][0] = 1.0;
         for (nth, &rank) in self.ranks.iter().enumerate() {
             let rank = rank as usize;
             for count in (0..taken.min(nth + 1)).rev() {
-                let (fewer, more) = ways.split_at_mut(count + 1);
+                let (fewer, more) = counts.split_at_mut(count + 1);
                 for sum in rank..=most {
                     more[0][sum] += fewer[count][sum - rank];
                 }
             }
         }
-        let all = deals(self.first, taken);
-        let likely = ways[taken].iter().enumerate().filter(|(_, ways)| **ways > 0.0);
-        likely.map(|(sum, ways)| (sum, ways / all)).collect()
+        let all = ways(self.first, taken);
+        let possible = counts[taken].iter().enumerate().filter(|(_, count)| **count > 0.0);
+        possible.map(|(sum, count)| (sum, count / all)).collect()
     }
 }
 
@@ -212,7 +203,7 @@ fn effort(dealt: &[Dealt]) -> usize {
     let mut sum: usize = 1;
     let mut effort: usize = dealt.iter().map(Dealt::effort).sum();
     for stratum in dealt {
-        let different = (deals(stratum.first, stratum.second().len()) as usize).min(stratum.most() + 1);
+        let different = (ways(stratum.first, stratum.second().len()) as usize).min(stratum.most() + 1);
         effort = effort.saturating_add(sum.saturating_mul(different));
         sum += stratum.most();
     }
@@ -223,7 +214,7 @@ fn ranked(strata: &[Hands], shift: f64) -> Vec<Dealt> {
     let mut aligned: Vec<(f64, usize, usize)> = Vec::new();
     for (nth, (one, other)) in strata.iter().enumerate() {
         let values: Vec<f64> = one.iter().copied().chain(other.iter().map(|value| value - shift)).collect();
-        let middle = median(&values);
+        let middle = median(values.iter().copied()).unwrap_or_default();
         aligned.extend(values.iter().enumerate().map(|(place, value)| (value - middle, nth, place)));
     }
     aligned.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -244,16 +235,6 @@ fn ranked(strata: &[Hands], shift: f64) -> Vec<Dealt> {
         stratum.ranks.iter_mut().for_each(|rank| *rank -= least);
     }
     dealt
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
-    }
 }
 
 fn counted(dealt: &[Dealt]) -> Tails {

@@ -36,12 +36,7 @@ impl Estimate {
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = values.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
-        let n = sorted.len();
-        let median = match n {
-            0 => return None,
-            _ if n % 2 == 1 => sorted[n / 2],
-            _ => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
-        };
+        let (n, median) = (sorted.len(), middle(&sorted)?);
         let repeats = n as u32;
         if n == 1 {
             return Some(Self { median, low: None, high: None, level: None, repeats });
@@ -60,6 +55,18 @@ impl Estimate {
     pub fn half_width(&self) -> f64 {
         self.low.zip(self.high).map_or(0.0, |(low, high)| (high - low) / 2.0)
     }
+}
+
+/// The median; `None` without a value.
+pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    middle(&sorted)
+}
+
+fn middle(sorted: &[f64]) -> Option<f64> {
+    let upper = *sorted.get(sorted.len() / 2)?;
+    Some(if sorted.len() % 2 == 1 { upper } else { sorted[sorted.len() / 2 - 1].midpoint(upper) })
 }
 
 /// The probability that the `rank`-th least and largest of n enclose the median.

@@ -112,7 +112,7 @@ fn doubt(goal: &GoalResult) -> Option<String> {
 fn loss(goal: &GoalResult) -> Option<String> {
     let upper = goal.best_upper()?;
     let lost = upper.losses.as_ref().map(|losses| format!("lost {}", places(losses)));
-    let untaken = upper.untaken.map(|untaken| {
+    let untaken = upper.backlogged.map(|untaken| {
         format!(
             "of {} frames that count as lost {} still lay in buffers when sending had ended",
             grouped(untaken.of as f64),

@@ -10,7 +10,7 @@ mod suite;
 
 use capbench_traffic::rates::Pps;
 
-use super::maximum::MaximumRate;
+use super::MaximumRate;
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
 use crate::search::MaximumSource;

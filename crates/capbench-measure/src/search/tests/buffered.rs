@@ -38,7 +38,7 @@ fn a_trial_may_lose_nothing_at_three_times_the_capacity() {
     let mut path = deep();
     let mut trial = path.prepare(&ring()).unwrap();
     let result = trial.run(Load::Rate("700k".parse().unwrap()), Duration::from_secs(1)).unwrap();
-    assert_eq!((result.lost(), result.untaken(1)), (0, Some(500_000)));
+    assert_eq!((result.lost(), result.backlogged(1)), (0, Some(500_000)));
     assert!((result.taken_pps() - CAPACITY).abs() < 1.0);
 }
 
@@ -124,9 +124,9 @@ fn the_application_limits_where_nothing_is_lost_because_the_ring_has_room() {
     for name in ["ndr", "pdr", "rfc2544"] {
         let goal = goal(&finished, name);
         assert_eq!((&upper(goal).losses, goal.limit), (&None, Some(Limit::Application)), "{name}");
-        let untaken = upper(goal).untaken.unwrap();
-        assert!(untaken.frames > 0 && untaken.frames == untaken.of, "{untaken:?}");
-        assert_eq!(goal.lower.as_ref().unwrap().untaken, None);
+        let backlogged = upper(goal).backlogged.unwrap();
+        assert!(backlogged.frames > 0 && backlogged.frames == backlogged.of, "{backlogged:?}");
+        assert_eq!(goal.lower.as_ref().unwrap().backlogged, None);
     }
 }
 

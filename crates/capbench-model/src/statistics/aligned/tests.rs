@@ -3,7 +3,12 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::statistics::least_by_chance;
 use crate::statistics::ranks::{self, Stratum};
+
+fn least(strata: &[Hands]) -> f64 {
+    least_by_chance(strata.iter().map(|(one, other)| (one.len(), other.len())))
+}
 
 /// The same probabilities by going through every deal.
 fn by_every_deal(strata: &[Hands], shift: f64) -> Tails {
