@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use crate::comparison::Pair;
 use crate::cost::OVERHEAD;
@@ -256,7 +256,7 @@ mod tests {
     use std::time::Duration;
 
     use capbench_capture::MethodSpec;
-    use capbench_traffic::rates::Pps;
+    use capbench_frames::rates::Pps;
 
     use super::BenchPlan;
     use crate::error::{MeasureError, Result};

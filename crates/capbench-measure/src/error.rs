@@ -17,7 +17,10 @@ pub enum MeasureError {
     /// A capture method could not be opened or failed.
     #[error(transparent)]
     Capture(#[from] capbench_capture::CaptureError),
-    /// Traffic could not be planned or sent.
+    /// Frames could not be planned.
+    #[error(transparent)]
+    Frame(#[from] capbench_frames::FrameError),
+    /// Traffic could not be sent.
     #[error(transparent)]
     Traffic(#[from] capbench_traffic::TrafficError),
     /// A file of the kernel or of the user could not be read or written.

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::LazyLock;
 
-use capbench_traffic::{FrameLayout, TrialId};
+use capbench_frames::{FrameLayout, TrialId};
 
 use crate::programs::{self, Programs};
 use crate::recorded::Recorded;

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_frames::{Mtu, Pps};
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::guards::{Guarded, Policy, livelock};
 use capbench_measure::laboratory::{Laboratory, Setup};
@@ -20,7 +21,6 @@ use capbench_measure::trial::{Load, Phase, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_testing::{HostLimit, HostLoad, busy, cannot_have};
-use capbench_traffic::{Mtu, Pps};
 use network::{Place, eventually, in_turn, privileged, program};
 
 fn irq() -> IrqAccounting {

@@ -10,6 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions, methods};
+use capbench_frames::layout::{Flows, FrameLayout};
+use capbench_frames::{Mtu, Pps};
 use capbench_host::HostError;
 use capbench_measure::MeasureError;
 use capbench_measure::accounts::irqtime::IrqAccounting;
@@ -24,8 +26,6 @@ use capbench_measure::trial::{Load, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_testing::{HostLoad, busy, is_root, missing};
-use capbench_traffic::layout::{Flows, FrameLayout};
-use capbench_traffic::{Mtu, Pps};
 use network::{eventually, in_turn, privileged};
 
 fn laboratory() -> LiveLaboratory {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use capbench_capture::{CaptureError, RecordError};
+use capbench_frames::FrameError;
 use capbench_host::HostError;
 use capbench_measure::MeasureError;
 use capbench_report::printable;
@@ -219,6 +220,9 @@ fn of_error(error: &anyhow::Error) -> u8 {
         if let Some(error) = cause.downcast_ref::<CaptureError>() {
             return of_capture(error);
         }
+        if cause.is::<FrameError>() {
+            return USAGE;
+        }
         if let Some(error) = cause.downcast_ref::<TrafficError>() {
             return of_traffic(error);
         }
@@ -237,6 +241,7 @@ fn of_measure(error: &MeasureError) -> u8 {
         | MeasureError::Sweep { .. }
         | MeasureError::Comparison { .. } => USAGE,
         MeasureError::Capture(error) => of_capture(error),
+        MeasureError::Frame(_) => USAGE,
         MeasureError::Traffic(error) => of_traffic(error),
         _ => FAILED,
     }

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
 use crate::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 const SECOND: Duration = Duration::from_secs(1);
 pub(super) const MS: u64 = 1_000_000;

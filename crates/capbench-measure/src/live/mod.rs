@@ -20,12 +20,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{CaptureError, Interface};
-use capbench_traffic::layout::FrameLayout;
-use capbench_traffic::plan::FramePlan;
-use capbench_traffic::rates::Pps;
-use capbench_traffic::stamp::TrialId;
+use capbench_frames::layout::FrameLayout;
+use capbench_frames::plan::FramePlan;
+use capbench_frames::rates::Pps;
+use capbench_frames::stamp::TrialId;
+use capbench_frames::units::Mtu;
 use capbench_traffic::transmit;
-use capbench_traffic::units::Mtu;
 
 use crate::accounts::irqtime::IrqAccounting;
 use crate::bed::Moderated;

@@ -13,7 +13,7 @@ mod tests;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};

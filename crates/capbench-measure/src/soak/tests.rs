@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::record::{EVENTS, INTERVALS, Interval, SoakRecord};
 use super::segment::{Segment, add_lines};

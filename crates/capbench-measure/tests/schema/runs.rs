@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, MethodSpec};
+use capbench_frames::Pps;
+use capbench_frames::sizes::Sizes;
+use capbench_frames::units::FrameSize;
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::bursts::BurstSearch;
 use capbench_measure::environment::Environment;
@@ -30,9 +33,6 @@ use capbench_measure::trial::{Load, SizeLabel, TrialResult};
 use capbench_measure::work::WorkModel;
 use capbench_measure::{MeasureError, Result};
 use capbench_testing::Scratch;
-use capbench_traffic::Pps;
-use capbench_traffic::sizes::Sizes;
-use capbench_traffic::units::FrameSize;
 use serde_json::Value;
 
 use super::results_file::assert_valid;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
+use capbench_frames::rates::Pps;
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::environment::Environment;
 use capbench_measure::guards::{Guarded, Policy, livelock};
@@ -29,7 +30,6 @@ use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkModel;
 use capbench_measure::{MeasureError, Result};
 use capbench_report::sentences;
-use capbench_traffic::rates::Pps;
 
 /// Keeps what it is told.
 #[derive(Default)]

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use capbench_capture::{CaptureOptions, MethodSpec};
+use capbench_frames::{FrameLayout, FrameSize, Mtu, Sizes};
 use capbench_measure::MeasureError;
 use capbench_measure::cost::Spread;
 use capbench_measure::laboratory::Setup;
@@ -16,7 +17,6 @@ use capbench_measure::reproduction::{self, Conditions, PUBLICATIONS, Publication
 use capbench_measure::trial::SizeLabel;
 use capbench_measure::work::WorkModel;
 use capbench_report::formats::text::wrapped;
-use capbench_traffic::{FrameLayout, FrameSize, Mtu, Sizes};
 
 use super::measuring::Ready;
 use crate::cli::reproduce::ReproduceFlags;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_frames::Pps;
 use capbench_measure::cost::{Cost, Spread};
 use capbench_measure::laboratory::Setup;
 use capbench_measure::moderation::Moderation;
@@ -13,7 +14,6 @@ use capbench_measure::sweep::{Axis, BackToBackTest, Point, Probe, RingSize, Spac
 use capbench_measure::trial::Load;
 use capbench_measure::work::WorkModel;
 use capbench_report::formats::text::wrapped;
-use capbench_traffic::Pps;
 
 use super::measuring::Ready;
 use super::scene::{Defaults, Scene};
@@ -258,7 +258,7 @@ fn loads(flags: &SweepFlags, ends: Option<(&str, &str)>, spacing: Spacing) -> Re
         rate => rate
             .parse()
             .map(|rate| Point::Load(Load::Rate(rate)))
-            .map_err(|error: capbench_traffic::TrafficError| error.to_string()),
+            .map_err(|error: capbench_frames::FrameError| error.to_string()),
     };
     let points: Vec<Point> = match ends {
         Some((from, to)) => {

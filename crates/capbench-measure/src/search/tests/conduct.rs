@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::paths::{Path, Record, bounds, plan, run};
 use crate::guards::{Guarded, Policy};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use capbench_capture::units::ByteCount;
-use capbench_traffic::sizes::Sizes;
-use capbench_traffic::units::FrameSize;
+use capbench_frames::sizes::Sizes;
+use capbench_frames::units::FrameSize;
 
 use super::*;
 use crate::latency::Recording;

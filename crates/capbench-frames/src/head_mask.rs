@@ -5,20 +5,20 @@ use crate::layout::{ETHERNET_OCTETS, Flow, FrameLayout, Network, TAG_OCTETS, Tra
 
 /// The octets of a head that do not vary with size, flow and stamp.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HeadMask {
+pub struct HeadMask {
     /// The head, with anything where `mask` is 0.
-    pub(crate) expected: [u8; HEAD_ROOM],
+    pub expected: [u8; HEAD_ROOM],
     /// 0xff where the octet is the same in all frames, else 0.
-    pub(crate) mask: [u8; HEAD_ROOM],
+    pub mask: [u8; HEAD_ROOM],
     /// Where the transport header ends.
-    pub(crate) head_end: usize,
+    pub head_end: usize,
     /// Where the stamp's first eight octets are: trial, stream and sequence number.
-    pub(crate) stamp_at: usize,
+    pub stamp_at: usize,
 }
 
 impl HeadMask {
     /// For the frames of a layout with their tags where they stand on the wire; `head` is that of any flow.
-    pub(crate) fn new(layout: &FrameLayout, head: &Head) -> Self {
+    pub fn new(layout: &FrameLayout, head: &Head) -> Self {
         let network_at = layout.network_at();
         let transport_at = network_at + layout.network_octets();
         let (header_octets, stamp_at) = match layout.transport {
@@ -47,7 +47,7 @@ impl HeadMask {
     }
 
     /// The same for frames whose tag was taken out.
-    pub(crate) fn without_tag(mut self, layout: &FrameLayout) -> Self {
+    pub fn without_tag(mut self, layout: &FrameLayout) -> Self {
         if layout.vlan.is_some() {
             let tag_at = ETHERNET_OCTETS - 2;
             for octets in [&mut self.expected, &mut self.mask] {

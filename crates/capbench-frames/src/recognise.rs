@@ -1,7 +1,7 @@
 //! Tells the frames of a trial from everything else, on the receiving side, and intact ones from damaged ones.
 
 use crate::checksum::{fold, sum_native};
-use crate::error::{Result, TrafficError};
+use crate::error::{FrameError, Result};
 use crate::head::Head;
 use crate::head_match::HeadMatch;
 use crate::layout::{
@@ -70,7 +70,7 @@ impl Recogniser {
         if let Some(asked) = snaplen
             && octets < least
         {
-            return Err(TrafficError::Snaplen { asked, layout: layout.to_string(), least });
+            return Err(FrameError::Snaplen { asked, layout: layout.to_string(), least });
         }
         let head = Head::new(layout, Flow::FIRST);
         let whole = HeadMatch::new(layout, &head);

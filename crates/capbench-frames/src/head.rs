@@ -11,26 +11,26 @@ use etherparse::{
 };
 
 /// Room for the longest head (tag, IPv6, TCP and the stamp: 82 octets), in whole machine words.
-pub(crate) const HEAD_ROOM: usize = 88;
+pub const HEAD_ROOM: usize = 88;
 
 /// Time to live of every packet.
 const TTL: u8 = 64;
 
 /// The headers of one flow, zero where a frame has its lengths, checksums and stamp, and zero behind them.
 #[derive(Debug, Clone)]
-pub(crate) struct Head {
+pub struct Head {
     /// The octets from the destination address on.
-    pub(crate) octets: [u8; HEAD_ROOM],
+    pub octets: [u8; HEAD_ROOM],
     /// Sum of the IPv4 header words, total length and checksum as 0; 0 for IPv6, which has no header checksum.
-    pub(crate) network_sum: u64,
+    pub network_sum: u64,
     /// Sum of pseudo header (RFC 768, RFC 9293 3.1, RFC 8200 8.1) and transport header; lengths, checksum and
     /// stamp as 0.
-    pub(crate) transport_sum: u64,
+    pub transport_sum: u64,
 }
 
 impl Head {
     /// The head of one flow.
-    pub(crate) fn new(layout: &FrameLayout, flow: Flow) -> Self {
+    pub fn new(layout: &FrameLayout, flow: Flow) -> Self {
         let mut bytes = link_header(layout);
         let network_at = bytes.len();
         bytes.extend(network_header(layout, flow));

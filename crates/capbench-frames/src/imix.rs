@@ -3,7 +3,7 @@
 //! A sequence is spread evenly: each place goes to the letter that lags furthest behind its share (largest
 //! remainder), because seven small frames in a row followed by four large ones would be a burst.
 
-use crate::error::{Result, TrafficError};
+use crate::error::{FrameError, Result};
 use crate::units::FrameSize;
 use std::fmt;
 use std::str::FromStr;
@@ -139,7 +139,7 @@ impl fmt::Display for Imix {
 }
 
 impl FromStr for Imix {
-    type Err = TrafficError;
+    type Err = FrameError;
 
     fn from_str(text: &str) -> Result<Self> {
         if let Some(preset) = Self::preset(text.trim()) {
@@ -152,10 +152,10 @@ impl FromStr for Imix {
         }
         let mut sequence = Vec::new();
         for letter in pattern.chars().filter(|letter| !letter.is_whitespace()) {
-            sequence.push(index_of(letter, &mut letters).ok_or_else(|| TrafficError::parse(text, WANTED))?);
+            sequence.push(index_of(letter, &mut letters).ok_or_else(|| FrameError::parse(text, WANTED))?);
         }
         if sequence.is_empty() {
-            return Err(TrafficError::parse(text, WANTED));
+            return Err(FrameError::parse(text, WANTED));
         }
         Ok(Self { preset: None, letters, sequence })
     }
@@ -163,7 +163,7 @@ impl FromStr for Imix {
 
 /// `A=64`.
 fn table_entry(entry: &str, known: &[(char, FrameSize)]) -> Result<(char, FrameSize)> {
-    let wrong = || TrafficError::parse(entry, "a letter and its size, such as A=64, each letter once");
+    let wrong = || FrameError::parse(entry, "a letter and its size, such as A=64, each letter once");
     let (letter, octets) = entry.split_once('=').ok_or_else(wrong)?;
     let mut characters = letter.chars();
     match (characters.next(), characters.next()) {
@@ -186,9 +186,9 @@ fn index_of(letter: char, letters: &mut Vec<(char, FrameSize)>) -> Option<u8> {
     u8::try_from(at).ok()
 }
 
-fn unknown(text: &str) -> TrafficError {
+fn unknown(text: &str) -> FrameError {
     let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-    TrafficError::Unknown { kind: "mix", name: text.to_owned(), known: known.join(", ") }
+    FrameError::Unknown { kind: "mix", name: text.to_owned(), known: known.join(", ") }
 }
 
 /// Which letter stands at each place of one period, by largest remainder.

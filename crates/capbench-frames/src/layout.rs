@@ -4,7 +4,7 @@
 //! (RFC 5180 8). Flow `f` is sent from 198.18.0.1 + f (2001:2:0:1::1 + f), port [`FIRST_SOURCE_PORT`] + f, to
 //! 198.19.0.1 (2001:2:0:2::1), port [`DESTINATION_PORT`].
 
-use crate::error::{Result, TrafficError};
+use crate::error::{FrameError, Result};
 use crate::stamp::STAMP_OCTETS;
 use crate::units::{FrameSize, Mtu};
 use serde::{Deserialize, Serialize};
@@ -28,13 +28,13 @@ pub const FIRST_SOURCE_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 1, 0, 0, 0, 1)
 pub const DESTINATION_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 2, 0, 2, 0, 0, 0, 1);
 
 /// Octets of an Ethernet header without tag.
-pub(crate) const ETHERNET_OCTETS: usize = 14;
+pub const ETHERNET_OCTETS: usize = 14;
 /// Octets of a VLAN tag.
-pub(crate) const TAG_OCTETS: usize = 4;
+pub const TAG_OCTETS: usize = 4;
 /// Octets of an IPv4 header without options.
-pub(crate) const NETWORK_V4_OCTETS: usize = 20;
+pub const NETWORK_V4_OCTETS: usize = 20;
 /// Octets of an IPv6 header.
-pub(crate) const NETWORK_V6_OCTETS: usize = 40;
+pub const NETWORK_V6_OCTETS: usize = 40;
 
 /// A 48-bit Ethernet address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -80,7 +80,7 @@ pub struct Flows(u16);
 
 /// The number of one flow, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Flow(pub(crate) u16);
+pub struct Flow(pub u16);
 
 /// The headers of the generated frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -126,7 +126,7 @@ impl FrameLayout {
     }
 
     /// The largest size that passes an interface with this MTU.
-    pub(crate) fn most_octets(&self, mtu: Mtu) -> u32 {
+    pub fn most_octets(&self, mtu: Mtu) -> u32 {
         mtu.0.saturating_add(self.network_at() as u32 + u32::from(crate::units::FCS_OCTETS))
     }
 
@@ -137,7 +137,7 @@ impl FrameLayout {
     pub fn check(&self, size: FrameSize, mtu: Mtu) -> Result<()> {
         let least = self.minimum_size();
         if size < least {
-            return Err(TrafficError::TooSmallForLayout {
+            return Err(FrameError::TooSmallForLayout {
                 asked: size.octets(),
                 layout: self.to_string(),
                 least: least.octets(),
@@ -146,18 +146,18 @@ impl FrameLayout {
         let needed = (size.captured() - self.network_at()) as u32;
         if needed > mtu.0 {
             let most = self.most_octets(mtu);
-            return Err(TrafficError::LargerThanMtu { asked: size.octets(), needed, mtu: mtu.0, most });
+            return Err(FrameError::LargerThanMtu { asked: size.octets(), needed, mtu: mtu.0, most });
         }
         Ok(())
     }
 
     /// Where the network header begins in a frame that carries its tag.
-    pub(crate) const fn network_at(&self) -> usize {
+    pub const fn network_at(&self) -> usize {
         if self.vlan.is_some() { ETHERNET_OCTETS + TAG_OCTETS } else { ETHERNET_OCTETS }
     }
 
     /// Octets of the network header.
-    pub(crate) const fn network_octets(&self) -> usize {
+    pub const fn network_octets(&self) -> usize {
         match self.network {
             Network::V4 => NETWORK_V4_OCTETS,
             Network::V6 => NETWORK_V6_OCTETS,
@@ -165,7 +165,7 @@ impl FrameLayout {
     }
 
     /// Octets from the network header to the end of the stamp.
-    pub(crate) const fn stamp_end(&self) -> usize {
+    pub const fn stamp_end(&self) -> usize {
         self.network_octets()
             + match self.transport {
                 Transport::Udp => 8 + STAMP_OCTETS,
@@ -201,7 +201,7 @@ impl Flows {
     pub fn new(flows: u32) -> Result<Self> {
         match u16::try_from(flows) {
             Ok(count) if (1..=Self::MOST).contains(&flows) => Ok(Self(count)),
-            _ => Err(TrafficError::Flows { asked: flows, most: Self::MOST }),
+            _ => Err(FrameError::Flows { asked: flows, most: Self::MOST }),
         }
     }
 
@@ -227,7 +227,7 @@ impl Flow {
 }
 
 impl TryFrom<u32> for Flows {
-    type Error = TrafficError;
+    type Error = FrameError;
 
     fn try_from(flows: u32) -> Result<Self> {
         Self::new(flows)
@@ -248,10 +248,10 @@ impl fmt::Display for MacAddress {
 }
 
 impl FromStr for MacAddress {
-    type Err = TrafficError;
+    type Err = FrameError;
 
     fn from_str(text: &str) -> Result<Self> {
-        let wrong = || TrafficError::parse(text, "an Ethernet address, such as 02:63:61:70:00:02");
+        let wrong = || FrameError::parse(text, "an Ethernet address, such as 02:63:61:70:00:02");
         let mut address = [0; 6];
         let mut parts = text.split(':');
         for octet in &mut address {
@@ -264,7 +264,7 @@ impl FromStr for MacAddress {
 }
 
 impl TryFrom<String> for MacAddress {
-    type Error = TrafficError;
+    type Error = FrameError;
 
     fn try_from(text: String) -> Result<Self> {
         text.parse()

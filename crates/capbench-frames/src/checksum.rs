@@ -5,7 +5,7 @@
 /// The sum of swapped words is the swapped sum (RFC 1071 2B), so that whole machine words can be added. An odd last
 /// octet is padded with zero; sums of several pieces may be added if all but the last have an even length.
 #[inline]
-pub(crate) fn sum_native(bytes: &[u8]) -> u64 {
+pub fn sum_native(bytes: &[u8]) -> u64 {
     // 32-bit halves in 64-bit sums cannot overflow, and the compiler makes vector instructions of this loop.
     let (words, rest) = bytes.as_chunks::<8>();
     let mut sum: u64 = words
@@ -31,7 +31,7 @@ pub(crate) fn sum_native(bytes: &[u8]) -> u64 {
 
 /// A sum folded into 16 bits.
 #[inline]
-pub(crate) const fn fold(sum: u64) -> u16 {
+pub const fn fold(sum: u64) -> u16 {
     let sum = (sum & 0xffff_ffff) + (sum >> 32);
     let sum = (sum & 0xffff) + (sum >> 16);
     let sum = (sum & 0xffff) + (sum >> 16);
@@ -40,7 +40,7 @@ pub(crate) const fn fold(sum: u64) -> u16 {
 
 /// The ones-complement sum of the big-endian 16-bit words of `bytes`, folded, as a number.
 #[inline]
-pub(crate) fn sum_words(bytes: &[u8]) -> u64 {
+pub fn sum_words(bytes: &[u8]) -> u64 {
     u64::from(u16::from_be(fold(sum_native(bytes))))
 }
 

@@ -16,7 +16,7 @@ const WORDS: usize = HEAD_ROOM / 8;
 
 /// What the head of a frame without inline VLAN tag looks like.
 #[derive(Debug, Clone)]
-pub(crate) struct HeadMatch {
+pub struct HeadMatch {
     words: [(u64, u64); WORDS],
     /// Words that lie wholly inside the shortest frame.
     count: usize,
@@ -32,7 +32,7 @@ pub(crate) struct HeadMatch {
 
 impl HeadMatch {
     /// For the frames of a layout; `head` is that of flow 0.
-    pub(crate) fn new(layout: &FrameLayout, head: &Head) -> Self {
+    pub fn new(layout: &FrameLayout, head: &Head) -> Self {
         let transport_at = ETHERNET_OCTETS + layout.network_octets();
         let least = ETHERNET_OCTETS + layout.stamp_end();
         let known = HeadMask::new(layout, head).without_tag(layout);
@@ -59,7 +59,7 @@ impl HeadMatch {
 
     /// The stamp of a frame that is right in every octet; `None` says nothing.
     #[inline]
-    pub(crate) fn stamp(&self, captured: &[u8]) -> Option<Stamp> {
+    pub fn stamp(&self, captured: &[u8]) -> Option<Stamp> {
         if captured.len() < self.least || !self.is_head(captured) {
             return None;
         }

@@ -3,7 +3,7 @@
 //! A rate is taken as the exact binary fraction that its `f64` is, and frame `i` is planned at `floor(i / rate)` in
 //! integer arithmetic. After 10^12 ns the plan is as exact as after the first frame.
 
-use crate::error::{Result, TrafficError};
+use crate::error::{FrameError, Result};
 use crate::rates::Pps;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -150,9 +150,7 @@ impl Schedule {
     /// A plan longer than a stamp can tell (2^48 ns, 78 hours).
     pub fn check(&self, duration: Duration) -> Result<()> {
         if duration.as_nanos() > u128::from(crate::stamp::Stamp::LAST_PLANNED_NS) {
-            return Err(TrafficError::Schedule(
-                "a sending phase of over 78 hours does not fit into the stamp",
-            ));
+            return Err(FrameError::Schedule("a sending phase of over 78 hours does not fit into the stamp"));
         }
         Ok(())
     }

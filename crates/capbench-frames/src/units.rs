@@ -2,7 +2,7 @@
 //!
 //! Rates are in [`crate::rates`].
 
-use crate::error::{Result, TrafficError};
+use crate::error::{FrameError, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -54,12 +54,12 @@ impl FrameSize {
     fn within(octets: u32, least: u16, most: u16) -> Result<Self> {
         match u16::try_from(octets) {
             Ok(size) if (least..=most).contains(&size) => Ok(Self(size)),
-            _ => Err(TrafficError::FrameSize { asked: octets.into(), least, most }),
+            _ => Err(FrameError::FrameSize { asked: octets.into(), least, most }),
         }
     }
 
     /// The size of a frame that a capture method sees with `octets` octets, legal or runt.
-    pub(crate) const fn of_captured(octets: u16) -> Self {
+    pub const fn of_captured(octets: u16) -> Self {
         Self(octets + FCS_OCTETS)
     }
 
@@ -91,19 +91,17 @@ impl fmt::Display for FrameSize {
 }
 
 impl FromStr for FrameSize {
-    type Err = TrafficError;
+    type Err = FrameError;
 
     fn from_str(text: &str) -> Result<Self> {
         let octets = text.trim().parse::<u32>();
-        Self::new(
-            octets.map_err(|_| TrafficError::parse(text, "a frame size in octets, such as 64 or 1518"))?,
-        )
+        Self::new(octets.map_err(|_| FrameError::parse(text, "a frame size in octets, such as 64 or 1518"))?)
     }
 }
 
 /// A stored size; runts are allowed, for they were made deliberately once.
 impl TryFrom<u16> for FrameSize {
-    type Error = TrafficError;
+    type Error = FrameError;
 
     fn try_from(octets: u16) -> Result<Self> {
         Self::within(octets.into(), LEAST_RUNT_OCTETS, LARGEST_FRAME_OCTETS)

@@ -1,6 +1,6 @@
 //! Which frame sizes are sent in which order, as a repeating sequence fixed before the trial.
 
-use crate::error::{Result, TrafficError};
+use crate::error::{FrameError, Result};
 use crate::imix::Imix;
 use crate::layout::FrameLayout;
 use crate::units::FrameSize;
@@ -78,12 +78,12 @@ impl Sizes {
         let minimum = layout.minimum_size();
         let mut sizes = self.asked();
         if sizes.is_empty() {
-            return Err(TrafficError::parse("", WANTED));
+            return Err(FrameError::parse("", WANTED));
         }
         if let &Self::Fixed(asked) = self {
             if asked < minimum {
                 let layout = layout.to_string();
-                return Err(TrafficError::TooSmallForLayout {
+                return Err(FrameError::TooSmallForLayout {
                     asked: asked.octets(),
                     layout,
                     least: minimum.octets(),
@@ -175,30 +175,26 @@ impl fmt::Display for Sizes {
 }
 
 impl FromStr for Sizes {
-    type Err = TrafficError;
+    type Err = FrameError;
 
     fn from_str(text: &str) -> Result<Self> {
         let text = text.trim();
         if let Some(range) = text.strip_prefix("random:") {
             let (range, seed) = match range.split_once(':') {
-                Some((range, seed)) => (range, seed.parse().map_err(|_| TrafficError::parse(text, WANTED))?),
+                Some((range, seed)) => (range, seed.parse().map_err(|_| FrameError::parse(text, WANTED))?),
                 None => (range, DEFAULT_SEED),
             };
             let (from, to) = bounds(range)?;
             return Ok(Self::Random { from, to, seed });
         }
         if let Some(octets) = text.strip_prefix("runt:") {
-            let octets = octets.parse().map_err(|_| TrafficError::parse(text, WANTED))?;
+            let octets = octets.parse().map_err(|_| FrameError::parse(text, WANTED))?;
             return FrameSize::runt(octets).map(Self::Fixed);
         }
         // Whatever begins with a number is sizes; whatever does not is a mix.
         if !text.starts_with(|first: char| first.is_ascii_digit()) {
             let is_mix = text.starts_with("imix") || text.contains(':');
-            return if is_mix {
-                text.parse().map(Self::Imix)
-            } else {
-                Err(TrafficError::parse(text, WANTED))
-            };
+            return if is_mix { text.parse().map(Self::Imix) } else { Err(FrameError::parse(text, WANTED)) };
         }
         if let Some((range, step)) = text.split_once('/') {
             let (from, to) = bounds(range)?;
@@ -206,14 +202,14 @@ impl FromStr for Sizes {
             return Ok(Self::Incremental {
                 from,
                 to,
-                step: step.ok_or_else(|| TrafficError::parse(text, WANTED))?,
+                step: step.ok_or_else(|| FrameError::parse(text, WANTED))?,
             });
         }
         if text.contains(',') {
             return text.split(',').map(str::parse).collect::<Result<_>>().map(Self::List);
         }
         text.parse().map(Self::Fixed).map_err(|error| match error {
-            TrafficError::Parse { .. } => TrafficError::parse(text, WANTED),
+            FrameError::Parse { .. } => FrameError::parse(text, WANTED),
             other => other,
         })
     }
@@ -221,14 +217,14 @@ impl FromStr for Sizes {
 
 /// `64-1518`.
 fn bounds(text: &str) -> Result<(FrameSize, FrameSize)> {
-    let wrong = || TrafficError::parse(text, "two frame sizes, the smaller first, such as 64-1518");
+    let wrong = || FrameError::parse(text, "two frame sizes, the smaller first, such as 64-1518");
     let (from, to) = text.split_once('-').ok_or_else(wrong)?;
     let (from, to) = (from.parse()?, to.parse()?);
     if from <= to { Ok((from, to)) } else { Err(wrong()) }
 }
 
 impl TryFrom<String> for Sizes {
-    type Error = TrafficError;
+    type Error = FrameError;
 
     fn try_from(text: String) -> Result<Self> {
         text.parse()

@@ -107,7 +107,7 @@ mod tests {
     use etherparse::{NetSlice, SlicedPacket, TransportSlice};
     use proptest::prelude::*;
 
-    pub(crate) fn layouts() -> impl Strategy<Value = FrameLayout> {
+    pub fn layouts() -> impl Strategy<Value = FrameLayout> {
         let vlan = proptest::option::of(any::<u16>().prop_map(|tci| VlanTag { tci }));
         let network = prop_oneof![Just(Network::V4), Just(Network::V6)];
         let transport = prop_oneof![Just(Transport::Udp), Just(Transport::Tcp)];
@@ -120,7 +120,7 @@ mod tests {
         })
     }
 
-    pub(crate) fn stamps() -> impl Strategy<Value = Stamp> {
+    pub fn stamps() -> impl Strategy<Value = Stamp> {
         any::<[u8; STAMP_OCTETS]>().prop_map(Stamp::from_bytes)
     }
 

@@ -1,6 +1,6 @@
 //! Frame rates and bit rates; a bit rate says in its type whether preamble and gap count.
 
-use crate::error::{Result, TrafficError};
+use crate::error::{FrameError, Result};
 use crate::units::FrameSize;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -31,7 +31,7 @@ impl Pps {
         if (SLOWEST..=FASTEST).contains(&frames_per_second) {
             Ok(Self(frames_per_second))
         } else {
-            Err(TrafficError::Rate { asked: frames_per_second })
+            Err(FrameError::Rate { asked: frames_per_second })
         }
     }
 
@@ -73,7 +73,7 @@ impl<Layer> BitRate<Layer> {
         if bits_per_second.is_finite() && bits_per_second > 0.0 {
             Ok(Self(bits_per_second, PhantomData))
         } else {
-            Err(TrafficError::BitRate { asked: bits_per_second })
+            Err(FrameError::BitRate { asked: bits_per_second })
         }
     }
 
@@ -124,7 +124,7 @@ impl<Layer> fmt::Display for BitRate<Layer> {
 }
 
 impl TryFrom<f64> for Pps {
-    type Error = TrafficError;
+    type Error = FrameError;
 
     fn try_from(frames_per_second: f64) -> Result<Self> {
         Self::new(frames_per_second)
@@ -138,7 +138,7 @@ impl From<Pps> for f64 {
 }
 
 impl<Layer> TryFrom<f64> for BitRate<Layer> {
-    type Error = TrafficError;
+    type Error = FrameError;
 
     fn try_from(bits_per_second: f64) -> Result<Self> {
         Self::new(bits_per_second)
@@ -153,24 +153,23 @@ impl<Layer> From<BitRate<Layer>> for f64 {
 
 /// `100000`, `100k`, `1.5M`, `1.5Mpps`.
 impl FromStr for Pps {
-    type Err = TrafficError;
+    type Err = FrameError;
 
     fn from_str(text: &str) -> Result<Self> {
         let number = scaled(text, &["pps"]);
         Self::new(
-            number
-                .ok_or_else(|| TrafficError::parse(text, "a frame rate, such as 100000, 100k or 1.5Mpps"))?,
+            number.ok_or_else(|| FrameError::parse(text, "a frame rate, such as 100000, 100k or 1.5Mpps"))?,
         )
     }
 }
 
 /// `1000000000`, `10G`, `2.5Gbps`, `100Mbit`, `1Gbit/s`.
 impl<Layer> FromStr for BitRate<Layer> {
-    type Err = TrafficError;
+    type Err = FrameError;
 
     fn from_str(text: &str) -> Result<Self> {
         let number = scaled(text, &["bit/s", "bps", "bit"]);
-        Self::new(number.ok_or_else(|| TrafficError::parse(text, "a bit rate, such as 10G or 100Mbit/s"))?)
+        Self::new(number.ok_or_else(|| FrameError::parse(text, "a bit rate, such as 10G or 100Mbit/s"))?)
     }
 }
 
