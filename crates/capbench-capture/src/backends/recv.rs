@@ -6,6 +6,7 @@ use std::time::Duration;
 use capbench_sys::packet::{Frame, PacketSocket, ReceiveVector};
 
 use super::socket_setup::{COMMON_OPTIONS, Polling, SOCKET_SETTINGS, bind, probe, unbound};
+use crate::ring_memory;
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use crate::context::Context;
@@ -89,7 +90,7 @@ pub(super) fn check(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) 
 
 /// The receive buffer to ask for, in bytes.
 fn buffer(options: &CaptureOptions) -> Result<u32> {
-    let ring = options.checked_ring()?;
+    let ring = ring_memory::checked_ring(options)?;
     match u32::try_from(ring.0) {
         Ok(bytes) if bytes <= i32::MAX as u32 / 2 => Ok(bytes),
         _ => Err(CaptureError::Option {
@@ -141,7 +142,7 @@ impl<C: ReceiveCall> SocketReader<C> {
         let (method, frames) = (C::NAME, C::FRAMES);
         let context = Context::new(method, interface);
         let fail = |source| context.fail(source);
-        let ring = options.checked_ring()?;
+        let ring = ring_memory::checked_ring(options)?;
         let (socket, filtered) = unbound(&context, interface, options)?;
         let polling = Polling::set(&context, spec, options, &socket)?;
         // The kernel doubles what is asked, for its own overhead (socket(7)).

@@ -7,7 +7,7 @@ use capbench_sys::{Fetch, SysError};
 
 use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
-use crate::interface::Direction;
+use capbench_model::direction::Direction;
 use crate::method::SettingInfo;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;

@@ -2,8 +2,8 @@
 
 use capbench_sys::packet::FilterInstruction;
 
-use super::program::Filter;
-use crate::interface::Direction;
+use capbench_model::filter::program::Filter;
+use capbench_model::direction::Direction;
 use crate::units::SnapLength;
 
 const LOAD_WORD: u16 = 0x20;

@@ -3,7 +3,7 @@
 use capbench_sys::host::ethtool::{Offload, offload};
 use capbench_sys::host::interface::InterfaceIndex;
 
-use super::operation::Ancillary;
+use capbench_model::filter::operation::Ancillary;
 use crate::running::Running;
 
 /// Where VLAN tags are when a method gives a frame.

@@ -7,7 +7,7 @@ use capbench_sys::SysError;
 use capbench_sys::pcap::{self, LinkType, Pcap, PcapLibrary, Settings};
 
 use super::place;
-use super::program::{Expression, Filter, MOST_INSTRUCTIONS};
+use capbench_model::filter::program::{Expression, Filter, MOST_INSTRUCTIONS};
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::units::SnapLength;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::compile::{Compiler, Optimise};
-use super::program::Filter;
+use capbench_model::filter::program::Filter;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::units::SnapLength;

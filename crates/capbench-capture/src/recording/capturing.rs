@@ -146,7 +146,7 @@ impl Visitor for Loop<'_> {
             ..Beside::tags(Tags::found(&running, &source.interface.name))
         };
         let filter =
-            software.map(|filter| filter.in_software(SnapLength::EVERYTHING, &beside)).transpose()?;
+            software.map(|filter| SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &beside)).transpose()?;
         let entrance = Entrance::of(&mut capture, source, board)?;
         let plan = plan_of(&mut capture, methods::find(&source.method)?, &source.options);
         let batches = batches_of(&mut capture, &source.options);

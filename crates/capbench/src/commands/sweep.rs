@@ -154,7 +154,7 @@ fn contradictions(flags: &SweepFlags) -> Result<()> {
 /// A ring that memory has no room for would be found out in the midst of a sweep.
 fn room(ring: RingSize, base: &Setup) -> Result<(), String> {
     let capture = CaptureOptions { ring: ring.ring, ..base.capture.clone() };
-    capture.checked_ring().map(drop).map_err(|error| error.to_string())
+    capbench_capture::ring_memory::checked_ring(&capture).map(drop).map_err(|error| error.to_string())
 }
 
 fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {

@@ -7,8 +7,10 @@ use capbench_sys::busy_poll::BusyPoll;
 use capbench_sys::xdp::umem::CHUNK_SIZES;
 use capbench_sys::xdp::{CopyMode, UmemGeometry};
 
+use crate::ring_memory;
 use crate::error::{CaptureError, Result};
-use crate::interface::{Direction, Interface};
+use crate::interface::Interface;
+use capbench_model::direction::Direction;
 use crate::method::{duration_of, number_of};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
@@ -99,7 +101,7 @@ impl Plan {
             pass: spec.has("pass"),
             chunk_size: chunk_size(interface, options)?,
             fill,
-            ring: options.checked_own_ring()?,
+            ring: ring_memory::checked_own_ring(options)?,
         };
         plan.sizes(1)?;
         Ok(plan)

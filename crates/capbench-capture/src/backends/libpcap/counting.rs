@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
-use crate::interface::{Direction, Interface};
+use crate::interface::Interface;
+use capbench_model::direction::Direction;
 use crate::options::CaptureOptions;
 
 /// What captures, whose counters libpcap passes on.

@@ -3,39 +3,57 @@
 
 /// Octets that a load takes from a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Width {
+pub enum Width {
+    /// Four octets.
     Word,
+    /// Two octets.
     Half,
+    /// One octet.
     Byte,
 }
 
 /// Where an operand is: in the instruction, or in the index register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operand {
+pub enum Operand {
+    /// The operand in the instruction.
     Constant,
+    /// The index register.
     Index,
 }
 
 /// What becomes of the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arithmetic {
+pub enum Arithmetic {
+    /// Sum.
     Add,
+    /// Difference.
     Subtract,
+    /// Product.
     Multiply,
+    /// Quotient; a division by 0 ends the program with 0.
     Divide,
+    /// Bitwise or.
     Or,
+    /// Bitwise and.
     And,
+    /// Shift to the left.
     ShiftLeft,
+    /// Shift to the right.
     ShiftRight,
+    /// Remainder; a division by 0 ends the program with 0.
     Modulo,
+    /// Bitwise exclusive or.
     Xor,
 }
 
 /// What a jump asks of the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Condition {
+pub enum Condition {
+    /// It equals the operand.
     Equal,
+    /// It is above the operand.
     Greater,
+    /// It is at least the operand.
     GreaterOrEqual,
     /// Some of the operand's bits are set.
     AnySet,
@@ -43,35 +61,50 @@ pub(super) enum Condition {
 
 /// Every instruction that Linux knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub enum Operation {
     /// Octets of the frame, or ancillary data, into the accumulator.
     LoadAbsolute(Width),
     /// The same from the index register on.
     LoadIndirect(Width),
+    /// The operand into the accumulator.
     LoadConstant,
+    /// A memory word into the accumulator.
     LoadMemory,
     /// The frame's length.
     LoadLength,
+    /// The operand into the index register.
     IndexConstant,
+    /// A memory word into the index register.
     IndexMemory,
+    /// The frame's length into the index register.
     IndexLength,
     /// Four times the low half of an octet: the length of an IPv4 header.
     IndexHeaderLength,
+    /// The accumulator into memory.
     Store,
+    /// The index register into memory.
     StoreIndex,
+    /// Arithmetic on the accumulator.
     Compute(Arithmetic, Operand),
+    /// The accumulator, negated.
     Negate,
+    /// Goes on as many instructions further.
     Jump,
+    /// Goes on at one of two places.
     JumpIf(Condition, Operand),
+    /// Ends with the operand.
     ReturnConstant,
+    /// Ends with the accumulator.
     ReturnAccumulator,
+    /// Copies the accumulator (tax).
     AccumulatorToIndex,
+    /// Copies the index register (txa).
     IndexToAccumulator,
 }
 
 impl Operation {
     /// What a code stands for; `None` for one that Linux does not know.
-    pub(super) fn of(code: u16) -> Option<Self> {
+    pub fn of(code: u16) -> Option<Self> {
         let operand = if code & 0x08 == 0 { Operand::Constant } else { Operand::Index };
         Some(match code {
             0x00 => Self::LoadConstant,
@@ -119,23 +152,38 @@ const ANCILLARY: u32 = 0xffff_f000;
 
 /// Ancillary data: what the kernel knows of a frame beside its octets (`SKF_AD_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ancillary {
+pub enum Ancillary {
+    /// The frame's protocol.
     Protocol,
+    /// Whom the frame is for.
     PacketType,
+    /// The number of the interface.
     InterfaceIndex,
+    /// A netlink attribute.
     NetlinkAttribute,
+    /// A nested netlink attribute.
     NestedNetlinkAttribute,
+    /// The mark.
     Mark,
+    /// The receive queue.
     Queue,
+    /// The type of the interface.
     HardwareType,
+    /// The flow hash.
     Hash,
+    /// The CPU that runs the program.
     Cpu,
     /// Not data: the accumulator is combined with the index register.
     XorIndex,
+    /// The VLAN tag beside the frame.
     VlanTag,
+    /// Whether there is one.
     VlanTagPresent,
+    /// Where the payload begins.
     PayloadOffset,
+    /// A random number.
     Random,
+    /// The tag's protocol.
     VlanProtocol,
 }
 
@@ -161,14 +209,14 @@ impl Ancillary {
 
     /// What an absolute load is of: `None` for octets of the frame, `Some(None)` for ancillary data that Linux does not
     /// know.
-    pub(super) fn of(offset: u32) -> Option<Option<Self>> {
+    pub fn of(offset: u32) -> Option<Option<Self>> {
         let number = offset.checked_sub(ANCILLARY)?;
         let known = || Self::ALL.get(number as usize / 4).copied();
         Some(number.is_multiple_of(4).then(known).flatten())
     }
 
     /// Its name, as messages have it.
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Protocol => "the protocol",
             Self::PacketType => "whom the frame is for (inbound, outbound)",

@@ -45,7 +45,7 @@ pub enum LossPlace {
     Ring,
     /// A queue of the method's own had no room.
     MethodQueue,
-    /// A queue behind the method had no room, such as a worker's ([`crate::hand_off`]). No method counts there: whoever has
+    /// A queue behind the method had no room, such as a worker's . No method counts there: whoever has
     /// the queue does.
     ApplicationQueue,
     /// The output did not keep up, or could not be written.
@@ -64,7 +64,7 @@ impl LossPlace {
 
 impl Counters {
     /// The name of the raw counter behind [`Counters::cut`].
-    pub(crate) const CUT: &'static str = "cut";
+    pub const CUT: &'static str = "cut";
 
     /// Frames of which less was captured than the snap length allows; `None` for methods that do not count them.
     pub fn cut(&self) -> Option<u64> {
@@ -145,10 +145,10 @@ impl Counters {
 }
 
 /// Places that a packet socket, or a card's own ring, does not have: one ring or queue is all there is.
-pub(crate) const ONE_RING_WITHOUT: [LossPlace; 2] = [LossPlace::FillRing, LossPlace::MethodQueue];
+pub const ONE_RING_WITHOUT: [LossPlace; 2] = [LossPlace::FillRing, LossPlace::MethodQueue];
 
 /// The counter of a V3 ring that has no free block.
-pub(crate) const FREEZES: &str = "tp_freeze_q_cnt";
+pub const FREEZES: &str = "tp_freeze_q_cnt";
 
 /// How often a capture waited since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::check::check;
 const RETURN_ACCUMULATOR: u16 = 0x16;
 
 /// Instructions of a program at most (`BPF_MAXINSNS`), less those that capbench puts in front.
-pub(super) const MOST_INSTRUCTIONS: usize = 4096 - 3;
+pub const MOST_INSTRUCTIONS: usize = 4096 - 3;
 
 /// Which frames are wanted: a classic BPF program that returns 0 for the others. It has passed the checks that the kernel
 /// makes.
@@ -53,7 +53,7 @@ impl Filter {
     }
 
     /// The same, with what it was compiled from.
-    pub(super) fn compiled(self, expression: Expression) -> Self {
+    pub fn compiled(self, expression: Expression) -> Self {
         Self { expression: Some(expression), ..self }
     }
 

@@ -6,10 +6,10 @@ use capbench_sys::packet::FilterInstruction;
 use super::operation::{Ancillary, Arithmetic, Operand, Operation};
 
 /// Words of scratch memory (`BPF_MEMWORDS`).
-pub(super) const MEMORY: usize = 16;
+pub const MEMORY: usize = 16;
 
 /// Why a program may not run: the number of the instruction, from 0, and what is wrong with it.
-pub(super) fn check(program: &[FilterInstruction]) -> Result<(), String> {
+pub fn check(program: &[FilterInstruction]) -> Result<(), String> {
     let returns =
         |code| matches!(Operation::of(code), Some(Operation::ReturnConstant | Operation::ReturnAccumulator));
     match program.last() {

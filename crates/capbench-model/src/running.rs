@@ -50,7 +50,7 @@ pub struct Running {
 
 impl Running {
     /// Several things that it got less of, as one [`Self::shortfall`].
-    pub(crate) fn shortfall_of(several: impl IntoIterator<Item = String>) -> Option<String> {
+    pub fn shortfall_of(several: impl IntoIterator<Item = String>) -> Option<String> {
         let several: Vec<_> = several.into_iter().collect();
         (!several.is_empty()).then(|| several.join("; "))
     }

@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use capbench_sys::packet::{FanoutMode, FanoutRule, PacketSocket};
-
-use crate::interface::Direction;
+use capbench_sys::packet::FanoutMode;
 
 /// A group of captures, and how it shares frames. Clones mean the same group.
 ///
@@ -55,19 +53,19 @@ impl Fanout {
         *self.group.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a bound socket a member; the group's number.
-    pub(crate) fn join(&self, socket: &PacketSocket, direction: Direction) -> capbench_sys::Result<u16> {
-        let rule = FanoutRule {
-            mode: self.mode,
-            rollover: self.rollover,
-            ignore_outgoing: direction == Direction::In,
-        };
+    /// Whether it sends frames to another member when a ring is full.
+    pub fn rollover(&self) -> bool {
+        self.rollover
+    }
+
+    /// Adds a member: `join` gets the group's number, `None` where it is to make the group, and returns the number.
+    ///
+    /// # Errors
+    /// Those of `join`.
+    pub fn join<E>(&self, join: impl FnOnce(Option<u16>) -> Result<u16, E>) -> Result<u16, E> {
         // Held meanwhile: of two that are opened at once only one makes the group.
         let mut group = self.group.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = match *group {
-            Some(id) => socket.join_fanout(id, rule).map(|()| id)?,
-            None => socket.make_fanout(rule)?,
-        };
+        let id = join(*group)?;
         *group = Some(id);
         Ok(id)
     }
