@@ -18,6 +18,18 @@ pub struct Colour {
     pub dark: &'static str,
 }
 
+impl Colour {
+    /// The class of everything in this colour, for a page that has a dark background at times.
+    pub fn class(self) -> String {
+        self.dark.replace('#', "on-dark-")
+    }
+
+    /// The rule by which that class knows its colour on a dark background.
+    pub fn rule(self) -> String {
+        format!(".{} {{ --on-dark: {}; }}\n", self.class(), self.dark)
+    }
+}
+
 /// Marks the points of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker {

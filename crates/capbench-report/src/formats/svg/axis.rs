@@ -118,6 +118,11 @@ impl<'a> Ruler<'a> {
         self.place(value).0
     }
 
+    /// The pixels at its beginning and its end.
+    pub(super) fn ends(&self) -> [f64; 2] {
+        [self.begin, self.end]
+    }
+
     /// Where bars stand on: 0, or the edge where there is none.
     pub(super) fn ground(&self) -> f64 {
         match self.division {

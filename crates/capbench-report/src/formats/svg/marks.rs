@@ -8,7 +8,7 @@ use crate::model::{Chart, Mark, Place, Scale};
 
 /// How labels look.
 pub(super) const MARK: Style =
-    Style { size: 11.5, colour: "#444444", anchor: Anchor::Start, is_bold: false, turned: 0.0 };
+    Style { size: 11.5, is_pale: true, anchor: Anchor::Start, is_bold: false, turned: 0.0 };
 /// Widest label beside the plot.
 pub(super) const MARK_WIDTH: f64 = 118.0;
 /// A mark this many times as far out as the values is told and not drawn: it would leave them no room.
@@ -52,7 +52,8 @@ impl Sheet<'_> {
 
     pub(super) fn draw_marks(&self, pen: &mut Pen) {
         let bottom = self.top + PLOT_HEIGHT;
-        let stroke = "fill=\"none\" stroke=\"#444444\" stroke-width=\"1.3\" stroke-dasharray=\"6 4\"";
+        let stroke =
+            "class=\"mark\" fill=\"none\" stroke=\"#444444\" stroke-width=\"1.3\" stroke-dasharray=\"6 4\"";
         let mut beside: Vec<Label> = Vec::new();
         for mark in &self.marks {
             let lines = wrapped(&mark.label, MARK.size, MARK_WIDTH);

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use super::text::escaped;
 
-/// Fonts of about the same widths, one of which every system has.
-const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
+/// Colours that belong to no series, for a white sheet. A page gives the classes its own.
+const INK: &str = "class=\"ink\" fill=\"#222222\"";
+const PALE: &str = "class=\"pale\" fill=\"#555555\"";
 
 /// What is drawn.
 pub(super) struct Pen {
@@ -24,7 +25,7 @@ pub(super) enum Anchor {
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     pub(super) size: f64,
-    pub(super) colour: &'static str,
+    pub(super) is_pale: bool,
     pub(super) anchor: Anchor,
     pub(super) is_bold: bool,
     /// Degrees, against the clock.
@@ -42,17 +43,20 @@ pub(super) fn pixels(value: f64) -> String {
 }
 
 impl Pen {
-    pub(super) fn new(width: f64, height: f64, title: &str, description: &str) -> Self {
+    /// Begins a drawing of this size; the attributes are those of its root.
+    pub(super) fn new(width: f64, height: f64, attributes: &str) -> Self {
         let mut pen = Self { out: String::with_capacity(16 << 10) };
         let (w, h) = (pixels(width), pixels(height));
         pen.raw(&format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
-             role=\"img\" font-family=\"{FONTS}\">\n<title>{}</title>\n<desc>{}</desc>\n",
-            escaped(title),
-            escaped(description)
+             {attributes}>\n"
         ));
-        pen.raw(&format!("<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n"));
         pen
+    }
+
+    /// An element that has text and no place: `title`, `desc`.
+    pub(super) fn words(&mut self, element: &str, text: &str) {
+        let _ = writeln!(self.out, "<{element}>{}</{element}>", escaped(text));
     }
 
     pub(super) fn raw(&mut self, text: &str) {
@@ -119,11 +123,11 @@ impl Pen {
             0.0 => String::new(),
             degrees => format!(" transform=\"rotate({} {x} {y})\"", pixels(-degrees)),
         };
+        let colour = if style.is_pale { PALE } else { INK };
         let _ = writeln!(
             self.out,
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{anchor}\"{weight}{turn}>{}</text>",
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" {colour} text-anchor=\"{anchor}\"{weight}{turn}>{}</text>",
             pixels(style.size),
-            style.colour,
             escaped(text)
         );
     }

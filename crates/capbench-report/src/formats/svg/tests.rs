@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::svg;
 use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Scale, Series, Unit};
+use crate::palette::Palette;
 
 const KINDS: [Kind; 5] = [Kind::Lines, Kind::Points, Kind::Stacked, Kind::Bars, Kind::StackedBars];
 
@@ -71,7 +72,7 @@ fn entities(text: &str) -> Result<(), String> {
 }
 
 fn sound(chart: &Chart) -> String {
-    let text = svg(chart);
+    let text = svg(chart, &Palette::of([chart]));
     check(&text).unwrap_or_else(|why| panic!("{why}\n{text}"));
     for wrong in ["NaN", "inf", "null", "None"] {
         assert!(!text.contains(wrong), "{wrong} in {text}");
@@ -267,7 +268,7 @@ proptest! {
             marks,
             notes: vec![text],
         };
-        let drawn = svg(&chart);
+        let drawn = svg(&chart, &Palette::of([&chart]));
         prop_assert_eq!(check(&drawn), Ok(()));
         // Words of the chart may have these letters; numbers of the drawing may not.
         for number in drawn.split('"').skip(1).step_by(2) {

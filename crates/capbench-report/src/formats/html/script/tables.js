@@ -2,6 +2,11 @@
 
 // From so many rows on, a table can be filtered.
 const LONG = 20;
+const UNKNOWN = "unknown";
+
+function separated(digits) {
+  return digits.replace(/\B(?=(\d{3})+$)/g, ",");
+}
 
 // A number without a value of its own is exact as it stands.
 function fieldValue(row, nth) {
