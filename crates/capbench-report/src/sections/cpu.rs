@@ -1,50 +1,32 @@
 //! CPU time per packet: application and kernel.
 
 use capbench_measure::results::Results;
-use capbench_measure::sweep::{AxisKind, Reading, SweepOutcome};
+use capbench_measure::sweep::{Series as SweptSeries, SweepOutcome};
 use capbench_measure::trial::{CpuAccount, Phase, TrialResult};
 
 use super::parts::{
-    Estimate, chart, estimated, grouped, is_known, keep_few, linear, names, of_repeats, point, section,
-    sentence, series,
+    self, Estimate, Stand, chart, estimated, grouped, keep_few, linear, names, of_bench, point, resting_on,
+    series,
 };
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Role, Section, Series, Unit};
-use crate::naming::{self, Numbered, Scene, is_sound, load, numbers};
+use crate::naming::{Numbered, Scene, is_sound, load, numbers};
 
-pub(super) fn sections(results: &Results) -> Vec<Section> {
+const TEXT: &str = "Application time is what the scheduler charges to its thread, verification of every frame included; kernel time is softirq \
+                    and interrupt time, in steps of 10 ms where it is not traced. Costs are compared at a load that is held: where packets \
+                    are lost, a packet that is lost late has cost as much as one that came.";
+const SAMPLED: &str = "Where application and kernel share a CPU, and its kernel only samples at its timer tick which of them runs or other work \
+                       ran on it, the application's time is known as a range. What may belong to either has a layer of its own between the two.";
+
+pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
     let mut charts = bench(results);
-    let trials = Numbered::of(results);
     // Sweeps of publications have the sum of both among their charts, of all methods together.
     let sweeps = if results.reproductions.is_empty() { results.sweeps.as_slice() } else { &[] };
-    charts.extend(sweeps.iter().flat_map(|sweep| swept(sweep, &trials)));
-    charts.retain(is_known);
-    if charts.is_empty() {
-        return Vec::new();
-    }
-    let more = keep_few(&mut charts);
-    let mut section = section("cpu", "CPU time per packet", charts);
-    section.text.push(sentence(
-        "Application time is what the scheduler charges to its thread, verification of every frame included; kernel time is softirq \
-         and interrupt time, in steps of 10 ms where it is not traced. Costs are compared at a load that is held: where packets \
-         are lost, a packet that is lost late has cost as much as one that came.",
-        Vec::new(),
-    ));
-    let sampled: Vec<&TrialResult> =
-        results.trials.iter().filter(|trial| is_sound(trial) && trial.cpu.split_is_sampled).collect();
-    if !sampled.is_empty() {
-        section.text.push(sentence(
-            "Where application and kernel share a CPU, and its kernel only samples at its timer tick which of them runs or other work \
-             ran on it, the application's time is known as a range. What may belong to either has a layer of its own between the two.",
-            numbers(sampled),
-        ));
-    }
-    section.text.extend(more);
-    vec![section]
-}
-
-fn costs() -> Axis {
-    linear("CPU time per packet", Unit::NanosecondsPerPacket)
+    charts.extend(sweeps.iter().flat_map(|sweep| swept(sweep, trials)));
+    let left_out = keep_few(&mut charts);
+    let is_sampled = |trial: &&TrialResult| is_sound(trial) && trial.cpu.split_is_sampled;
+    let sampled = resting_on(numbers(results.trials.iter().filter(is_sampled)), SAMPLED);
+    parts::section("cpu", "CPU time per packet", charts, TEXT, sampled.into_iter().chain(left_out))
 }
 
 /// Time per packet, and whom it belongs to.
@@ -111,41 +93,31 @@ const PARTS: [Part; 4] = [
     ("application and kernel", |parts| parts.both),
 ];
 
-/// Layers of these, where some trial knows them, and where there were several visits how far apart their sums lie.
-fn layers(stands: &[(f64, Vec<&TrialResult>)]) -> Vec<Series> {
-    let parts: Vec<Parts> = stands.iter().map(|(_, trials)| Parts::mean(trials)).collect();
-    let mut layers: Vec<Series> = PARTS
-        .iter()
-        .filter(|(_, of)| parts.iter().any(|parts| of(parts).is_some()))
-        .map(|(name, of)| {
-            let points = stands
-                .iter()
-                .zip(&parts)
-                .map(|((x, trials), parts)| point(*x, of(parts), numbers(trials.iter().copied())))
-                .collect();
-            series(*name, Role::Account, points)
-        })
-        .collect();
-    if layers.is_empty() || stands.iter().all(|(_, trials)| trials.len() < 2) {
-        return layers;
-    }
-    let sum = |(x, trials): &(f64, Vec<&TrialResult>)| {
-        let sums: Option<Vec<f64>> = trials.iter().map(|trial| Parts::of(&trial.cpu).sum()).collect();
-        estimated(*x, sums.and_then(Estimate::of).as_ref(), numbers(trials.iter().copied()))
+/// Layers of these, where some trial knows them, and where there were several visits how far apart their sums are.
+fn layers(id: &str, title: String, kind: Kind, x: Axis, stands: &[Stand<'_>]) -> Chart {
+    let parts: Vec<Parts> = stands.iter().map(|stand| Parts::mean(&stand.trials)).collect();
+    let layer = |(name, of): &Part| {
+        let points =
+            stands.iter().zip(&parts).map(|(stand, parts)| point(stand.x, of(parts), stand.numbers()));
+        series(*name, Role::Account, points.collect())
     };
-    layers.push(series(SUM, Role::Total, stands.iter().map(sum).collect()));
-    layers
+    let is_known = |(_, of): &&Part| parts.iter().any(|parts| of(parts).is_some());
+    let mut layers: Vec<Series> = PARTS.iter().filter(is_known).map(layer).collect();
+    if !layers.is_empty() && stands.iter().any(|stand| stand.trials.len() > 1) {
+        let sum = |stand: &Stand<'_>| {
+            let sums: Option<Vec<f64>> =
+                stand.trials.iter().map(|trial| Parts::of(&trial.cpu).sum()).collect();
+            estimated(stand.x, sums.and_then(Estimate::of).as_ref(), stand.numbers())
+        };
+        layers.push(series("sum, median of repeats", Role::Total, stands.iter().map(sum).collect()));
+    }
+    let y = linear("CPU time per packet", Unit::NanosecondsPerPacket);
+    chart(id, title, kind, x, y, layers)
 }
-
-/// Name of the points that stand on top of the layers.
-const SUM: &str = "sum, median of repeats";
 
 /// At the common load of each scene, which is the least that was tried; else a chart for each load.
 fn bench(results: &Results) -> Vec<Chart> {
-    let is_bench = |trial: &&TrialResult| {
-        is_sound(trial) && matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad)
-    };
-    let by_scene = grouped(naming::compared(results).iter().filter(is_bench), |trial| Scene::of(trial));
+    let by_scene = grouped(of_bench(results), |trial| Scene::of(trial));
     by_scene.into_iter().flat_map(|(scene, group)| of_scene(&scene, &group)).collect()
 }
 
@@ -168,72 +140,37 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
         Some(first) => format!("CPU time per packet at {}: {}", load(first), scene.words()),
         None => format!("CPU time per packet: {}", scene.words()),
     };
-    let methods: Vec<&str> = grouped(group.iter(), |trial| trial.profile.method.as_str())
+    let methods: Vec<String> = grouped(group.iter(), |trial| trial.profile.method.clone())
         .into_iter()
         .map(|(name, _)| name)
         .collect();
-    let stands: Vec<(f64, Vec<&TrialResult>)> = methods
-        .iter()
-        .enumerate()
-        .map(|(nth, method)| {
-            let own = shown.iter().copied().filter(|trial| trial.profile.method == *method);
-            (nth as f64, own.collect())
-        })
-        .collect();
-    let missing: Vec<&str> = methods
-        .iter()
-        .zip(&stands)
-        .filter(|(_, (_, trials))| trials.is_empty())
-        .map(|(method, _)| *method)
-        .collect();
-    let x = names("Method", methods.iter().map(ToString::to_string).collect());
-    let mut chart = chart("cpu-methods", title, Kind::StackedBars, x, costs(), layers(&stands));
-    if !is_held {
-        chart.notes.push(
-            "No trial here held its load: times are per packet that arrived, and lost ones have cost time as well.".into(),
-        );
-    } else if !missing.is_empty() {
-        chart.notes.push(format!("Did not hold this load, or had no trial at it: {}.", missing.join(", ")));
-    }
-    chart.notes.extend(of_repeats(&chart));
-    chart
+    let of =
+        |method: &String| shown.iter().copied().filter(|trial| trial.profile.method == *method).collect();
+    let stands = Stand::along(methods.iter().map(of));
+    let is_missing = |(_, stand): &(&String, &Stand<'_>)| stand.trials.is_empty();
+    let missing: Vec<&str> =
+        methods.iter().zip(&stands).filter(is_missing).map(|(method, _)| method.as_str()).collect();
+    let note = if !is_held {
+        Some("No trial here held its load: times are per packet that arrived, and lost ones have cost time as well.".into())
+    } else if missing.is_empty() {
+        None
+    } else {
+        Some(format!("Did not hold this load, or had no trial at it: {}.", missing.join(", ")))
+    };
+    let x = names("Method", methods.clone());
+    layers("cpu-methods", title, Kind::StackedBars, x, &stands).noting(note).noting_repeats()
 }
 
 /// Parts over the axis of a sweep, a chart for each method.
 fn swept(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Vec<Chart> {
     let varied = Varied::of(sweep);
-    let is_swept = |reading: &&Reading| reading.back_to_back.is_none();
-    sweep
-        .series
-        .iter()
-        .filter_map(|line| {
-            let stands: Vec<(f64, Vec<&TrialResult>)> = line
-                .readings
-                .iter()
-                .filter(is_swept)
-                .filter_map(|reading| Some((varied.at(reading)?, trials.sound(&reading.trials))))
-                .collect();
-            if stands.is_empty() {
-                return None;
-            }
-            let kind = if varied.is_named() { Kind::StackedBars } else { Kind::Stacked };
-            let title = format!("CPU time per packet against {}: {}", axis_words(sweep.axis), line.name());
-            let id = format!("cpu-{}-{}", sweep.axis, line.method);
-            Some(chart(&id, title, kind, varied.axis.clone(), costs(), layers(&stands)))
-        })
-        .collect()
-}
-
-/// The axis of a sweep in a sentence.
-pub(super) fn axis_words(axis: AxisKind) -> &'static str {
-    match axis {
-        AxisKind::Work => "the work per packet",
-        AxisKind::Size => "the frame size",
-        AxisKind::Ring => "the ring",
-        AxisKind::Placement => "the placement",
-        AxisKind::Load => "the load",
-        AxisKind::Coalesce => "the time that interrupts are held back for",
-    }
+    let of_line = |line: &SweptSeries| {
+        let stands = varied.stands(line, trials);
+        let title = format!("CPU time per packet against {}: {}", varied.words, line.name());
+        let id = format!("cpu-{}-{}", sweep.axis, line.method);
+        layers(&id, title, varied.kind(Kind::StackedBars), varied.axis.clone(), &stands)
+    };
+    sweep.series.iter().map(of_line).collect()
 }
 
 #[cfg(test)]

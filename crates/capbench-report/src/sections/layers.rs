@@ -4,25 +4,12 @@
 use capbench_measure::places;
 use capbench_measure::trial::TrialResult;
 
-use super::parts::{Estimate, point, series};
-use crate::model::{Point, Role, Series};
-use crate::naming::numbers;
+use super::parts::{Estimate, Stand, chart, linear, point, series};
+use crate::model::{Axis, Chart, Kind, Point, Role, Unit};
 
 /// Name of the layer that is the promise of the whole.
 pub(super) const UNEXPLAINED: &str = "unexplained";
 pub(super) const DELIVERED: &str = "delivered";
-
-/// Trials that stand at one place of the horizontal axis.
-pub(super) struct Stand<'r> {
-    pub(super) x: f64,
-    pub(super) trials: Vec<&'r TrialResult>,
-}
-
-/// Layers from the lowest, and what is to be said about them.
-pub(super) struct Layers {
-    pub(super) series: Vec<Series>,
-    pub(super) notes: Vec<String>,
-}
 
 impl Stand<'_> {
     /// Frames of its trials by the time that was spent on sending: packets per second.
@@ -39,13 +26,13 @@ impl Stand<'_> {
     }
 
     fn point(&self, frames: Option<f64>) -> Point {
-        point(self.x, self.rate(frames), numbers(self.trials.iter().copied()))
+        point(self.x, self.rate(frames), self.numbers())
     }
 }
 
-/// Layers of these trials, in packets per second. A place that a trial cannot tell of is unknown there, and what was lost there is
-/// among what nothing explains.
-pub(super) fn stacked(stands: &[Stand<'_>]) -> Layers {
+/// The layers of these trials as a chart, in packets per second, from the lowest. A place that a trial cannot tell of is unknown
+/// there, and what was lost there is among what nothing explains.
+pub(super) fn stacked(id: &str, title: String, kind: Kind, x: Axis, stands: &[Stand<'_>]) -> Chart {
     let of = |frames: &dyn Fn(&TrialResult) -> Option<f64>| -> Vec<Point> {
         stands.iter().map(|stand| stand.point(stand.trials.iter().map(|trial| frames(trial)).sum())).collect()
     };
@@ -71,12 +58,13 @@ pub(super) fn stacked(stands: &[Stand<'_>]) -> Layers {
         }
     }
     layers.push(series(UNEXPLAINED, Role::Unexplained, of(&|trial| Some(trial.unexplained as f64))));
-    let mut notes = Vec::new();
-    if !unknown.is_empty() {
-        notes.push(format!(
-            "Nothing here could tell what was lost {}: it would be among what is unexplained.",
-            unknown.join(", ")
-        ));
-    }
-    Layers { series: layers, notes }
+    let y = linear("Delivered and lost", Unit::PacketsPerSecond);
+    chart(id, title, kind, x, y, layers).noting(of_unknown(&unknown)).noting_repeats()
+}
+
+/// What is to be said of places that nothing counts.
+pub(super) fn of_unknown(places: &[&str]) -> Option<String> {
+    let text = "it would be among what is unexplained.";
+    (!places.is_empty())
+        .then(|| format!("Nothing here could tell what was lost {}: {text}", places.join(", ")))
 }

@@ -4,42 +4,35 @@ use capbench_measure::results::Results;
 use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_measure::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
 
-use super::cpu::axis_words;
-use super::parts::{chart, logarithmic, point, section, sentence, series};
+use super::parts::{self, chart, logarithmic, point, series};
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 use crate::naming::Numbered;
 
-pub(super) fn sections(results: &Results) -> Vec<Section> {
-    let trials = Numbered::of(results);
-    let mut charts = Vec::new();
-    for sweep in &results.sweeps {
-        let readings = || sweep.series.iter().flat_map(|line| &line.readings);
-        if readings().any(|reading| reading.back_to_back.is_some()) {
-            let across = Across::of(sweep, &trials);
-            charts.push(bursts(sweep, &across));
-            charts.push(times(sweep, &across));
-        }
-    }
-    if charts.is_empty() {
-        return Vec::new();
-    }
-    let mut section = section("buffers", "What buffers hold", charts);
-    section.text.push(sentence(
-        "The longest burst that is delivered whole, from an idle path (RFC 9004). Its time is the implied buffer time; less what was \
-         taken meanwhile, at the rate of the overload, it is the drain-corrected one. Where both stop to grow with the ring, something \
-         else is full first.",
-        Vec::new(),
-    ));
-    vec![section]
+const TEXT: &str = "The longest burst that is delivered whole, from an idle path (RFC 9004). Its time is the implied buffer time; less what was \
+                    taken meanwhile, at the rate of the overload, it is the drain-corrected one. Where both stop to grow with the ring, something \
+                    else is full first.";
+
+pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
+    let charts = results.sweeps.iter().filter(|sweep| bursts_of(sweep).next().is_some()).flat_map(|sweep| {
+        let across = Across::of(sweep, trials);
+        [bursts(sweep, &across), times(sweep, &across)]
+    });
+    parts::section("buffers", "What buffers hold", charts.collect(), TEXT, [])
+}
+
+fn bursts_of(sweep: &SweepOutcome) -> impl Iterator<Item = &BackToBack> {
+    sweep.series.iter().flat_map(|line| &line.readings).filter_map(|reading| reading.back_to_back.as_ref())
 }
 
 /// The horizontal axis: frames that the ring has slots for, where the trials say so, else what was varied.
 struct Across {
     axis: Axis,
+    /// The axis in a sentence.
+    words: &'static str,
     /// By the sweep's points.
     places: Vec<Option<f64>>,
-    is_named: bool,
+    kind: Kind,
 }
 
 impl Across {
@@ -58,11 +51,15 @@ impl Across {
             sweep.axis == AxisKind::Ring && points().filter(measured).all(|nth| place(nth).is_some());
         if has_slots {
             let axis = logarithmic("Ring (frames)", Unit::Count);
-            return Self { axis, places: points().map(place).collect(), is_named: false };
+            return Self {
+                axis,
+                words: varied.words,
+                places: points().map(place).collect(),
+                kind: Kind::Lines,
+            };
         }
-        let is_named = varied.is_named();
-        let places = points().map(plain).collect();
-        Self { axis: varied.axis, places, is_named }
+        let (kind, places) = (varied.kind(Kind::Points), points().map(plain).collect());
+        Self { axis: varied.axis, words: varied.words, places, kind }
     }
 
     fn points(&self, line: &SweptSeries, of: impl Fn(&Reading, &BackToBack, f64) -> Point) -> Vec<Point> {
@@ -71,10 +68,6 @@ impl Across {
             Some(of(reading, reading.back_to_back.as_ref()?, x))
         };
         line.readings.iter().filter_map(at).collect()
-    }
-
-    fn kind(&self) -> Kind {
-        if self.is_named { Kind::Points } else { Kind::Lines }
     }
 }
 
@@ -103,21 +96,11 @@ fn bursts(sweep: &SweepOutcome, across: &Across) -> Chart {
             series(line.name(), Role::Method, points)
         })
         .collect();
-    let title = format!("Longest burst without loss against {}", axis_words(sweep.axis));
+    let title = format!("Longest burst without loss against {}", across.words);
     let y = logarithmic("Back-to-back frames", Unit::Count);
-    let mut chart = chart("back-to-back", title, across.kind(), across.axis.clone(), y, lines);
-    chart.notes.push(
+    let mut notes = vec![
         "Points are means of the searches at that point; bars reach from the shortest to the longest.".into(),
-    );
-    let ends = || {
-        sweep
-            .series
-            .iter()
-            .flat_map(|line| &line.readings)
-            .filter_map(|reading| reading.back_to_back.as_ref())
-    };
-    let count =
-        |end: BurstEnd| ends().flat_map(|found| &found.searches).filter(|search| search.end == end).count();
+    ];
     let told = [
         (BurstEnd::NoneHeld, "lost frames of the shortest burst"),
         (BurstEnd::NeverFills, "found that the load is held, so that the buffer never fills"),
@@ -127,13 +110,14 @@ fn bursts(sweep: &SweepOutcome, across: &Across) -> Chart {
         (BurstEnd::NotRun, "could not be run"),
     ];
     for (end, words) in told {
-        match count(end) {
+        let searches = bursts_of(sweep).flat_map(|found| &found.searches);
+        match searches.filter(|search| search.end == end).count() {
             0 => {}
-            1 => chart.notes.push(format!("1 search {words}.")),
-            several => chart.notes.push(format!("{several} searches {words}.")),
+            1 => notes.push(format!("1 search {words}.")),
+            several => notes.push(format!("{several} searches {words}.")),
         }
     }
-    chart
+    chart("back-to-back", title, across.kind, across.axis.clone(), y, lines).noting(notes)
 }
 
 fn times(sweep: &SweepOutcome, across: &Across) -> Chart {
@@ -152,7 +136,7 @@ fn times(sweep: &SweepOutcome, across: &Across) -> Chart {
             })
         })
         .collect();
-    let title = format!("Time that buffers hold for against {}", axis_words(sweep.axis));
+    let title = format!("Time that buffers hold for against {}", across.words);
     let y = logarithmic("Buffer time", Unit::Seconds);
-    chart("buffer-time", title, across.kind(), across.axis.clone(), y, lines)
+    chart("buffer-time", title, across.kind, across.axis.clone(), y, lines)
 }

@@ -1,31 +1,23 @@
 //! Rates against the frame size: what searches found, and what was delivered at maximum load.
 
 use capbench_measure::results::Results;
-use capbench_measure::search::{SearchOutcome, Status};
+use capbench_measure::search::SearchOutcome;
 use capbench_measure::trial::{Phase, SizeLabel, TrialResult};
 
-use super::parts::{Estimate, chart, estimated, grouped, linear, names, point, section, sentence, series};
+use super::parts::{self, Estimate, chart, estimated, grouped, linear, names, sentence, series};
+use super::searches::{bounds, goals, is_at_least};
 use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
 use crate::naming::{self, Scene, is_sound, numbers};
 
-pub(super) fn sections(results: &Results) -> Vec<Section> {
+pub(super) fn section(results: &Results) -> Option<Section> {
     let mut charts = searched(results);
     charts.extend(best_effort(results));
-    if charts.is_empty() {
-        return Vec::new();
-    }
-    let mut section = section("frame-sizes", "Rates against the frame size", charts);
-    section.text.push(sentence(
-        "A method that is limited by packets has a level line here; one that is limited by octets, or by the link, falls with the \
-         frame size.",
-        Vec::new(),
-    ));
-    if results.trials.iter().all(|trial| trial.line_rate_pps.is_none()) {
-        section
-            .text
-            .push(sentence("No line rate is drawn: the link has no speed, as virtual ones.", Vec::new()));
-    }
-    vec![section]
+    let text = "A method that is limited by packets has a level line here; one that is limited by octets, or by the link, falls with the \
+                frame size.";
+    let has_rate = results.trials.iter().any(|trial| trial.line_rate_pps.is_some());
+    let no_rate = "No line rate is drawn: the link has no speed, as virtual ones.";
+    let more = (!has_rate).then(|| sentence(no_rate, Vec::new()));
+    parts::section("frame-sizes", "Rates against the frame size", charts, text, more)
 }
 
 /// Frame sizes as an axis: octets, or names where a mix is among them.
@@ -100,14 +92,8 @@ fn searched(results: &Results) -> Vec<Chart> {
     else {
         return Vec::new();
     };
-    let mut goals: Vec<&str> = Vec::new();
-    for goal in naming::compared_searches(results).iter().flat_map(|search| &search.goals) {
-        if !goals.contains(&goal.goal.name.as_str()) {
-            goals.push(&goal.goal.name);
-        }
-    }
     let mark = line_rate(results.trials.iter(), |label| sizes.at(label));
-    goals.into_iter().map(|goal| of_goal(results, goal, &sizes, mark.clone())).collect()
+    goals(results).into_iter().map(|goal| of_goal(results, goal, &sizes, mark.clone())).collect()
 }
 
 fn of_goal(results: &Results, goal: &str, sizes: &Sizes<'_>, mark: Option<Mark>) -> Chart {
@@ -134,33 +120,13 @@ fn of_goal(results: &Results, goal: &str, sizes: &Sizes<'_>, mark: Option<Mark>)
     let (lines, common) = named(lines);
     let title = format!("Highest load that is held, by goal {goal}, against the frame size{common}");
     let y = linear("Lower bound", Unit::PacketsPerSecond);
-    let mut chart = chart(&format!("size-{goal}"), title, sizes.kind(), sizes.axis(), y, lines);
-    chart.marks.extend(mark);
-    chart.notes.push("Points are lower bounds, of several searches their median; bars reach from the lowest lower bound to the highest upper bound.".into());
-    if at_least > 0 {
-        chart.notes.push(format!(
-            "Of {at_least} searches here the bound is held at least: the generator, the link or the load given was the limit."
-        ));
-    }
-    chart
-}
-
-fn is_at_least(search: &SearchOutcome, goal: &str) -> bool {
-    search.goals.iter().any(|result| result.goal.name == goal && result.status == Status::AtLeast)
-}
-
-/// Bounds of searches of one set-up.
-pub(super) fn bounds(x: f64, goal: &str, searches: &[&SearchOutcome]) -> Point {
-    let results =
-        || searches.iter().flat_map(|search| &search.goals).filter(|result| result.goal.name == goal);
-    let lower = || results().filter_map(|result| result.lower.as_ref());
-    let upper = || results().filter_map(|result| result.upper.as_ref());
-    let middle = Estimate::of(lower().map(|bound| bound.achieved_pps)).map(|estimate| estimate.median);
-    let least = lower().map(|bound| bound.achieved_pps).fold(f64::INFINITY, f64::min);
-    let most = upper().map(|bound| bound.intended_pps).fold(f64::NEG_INFINITY, f64::max);
-    let trials = lower().chain(upper()).flat_map(|bound| bound.trials.iter().copied()).collect();
-    let interval = (middle.is_some() && most.is_finite()).then_some([least, most]);
-    Point { interval, ..point(x, middle, trials) }
+    let limits = (at_least > 0).then(|| {
+        format!("Of {at_least} searches here the bound is held at least: the generator, the link or the load given was the limit.")
+    });
+    chart(&format!("size-{goal}"), title, sizes.kind(), sizes.axis(), y, lines)
+        .marking(mark)
+        .noting(["Points are lower bounds, of several searches their median; bars reach from the lowest lower bound to the highest upper bound."])
+        .noting(limits)
 }
 
 /// What was delivered as fast as the generator sends.
@@ -187,11 +153,8 @@ fn best_effort(results: &Results) -> Option<Chart> {
     let (lines, common) = named(lines);
     let title = format!("Delivered at maximum load against the frame size{common}");
     let y = linear("Delivered", Unit::PacketsPerSecond);
-    let mut chart = chart("size-delivered", title, sizes.kind(), sizes.axis(), y, lines);
-    chart.marks.extend(line_rate(trials.into_iter(), |label| sizes.at(label)));
-    chart
-        .notes
-        .push("At maximum load: what is delivered there may be less than what a method can hold.".into());
-    chart.notes.extend(super::parts::of_repeats(&chart));
-    Some(chart)
+    let chart = chart("size-delivered", title, sizes.kind(), sizes.axis(), y, lines)
+        .marking(line_rate(trials.into_iter(), |label| sizes.at(label)))
+        .noting(["At maximum load: what is delivered there may be less than what a method can hold."]);
+    Some(chart.noting_repeats())
 }
