@@ -6,7 +6,7 @@ use capbench_measure::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOut
 
 use super::parts::{self, chart, logarithmic, point, series};
 use super::varied::Varied;
-use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Trials, Unit};
+use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 use crate::naming::Numbered;
 
 const TEXT: &str = "The longest burst that is delivered whole, from an idle path (RFC 9004). Its time is the implied buffer time; less what was \
@@ -15,7 +15,7 @@ const TEXT: &str = "The longest burst that is delivered whole, from an idle path
 
 pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
     let charts = results.sweeps.iter().filter(|sweep| bursts_of(sweep).next().is_some()).flat_map(|sweep| {
-        let across = Across::of(sweep, trials);
+        let across = across(sweep, trials);
         [bursts(sweep, &across), times(sweep, &across)]
     });
     parts::section("buffers", "What buffers hold", charts.collect(), TEXT, [])
@@ -25,50 +25,27 @@ fn bursts_of(sweep: &SweepOutcome) -> impl Iterator<Item = &BackToBack> {
     sweep.series.iter().flat_map(|line| &line.readings).filter_map(|reading| reading.back_to_back.as_ref())
 }
 
-/// The horizontal axis: frames that the ring has slots for, where the trials say so, else what was varied.
-struct Across {
-    axis: Axis,
-    /// The axis in a sentence.
-    words: &'static str,
-    /// By the sweep's points.
-    places: Vec<Option<f64>>,
-    kind: Kind,
+/// What was varied; a ring by the frames that it has slots for, where the trials say so.
+fn across(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Varied {
+    let varied = Varied::of(sweep);
+    let readings = || sweep.series.iter().flat_map(|line| &line.readings);
+    let place = |nth: usize| {
+        let own: Vec<&Reading> = readings().filter(|reading| reading.point == nth).collect();
+        let found = own.iter().find_map(|reading| slots(reading, trials));
+        // Nothing is drawn at a place that was not measured.
+        if own.is_empty() { Some(f64::NAN) } else { found }
+    };
+    let places: Option<Vec<f64>> = (0..sweep.points.len()).map(place).collect();
+    match places.filter(|_| sweep.axis == AxisKind::Ring) {
+        Some(places) => Varied { axis: logarithmic("Ring (frames)", Unit::Count), places, ..varied },
+        None => varied,
+    }
 }
 
-impl Across {
-    fn of(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Self {
-        let varied = Varied::of(sweep);
-        let readings = || sweep.series.iter().flat_map(|line| &line.readings);
-        let plain = |nth: usize| {
-            readings().find(|reading| reading.point == nth).and_then(|reading| varied.at(reading))
-        };
-        let place = |nth: usize| {
-            readings().filter(|reading| reading.point == nth).find_map(|reading| slots(reading, trials))
-        };
-        let points = || 0..sweep.points.len();
-        let measured = |nth: &usize| readings().any(|reading| reading.point == *nth);
-        let has_slots =
-            sweep.axis == AxisKind::Ring && points().filter(measured).all(|nth| place(nth).is_some());
-        if has_slots {
-            let axis = logarithmic("Ring (frames)", Unit::Count);
-            return Self {
-                axis,
-                words: varied.words,
-                places: points().map(place).collect(),
-                kind: Kind::Lines,
-            };
-        }
-        let (kind, places) = (varied.kind(Kind::Points), points().map(plain).collect());
-        Self { axis: varied.axis, words: varied.words, places, kind }
-    }
-
-    fn points(&self, line: &SweptSeries, of: impl Fn(&Reading, &BackToBack, f64) -> Point) -> Vec<Point> {
-        let at = |reading: &Reading| {
-            let x = (*self.places.get(reading.point)?)?;
-            Some(of(reading, reading.back_to_back.as_ref()?, x))
-        };
-        line.readings.iter().filter_map(at).collect()
-    }
+/// A point of a line for each place at which bursts were searched for.
+fn points(varied: &Varied, line: &SweptSeries, of: impl Fn(&BackToBack, f64) -> Point) -> Vec<Point> {
+    let at = |reading: &Reading| Some(of(reading.back_to_back.as_ref()?, varied.at(reading)?));
+    line.readings.iter().filter_map(at).collect()
 }
 
 /// Slots of the ring as it was granted: `64 slots of 2KiB (128KiB)`. Rings of blocks have none.
@@ -83,12 +60,12 @@ fn trials_of(found: &BackToBack) -> Trials {
     found.searches.iter().flat_map(|search| search.trials.iter().copied()).collect()
 }
 
-fn bursts(sweep: &SweepOutcome, across: &Across) -> Chart {
+fn bursts(sweep: &SweepOutcome, across: &Varied) -> Chart {
     let lines = sweep
         .series
         .iter()
         .map(|line| {
-            let points = across.points(line, |_, found, x| {
+            let points = points(across, line, |found, x| {
                 let ends = found.least_frames.zip(found.most_frames).filter(|_| found.searches.len() > 1);
                 let interval = ends.map(|(least, most)| [least as f64, most as f64]);
                 Point { interval, ..point(x, found.mean_frames, trials_of(found)) }
@@ -117,10 +94,10 @@ fn bursts(sweep: &SweepOutcome, across: &Across) -> Chart {
             several => notes.push(format!("{several} searches {words}.")),
         }
     }
-    chart("back-to-back", title, across.kind, across.axis.clone(), y, lines).noting(notes)
+    chart("back-to-back", title, across.kind(Kind::Points), across.axis.clone(), y, lines).noting(notes)
 }
 
-fn times(sweep: &SweepOutcome, across: &Across) -> Chart {
+fn times(sweep: &SweepOutcome, across: &Varied) -> Chart {
     type Time = fn(&BackToBack) -> Option<f64>;
     let kinds: [(&str, Time); 2] = [
         ("implied", |found| found.implied_buffer_s),
@@ -131,12 +108,12 @@ fn times(sweep: &SweepOutcome, across: &Across) -> Chart {
         .iter()
         .flat_map(|line| {
             kinds.map(|(name, of)| {
-                let points = across.points(line, |_, found, x| point(x, of(found), trials_of(found)));
+                let points = points(across, line, |found, x| point(x, of(found), trials_of(found)));
                 series(format!("{}, {name}", line.name()), Role::Method, points)
             })
         })
         .collect();
     let title = format!("Time that buffers hold for against {}", across.words);
     let y = logarithmic("Buffer time", Unit::Seconds);
-    chart("buffer-time", title, across.kind, across.axis.clone(), y, lines)
+    chart("buffer-time", title, across.kind(Kind::Points), across.axis.clone(), y, lines)
 }

@@ -11,7 +11,7 @@ pub(super) struct Varied {
     pub(super) axis: Axis,
     /// The axis in a sentence.
     pub(super) words: &'static str,
-    places: Vec<f64>,
+    pub(super) places: Vec<f64>,
 }
 
 impl Varied {
@@ -35,12 +35,16 @@ impl Varied {
                     places: at.into_iter().map(|at| at * times).collect(),
                 }
             }
-            None => Self {
-                axis: names(label, outcome.points.iter().map(|point| point.label.clone()).collect()),
-                words,
-                places: (0..outcome.points.len()).map(|nth| nth as f64).collect(),
-            },
+            None => {
+                Self::named(label, words, outcome.points.iter().map(|point| point.label.clone()).collect())
+            }
         }
+    }
+
+    /// Names, one after the other.
+    pub(super) fn named(label: &str, words: &'static str, all: Vec<String>) -> Self {
+        let places = (0..all.len()).map(|nth| nth as f64).collect();
+        Self { axis: names(label, all), words, places }
     }
 
     /// Whether its points are names, between which there is nothing.
