@@ -29,87 +29,50 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
     parts::section("cpu", "CPU time per packet", charts, TEXT, sampled.into_iter().chain(left_out))
 }
 
-/// Time per packet, and whom it belongs to.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Parts {
-    application: Option<f64>,
-    /// Of one of the two.
-    either: Option<f64>,
-    kernel: Option<f64>,
-    /// Of both together, where no more is known.
-    both: Option<f64>,
-}
+/// Whom time per packet belongs to: one of the two, either of them, and both where no more is known.
+const PARTS: [&str; 4] = ["application", "application or kernel", "kernel", "application and kernel"];
 
-impl Parts {
-    fn of(cpu: &CpuAccount) -> Self {
-        let least = cpu.app_ns_per_packet;
-        match (least, cpu.app_ns_per_packet_at_most, cpu.total_ns_per_packet) {
-            (Some(least), Some(most), Some(total)) if cpu.split_is_sampled => {
-                let most = most.clamp(least, total.max(least));
-                Self {
-                    application: Some(least),
-                    either: Some(most - least),
-                    kernel: Some((total - most).max(0.0)),
-                    both: None,
-                }
-            }
-            (_, _, Some(total)) if cpu.split_is_sampled => Self { both: Some(total), ..Self::default() },
-            (None, _, Some(total)) if cpu.kernel_ns_per_packet.is_none() => {
-                Self { both: Some(total), ..Self::default() }
-            }
-            _ => Self { application: least, kernel: cpu.kernel_ns_per_packet, ..Self::default() },
+/// Time per packet by these parts.
+type Parts = [Option<f64>; PARTS.len()];
+
+fn parts_of(cpu: &CpuAccount) -> Parts {
+    let least = cpu.app_ns_per_packet;
+    match (least, cpu.app_ns_per_packet_at_most, cpu.total_ns_per_packet) {
+        (Some(least), Some(most), Some(total)) if cpu.split_is_sampled => {
+            let most = most.clamp(least, total.max(least));
+            [Some(least), Some(most - least), Some((total - most).max(0.0)), None]
         }
-    }
-
-    /// What is certain of all together; `None` where nothing is known.
-    fn sum(&self) -> Option<f64> {
-        let parts = PARTS.map(|(_, of)| of(self));
-        parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().sum())
-    }
-
-    /// The mean of each over trials; absent where one of them does not know it.
-    fn mean(trials: &[&TrialResult]) -> Self {
-        let mean = |of: fn(&Self) -> Option<f64>| {
-            let values: Option<Vec<f64>> = trials.iter().map(|trial| of(&Self::of(&trial.cpu))).collect();
-            let values = values.filter(|values| !values.is_empty())?;
-            Some(values.iter().sum::<f64>() / values.len() as f64)
-        };
-        Self {
-            application: mean(|parts| parts.application),
-            either: mean(|parts| parts.either),
-            kernel: mean(|parts| parts.kernel),
-            both: mean(|parts| parts.both),
-        }
+        (_, _, Some(total)) if cpu.split_is_sampled => [None, None, None, Some(total)],
+        (None, _, Some(total)) if cpu.kernel_ns_per_packet.is_none() => [None, None, None, Some(total)],
+        _ => [least, None, cpu.kernel_ns_per_packet, None],
     }
 }
 
-/// A part by its name.
-type Part = (&'static str, fn(&Parts) -> Option<f64>);
+/// What is certain of all together; `None` where nothing is known.
+fn sum(cpu: &CpuAccount) -> Option<f64> {
+    parts_of(cpu).into_iter().flatten().reduce(|sum, part| sum + part)
+}
 
-const PARTS: [Part; 4] = [
-    ("application", |parts| parts.application),
-    ("application or kernel", |parts| parts.either),
-    ("kernel", |parts| parts.kernel),
-    ("application and kernel", |parts| parts.both),
-];
+/// The mean of a part over trials; `None` where one of them does not know it.
+fn mean(trials: &[&TrialResult], part: usize) -> Option<f64> {
+    let sum: Option<f64> = trials.iter().map(|trial| parts_of(&trial.cpu)[part]).sum();
+    sum.filter(|_| !trials.is_empty()).map(|sum| sum / trials.len() as f64)
+}
 
 /// Layers of these, where some trial knows them, and where there were several visits how far apart their sums are.
 fn layers(id: &str, title: String, kind: Kind, x: Axis, stands: &[Stand<'_>]) -> Chart {
-    let parts: Vec<Parts> = stands.iter().map(|stand| Parts::mean(&stand.trials)).collect();
-    let layer = |(name, of): &Part| {
-        let points =
-            stands.iter().zip(&parts).map(|(stand, parts)| point(stand.x, of(parts), stand.numbers()));
-        series(*name, Role::Account, points.collect())
+    let layer = |(part, name): (usize, &str)| {
+        let points = stands.iter().map(|stand| point(stand.x, mean(&stand.trials, part), stand.numbers()));
+        series(name, Role::Account, points.collect())
     };
-    let is_known = |(_, of): &&Part| parts.iter().any(|parts| of(parts).is_some());
-    let mut layers: Vec<Series> = PARTS.iter().filter(is_known).map(layer).collect();
+    let mut layers: Vec<Series> = PARTS.into_iter().enumerate().map(layer).collect();
+    layers.retain(|layer| layer.points.iter().any(|point| point.y.is_some()));
     if !layers.is_empty() && stands.iter().any(|stand| stand.trials.len() > 1) {
-        let sum = |stand: &Stand<'_>| {
-            let sums: Option<Vec<f64>> =
-                stand.trials.iter().map(|trial| Parts::of(&trial.cpu).sum()).collect();
+        let total = |stand: &Stand<'_>| {
+            let sums: Option<Vec<f64>> = stand.trials.iter().map(|trial| sum(&trial.cpu)).collect();
             estimated(stand.x, sums.and_then(Estimate::of).as_ref(), stand.numbers())
         };
-        layers.push(series("sum, median of repeats", Role::Total, stands.iter().map(sum).collect()));
+        layers.push(series("sum, median of repeats", Role::Total, stands.iter().map(total).collect()));
     }
     let y = linear("CPU time per packet", Unit::NanosecondsPerPacket);
     chart(id, title, kind, x, y, layers)
@@ -187,13 +150,12 @@ mod tests {
             split_is_sampled: true,
             ..CpuAccount::default()
         };
-        let parts = Parts::of(&cpu);
-        assert_eq!((parts.application, parts.either, parts.kernel), (Some(100.0), Some(160.0), Some(340.0)));
-        let disturbed = Parts::of(&CpuAccount { total_ns_per_packet: None, ..cpu.clone() });
-        assert_eq!((disturbed.application, disturbed.kernel), (Some(100.0), Some(400.0)));
-        let apart = Parts::of(&CpuAccount { split_is_sampled: false, ..cpu });
-        assert_eq!((apart.application, apart.either, apart.kernel), (Some(100.0), None, Some(400.0)));
-        assert_eq!(Parts::of(&CpuAccount::default()), Parts::default());
+        assert_eq!(parts_of(&cpu), [Some(100.0), Some(160.0), Some(340.0), None]);
+        let disturbed = CpuAccount { total_ns_per_packet: None, ..cpu.clone() };
+        assert_eq!(parts_of(&disturbed), [Some(100.0), None, Some(400.0), None]);
+        let apart = CpuAccount { split_is_sampled: false, ..cpu };
+        assert_eq!(parts_of(&apart), [Some(100.0), None, Some(400.0), None]);
+        assert_eq!((parts_of(&CpuAccount::default()), sum(&CpuAccount::default())), ([None; 4], None));
     }
 
     #[test]
@@ -205,7 +167,6 @@ mod tests {
             split_is_sampled: true,
             ..CpuAccount::default()
         };
-        let parts = Parts::of(&cpu);
-        assert_eq!((parts.application, parts.either, parts.kernel), (Some(300.0), Some(0.0), Some(0.0)));
+        assert_eq!(parts_of(&cpu), [Some(300.0), Some(0.0), Some(0.0), None]);
     }
 }
