@@ -3,7 +3,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `axis`, `labels` | from values to pixels, and ticks; what stands at them |
+//! | `axis`, `labels` | from values to pixels, and ticks; their labels |
 //! | `sheet`, `marks` | where everything is: title, plot, axes, legend, notes; lines across the plot |
 //! | `shapes` | lines, points, areas and bars, and where they are read |
 //! | `pen` | elements with their attributes |

@@ -5,8 +5,8 @@ use capbench_measure::sweep::{Series as SweptSeries, SweepOutcome};
 use capbench_measure::trial::{CpuAccount, Phase, TrialResult};
 
 use super::parts::{
-    self, Estimate, Stand, chart, estimated, grouped, keep_few, linear, names, of_bench, point, resting_on,
-    series,
+    self, Estimate, PlacedTrials, chart, estimated, grouped, keep_few, linear, names, of_bench, point,
+    resting_on, series,
 };
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Role, Section, Series, Unit};
@@ -60,19 +60,19 @@ fn mean(trials: &[&TrialResult], part: usize) -> Option<f64> {
 }
 
 /// Layers of these, where some trial knows them, and where there were several visits how far apart their sums are.
-fn layers(id: &str, title: String, kind: Kind, x: Axis, stands: &[Stand<'_>]) -> Chart {
+fn layers(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'_>]) -> Chart {
     let layer = |(part, name): (usize, &str)| {
-        let points = stands.iter().map(|stand| point(stand.x, mean(&stand.trials, part), stand.numbers()));
+        let points = placed.iter().map(|one| point(one.x, mean(&one.trials, part), one.numbers()));
         series(name, Role::Account, points.collect())
     };
     let mut layers: Vec<Series> = PARTS.into_iter().enumerate().map(layer).collect();
     layers.retain(|layer| layer.points.iter().any(|point| point.y.is_some()));
-    if !layers.is_empty() && stands.iter().any(|stand| stand.trials.len() > 1) {
-        let total = |stand: &Stand<'_>| {
-            let sums: Option<Vec<f64>> = stand.trials.iter().map(|trial| sum(&trial.cpu)).collect();
-            estimated(stand.x, sums.and_then(Estimate::of).as_ref(), stand.numbers())
+    if !layers.is_empty() && placed.iter().any(|one| one.trials.len() > 1) {
+        let total = |one: &PlacedTrials<'_>| {
+            let sums: Option<Vec<f64>> = one.trials.iter().map(|trial| sum(&trial.cpu)).collect();
+            estimated(one.x, sums.and_then(Estimate::of).as_ref(), one.numbers())
         };
-        layers.push(series("sum, median of repeats", Role::Total, stands.iter().map(total).collect()));
+        layers.push(series("sum, median of repeats", Role::Total, placed.iter().map(total).collect()));
     }
     let y = linear("CPU time per packet", Unit::NanosecondsPerPacket);
     chart(id, title, kind, x, y, layers)
@@ -109,10 +109,10 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
         .collect();
     let of =
         |method: &String| shown.iter().copied().filter(|trial| trial.profile.method == *method).collect();
-    let stands = Stand::along(methods.iter().map(of));
-    let is_missing = |(_, stand): &(&String, &Stand<'_>)| stand.trials.is_empty();
+    let placed = PlacedTrials::along(methods.iter().map(of));
+    let is_missing = |(_, one): &(&String, &PlacedTrials<'_>)| one.trials.is_empty();
     let missing: Vec<&str> =
-        methods.iter().zip(&stands).filter(is_missing).map(|(method, _)| method.as_str()).collect();
+        methods.iter().zip(&placed).filter(is_missing).map(|(method, _)| method.as_str()).collect();
     let note = if !is_held {
         Some("No trial here held its load: times are per packet that arrived, and lost ones have cost time as well.".into())
     } else if missing.is_empty() {
@@ -121,17 +121,17 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
         Some(format!("Did not hold this load, or had no trial at it: {}.", missing.join(", ")))
     };
     let x = names("Method", methods.clone());
-    layers("cpu-methods", title, Kind::StackedBars, x, &stands).noting(note).noting_repeats()
+    layers("cpu-methods", title, Kind::StackedBars, x, &placed).noting(note).noting_repeats()
 }
 
 /// Parts over the axis of a sweep, a chart for each method.
 fn swept(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Vec<Chart> {
     let varied = Varied::of(sweep);
     let of_line = |line: &SweptSeries| {
-        let stands = varied.stands(line, trials);
+        let placed = varied.placed(line, trials);
         let title = format!("CPU time per packet against {}: {}", varied.words, line.name());
         let id = format!("cpu-{}-{}", sweep.axis, line.method);
-        layers(&id, title, varied.kind(Kind::StackedBars), varied.axis.clone(), &stands)
+        layers(&id, title, varied.kind(Kind::StackedBars), varied.axis.clone(), &placed)
     };
     sweep.series.iter().map(of_line).collect()
 }

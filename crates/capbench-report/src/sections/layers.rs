@@ -4,21 +4,21 @@
 use capbench_measure::places;
 use capbench_measure::trial::TrialResult;
 
-use super::parts::{Estimate, Stand, chart, linear, point, series};
+use super::parts::{Estimate, PlacedTrials, chart, linear, point, series};
 use crate::model::{Axis, Chart, Kind, Point, Role, Unit};
 
 /// Name of the layer that is the promise of the whole.
 pub(super) const UNEXPLAINED: &str = "unexplained";
 pub(super) const DELIVERED: &str = "delivered";
 
-impl Stand<'_> {
+impl PlacedTrials<'_> {
     /// Frames of its trials by the time that was spent on sending: packets per second.
     fn rate(&self, frames: Option<f64>) -> Option<f64> {
         let seconds: f64 = self.trials.iter().map(|trial| trial.sending_s).sum();
         frames.filter(|_| seconds > 0.0).map(|frames| frames / seconds)
     }
 
-    /// How far apart its trials lie in what they delivered; `None` where there is but one.
+    /// How far apart its trials are in what they delivered; `None` where there is but one.
     fn spread(&self) -> Option<[f64; 2]> {
         let own = self.trials.iter().filter(|trial| trial.sending_s > 0.0);
         let found = Estimate::of(own.map(|trial| trial.delivered as f64 / trial.sending_s))?;
@@ -32,13 +32,13 @@ impl Stand<'_> {
 
 /// The layers of these trials as a chart, in packets per second, from the lowest. A place that a trial cannot tell of is unknown
 /// there, and what was lost there is among what nothing explains.
-pub(super) fn stacked(id: &str, title: String, kind: Kind, x: Axis, stands: &[Stand<'_>]) -> Chart {
+pub(super) fn stacked(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'_>]) -> Chart {
     let of = |frames: &dyn Fn(&TrialResult) -> Option<f64>| -> Vec<Point> {
-        stands.iter().map(|stand| stand.point(stand.trials.iter().map(|trial| frames(trial)).sum())).collect()
+        placed.iter().map(|one| one.point(one.trials.iter().map(|trial| frames(trial)).sum())).collect()
     };
     let mut delivered = of(&|trial| Some(trial.delivered as f64));
-    for (point, stand) in delivered.iter_mut().zip(stands) {
-        point.interval = stand.spread();
+    for (point, one) in delivered.iter_mut().zip(placed) {
+        point.interval = one.spread();
     }
     let mut layers = vec![series(DELIVERED, Role::Delivered, delivered)];
     let mut unknown = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn stacked(id: &str, title: String, kind: Kind, x: Axis, stands: &[St
         let count = |trial: &TrialResult| {
             trial.ledger.iter().find(|entry| entry.place == place).and_then(|entry| entry.count)
         };
-        let trials = || stands.iter().flat_map(|stand| &stand.trials);
+        let trials = || placed.iter().flat_map(|one| &one.trials);
         if trials().any(|trial| count(trial).is_some_and(|count| count > 0)) {
             layers.push(series(
                 place.words(),

@@ -6,7 +6,7 @@ use capbench_measure::sweep::AxisKind;
 use capbench_measure::trial::{LoadShape, Phase, TrialResult};
 
 use super::layers::stacked;
-use super::parts::{Stand, grouped, keep_few, linear, names, of_bench, section, upright};
+use super::parts::{PlacedTrials, grouped, keep_few, linear, names, of_bench, section, upright};
 use super::searches::by_set_up;
 use super::varied::Varied;
 use crate::model::{Chart, Kind, Section, Unit};
@@ -86,8 +86,8 @@ fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
 
 fn bars<N: ToString>(id: &str, title: String, axis: &str, by_name: Vec<(N, Vec<&TrialResult>)>) -> Chart {
     let axis = names(axis, by_name.iter().map(|(name, _)| name.to_string()).collect());
-    let stands = Stand::along(by_name.into_iter().map(|(_, trials)| trials));
-    stacked(id, title, Kind::StackedBars, axis, &stands)
+    let placed = PlacedTrials::along(by_name.into_iter().map(|(_, trials)| trials));
+    stacked(id, title, Kind::StackedBars, axis, &placed)
 }
 
 /// Searches, tests of frame loss and sweeps of the load: a chart for each set-up.
@@ -102,7 +102,7 @@ fn curves(results: &Results, trials: &Numbered<'_>) -> Vec<Chart> {
     let swept = results.sweeps.iter().filter(|sweep| sweep.axis == AxisKind::Load).flat_map(|sweep| {
         let varied = Varied::of(sweep);
         let of_line =
-            move |line| varied.stands(line, trials).into_iter().flat_map(|stand| stand.trials).collect();
+            move |line| varied.placed(line, trials).into_iter().flat_map(|one| one.trials).collect();
         sweep.series.iter().map(move |line| ("sweep", of_line(line)))
     });
     searched.chain(tested).chain(swept).filter_map(|(id, trials)| curve(id, trials)).collect()
@@ -114,13 +114,14 @@ fn curve(id: &str, trials: Vec<&TrialResult>) -> Option<Chart> {
     let method = &first.profile.method;
     // Loads that differ by less than a frame are one.
     let by_load = grouped(trials, |trial| intended_or_offered(trial).round());
-    let mut stands: Vec<Stand<'_>> = by_load.into_iter().map(|(x, trials)| Stand { x, trials }).collect();
-    stands.sort_by(|a, b| a.x.total_cmp(&b.x));
-    if stands.len() < 2 {
+    let mut placed: Vec<PlacedTrials<'_>> =
+        by_load.into_iter().map(|(x, trials)| PlacedTrials { x, trials }).collect();
+    placed.sort_by(|a, b| a.x.total_cmp(&b.x));
+    if placed.len() < 2 {
         return None;
     }
     let title = format!("Delivered and lost against the load: {method}, {}", Scene::of(first).words());
     let x = linear("Intended load", Unit::PacketsPerSecond);
-    let chart = stacked(&format!("{id}-loss-{method}"), title, Kind::Stacked, x, &stands);
+    let chart = stacked(&format!("{id}-loss-{method}"), title, Kind::Stacked, x, &placed);
     Some(chart.marking(first.line_rate_pps.map(|rate| upright("line rate", rate))))
 }

@@ -57,12 +57,12 @@ pub(super) fn series(name: impl Into<String>, role: Role, mut points: Vec<Point>
 }
 
 /// Trials that are drawn at one place of the horizontal axis.
-pub(super) struct Stand<'r> {
+pub(super) struct PlacedTrials<'r> {
     pub(super) x: f64,
     pub(super) trials: Vec<&'r TrialResult>,
 }
 
-impl<'r> Stand<'r> {
+impl<'r> PlacedTrials<'r> {
     /// Groups of trials, one after the other along names.
     pub(super) fn along(groups: impl IntoIterator<Item = Vec<&'r TrialResult>>) -> Vec<Self> {
         groups.into_iter().enumerate().map(|(nth, trials)| Self { x: nth as f64, trials }).collect()

@@ -1,4 +1,4 @@
-//! What a packet costs beside its work, point by point of a work sweep, with the levels that are told apart.
+//! What a packet costs beside its work, point by point of a work sweep, with its distinct levels.
 
 use capbench_measure::results::Results;
 use capbench_measure::sweep::findings::{CostRegimes, cost_regimes};

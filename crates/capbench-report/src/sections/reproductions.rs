@@ -1,4 +1,4 @@
-//! Experiments of publications that were run again: a section each, with the published tables beside what was measured, curves
+//! Experiments of publications that were run again: a section each, with the published tables next to what was measured, curves
 //! where the publication has some, and what has become of its claims.
 
 use capbench_measure::reproduction::Reproduction;
@@ -152,7 +152,7 @@ fn marks(comparison: &Comparison) -> Vec<String> {
 }
 
 /// Charts of a table: its curves where the publication has some; else one for each quantity that was both published and
-/// measured, or only measured where no figure was published, of the fields as they stand in the table.
+/// measured, or only measured where no figure was published, of the fields of the table.
 fn charts(comparison: &Comparison) -> Vec<Chart> {
     if let Some(of) = comparison.curves {
         return chart(comparison, of, "curves").into_iter().collect();
@@ -164,11 +164,11 @@ fn charts(comparison: &Comparison) -> Vec<Chart> {
     };
     let is_unpublished = comparison.columns.iter().all(|column| column.side != Side::Published);
     let quantities = grouped(&comparison.columns, |column| column.quantity).into_iter().map(|(of, _)| of);
-    let is_told = |of: &Quantity| {
+    let is_known = |of: &Quantity| {
         *of != Quantity::Name && has(*of, Side::Here) && (is_unpublished || has(*of, Side::Published))
     };
     let mut charts: Vec<Chart> =
-        quantities.filter(is_told).filter_map(|of| chart(comparison, of, about(of).2)).collect();
+        quantities.filter(is_known).filter_map(|of| chart(comparison, of, about(of).2)).collect();
     if charts.len() > 1 {
         for chart in &mut charts {
             chart.title = format!("{}: {}", chart.title, chart.y.label);
@@ -187,7 +187,7 @@ fn columns(
     all.filter(move |(_, column)| column.quantity == of && is_wanted(column))
 }
 
-/// A quantity over the rows of a table: lines where rows lie on an axis, bars where they are names.
+/// A quantity over the rows of a table: lines where rows have places on an axis, bars where they are names.
 fn chart(comparison: &Comparison, of: Quantity, id: &str) -> Option<Chart> {
     let along: Option<Vec<f64>> = comparison.rows.iter().map(|row| row.at).collect();
     let along = along.filter(|places| places.len() > 1);
@@ -248,7 +248,7 @@ fn curve(comparison: &Comparison, places: &[f64], at: usize, column: &Compared) 
     let Compared { method, what, .. } = column;
     let (name, role) = match column.side {
         Side::Published => (joined(&["published", method, what]), Role::Published),
-        // Behind the comma stands what a method's lines differ in: its colour is its own.
+        // Behind the comma is what a method's lines differ in: its colour is its own.
         Side::Here | Side::Given if !what.is_empty() => (format!("{method}, {what}"), Role::Method),
         Side::Here | Side::Given => (method.clone(), Role::Method),
     };

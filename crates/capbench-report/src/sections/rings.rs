@@ -1,4 +1,4 @@
-//! Buffers: the longest burst without loss, and the time that buffers hold for, against the ring or whatever else was varied.
+//! Buffers: the longest burst without loss, and the time that buffers hold for, against the ring or what else was varied.
 
 use capbench_measure::results::Results;
 use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
@@ -78,7 +78,7 @@ fn bursts(sweep: &SweepOutcome, across: &Varied) -> Chart {
     let mut notes = vec![
         "Points are means of the searches at that point; bars reach from the shortest to the longest.".into(),
     ];
-    let told = [
+    let words_of = [
         (BurstEnd::NoneHeld, "lost frames of the shortest burst"),
         (BurstEnd::NeverFills, "found that the load is held, so that the buffer never fills"),
         (BurstEnd::AtLimit, "went to the longest burst allowed without loss"),
@@ -86,7 +86,7 @@ fn bursts(sweep: &SweepOutcome, across: &Varied) -> Chart {
         (BurstEnd::Invalid, "had a trial that shows nothing"),
         (BurstEnd::NotRun, "could not be run"),
     ];
-    for (end, words) in told {
+    for (end, words) in words_of {
         let searches = bursts_of(sweep).flat_map(|found| &found.searches);
         match searches.filter(|search| search.end == end).count() {
             0 => {}

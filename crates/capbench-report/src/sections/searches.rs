@@ -1,4 +1,4 @@
-//! Searches: their trials, load against loss, with the bounds that follow; and how far bounds lie apart over searches and set-ups.
+//! Searches: their trials, load against loss, with the bounds that follow; and how far apart bounds are over searches and set-ups.
 
 use capbench_measure::results::Results;
 use capbench_measure::search::{SearchOutcome, Status};
@@ -124,7 +124,7 @@ pub(super) fn bounds(x: f64, goal: &str, searches: &[&SearchOutcome]) -> Point {
     Point { interval, ..point(x, middle, trials) }
 }
 
-/// Points of one set-up beside each other, so that none hides another: methods in their order, searches in theirs.
+/// Points of one set-up next to each other, so that none hides another: methods in their order, searches in theirs.
 fn spread_out(mut lines: Vec<Series>) -> Vec<Series> {
     let mut places: Vec<f64> = lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
     places.sort_by(f64::total_cmp);

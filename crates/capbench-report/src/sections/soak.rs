@@ -47,7 +47,7 @@ fn per_second(count: f64, interval: &Interval) -> Option<f64> {
     (interval.sending_s > 0.0).then(|| count / interval.sending_s)
 }
 
-/// Losses by place. They are so few beside what is delivered that they have a chart of their own.
+/// Losses by place. They are so few next to what is delivered that they have a chart of their own.
 fn lost(soak: &SoakRecord) -> Chart {
     let mut layers: Vec<Series> = Vec::new();
     let mut unknown = Vec::new();

@@ -44,7 +44,7 @@ pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> Vec<Section>
     results.sweeps.iter().filter(has_rates).filter_map(own).collect()
 }
 
-/// What tells sweeps of a publication apart: the unit of the axis, and where and how it ran.
+/// What distinguishes sweeps of a publication: the unit of the axis, and where and how it ran.
 fn set_up(sweep: &SweepOutcome) -> String {
     let scene = sweep.series.first().and_then(SweptSeries::scene);
     let parts: Vec<String> = sweep.unit.clone().into_iter().chain(scene).collect();
@@ -86,7 +86,7 @@ fn of_sweep(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> O
     section(&format!("sweep-{}", sweep.axis), &heading, charts, &text, stopped.into_iter().chain(left_out))
 }
 
-/// Lines of one chart: all of them, or those of one placement and load, which then stand in the title.
+/// Lines of one chart: all of them, or those of one placement and load, which the title then names.
 fn lines_together(sweep: &SweepOutcome) -> Vec<(Option<String>, Vec<&SweptSeries>)> {
     let by_scene = grouped(&sweep.series, |line| line.scene());
     if by_scene.len() > 1 && sweep.series.len() <= MOST_LINES {
@@ -146,12 +146,12 @@ fn layers(sweep: &SweepOutcome, varied: &Varied, line: &SweptSeries, trials: &Nu
     if sweep.axis == AxisKind::Load {
         return None;
     }
-    let mut stands = varied.stands(line, trials);
-    stands.retain(|stand| !stand.trials.is_empty());
-    let is_lossy = stands.iter().flat_map(|stand| &stand.trials).any(|trial| trial.lost() > 0);
+    let mut placed = varied.placed(line, trials);
+    placed.retain(|one| !one.trials.is_empty());
+    let is_lossy = placed.iter().flat_map(|one| &one.trials).any(|trial| trial.lost() > 0);
     is_lossy.then(|| {
         let title = format!("Delivered and lost against {}: {}", varied.words, line.name());
         let id = format!("{}-layers-{}", sweep.axis, line.method);
-        stacked(&id, title, varied.kind(Kind::StackedBars), varied.axis.clone(), &stands)
+        stacked(&id, title, varied.kind(Kind::StackedBars), varied.axis.clone(), &placed)
     })
 }

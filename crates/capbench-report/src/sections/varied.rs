@@ -2,7 +2,7 @@
 
 use capbench_measure::sweep::{AxisKind, Reading, Series, SweepOutcome};
 
-use super::parts::{Stand, linear, logarithmic, names, point};
+use super::parts::{PlacedTrials, linear, logarithmic, names, point};
 use crate::model::{Axis, Kind, Point, Scale, Unit};
 use crate::naming::Numbered;
 
@@ -66,10 +66,12 @@ impl Varied {
     }
 
     /// What was measured of a line at each place, searches for bursts aside.
-    pub(super) fn stands<'r>(&self, line: &Series, trials: &Numbered<'r>) -> Vec<Stand<'r>> {
+    pub(super) fn placed<'r>(&self, line: &Series, trials: &Numbered<'r>) -> Vec<PlacedTrials<'r>> {
         let readings = line.readings.iter().filter(|reading| reading.back_to_back.is_none());
         readings
-            .filter_map(|reading| Some(Stand { x: self.at(reading)?, trials: trials.sound(&reading.trials) }))
+            .filter_map(|reading| {
+                Some(PlacedTrials { x: self.at(reading)?, trials: trials.sound(&reading.trials) })
+            })
             .collect()
     }
 

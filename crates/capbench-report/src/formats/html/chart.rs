@@ -13,7 +13,7 @@ pub struct Drawn<'r> {
     /// A row for each point, series by series.
     pub points: Table,
     /// Where each of these rows is read: the number of its series, its place on the horizontal axis, and if it is known, its own
-    /// place, the upper and the lower end of what stands for it, in pixels of the drawing.
+    /// place, the upper and the lower end of its bar, layer or marker, in pixels of the drawing.
     pub spots: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ fn table(chart: &Chart, rows: Vec<Row>, has_intervals: bool) -> Table {
 fn row(chart: &Chart, series: &Series, point: &Point, has_intervals: bool) -> Row {
     let number = |value: f64| if value.is_finite() { Cell::Number(value) } else { Cell::Unknown };
     let place = match &chart.x.scale {
-        // Points of one name may be drawn beside each other.
+        // Points of one name may be drawn next to each other.
         Scale::Names(names) => Cell::Text(names.get(point.x.round() as usize).cloned().unwrap_or_default()),
         Scale::Linear | Scale::Logarithmic => number(point.x),
     };

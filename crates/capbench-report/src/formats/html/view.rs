@@ -1,4 +1,4 @@
-//! What the template shows: words and figures as they stand on the page, with the exact values beside them.
+//! What the template shows: words and figures as the page has them, and the exact values.
 
 use std::collections::BTreeSet;
 
@@ -279,7 +279,7 @@ fn shown<'r>(table: &'r Table, rows: Vec<Line<'r>>, cites: bool) -> Shown<'r> {
     }
 }
 
-/// The unit of a column, and whether numbers stand among words there.
+/// The unit of a column, and whether it has numbers among words.
 struct KindOfColumn {
     unit: Unit,
     is_mixed: bool,

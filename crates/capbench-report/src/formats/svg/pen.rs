@@ -78,7 +78,7 @@ impl Pen {
     }
 
     /// A line through points, closed or not; what is to be read of it, where a tool shows that.
-    pub(super) fn path(&mut self, points: &[[f64; 2]], is_closed: bool, attributes: &str, told: &str) {
+    pub(super) fn path(&mut self, points: &[[f64; 2]], is_closed: bool, attributes: &str, tooltip: &str) {
         let mut way = String::new();
         for (nth, [x, y]) in points.iter().enumerate() {
             let _ = write!(way, "{}{} {}", if nth == 0 { "M" } else { "L" }, pixels(*x), pixels(*y));
@@ -87,27 +87,27 @@ impl Pen {
             way.push('Z');
         }
         let _ = write!(self.out, "<path d=\"{way}\" {attributes}");
-        self.close("path", told);
+        self.close("path", tooltip);
     }
 
-    pub(super) fn rectangle(&mut self, from: [f64; 2], size: [f64; 2], attributes: &str, told: &str) {
+    pub(super) fn rectangle(&mut self, from: [f64; 2], size: [f64; 2], attributes: &str, tooltip: &str) {
         let [x, y, width, height] = [from[0], from[1], size[0].max(0.0), size[1].max(0.0)].map(pixels);
         let _ =
             write!(self.out, "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" {attributes}");
-        self.close("rect", told);
+        self.close("rect", tooltip);
     }
 
-    pub(super) fn circle(&mut self, at: [f64; 2], radius: f64, attributes: &str, told: &str) {
+    pub(super) fn circle(&mut self, at: [f64; 2], radius: f64, attributes: &str, tooltip: &str) {
         let [x, y, radius] = [at[0], at[1], radius].map(pixels);
         let _ = write!(self.out, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" {attributes}");
-        self.close("circle", told);
+        self.close("circle", tooltip);
     }
 
-    fn close(&mut self, element: &str, told: &str) {
-        if told.is_empty() {
+    fn close(&mut self, element: &str, tooltip: &str) {
+        if tooltip.is_empty() {
             self.out.push_str("/>\n");
         } else {
-            let _ = writeln!(self.out, "><title>{}</title></{element}>", escaped(told));
+            let _ = writeln!(self.out, "><title>{}</title></{element}>", escaped(tooltip));
         }
     }
 

@@ -5,11 +5,11 @@ use super::pen::Pen;
 use crate::model::{Chart, Kind, Point, Role, Series};
 use crate::palette::{Look, Marker};
 
-/// Lines with more points than this have markers only where a point stands alone.
+/// Lines with more points than this have markers only where a point has no neighbour.
 const MARKED: usize = 80;
-/// Charts with more points than this do not tell of each.
-const TOLD: usize = 3000;
-/// Trials that are told of a point.
+/// Charts with more points than this have no tooltips.
+const TOOLTIPS: usize = 3000;
+/// Trials that the tooltip of a point names.
 const TRIALS: usize = 12;
 
 /// What is drawn, and where.
@@ -18,8 +18,8 @@ pub(super) struct Plot<'a> {
     pub(super) x: Ruler<'a>,
     pub(super) y: Ruler<'a>,
     pub(super) looks: Vec<Look>,
-    /// Whether each point says what it is, for programs that show that.
-    pub(super) tells: bool,
+    /// Whether each point has a tooltip, an element `title`.
+    pub(super) has_tooltips: bool,
 }
 
 /// Where a point of a chart is read, in pixels of its drawing.
@@ -27,7 +27,7 @@ pub(super) struct Plot<'a> {
 pub struct Spot {
     /// Its place on the horizontal axis, which points of several series share.
     pub place: f64,
-    /// Its own place, and the upper and lower end of what stands for it; none where it is unknown.
+    /// Its own place, and the upper and lower end of its bar, layer or marker; none where it is unknown.
     pub shape: Option<[f64; 3]>,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn points(chart: &Chart) -> impl Iterator<Item = &Point> {
     chart.series.iter().flat_map(|series| &series.points)
 }
 
-/// Half the width of what stands at a place of a chart with bars.
+/// Half the width of all bars at a place.
 fn half_band(plot: &Plot<'_>) -> f64 {
     if let Some(band) = plot.x.band() {
         return (band * 0.37).clamp(1.0, 70.0);
@@ -122,7 +122,7 @@ impl Plot<'_> {
         }
     }
 
-    /// Draws each series as a group that has its colour. Fits come last: they lie on the points that they are of.
+    /// Draws each series as a group that has its colour. Fits come last, over the points that they are of.
     fn each(&self, pen: &mut Pen, draw: impl Fn(&Self, &mut Pen, usize)) {
         let mut order: Vec<usize> = (0..self.chart.series.len()).collect();
         order.sort_by_key(|nth| !self.looks[*nth].is_marked);
@@ -170,15 +170,15 @@ impl Plot<'_> {
         .collect()
     }
 
-    /// What a point says, for tools that show it.
-    fn told(&self, series: &Series, point: &Point) -> String {
-        if !self.tells || points(self.chart).nth(TOLD).is_some() {
+    /// Series, place, value and trials of a point.
+    fn tooltip(&self, series: &Series, point: &Point) -> String {
+        if !self.has_tooltips || points(self.chart).nth(TOOLTIPS).is_some() {
             return String::new();
         }
-        let value = point.y.map_or_else(|| "unknown".into(), |y| self.y.told(y));
-        let mut text = format!("{}, {}: {value}", series.name, self.x.told(point.x));
+        let value = point.y.map_or_else(|| "unknown".into(), |y| self.y.in_words(y));
+        let mut text = format!("{}, {}: {value}", series.name, self.x.in_words(point.x));
         if let Some([low, high]) = point.interval {
-            text.push_str(&format!(" ({} to {})", self.y.told(low), self.y.told(high)));
+            text.push_str(&format!(" ({} to {})", self.y.in_words(low), self.y.in_words(high)));
         }
         if !point.trials.is_empty() {
             let some: Vec<_> = point.trials.iter().take(TRIALS).map(u32::to_string).collect();
@@ -204,7 +204,7 @@ impl Plot<'_> {
             self.intervals(pen, piece, OWN, 0.0);
             if is_marked || way.len() == 1 {
                 for (point, at) in piece.iter().zip(way) {
-                    draw_marker(pen, at, look, "", &self.told(series, point));
+                    draw_marker(pen, at, look, "", &self.tooltip(series, point));
                 }
             }
         }
@@ -216,13 +216,13 @@ impl Plot<'_> {
         self.intervals(pen, &series.points, OWN, aside);
         for point in &series.points {
             if let Some([x, y]) = self.at(point) {
-                let told = self.told(series, point);
-                draw_marker(pen, [x + aside, y], &self.looks[nth], " fill-opacity=\"0.75\"", &told);
+                let tooltip = self.tooltip(series, point);
+                draw_marker(pen, [x + aside, y], &self.looks[nth], " fill-opacity=\"0.75\"", &tooltip);
             }
         }
     }
 
-    /// How far points of a series are beside their name, so that those of several series do not hide each other. Points that
+    /// How far points of a series are from the middle of their name, so that those of several series do not hide each other. Points that
     /// the report gave places of their own stay there.
     fn aside(&self, nth: usize) -> f64 {
         let Some(band) = self.x.band().filter(|_| self.chart.kind == Kind::Points) else { return 0.0 };
@@ -248,7 +248,7 @@ impl Plot<'_> {
     }
 
     fn area(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer>]) {
-        let name = if self.tells { self.chart.series[nth].name.as_str() } else { "" };
+        let name = if self.has_tooltips { self.chart.series[nth].name.as_str() } else { "" };
         let attributes = filling(self.chart, &self.looks[nth]);
         for piece in layers.split(Option::is_none).filter(|piece| !piece.is_empty()) {
             let known: Vec<Layer> = piece.iter().copied().flatten().collect();
@@ -278,12 +278,12 @@ impl Plot<'_> {
             if let Some(point) = at_place(&points, layer.x) {
                 let at = [self.x.at(layer.x), self.y.at(layer.high)];
                 let dark = "class=\"ink\" fill=\"#222222\" fill-opacity=\"0.55\"";
-                pen.circle(at, 2.2, dark, &self.told(series, point));
+                pen.circle(at, 2.2, dark, &self.tooltip(series, point));
             }
         }
     }
 
-    /// Where the bars of a series begin beside their place, and how wide they are.
+    /// Where the bars of a series begin, from their place on, and how wide they are.
     fn bar(&self, nth: usize) -> (f64, f64) {
         let half = half_band(self);
         let each = 2.0 * half / self.chart.series.len().max(1) as f64;
@@ -297,8 +297,8 @@ impl Plot<'_> {
         let (begin, wide) = self.bar(nth);
         for point in &series.points {
             let Some([x, y]) = self.at(point) else { continue };
-            let told = self.told(series, point);
-            pen.rectangle([x + begin, y.min(ground)], [wide, (y - ground).abs()], &attributes, &told);
+            let tooltip = self.tooltip(series, point);
+            pen.rectangle([x + begin, y.min(ground)], [wide, (y - ground).abs()], &attributes, &tooltip);
         }
         self.intervals(pen, &series.points, INK, begin + wide / 2.0);
     }
@@ -309,12 +309,12 @@ impl Plot<'_> {
         let attributes = filling(self.chart, &self.looks[nth]);
         let points = by_place(series);
         for layer in layers.iter().flatten() {
-            let told = at_place(&points, layer.x).map(|point| self.told(series, point));
+            let tooltip = at_place(&points, layer.x).map(|point| self.tooltip(series, point));
             let (x, top) = (self.x.at(layer.x), self.y.at(layer.high));
             let height = self.y.at(layer.low) - top;
             if height > 0.0 {
-                let told = told.unwrap_or_default();
-                pen.rectangle([x - half, top], [2.0 * half, height], &attributes, &told);
+                let tooltip = tooltip.unwrap_or_default();
+                pen.rectangle([x - half, top], [2.0 * half, height], &attributes, &tooltip);
             }
         }
     }
@@ -326,7 +326,7 @@ impl Plot<'_> {
             self.intervals(pen, &series.points, INK, 0.0);
             for point in &series.points {
                 if let Some(at) = self.at(point) {
-                    draw_marker(pen, at, &self.looks[nth], "", &self.told(series, point));
+                    draw_marker(pen, at, &self.looks[nth], "", &self.tooltip(series, point));
                 }
             }
             return;
@@ -355,7 +355,7 @@ pub(super) fn coloured(look: &Look, class: &str) -> String {
 }
 
 /// The marker of a series, also in the legend.
-pub(super) fn draw_marker(pen: &mut Pen, [x, y]: [f64; 2], look: &Look, more: &str, told: &str) {
+pub(super) fn draw_marker(pen: &mut Pen, [x, y]: [f64; 2], look: &Look, more: &str, tooltip: &str) {
     let attributes = match look.is_hollow {
         true => {
             format!("class=\"paper\" fill=\"#ffffff\" stroke=\"currentColor\" stroke-width=\"1.6\"{more}")
@@ -365,14 +365,14 @@ pub(super) fn draw_marker(pen: &mut Pen, [x, y]: [f64; 2], look: &Look, more: &s
         }
     };
     let around: &[[f64; 2]] = match look.marker {
-        Marker::Circle => return pen.circle([x, y], 4.0, &attributes, told),
+        Marker::Circle => return pen.circle([x, y], 4.0, &attributes, tooltip),
         Marker::Square => &[[-3.6, -3.6], [3.6, -3.6], [3.6, 3.6], [-3.6, 3.6]],
         Marker::Triangle => &[[0.0, -4.8], [4.6, 3.4], [-4.6, 3.4]],
         Marker::Diamond => &[[0.0, -5.0], [5.0, 0.0], [0.0, 5.0], [-5.0, 0.0]],
         Marker::Arrow => &[[0.0, 4.8], [4.6, -3.4], [-4.6, -3.4]],
     };
     let way: Vec<[f64; 2]> = around.iter().map(|[dx, dy]| [x + dx, y + dy]).collect();
-    pen.path(&way, true, &attributes, told);
+    pen.path(&way, true, &attributes, tooltip);
 }
 
 /// The dashes of a line, as an attribute.

@@ -1,4 +1,4 @@
-//! Where everything of a chart lies: title, plot with its axes and marks, legend, notes.
+//! Where everything of a chart is: title, plot with its axes and marks, legend, notes.
 
 use super::axis::{Ends, Ruler, Tick, drawable};
 use super::marks::{MARK, MARK_WIDTH, is_near, take_in};
@@ -32,7 +32,7 @@ pub(super) enum Extent {
     Plot,
 }
 
-/// Names that stand under the plot.
+/// Names under the plot.
 enum Under {
     /// Upright, in lines.
     Level(Vec<Vec<String>>),
@@ -73,7 +73,7 @@ impl<'a> Sheet<'a> {
             x: Ruler::new(&chart.x, &across, ends),
             y: Ruler::new(&chart.y, &up, if is_high(chart, &up) { Ends::Near } else { Ends::AtTicks }),
             looks,
-            tells: extent == Extent::Whole,
+            has_tooltips: extent == Extent::Whole,
         };
         let title = match extent {
             Extent::Whole => wrapped(&chart.title, TITLE.size * BOLD, WIDTH - 2.0 * EDGE),
@@ -90,12 +90,12 @@ impl<'a> Sheet<'a> {
             above: Vec::new(),
             extent,
         };
-        sheet.lay();
+        sheet.place_plot();
         sheet
     }
 
     /// Finds out where the plot is: its left side depends on the labels there, its top on title and marks.
-    fn lay(&mut self) {
+    fn place_plot(&mut self) {
         let widest_tick =
             self.plot.y.ticks(6).iter().map(|tick| width(&tick.label, TICK.size)).fold(0.0, f64::max);
         let headings = 16.0 * self.heading_beside().len() as f64;
@@ -108,15 +108,15 @@ impl<'a> Sheet<'a> {
         if widest > 0.0 {
             self.right = WIDTH - EDGE - widest.min(2.0 * MARK_WIDTH) - 6.0;
         }
-        self.plot.x.lie(self.left, self.right);
+        self.plot.x.put(self.left, self.right);
         self.above = self.rows_above();
         let title = EDGE + 20.0 * self.title.len() as f64;
         self.top = title + 14.0 + 15.0 * self.above.len() as f64;
-        self.plot.y.lie(self.top + PLOT_HEIGHT, self.top);
+        self.plot.y.put(self.top + PLOT_HEIGHT, self.top);
         self.under = self.names();
     }
 
-    /// Title of the vertical axis, in as many lines as it needs beside the plot.
+    /// Title of the vertical axis, in as many lines as it needs next to the plot.
     fn heading_beside(&self) -> Vec<String> {
         wrapped(&self.plot.y.title(), HEADING.size, PLOT_HEIGHT)
     }
@@ -154,8 +154,8 @@ impl<'a> Sheet<'a> {
         let words = |mark: &Mark| {
             let label = &mark.label;
             match &mark.at {
-                Place::X(at) => format!("{label} at {}", x.told(*at)),
-                Place::Y(at) => format!("{label} at {}", y.told(*at)),
+                Place::X(at) => format!("{label} at {}", x.in_words(*at)),
+                Place::Y(at) => format!("{label} at {}", y.in_words(*at)),
                 Place::Curve(curve) => {
                     let heights = || curve.iter().map(|[_, height]| *height);
                     let (low, high) = (
@@ -163,7 +163,7 @@ impl<'a> Sheet<'a> {
                         heights().fold(f64::NEG_INFINITY, f64::max),
                     );
                     if low <= high {
-                        format!("{label} from {} to {}", y.told(low), y.told(high))
+                        format!("{label} from {} to {}", y.in_words(low), y.in_words(high))
                     } else {
                         label.clone()
                     }
@@ -379,7 +379,7 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// A sample of a series at the left of its name, beside this middle of a line.
+/// A sample of a series whose middle line begins here.
 fn sample(pen: &mut Pen, chart: &Chart, role: Role, look: &Look, [x, y]: [f64; 2]) {
     match chart.kind {
         Kind::Lines => {
@@ -404,7 +404,7 @@ pub(super) fn sample_alone(chart: &Chart, role: Role, look: &Look) -> String {
     pen.finish()
 }
 
-/// How far names are turned that are too long to lie level, degrees.
+/// How far names are turned that are too long to be level, degrees.
 const TURN: f64 = 35.0;
 /// What a sample of the series takes in the legend, and what is left before the next.
 const SWATCH: f64 = 30.0;
@@ -430,7 +430,7 @@ fn values(chart: &Chart) -> (Vec<f64>, Vec<f64>) {
     (across, up)
 }
 
-/// Whether points lie so high above 0, and so near each other, that nothing could be seen of them on an axis that begins there.
+/// Whether points are so high above 0, and so near each other, that nothing could be seen of them on an axis that begins there.
 fn is_high(chart: &Chart, up: &[f64]) -> bool {
     let ends = up.iter().copied().reduce(f64::min).zip(up.iter().copied().reduce(f64::max));
     chart.kind == Kind::Points

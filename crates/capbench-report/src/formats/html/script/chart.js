@@ -90,7 +90,7 @@ class Chart {
     return [...new Set(this.visible().map(({ place }) => place))].sort((a, b) => a - b);
   }
 
-  // How far a point is from here; what stands for it may be high, as a bar is.
+  // How far a point is from here; its bar or layer may be high.
   distance(point, left, top) {
     if (point.x === null) return Infinity;
     return Math.hypot(left - point.x, Math.max(point.top - top, top - point.bottom, 0));

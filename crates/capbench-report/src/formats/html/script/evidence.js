@@ -1,6 +1,6 @@
 // Trials that figures rest on: their rows highlighted together.
 
-// An element with a class and children, which are elements or text; text stays text whatever is in it.
+// An element with a class and children, which are elements or text; text stays text, also where it looks like HTML.
 function make(name, className, ...children) {
   const element = document.createElement(name);
   if (className) element.className = className;

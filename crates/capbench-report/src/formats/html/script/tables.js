@@ -8,7 +8,7 @@ function separated(digits) {
   return digits.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-// A number without a value of its own is exact as it stands.
+// A number without `data-value` is exact as it is shown.
 function fieldValue(row, nth) {
   const cell = row.cells[nth];
   const text = cell.textContent.trim();
