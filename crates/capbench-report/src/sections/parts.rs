@@ -1,5 +1,6 @@
 //! Axes, points, series and sentences in few words.
 
+pub(super) use crate::groups::grouped;
 pub(super) use capbench_measure::statistics::interval::Estimate;
 use capbench_measure::statistics::interval::METHOD;
 
@@ -91,35 +92,13 @@ pub(super) fn slug(text: &str) -> String {
     slug.trim_end_matches('-').into()
 }
 
-/// Items by what they have in common, in the order in which they come.
-pub(super) fn grouped<T, K: PartialEq>(
-    items: impl IntoIterator<Item = T>,
-    key: impl Fn(&T) -> K,
-) -> Vec<(K, Vec<T>)> {
-    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
-    for item in items {
-        let key = key(&item);
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.push(item),
-            None => groups.push((key, vec![item])),
-        }
-    }
-    groups
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{grouped, slug};
+    use super::slug;
 
     #[test]
     fn slugs_have_letters_digits_and_single_hyphens() {
         assert_eq!(slug("Delivered: packet-v3, 64 B  (same)"), "delivered-packet-v3-64-b-same");
         assert_eq!(slug("μ"), "");
-    }
-
-    #[test]
-    fn groups_keep_their_order() {
-        let groups = grouped([3, 1, 4, 1, 5], |number| number % 2);
-        assert_eq!(groups, [(1, vec![3, 1, 1, 5]), (0, vec![4])]);
     }
 }
