@@ -72,6 +72,7 @@ pub use capbench_model::units;
 mod wait;
 pub mod writing;
 
+pub use capbench_model::direction::Direction;
 pub use capbench_sys::packet::{FanoutMode, Frame, PacketType, VlanTag};
 pub use capture::{Batch, Capture, LossMark, OwnedBatch, Packed, Taker, TimeSpan};
 pub use counters::{Counters, Loss, LossPlace, WaitCounts};
@@ -80,7 +81,6 @@ pub use fanout::Fanout;
 pub use fill::Fill;
 pub use filter::Filter;
 pub use intake::Intake;
-pub use capbench_model::direction::Direction;
 pub use interface::Interface;
 pub use mark::{FrameMark, MaskedOctet, Tally};
 pub use method::{CapturePoint, Delivery, Method, VlanTags};

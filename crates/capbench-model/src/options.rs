@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::direction::Direction;
 use crate::fanout::Fanout;
 use crate::filter::Filter;
-use crate::direction::Direction;
 use crate::mark::FrameMark;
 use crate::units::{ByteCount, SnapLength};
 

@@ -11,12 +11,11 @@ use crate::{read, report};
 /// A results file, whole or not: every format is written, and it is compared with a later run of the same results.
 pub fn results(octets: &[u8]) {
     let Ok(run) = read::parse(octets, Path::new("run/results.json")) else { return };
-    if let Ok(report) = report::report(&run) {
-        let source = Source { run: &run, report: &report, with_charts: true };
-        for write in FORMATS.iter().filter_map(|format| format.write) {
-            // A format may have no room for what a changed file says.
-            drop(write(&source));
-        }
+    let report = report::report(&run);
+    let source = Source { run: &run, report: &report, with_charts: true };
+    for write in FORMATS.iter().filter_map(|format| format.write) {
+        // A format may have no room for what a changed file says.
+        drop(write(&source));
     }
     let mut later = run.results.clone();
     later.started_unix_s = later.started_unix_s.wrapping_add(1);

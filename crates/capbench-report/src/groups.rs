@@ -2,6 +2,7 @@
 
 use capbench_measure::results::Results;
 use capbench_measure::search::SearchOutcome;
+use capbench_measure::statistics::by_key as grouped;
 use capbench_measure::trial::{Phase, TrialResult};
 
 use crate::model::{Cell, Column, Trials};
@@ -100,31 +101,17 @@ fn plain(results: &Results) -> Vec<Group<'_>> {
         )
     };
     // Publications differ in rings and traffic where their trials look the same otherwise.
-    type Purpose<'r> = (Phase, Option<&'r str>);
-    let mut groups: Vec<(Purpose<'_>, Group<'_>)> = Vec::new();
-    for trial in results.trials.iter().filter(is_plain) {
+    let alike = |trial: &&TrialResult| {
         let purpose = (trial.phase, naming::publication(results, trial.number));
-        let same = |(own, group): &&mut (Purpose<'_>, Group<'_>)| {
-            let first = group.trials[0];
-            *own == purpose
-                && first.profile.method == trial.profile.method
-                && first.intended_pps == trial.intended_pps
-                && first.load == trial.load
-                && group.scene == Scene::of(trial)
-        };
-        match groups.iter_mut().find(same) {
-            Some((_, group)) => group.trials.push(trial),
-            None => {
-                let (phase, publication) = purpose;
-                let what = match publication {
-                    Some(key) => format!("{key}, {}", naming::phase(phase)),
-                    None => naming::phase(phase).into(),
-                };
-                groups.extend(Group::of(what, vec![trial]).map(|group| (purpose, group)));
-            }
-        }
-    }
-    groups.into_iter().map(|(_, group)| group).collect()
+        let intended = trial.intended_pps.map(f64::to_bits);
+        (purpose, trial.profile.method.clone(), intended, trial.load, Scene::of(trial))
+    };
+    let groups = grouped(results.trials.iter().filter(is_plain), alike).into_iter();
+    let groups = groups.filter_map(|(((phase, publication), ..), trials)| {
+        let phase = naming::phase(phase);
+        Group::of(publication.map_or_else(|| phase.into(), |key| format!("{key}, {phase}")), trials)
+    });
+    groups.collect()
 }
 
 fn of_sweeps(results: &Results) -> Vec<Group<'_>> {
@@ -165,4 +152,15 @@ pub(crate) fn of_search(search: &SearchOutcome) -> String {
     parts.extend(search.work.as_ref().filter(|work| *work != "none").map(|work| format!("work {work}")));
     parts.extend(search.nth.map(|nth| format!("search {nth}")));
     if parts.is_empty() { method.into() } else { format!("{method} ({})", parts.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn groups_keep_their_order() {
+        let groups = grouped([3, 1, 4, 1, 5], |number| number % 2);
+        assert_eq!(groups, [(1, vec![3, 1, 1, 5]), (0, vec![4])]);
+    }
 }

@@ -6,8 +6,8 @@
 //! | [`read`] | the only reader of saved results, whole or not |
 //! | [`model`], [`figures`] | what a report says, and how numbers are written |
 //! | [`mod@report`] | results become a report |
-//! | [`mod@verdict`], [`mod@warnings`] | what the run was for, answered; what to know before it is believed |
-//! | [`sentences`] | what follows from results |
+//! | [`mod@warnings`] | what to know before a run is believed |
+//! | [`sentences`] | what the run was for, answered, and all that follows from its results |
 //! | [`sections`] | charts |
 //! | `tables` | tables of everything that was measured |
 //! | [`tidy`] | the rows of files for notebooks |
@@ -36,7 +36,6 @@ pub mod sections;
 pub mod sentences;
 mod tables;
 pub mod tidy;
-pub mod verdict;
 pub mod warnings;
 
 pub use error::{ReportError, Result};

@@ -5,18 +5,14 @@ use std::path::Path;
 use capbench_measure::comparison::Comparison;
 use capbench_measure::results::{Finding, Results};
 
-use crate::error::Result;
 use crate::figures::utc;
 use crate::model::{Report, Section, Sentence, Table};
 use crate::naming::{self, Kind};
 use crate::read::Run;
-use crate::{links, sections, sentences, tables, verdict, warnings};
+use crate::{links, sections, sentences, tables, warnings};
 
 /// The report on a run.
-///
-/// # Errors
-/// When it cannot be made for want of memory.
-pub fn report(run: &Run) -> Result<Report> {
+pub fn report(run: &Run) -> Report {
     let results = &run.results;
     let mut warnings = warnings::warnings(run);
     let mut findings = findings_of(results, &mut warnings);
@@ -29,7 +25,7 @@ pub fn report(run: &Run) -> Result<Report> {
     let mut report = Report {
         title: format!("capbench {}", naming::command(results).unwrap_or(Kind::of(results).command())),
         subtitle: subtitle(run),
-        verdict: verdict::verdict(results),
+        verdict: sentences::verdict(results),
         warnings,
         summary: tables::summary::table(results),
         sections: together(sections::sections(results), tables::sections(results)),
@@ -39,7 +35,7 @@ pub fn report(run: &Run) -> Result<Report> {
         trials: tables::trials::table(results),
     };
     links::name_once(&mut report);
-    Ok(report)
+    report
 }
 
 /// The report on two runs, `A` and `B`, named by the paths that they were read from.
@@ -52,7 +48,7 @@ pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Repor
     Report {
         title: "capbench compare".into(),
         subtitle: runs.join("; "),
-        verdict: vec![verdict::comparison::of(comparison)],
+        verdict: vec![sentences::comparison::of(comparison)],
         warnings: Vec::new(),
         summary: None,
         sections: vec![tables::comparisons::section("comparison", comparison)],

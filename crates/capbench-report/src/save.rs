@@ -33,7 +33,7 @@ pub fn page(report: &Report, directory: &RunDirectory) -> Result<PathBuf> {
 /// # Errors
 /// When one of them cannot be made, or this build does not have it.
 pub fn files(run: &Run, formats: &[&Format]) -> Result<Vec<Written>> {
-    let report = report(run)?;
+    let report = report(run);
     let with_charts = formats.iter().any(|format| format.name == "svg");
     let source = Source { run, report: &report, with_charts };
     let mut files = Vec::new();

@@ -195,7 +195,7 @@ fn reader(results: &Results) -> Read<'static> {
         ["html", "markdown", "csv"].iter().filter_map(|name| formats::named(name)).collect();
     let run = Run::new(results.clone(), Path::new("/nowhere"));
     let files = save::files(&run, &wanted).unwrap();
-    let terminal = text::text(&report::report(&run).unwrap());
+    let terminal = text::text(&report::report(&run));
     Box::new(move |medium, table| {
         let file = |path: String| {
             let found = files.iter().find(|file| file.path == Path::new(&path));
@@ -255,7 +255,7 @@ fn compare(source: &Source, data: &Data, medium: Medium, table: &Printed) -> usi
 #[test]
 fn tables_of_publications_fit_a_terminal() {
     let results = runs::reproduced::all();
-    let report = report::report(&Run::new(results, Path::new("/nowhere"))).unwrap();
+    let report = report::report(&Run::new(results, Path::new("/nowhere")));
     let printed = text::text(&report);
     assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
     insta::assert_snapshot!(&printed[printed.find("dain-2004: published and here").unwrap()..]);

@@ -35,7 +35,7 @@ fn refusal(content: &[u8]) -> String {
 
 /// Everything that is made of a run.
 fn make(run: &Run) {
-    let report = report(run).unwrap();
+    let report = report(run);
     let _ = (html::html(&report), markdown::markdown(&report, Some("charts")), text::text(&report));
     csv::tidy(run).unwrap();
     for table in csv::tables(&report) {
@@ -130,7 +130,7 @@ fn a_file_that_is_cut_keeps_its_whole_trials() {
         run.warnings
     );
     make(&run);
-    let report = report(&run).unwrap();
+    let report = report(&run);
     assert!(report.warnings.iter().any(|warning| warning.contains("not complete")), "{:?}", report.warnings);
 }
 

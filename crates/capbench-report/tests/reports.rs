@@ -32,7 +32,7 @@ fn a_report_of_publications_has_their_tables_as_charts_and_mixes_no_trials() {
     let results = runs::reproduced::all();
     let numbers: BTreeSet<u32> = results.trials.iter().map(|trial| trial.number).collect();
     assert_eq!(numbers.len(), results.trials.len(), "each trial has a number of its own");
-    let report = report::report(&run(results.clone())).unwrap();
+    let report = report::report(&run(results.clone()));
     for own in &results.reproductions {
         let id = format!("reproduction-{}", own.key);
         let section = report.sections.iter().find(|section| section.id == id).unwrap();
@@ -99,7 +99,7 @@ fn a_report_of_publications_has_their_tables_as_charts_and_mixes_no_trials() {
 #[test]
 fn the_page_begins_with_the_verdict_then_warnings_then_the_table_then_charts() {
     for (name, results) in runs::all() {
-        let mut report = report::report(&run(results)).unwrap();
+        let mut report = report::report(&run(results));
         report.warnings.push("Take care.".into());
         let page = html::html(&report);
         let places = ["verdict", "warnings", "summary", "section-", "environment", "trials"]
@@ -113,13 +113,13 @@ fn the_page_begins_with_the_verdict_then_warnings_then_the_table_then_charts() {
 fn a_page_of_a_thousand_measured_trials_is_small() {
     let results = runs::thousand();
     assert!(results.trials.len() >= 1000, "{}", results.trials.len());
-    let page = html::html(&report::report(&run(results)).unwrap());
+    let page = html::html(&report::report(&run(results)));
     assert!(page.len() < 5_000_000, "{}", page.len());
 }
 
 /// The report as it is on every host, and without charts, which have tests of their own.
 fn same_everywhere(results: Results) -> Report {
-    let mut report = report::report(&run(results)).unwrap();
+    let mut report = report::report(&run(results));
     report.environment.clear();
     for section in &mut report.sections {
         section.charts.clear();
@@ -260,7 +260,7 @@ fn of_several_set_ups_only_what_is_true_of_each_is_said() {
             trial.verdict = Verdict::Lossless;
         }
     }
-    let report = report::report(&run(results)).unwrap();
+    let report = report::report(&run(results));
     let said = |part: &str| report.verdict.iter().any(|sentence| sentence.text.contains(part));
     assert!(said("packet-v3 (at 600,000 to 1,000,000 packets/s)"), "{:?}", report.verdict);
     assert!(said("in each set-up at least what it sent there is held"), "{:?}", report.verdict);
@@ -430,7 +430,7 @@ fn tidy_rows_sum_up_to_the_results() {
 fn every_table_is_whole_and_has_a_name_of_its_own() {
     for (name, results) in runs::all() {
         let numbers: BTreeSet<u32> = results.trials.iter().map(TrialResult::last_number).collect();
-        let report = report::report(&run(results)).unwrap();
+        let report = report::report(&run(results));
         let tables: Vec<&Table> = csv::tables(&report).collect();
         let ids: BTreeSet<&str> = tables.iter().map(|table| table.id.as_str()).collect();
         assert_eq!(ids.len(), tables.len(), "{name}: {ids:?}");
@@ -457,7 +457,7 @@ fn the_trials_have_all_that_trials_csv_has() {
     let written = capbench_measure::results::trials_csv(&results.trials).unwrap();
     let head: Vec<String> =
         ::csv::Reader::from_reader(written.as_slice()).headers().unwrap().iter().map(String::from).collect();
-    let report = report::report(&run(results)).unwrap();
+    let report = report::report(&run(results));
     let keys: Vec<String> = report.trials.columns.iter().map(|column| column.key.clone()).collect();
     assert_eq!(keys[..head.len()], head);
     assert_eq!(report.trials.rows.len(), 6);
@@ -469,7 +469,7 @@ fn a_run_that_was_interrupted_says_so_and_has_findings() {
     results.complete = false;
     results.trials.truncate(2);
     results.findings.clear();
-    let report = report::report(&run(results.clone())).unwrap();
+    let report = report::report(&run(results.clone()));
     assert!(
         report.warnings[0].contains("not complete") && report.warnings[0].contains("2 trials"),
         "{:?}",
@@ -477,7 +477,7 @@ fn a_run_that_was_interrupted_says_so_and_has_findings() {
     );
     assert!(!report.findings.is_empty());
     results.trials.clear();
-    let report = report::report(&run(results)).unwrap();
+    let report = report::report(&run(results));
     assert_eq!(report.verdict[0].text, "No trial was finished, so nothing can be said.");
     assert_eq!(report.summary, None);
 }
@@ -489,7 +489,7 @@ fn a_slow_cpu_is_told_apart_from_what_the_host_disturbed() {
     let mut results = runs::small_bench();
     let pace = Some(Pace { before_ns: 0.5, after_ns: 0.4, fastest_ns: 0.4 });
     results.trials[0].disturbance.cpus = vec![CpuDisturbance { cpu: 1, pace, ..CpuDisturbance::default() }];
-    let warnings = report::report(&run(results)).unwrap().warnings;
+    let warnings = report::report(&run(results)).warnings;
     let begin = |words: &str| warnings.iter().filter(|warning| warning.starts_with(words)).count();
     assert_eq!(begin("Trials of which a CPU ran slower"), 1, "{warnings:?}");
     assert_eq!(begin("Trials that the host disturbed"), 0, "{warnings:?}");
@@ -501,7 +501,7 @@ fn what_a_trial_contradicts_is_a_warning() {
     results.trials[0].delivered += 1;
     results.trials[1].unexplained = 5;
     results.trials[1].sent += 5;
-    let report = report::report(&run(results)).unwrap();
+    let report = report::report(&run(results));
     let warned = |part: &str| report.warnings.iter().any(|warning| warning.contains(part));
     assert!(warned("The ledger of trial 1 does not sum up"), "{:?}", report.warnings);
     assert!(warned("Trials with frames that nothing explains"), "{:?}", report.warnings);

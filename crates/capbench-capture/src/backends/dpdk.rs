@@ -18,12 +18,12 @@ use super::absent::Absent;
 use super::frame_slots;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use capbench_model::direction::Direction;
 use crate::method::number_of;
 use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::units::ByteCount;
+use capbench_model::direction::Direction;
 
 /// Stands for the capture where the feature is off.
 #[cfg(not(feature = "dpdk"))]

@@ -6,7 +6,6 @@ use std::time::Duration;
 use capbench_sys::packet::{Frame, FrameBatch, FrameGeometry, FrameRing, FrameVersion, PacketSocket};
 
 use super::socket_setup::{Polling, bind, unbound};
-use crate::ring_memory;
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture, LossMark};
 use crate::context::Context;
@@ -18,6 +17,7 @@ use crate::intake::Intake;
 use crate::interface::Interface;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
+use crate::ring_memory;
 use crate::running::{Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::units::ByteCount;

@@ -15,7 +15,6 @@ use capbench_sys::pcap::{self, Pcap, PcapLibrary, Settings};
 
 use super::presence::Presence;
 use super::socket_setup::probe;
-use crate::ring_memory;
 use crate::capture::{Batch, Capture, Taker};
 use crate::capture::{OwnedBatch, Packing};
 use crate::context::Context;
@@ -25,14 +24,15 @@ use crate::error::{CaptureError, Result};
 use crate::filter::{Expression, Filter};
 use crate::intake::Intake;
 use crate::interface::Interface;
-use capbench_model::direction::Direction;
 use crate::method::duration_of;
 use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
+use crate::ring_memory;
 use crate::running::Running;
 use crate::units::ByteCount;
 use crate::wait::Waiter;
+use capbench_model::direction::Direction;
 use counting::Counting;
 
 /// The row of the table.

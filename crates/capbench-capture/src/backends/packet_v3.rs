@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing, FlowHashes, Frame, PacketSocket, Version};
 
 use super::socket_setup::{Polling, SOCKET_SETTINGS, bind, probe, unbound};
-use crate::ring_memory;
 use crate::capture::OwnedBatch;
 use crate::capture::{Batch, Capture, LossMark};
 use crate::context::Context;
@@ -19,6 +18,7 @@ use crate::interface::Interface;
 use crate::method::{CapturePoint, Delivery, Method, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
+use crate::ring_memory;
 use crate::running::{Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::units::ByteCount;

@@ -17,12 +17,12 @@ use crate::counters::WaitCounts;
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use capbench_model::direction::Direction;
 use crate::method::number_of;
 use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::running::Running;
+use capbench_model::direction::Direction;
 use running::Below;
 
 /// The row of the table.

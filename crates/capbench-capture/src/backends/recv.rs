@@ -6,7 +6,6 @@ use std::time::Duration;
 use capbench_sys::packet::{Frame, PacketSocket, ReceiveVector};
 
 use super::socket_setup::{COMMON_OPTIONS, Polling, SOCKET_SETTINGS, bind, probe, unbound};
-use crate::ring_memory;
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use crate::context::Context;
@@ -19,6 +18,7 @@ use crate::interface::Interface;
 use crate::method::{CapturePoint, Delivery, Method, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
+use crate::ring_memory;
 use crate::running::{Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::units::ByteCount;

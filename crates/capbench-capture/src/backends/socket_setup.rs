@@ -11,12 +11,12 @@ use crate::error::Result;
 use crate::filter::{self, Keep};
 use crate::intake::NOTHING;
 use crate::interface::Interface;
-use capbench_model::direction::Direction;
 use crate::method::SettingInfo;
 use crate::method::duration_of;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::running::Running;
+use capbench_model::direction::Direction;
 
 /// The options that every AF_PACKET method uses.
 pub(super) const COMMON_OPTIONS: [&str; 5] =

@@ -7,12 +7,12 @@
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
 
 use super::beside::{Answer, Beside};
-use capbench_model::filter::check::MEMORY;
-use capbench_model::filter::operation::{Ancillary, Arithmetic, Condition, Operand, Operation, Width};
-use capbench_model::filter::program::Filter;
 use crate::counters::{Loss, LossPlace};
 use crate::error::{CaptureError, Result};
 use crate::units::SnapLength;
+use capbench_model::filter::check::MEMORY;
+use capbench_model::filter::operation::{Ancillary, Arithmetic, Condition, Operand, Operation, Width};
+use capbench_model::filter::program::Filter;
 
 /// A program with all that has to be found out about it, and how many frames it has let through and left out.
 #[derive(Clone, Debug)]

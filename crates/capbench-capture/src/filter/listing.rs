@@ -5,8 +5,8 @@ use std::fmt::Write;
 use capbench_sys::pcap::PcapLibrary;
 
 use super::compile::library;
-use capbench_model::filter::program::Filter;
 use crate::error::{CaptureError, Result};
+use capbench_model::filter::program::Filter;
 
 /// How tcpdump(8) prints programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A table of expressions: the kernel, tcpdump and the interpreter agree on random frames.
 
-use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::SnapLength;
+use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::filter::{Beside, Compiler, Filter, Listing, Optimise, Tags};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -148,7 +148,8 @@ fn root_expressions_want_what_tcpdump_wants() {
         if *text == "ip broadcast" {
             continue;
         }
-        let software = SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap();
+        let software =
+            SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap();
         let here: Vec<_> =
             (0..frames.len()).filter(|&at| software.matches(&plain(&frames[at])).is_some()).collect();
         let mut tcpdump = program("tcpdump");

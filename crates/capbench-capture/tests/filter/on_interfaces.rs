@@ -1,8 +1,8 @@
 //! Filters in front of real captures: tags that the kernel has taken out, and every method that has a filter.
 
-use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::backends::libpcap::Libpcap;
 use capbench_capture::backends::packet_v3::PacketV3;
+use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::filter::{Beside, FilterText, Listing, Optimise, Tags};
 use capbench_capture::{
     ByteCount, Capture, CaptureOptions, Filter, METHODS, MethodSpec, SnapLength, Visitor, open_with,
@@ -169,8 +169,9 @@ fn root_tags_that_may_be_taken_out_untold_are_not_filtered_by() {
         let found = || Tags::found(capture.running(), place.interface);
         place.run("ethtool", "-K left rxvlan on");
         assert_eq!(found(), Tags::Unknown);
-        let said =
-            SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(found())).unwrap_err().to_string();
+        let said = SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(found()))
+            .unwrap_err()
+            .to_string();
         assert!(
             said.contains("VLAN tag") && said.contains("rxvlan off") && said.contains("vlan 100"),
             "{said}"

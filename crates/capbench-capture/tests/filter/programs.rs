@@ -116,23 +116,28 @@ fn ancillary_data_is_told_where_it_is_known() {
     let cases =
         [(0, 0x86dd), (4, 2), (8, 5), (24, 3), (28, 1), (32, 77), (44, 0x6064), (48, 1), (60, 0x88a8)];
     for (number, value) in cases {
-        let keeps =
-            |value| SoftwareFilter::new(&equal(number, value), SnapLength::EVERYTHING, &told).unwrap().matches(&frame);
+        let keeps = |value| {
+            SoftwareFilter::new(&equal(number, value), SnapLength::EVERYTHING, &told).unwrap().matches(&frame)
+        };
         assert_eq!(keeps(value), Some(SnapLength::new(7)), "{number}");
         assert_eq!(keeps(value + 1), None, "{number}");
-        let nothing = SoftwareFilter::new(&equal(number, value), SnapLength::EVERYTHING, &Beside::tags(Tags::Unknown));
+        let nothing =
+            SoftwareFilter::new(&equal(number, value), SnapLength::EVERYTHING, &Beside::tags(Tags::Unknown));
         match nothing {
             Ok(_) => assert_eq!(number, 0, "the protocol follows from the octets"),
             Err(error) => assert!(error.to_string().contains("cannot tell"), "{error}"),
         }
     }
     for number in [12, 16, 20, 36, 52, 56] {
-        let said = SoftwareFilter::new(&equal(number, 0), SnapLength::EVERYTHING, &told).unwrap_err().to_string();
+        let said =
+            SoftwareFilter::new(&equal(number, 0), SnapLength::EVERYTHING, &told).unwrap_err().to_string();
         assert!(said.contains("cannot tell of its frames"), "{said}");
     }
     // Tags that are among the octets are none beside.
     let among = Beside { tags: Tags::InFrames, ..told };
-    assert!(SoftwareFilter::new(&equal(48, 0), SnapLength::EVERYTHING, &among).unwrap().matches(&frame).is_some());
+    assert!(
+        SoftwareFilter::new(&equal(48, 0), SnapLength::EVERYTHING, &among).unwrap().matches(&frame).is_some()
+    );
 }
 
 #[test]
@@ -144,7 +149,10 @@ fn the_protocol_is_that_of_the_kernel() {
     let mut raw = frame_of(46);
     raw[14..16].fill(0xff);
     assert!(
-        SoftwareFilter::new(&equal(0, 1), SnapLength::EVERYTHING, &known()).unwrap().matches(&plain(&raw)).is_some()
+        SoftwareFilter::new(&equal(0, 1), SnapLength::EVERYTHING, &known())
+            .unwrap()
+            .matches(&plain(&raw))
+            .is_some()
     );
     assert!(
         SoftwareFilter::new(&equal(0, 0), SnapLength::EVERYTHING, &known())
@@ -156,7 +164,8 @@ fn the_protocol_is_that_of_the_kernel() {
 
 #[test]
 fn what_is_kept_ends_at_the_snap_length_and_both_outcomes_are_counted() {
-    let mut filter = SoftwareFilter::new(&equal(0, 0x0800), SnapLength::new(5), &Beside::tags(Tags::Unknown)).unwrap();
+    let mut filter =
+        SoftwareFilter::new(&equal(0, 0x0800), SnapLength::new(5), &Beside::tags(Tags::Unknown)).unwrap();
     assert_eq!(filter.pass(&plain(&frame_of(0x0800))), Some(SnapLength::new(5)));
     for _ in 0..2 {
         assert_eq!(filter.pass(&plain(&frame_of(0x0806))), None);

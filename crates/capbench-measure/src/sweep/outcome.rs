@@ -170,6 +170,13 @@ impl Reading {
     }
 }
 
+impl SweepOutcome {
+    /// What reports call a reading's point.
+    pub fn label(&self, reading: &Reading) -> &str {
+        self.points.get(reading.point).map_or("?", |point| &point.label)
+    }
+}
+
 impl Series {
     /// The series as reports name it.
     pub fn name(&self) -> String {

@@ -69,7 +69,7 @@ impl Swept<'_> {
 
     /// What reports call a reading's point.
     pub fn label(&self, reading: &Reading) -> &str {
-        self.outcome.points.get(reading.point).map_or("?", |point| &point.label)
+        self.outcome.label(reading)
     }
 
     /// The median of something that trials of a reading know; `None` where one does not.

@@ -171,17 +171,11 @@ pub(super) fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, slug};
+    use super::slug;
 
     #[test]
     fn slugs_have_letters_digits_and_single_hyphens() {
         assert_eq!(slug("Delivered: packet-v3, 64 B  (same)"), "delivered-packet-v3-64-b-same");
         assert_eq!(slug("μ"), "");
-    }
-
-    #[test]
-    fn groups_keep_their_order() {
-        let groups = grouped([3, 1, 4, 1, 5], |number| number % 2);
-        assert_eq!(groups, [(1, vec![3, 1, 1, 5]), (0, vec![4])]);
     }
 }

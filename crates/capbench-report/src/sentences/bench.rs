@@ -1,135 +1,316 @@
-//! What the trials of each set-up show: which methods lose nothing, what the others lose and where, and who is cheapest.
+//! Which methods lose nothing, what the others lose and where, and who is cheapest.
 
 mod costs;
+mod set_ups;
 mod visits;
+use capbench_measure::results::Results;
+use capbench_measure::statistics::interval::Estimate;
+use capbench_measure::trial::{Phase, TrialResult, Verdict};
 
-use capbench_measure::results::Finding;
-use capbench_measure::trial::{Phase, SizeLabel, TrialResult, Verdict};
+use super::sentence;
+use crate::figures::number;
+use crate::model::{Sentence, Unit};
+use crate::naming::{self, Scene, list, percent, rate, whole};
 
-use super::{finding, numbers, percent, rate};
+pub(super) use set_ups::of_set_ups;
 
-/// What the trials of each frame size and placement show.
-pub(super) fn of_set_ups(trials: &[TrialResult]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (placement, size, group) in &scenes(trials) {
-        let scene = format!("{size}-byte frames, placement {placement}");
-        let first = findings.len();
-        let standing = visits::representatives(group);
-        best_effort(&standing, &mut findings);
-        fixed_load(&standing, &mut findings);
-        costs::common_load(&standing, &mut findings);
-        visits::several(group, &mut findings);
-        findings[first..].iter_mut().for_each(|finding| finding.scene = Some(scene.clone()));
-    }
-    findings
+/// A method with its trials at the highest load of each set-up.
+struct Entrant<'r> {
+    method: &'r str,
+    /// In the order in which they ran, visits of a set-up included; never empty.
+    tops: Vec<&'r TrialResult>,
 }
 
-/// Trials of one placement and frame size, in the order in which they ran.
-fn scenes(trials: &[TrialResult]) -> Vec<(&str, &SizeLabel, Vec<&TrialResult>)> {
-    let mut scenes: Vec<(&str, &SizeLabel, Vec<&TrialResult>)> = Vec::new();
-    for trial in trials {
-        let (placement, size) = (trial.profile.placement.as_str(), &trial.profile.frame_size);
-        match scenes.iter_mut().find(|scene| (scene.0, scene.1) == (placement, size)) {
-            Some(scene) => scene.2.push(trial),
-            None => scenes.push((placement, size, vec![trial])),
+impl Entrant<'_> {
+    fn is_lossless(&self) -> bool {
+        self.tops.iter().all(|trial| trial.lost() == 0)
+    }
+
+    /// The trial that lost the largest share.
+    fn worst(&self) -> &TrialResult {
+        let by_loss =
+            |a: &&&TrialResult, b: &&&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
+        self.tops.iter().max_by(by_loss).expect("an entrant has trials")
+    }
+
+    /// In how many set-ups it ran, and in how many of them it lost frames.
+    fn set_ups(&self) -> (usize, usize) {
+        let (mut all, mut lossy): (Vec<Scene>, Vec<Scene>) = (Vec::new(), Vec::new());
+        for trial in &self.tops {
+            let scene = Scene::of(trial);
+            if trial.lost() > 0 && !lossy.contains(&scene) {
+                lossy.push(scene.clone());
+            }
+            if !all.contains(&scene) {
+                all.push(scene);
+            }
+        }
+        (all.len(), lossy.len())
+    }
+
+    /// The loads that it was offered, in words: of several set-ups, from the least to the highest.
+    fn offered(&self) -> String {
+        let loads = || self.tops.iter().map(|trial| trial.offered_pps);
+        let least = loads().fold(f64::INFINITY, f64::min);
+        let most = loads().fold(f64::NEG_INFINITY, f64::max);
+        let (few, many) = (whole(least), whole(most));
+        match self.set_ups() {
+            _ if few == many => format!("at {}", rate(most)),
+            (1, _) => format!("at up to {}", rate(most)),
+            _ => format!("at {few} to {}", rate(most)),
+        }
+    }
+
+    /// What is to be said of its loads, where it lost nothing; empty where they were asked for and reached.
+    fn care(&self) -> &'static str {
+        if self.tops.iter().any(|trial| trial.verdict == Verdict::GeneratorLimited) {
+            "the generator did not reach that load everywhere"
+        } else if self.tops.iter().any(|trial| !trial.profile.load_independent) {
+            "the receiver slowed the generator, so this is no limit of a method"
+        } else if self.tops.iter().all(|trial| trial.phase == Phase::FixedLoad) {
+            ""
+        } else if self.set_ups().0 == 1 {
+            "the generator sends no more, so each holds at least that"
+        } else {
+            "the generator sends no more, so in each set-up at least what it sent there is held"
+        }
+    }
+}
+
+/// Which methods lose nothing, what the others lose and where, and who is cheapest.
+pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
+    let entrants = entrants(results);
+    if entrants.is_empty() {
+        return nothing(results);
+    }
+    let scenes = scenes(results);
+    let mut sentences = vec![lossless(&entrants, &scenes)];
+    sentences.extend(losers(results, &entrants, &scenes));
+    sentences.extend(cheapest(results, &scenes));
+    sentences
+}
+
+/// Trials that say something of a method at the highest load that was put on it.
+fn entrants(results: &Results) -> Vec<Entrant<'_>> {
+    let mut entrants: Vec<Entrant<'_>> = Vec::new();
+    let tops = results.trials.iter().filter(|trial| {
+        matches!(trial.phase, Phase::BestEffort | Phase::FixedLoad) && trial.verdict != Verdict::Invalid
+    });
+    for trial in tops {
+        let method = trial.profile.method.as_str();
+        match entrants.iter_mut().find(|entrant| entrant.method == method) {
+            Some(entrant) => entrant.tops.push(trial),
+            None => entrants.push(Entrant { method, tops: vec![trial] }),
+        }
+    }
+    entrants
+}
+
+/// Set-ups in the order in which they ran.
+fn scenes(results: &Results) -> Vec<Scene> {
+    let mut scenes: Vec<Scene> = Vec::new();
+    for scene in results.trials.iter().map(Scene::of) {
+        if !scenes.contains(&scene) {
+            scenes.push(scene);
         }
     }
     scenes
 }
 
-/// Who is lossless at what rate, and what limited the others.
-fn best_effort(group: &[&TrialResult], findings: &mut Vec<Finding>) {
-    let trials = || group.iter().filter(|trial| trial.phase == Phase::BestEffort);
-    let clean: Vec<_> = trials().filter(|trial| trial.verdict == Verdict::Lossless).copied().collect();
-    if !clean.is_empty() {
-        let list: Vec<_> = clean
-            .iter()
-            .map(|trial| format!("{} at {}", trial.profile.method, rate(trial.offered_pps)))
-            .collect();
-        findings.push(Finding {
-            scene: None,
-            text: format!(
-                "lossless at maximum load: {}. {}",
-                list.join(", "),
-                if clean.iter().all(|trial| trial.profile.load_independent) {
-                    "The generator was the limit, so each can hold at least that."
-                } else {
-                    "The receiver slowed the generator there, so this is no limit of a method."
-                }
-            ),
-            trials: numbers(&clean),
-        });
-    }
-    lossy(trials().copied(), findings);
+fn nothing(results: &Results) -> Vec<Sentence> {
+    let invalid: Vec<_> = results.trials.iter().filter(|trial| trial.verdict == Verdict::Invalid).collect();
+    let Some(first) = invalid.first() else { return Vec::new() };
+    vec![sentence(
+        format!("No trial shows anything about a method: {}.", first.why_invalid()),
+        invalid.iter().map(|trial| trial.number),
+    )]
 }
 
-/// What a load that the user named shows of each method.
-fn fixed_load(group: &[&TrialResult], findings: &mut Vec<Finding>) {
-    let trials = || group.iter().filter(|trial| trial.phase == Phase::FixedLoad).copied();
-    let clean: Vec<_> = trials().filter(|trial| trial.verdict == Verdict::Lossless).collect();
-    if let Some(first) = clean.first() {
-        let list: Vec<_> = clean.iter().map(|trial| trial.profile.method.as_str()).collect();
-        findings.push(Finding {
-            scene: None,
-            text: format!("lossless at {}: {}.", rate(first.offered_pps), list.join(", ")),
-            trials: numbers(&clean),
-        });
+fn lossless(entrants: &[Entrant<'_>], scenes: &[Scene]) -> Sentence {
+    let clean: Vec<&Entrant<'_>> = entrants.iter().filter(|entrant| entrant.is_lossless()).collect();
+    let all = || entrants.iter().flat_map(|entrant| &entrant.tops);
+    let load = if all().all(|trial| trial.phase == Phase::FixedLoad) {
+        "the load asked for"
+    } else {
+        "maximum load"
+    };
+    let place = match scenes {
+        [one] => format!(" ({})", one.words()),
+        many => format!(" in {} set-ups", many.len()),
+    };
+    if clean.is_empty() {
+        let text = match scenes {
+            [_] => format!("At {load}{place} every method lost frames."),
+            many => format!("At {load} every method lost frames in at least one of {} set-ups.", many.len()),
+        };
+        return sentence(text, all().map(|trial| trial.number));
     }
-    let limited: Vec<_> = trials().filter(|trial| trial.verdict == Verdict::GeneratorLimited).collect();
-    limited_by_generator(&limited, findings);
-    lossy(trials(), findings);
-}
-
-/// Where the load that was asked for was not reached, though nothing was lost.
-fn limited_by_generator(limited: &[&TrialResult], findings: &mut Vec<Finding>) {
-    if limited.is_empty() {
-        return;
-    }
-    let list: Vec<_> = limited
+    let words: Vec<String> = clean
         .iter()
-        .map(|trial| format!("{} ({})", trial.profile.method, rate(trial.offered_pps)))
+        .map(|entrant| {
+            let (own, _) = entrant.set_ups();
+            let part = if own < scenes.len() { format!("in {own} of them, ") } else { String::new() };
+            format!("{} ({part}{})", entrant.method, entrant.offered())
+        })
         .collect();
-    findings.push(finding(
-        format!(
-            "the generator did not reach the load asked for with {}: nothing that was sent was lost, and nothing is \
-             shown about that load.",
-            list.join(", ")
-        ),
-        numbers(limited),
-    ));
+    let tops = clean.iter().flat_map(|entrant| &entrant.tops);
+    let text = format!("At {load}{place} nothing was lost by {}{}.", list(&words), cares(&clean));
+    sentence(text, tops.map(|trial| trial.number))
 }
 
-/// Which methods lost frames, and where.
-fn lossy<'t>(trials: impl Iterator<Item = &'t TrialResult>, findings: &mut Vec<Finding>) {
-    let lossy: Vec<_> = trials.filter(|trial| trial.verdict == Verdict::Lossy).collect();
-    if lossy.is_empty() {
-        return;
+/// What is to be said of the loads of methods that lost nothing: of all together where it is the same, else by their names.
+fn cares(clean: &[&Entrant<'_>]) -> String {
+    let mut cares: Vec<(&'static str, Vec<&str>)> = Vec::new();
+    for entrant in clean {
+        let care = entrant.care();
+        match cares.iter_mut().find(|(known, _)| *known == care) {
+            Some((_, methods)) => methods.push(entrant.method),
+            None => cares.push((care, vec![entrant.method])),
+        }
     }
-    let list: Vec<_> = lossy
+    let is_one = cares.len() == 1;
+    let said = cares.iter().filter(|(care, _)| !care.is_empty()).map(|(care, methods)| {
+        if is_one { format!("; {care}") } else { format!("; of {}: {care}", list(methods)) }
+    });
+    said.collect()
+}
+
+/// What the others lost at most, where, and what they held.
+fn losers(results: &Results, entrants: &[Entrant<'_>], scenes: &[Scene]) -> Option<Sentence> {
+    let lossy: Vec<&Entrant<'_>> = entrants.iter().filter(|entrant| !entrant.is_lossless()).collect();
+    if lossy.is_empty() {
+        return None;
+    }
+    let mut trials: Vec<u32> = Vec::new();
+    let words: Vec<String> = lossy
         .iter()
-        .map(|trial| {
-            let share = |count: u64| percent(count as f64 / trial.sent as f64);
-            let mut places: Vec<_> = trial
-                .losses()
-                .iter()
-                .map(|(place, count)| format!("{} {}", share(*count), place.words()))
-                .collect();
-            if trial.unexplained > 0 {
-                places.push(format!("{} where nothing here counts", share(trial.unexplained as u64)));
-            }
+        .map(|entrant| {
+            let worst = entrant.worst();
+            trials.extend(entrant.tops.iter().map(|trial| trial.number));
+            let losses = naming::losses(entrant.tops.iter().copied());
+            let place = losses.first().map_or("at an unknown place", |(place, _)| place.words());
+            let up_to = if entrant.tops.len() == 1 { "" } else { "up to " };
+            let visits = entrant.tops.iter().filter(|trial| trial.lost() > 0).count();
+            let (own, lossy) = entrant.set_ups();
+            let times = if scenes.len() > 1 {
+                format!(" in {lossy} of {own} set-ups")
+            } else if visits < entrant.tops.len() {
+                format!(" in {visits} of {} visits", entrant.tops.len())
+            } else {
+                String::new()
+            };
+            let held = held(results, worst).map_or_else(String::new, |held| {
+                trials.push(held.number);
+                format!(", and held {}", rate(held.offered_pps))
+            });
             format!(
-                "{} delivered {} of {} and lost {}",
-                trial.profile.method,
-                rate(trial.delivered_pps),
-                rate(trial.offered_pps),
-                places.join(", ")
+                "{} lost {up_to}{}{times}, most {place}{held}",
+                entrant.method,
+                percent(worst.sent_loss_ratio())
             )
         })
         .collect();
-    findings.push(finding(format!("{}.", list.join("; ")), numbers(&lossy)));
+    Some(sentence(format!("Others lost frames: {}.", words.join("; ")), trials))
 }
 
-fn methods(trials: &[&TrialResult]) -> String {
-    let names: Vec<_> = trials.iter().map(|trial| trial.profile.method.as_str()).collect();
-    names.join(", ")
+/// The highest load that a method held in the set-up of a trial in which it lost frames, below all loads at which it did.
+fn held<'r>(results: &'r Results, lossy: &TrialResult) -> Option<&'r TrialResult> {
+    let own = || {
+        results.trials.iter().filter(|trial| {
+            trial.profile.method == lossy.profile.method
+                && Scene::of(trial) == Scene::of(lossy)
+                && trial.verdict != Verdict::Invalid
+        })
+    };
+    let least_lossy =
+        own().filter(|trial| trial.lost() > 0).map(|trial| trial.offered_pps).fold(f64::INFINITY, f64::min);
+    let by_load = |a: &&TrialResult, b: &&TrialResult| a.offered_pps.total_cmp(&b.offered_pps);
+    own().filter(|trial| trial.lost() == 0 && trial.offered_pps < least_lossy).max_by(by_load)
+}
+
+/// What a method costs at the load that all methods of a set-up held.
+struct Cost<'r> {
+    method: &'r str,
+    /// CPU time per packet in nanoseconds, of its visits.
+    ns: Estimate,
+    /// How far the clocks can be off in the visit in which they tell least.
+    uncertainty_ns: f64,
+    /// A trial for each visit; never empty.
+    trials: Vec<&'r TrialResult>,
+}
+
+impl<'r> Cost<'r> {
+    fn of(method: &'r str, trials: Vec<&'r TrialResult>) -> Option<Self> {
+        let ns = Estimate::of(trials.iter().filter_map(|trial| trial.cpu.total_ns_per_packet))?;
+        let uncertainty_ns = trials.iter().map(|trial| trial.cpu_uncertainty_ns()).fold(0.0, f64::max);
+        Some(Self { method, ns, uncertainty_ns, trials })
+    }
+
+    /// Whether it is no more than another one that costs less or the same, as far as clocks and visits can tell.
+    fn is_same_as(&self, less: &Self) -> bool {
+        let is_within_clocks = self.ns.median - less.ns.median <= self.uncertainty_ns + less.uncertainty_ns;
+        let overlaps = self.ns.low.zip(less.ns.high).is_some_and(|(low, high)| low <= high);
+        is_within_clocks || overlaps
+    }
+}
+
+/// What each method costs at the load that all methods of a set-up held.
+fn at_common_load<'r>(results: &'r Results, scene: &Scene) -> Vec<Cost<'r>> {
+    let common = || {
+        let of_scene = results.trials.iter().filter(|trial| Scene::of(trial) == *scene);
+        of_scene.filter(|trial| trial.phase == Phase::CommonLoad)
+    };
+    // Loads that not all held were lowered.
+    let least = common().filter_map(|trial| trial.intended_pps).fold(f64::INFINITY, f64::min);
+    let mut methods: Vec<(&'r str, Vec<&'r TrialResult>)> = Vec::new();
+    for trial in common() {
+        let is_held = trial.intended_pps == Some(least) && trial.held_load();
+        if !is_held || trial.cpu.total_ns_per_packet.is_none() {
+            continue;
+        }
+        let method = trial.profile.method.as_str();
+        match methods.iter_mut().find(|(known, _)| *known == method) {
+            Some((_, trials)) => trials.push(trial),
+            None => methods.push((method, vec![trial])),
+        }
+    }
+    methods.into_iter().filter_map(|(method, trials)| Cost::of(method, trials)).collect()
+}
+
+fn cheapest(results: &Results, scenes: &[Scene]) -> Option<Sentence> {
+    // Of several set-ups, the one with the smallest frames: most packets, and so where the cost of one counts.
+    let mean = |scene: &Scene| {
+        let trial = results.trials.iter().find(|trial| Scene::of(trial) == *scene);
+        trial.map_or(f64::INFINITY, |trial| trial.profile.mean_frame_size)
+    };
+    let compared: Vec<(&Scene, Vec<Cost<'_>>)> = scenes
+        .iter()
+        .map(|scene| (scene, at_common_load(results, scene)))
+        .filter(|(_, costs)| costs.len() > 1)
+        .collect();
+    let (scene, costs) = compared.iter().min_by(|a, b| mean(a.0).total_cmp(&mean(b.0)))?;
+    let by_cost = |a: &&Cost<'_>, b: &&Cost<'_>| a.ns.median.total_cmp(&b.ns.median);
+    let (least, most) = (costs.iter().min_by(by_cost)?, costs.iter().max_by(by_cost)?);
+    let same: Vec<&str> =
+        costs.iter().filter(|cost| cost.is_same_as(least)).map(|cost| cost.method).collect();
+    let ns = |cost: &Cost<'_>| format!("{} ns", number(cost.ns.median, Unit::NanosecondsPerPacket));
+    let intended = least.trials.first().and_then(|trial| trial.intended_pps);
+    let load = intended.map_or_else(String::new, |pps| format!(" of {}", rate(pps)));
+    let at = if scenes.len() > 1 { format!(" ({})", scene.words()) } else { String::new() };
+    let verb = if same.len() == 1 { "costs" } else { "cost" };
+    let rest = if same.len() == costs.len() {
+        ", no two of which can be told apart".to_string()
+    } else {
+        format!(", {} most with {}", most.method, ns(most))
+    };
+    let is_visited = costs.iter().any(|cost| cost.trials.len() > 1);
+    let visits = if is_visited { " (medians of the visits)" } else { "" };
+    Some(sentence(
+        format!(
+            "At the common load{load}{at} {} {verb} least, {} of CPU time a packet{rest}{visits}.",
+            list(&same),
+            ns(least)
+        ),
+        costs.iter().flat_map(|cost| cost.trials.iter().map(|trial| trial.number)),
+    ))
 }

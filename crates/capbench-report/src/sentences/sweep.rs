@@ -1,4 +1,4 @@
-//! What follows from a sweep, in plain sentences with the trials that they rest on. A pure function of what is saved.
+//! Where each method of a sweep begins to lose, what it costs, where one overtakes another, and the most that it delivers.
 
 mod buffers;
 mod cheapest;
@@ -6,12 +6,95 @@ mod crossings;
 mod livelock;
 mod onset;
 mod regimes;
-
-use capbench_measure::results::Finding;
+use capbench_measure::results::{Finding, Results};
 use capbench_measure::sweep::effects::effects;
 use capbench_measure::sweep::swept::Swept;
 use capbench_measure::sweep::{AxisKind, Series, SweepOutcome};
 use capbench_measure::trial::TrialResult;
+
+use super::sentence;
+use crate::model::Sentence;
+use crate::naming::{self, many};
+
+pub(crate) use buffers::bursts_of;
+pub(crate) use onset::onset;
+
+/// Series that are told one by one at most.
+const TOLD: usize = 3;
+
+/// Where each method begins to lose, and the most that it delivers.
+pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    sentences.extend(onsets(&results.sweeps));
+    sentences.extend(most(&results.sweeps));
+    sentences.extend(bursts(&results.sweeps));
+    sentences
+}
+
+fn all(sweeps: &[SweepOutcome]) -> impl Iterator<Item = (&SweepOutcome, &Series)> {
+    sweeps.iter().flat_map(|sweep| sweep.series.iter().map(move |series| (sweep, series)))
+}
+
+fn onsets(sweeps: &[SweepOutcome]) -> Option<Sentence> {
+    let told: Vec<(String, Vec<u32>)> = all(sweeps)
+        .filter(|(_, series)| series.readings.iter().all(|reading| reading.back_to_back.is_none()))
+        .filter_map(|(sweep, series)| onset(sweep, series))
+        .collect();
+    if told.is_empty() {
+        return None;
+    }
+    let words: Vec<&str> = told.iter().take(TOLD).map(|(words, _)| words.as_str()).collect();
+    let more = told.len().saturating_sub(TOLD);
+    let rest = if more > 0 { format!("; {more} more stand in the table") } else { String::new() };
+    let trials = told.iter().take(TOLD).flat_map(|(_, trials)| trials.clone());
+    Some(sentence(format!("{}{rest}.", words.join("; ")), trials))
+}
+
+/// The method and point that delivered most, with what was lost beside it.
+fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
+    let readings = all(sweeps)
+        .flat_map(|(sweep, series)| series.readings.iter().map(move |reading| (sweep, series, reading)))
+        .filter(|(.., reading)| reading.back_to_back.is_none());
+    let (sweep, series, reading) =
+        readings.max_by(|a, b| a.2.delivered_pps.median.total_cmp(&b.2.delivered_pps.median))?;
+    let lost = if reading.loses() {
+        format!(" and lost {} of what was sent", naming::percent(reading.sent_loss_ratio.median))
+    } else if reading.is_saturated() {
+        " and lost nothing of it only because buffers held what was not taken".into()
+    } else if reading.is_clean() {
+        " and lost nothing".into()
+    } else {
+        " and lost nothing in most visits".into()
+    };
+    let text = format!(
+        "{} delivered most, {} at {}{lost} (medians of {}).",
+        series.name(),
+        naming::rate(reading.delivered_pps.median),
+        sweep.label(reading),
+        many(reading.delivered_pps.repeats.into(), "visit", "visits")
+    );
+    Some(sentence(text, reading.trials.clone()))
+}
+
+/// The longest bursts without loss, where those were looked for.
+fn bursts(sweeps: &[SweepOutcome]) -> Option<Sentence> {
+    let mut trials = Vec::new();
+    let words: Vec<String> = all(sweeps)
+        .filter_map(|(sweep, series)| {
+            let words = bursts_of(sweep, series)?;
+            let searches = series.readings.iter().flat_map(|reading| reading.back_to_back.iter());
+            trials.extend(
+                searches.flat_map(|bursts| bursts.searches.iter().flat_map(|search| search.trials.clone())),
+            );
+            Some(format!("{} {words}", series.name()))
+        })
+        .take(TOLD)
+        .collect();
+    if words.is_empty() {
+        return None;
+    }
+    Some(sentence(format!("Longest bursts without loss: {}.", words.join("; ")), trials))
+}
 
 /// Everything that a sweep shows beyond what its trials show by themselves.
 pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {

@@ -3,7 +3,6 @@
 mod guards;
 mod loss;
 mod tracer;
-
 use std::collections::BTreeMap;
 
 use capbench_measure::results::Finding;

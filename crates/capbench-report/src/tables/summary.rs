@@ -9,7 +9,7 @@ use crate::figures::number;
 use crate::groups::{scene_cells, scene_columns};
 use crate::model::{Cell, Column, Row, Table, Unit};
 use crate::naming::{self, Kind, Scene};
-use crate::verdict;
+use crate::sentences;
 
 use super::{claims, rfc2544, searches, soak};
 
@@ -332,11 +332,11 @@ fn sweep(results: &Results) -> Option<Table> {
                 |a: &&Reading, b: &&Reading| a.delivered_pps.median.total_cmp(&b.delivered_pps.median);
             let best = series.readings.iter().max_by(by_rate);
             let is_of_bursts = series.readings.iter().any(|reading| reading.back_to_back.is_some());
-            let onset = verdict::onset(sweep, series).filter(|_| !is_of_bursts);
+            let onset = sentences::sweep::onset(sweep, series).filter(|_| !is_of_bursts);
             let of_loads = onset.as_ref().map(|(words, _)| {
                 words.strip_prefix(&series.name()).unwrap_or(words).trim_start().to_string()
             });
-            let words = of_loads.or_else(|| verdict::bursts_of(sweep, series));
+            let words = of_loads.or_else(|| sentences::sweep::bursts_of(sweep, series));
             if !is_of_bursts {
                 let is_few = |reading: &&Reading| !reading.loses() && !reading.is_clean();
                 few += series.readings.iter().filter(is_few).count() as u64;
@@ -356,7 +356,7 @@ fn sweep(results: &Results) -> Option<Table> {
                 },
                 Cell::words(words),
                 best.map_or(Cell::Empty, |reading| Cell::estimate(Some(&reading.delivered_pps))),
-                Cell::words(best.map(|reading| verdict::label(sweep, reading))),
+                Cell::words(best.map(|reading| sweep.label(reading))),
             ];
             let trials = series.readings.iter().flat_map(|reading| reading.trials.clone()).collect();
             rows.push(Row::new(cells, trials));
@@ -392,7 +392,8 @@ fn tests(results: &Results) -> Option<Table> {
     }
     for tested in &results.rfc2544 {
         let mut cells = rfc2544::scene_cells(tested);
-        let outcome = verdict::outcome(&tested.found).or_else(|| rfc2544::unfinished(&tested.found));
+        let outcome =
+            sentences::rfc2544::outcome(&tested.found).or_else(|| rfc2544::unfinished(&tested.found));
         let nothing = match &tested.found {
             Found::Latency(_) => "no latency was recorded",
             _ => "nothing was found",

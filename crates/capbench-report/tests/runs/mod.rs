@@ -5,7 +5,7 @@
 pub mod compared;
 pub mod reproduced;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
@@ -39,6 +39,13 @@ pub struct Kept {
     tested: Vec<Tested>,
     passed_over: Vec<NotMeasured>,
     stop_after: Option<usize>,
+}
+
+impl Kept {
+    /// Stops the run after so many trials.
+    pub fn until(trials: usize) -> Self {
+        Self { stop_after: Some(trials), ..Self::default() }
+    }
 }
 
 impl Observer for Kept {
@@ -90,14 +97,15 @@ impl rfc2544::Follower for Kept {
 
 /// A host that is the same everywhere, as far as sentences name it.
 fn environment() -> Environment {
-    Environment {
+    static HERE: LazyLock<Environment> = LazyLock::new(|| Environment {
         capbench_version: "0.1.0".into(),
         kernel_release: Some("6.1.0".into()),
         cpu_model: Some("A CPU".into()),
         cpus_online: 2,
         virtual_machine: Some(true),
         ..Environment::read().unwrap()
-    }
+    });
+    HERE.clone()
 }
 
 pub fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {

@@ -4,10 +4,14 @@ use capbench_capture::ByteCount;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::*;
-use crate::findings::Finding;
-use crate::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
-use crate::sweep::{Reading, Spacing, find};
+use capbench_measure::results::Finding;
+use capbench_measure::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
+use capbench_measure::statistics::interval::Estimate;
+use capbench_measure::sweep::{Axis, Point, Spacing, SweepPlan, SweepRun};
+use capbench_measure::work::WorkModel;
+
+use super::at;
+use super::sweep::{dain, find, plan, run, works};
 
 const SEEDS: u64 = 200;
 /// Of so many sweeps, one in twenty may say something false.
@@ -29,7 +33,7 @@ fn said<const N: usize>(
         let noise = Noise { per_trial: noise, per_second: 0.0 };
         let mut path = SimulatedLaboratory::new(1e6, methods.to_vec()).noise(seed, noise);
         let run = run(&SweepPlan { seed, ..plan.clone() }, &mut path);
-        let found = find(&run.outcome, &run.trials);
+        let found = find(&run);
         for (count, words) in counts.iter_mut().zip(lists) {
             let has_all = |finding: &Finding| words.iter().all(|word| finding.text.contains(word));
             *count += usize::from(found.iter().any(has_all));
@@ -113,9 +117,8 @@ fn with_varying_costs(mut run: SweepRun, spread: f64, seed: u64) -> SweepRun {
     }
     for series in &mut run.outcome.series {
         for reading in &mut series.readings {
-            let own: Vec<_> =
-                run.trials.iter().filter(|trial| reading.trials.contains(&trial.number)).collect();
-            *reading = Reading::of(reading.point, &own, None).unwrap();
+            let own = run.trials.iter().filter(|trial| reading.trials.contains(&trial.number));
+            reading.total_ns_per_packet = Estimate::of(own.filter_map(|trial| trial.cpu.total_ns_per_packet));
         }
     }
     run
@@ -141,7 +144,7 @@ fn lengthy_costs_that_are_alike_hardly_ever_have_a_cheapest() {
                 let SweepRun { outcome, trials } = &run;
                 let run = SweepRun { outcome: outcome.clone(), trials: trials.clone() };
                 let run = with_varying_costs(run, 0.3, *seed);
-                let found = find(&run.outcome, &run.trials);
+                let found = find(&run);
                 found.iter().any(|finding| words.iter().all(|word| finding.text.contains(word)))
             };
             (1..=seeds).filter(is_told).count()

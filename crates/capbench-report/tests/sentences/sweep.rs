@@ -1,15 +1,71 @@
-//! What sweeps say.
+//! What is said of sweeps.
 
-use capbench_capture::units::ByteCount;
+use std::time::Duration;
 
-use super::*;
-use crate::limit::Limit;
-use crate::limit::tests::in_one_window;
-use crate::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
-use crate::sweep::{Spacing, find};
+use capbench_capture::{ByteCount, MethodSpec};
+use capbench_measure::bursts::BurstSearch;
+use capbench_measure::ledger::{LostAt, Place};
+use capbench_measure::limit::Limit;
+use capbench_measure::loss_shape::{LossShape, Spread, Window};
+use capbench_measure::placement::PlacementChoice;
+use capbench_measure::results::{Finding, Results};
+use capbench_measure::simulated::{
+    LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup,
+};
+use capbench_measure::sweep::back_to_back::BurstEnd;
+use capbench_measure::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, Spacing, SweepPlan, SweepRun};
+use capbench_measure::work::WorkModel;
+use capbench_report::sentences;
+
+use super::{at, run_of, runs};
+
+pub(crate) fn works(ns: &[u32]) -> Axis {
+    Axis::new(ns.iter().map(|&ns| Point::Work(WorkModel::Nanoseconds(ns))).collect()).unwrap()
+}
+
+pub(crate) fn plan(axis: Axis, methods: &[&str]) -> SweepPlan {
+    let loads = if axis.kind() == AxisKind::Load { Vec::new() } else { vec![at(100_000.0)] };
+    SweepPlan {
+        axis,
+        methods: methods.iter().map(|name| MethodSpec::plain(name)).collect(),
+        base: setup(64),
+        placements: vec![PlacementChoice::Same],
+        loads,
+        probe: Probe::Trial,
+        duration: Duration::from_secs(1),
+        repeats: 1,
+        refinement: 0,
+        seed: 1,
+        left_out: Vec::new(),
+    }
+}
+
+pub(crate) fn run(plan: &SweepPlan, laboratory: &mut SimulatedLaboratory) -> SweepRun {
+    plan.run(laboratory, &mut runs::Kept::default()).unwrap()
+}
+
+/// The constants that are read off Dain's first table.
+pub(crate) fn dain() -> TwoRegimes {
+    TwoRegimes {
+        asleep: Duration::from_nanos(17_300),
+        busy: Duration::from_nanos(4_600),
+        asleep_until: Duration::from_nanos(9_000),
+        busy_from: Duration::from_nanos(18_000),
+        batch: 20.0,
+    }
+}
+
+/// What the sweep shows beyond what its trials show by themselves.
+pub(crate) fn find(run: &SweepRun) -> Vec<Finding> {
+    let results = run_of(run.trials.clone());
+    let of_trials = sentences::find(&results).len();
+    let mut found = sentences::find(&Results { sweeps: vec![run.outcome.clone()], ..results });
+    found.truncate(found.len() - of_trials);
+    found
+}
 
 fn texts(run: &SweepRun) -> String {
-    let lines: Vec<_> = find(&run.outcome, &run.trials)
+    let lines: Vec<_> = find(run)
         .into_iter()
         .map(|finding| {
             assert!(!finding.trials.is_empty(), "{}", finding.text);
@@ -17,6 +73,18 @@ fn texts(run: &SweepRun) -> String {
         })
         .collect();
     lines.join("\n")
+}
+
+/// Of a trial that sent so many frames: all that it lost in one tenth of it, the last one or another.
+fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossShape {
+    let from_ns = if is_at_end { 900_000_000 } else { 400_000_000 };
+    LossShape {
+        lost_steadily: if is_at_end { 0 } else { lost },
+        lost_at_end: if is_at_end { lost } else { 0 },
+        bursts: Spread { count: 1, total: lost, max: Some(lost), ..Spread::default() },
+        worst_window: Some(Window { from_ns, length_ns: 100_000_000, sent: sent / 10, lost }),
+        ..LossShape::in_windows(sent, lost, 10, 1)
+    }
 }
 
 #[test]
@@ -161,19 +229,149 @@ fn what_the_kernel_refuses_is_no_limit_of_the_application() {
 }
 
 #[test]
-fn what_an_iteration_takes_is_what_the_trials_measured() {
-    let axis = Axis::work(WorkModel::Loop(0), WorkModel::Loop(20_000), 3, Spacing::Linear).unwrap();
-    let recv = || vec![SimulatedMethod::new("recv", 200_000.0)];
-    let run = run(&plan(axis, &["recv"]), &mut SimulatedLaboratory::new(1e6, recv()));
-    assert_eq!(run.outcome.series[0].unit_ns, Some(1.0));
-    assert!(run.trials.iter().all(|trial| trial.cpu.wait_ns_per_iteration == Some(1.0)));
+fn nothing_measured_nothing_found() {
+    let mut stopped = runs::Kept::until(0);
+    let mut path = SimulatedLaboratory::new(1e6, Vec::new());
+    assert_eq!(texts(&plan(works(&[1, 2]), &["recv"]).run(&mut path, &mut stopped).unwrap()), "");
 }
 
 #[test]
-fn nothing_measured_nothing_found() {
-    let mut record = Record { stop_after: Some(0), ..Record::default() };
-    let run = plan(works(&[1, 2]), &["recv"])
-        .run(&mut SimulatedLaboratory::new(1e6, Vec::new()), &mut record)
-        .unwrap();
-    assert_eq!(texts(&run), "");
+fn what_only_a_buffer_holds_is_said() {
+    let axis = Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(33_000), 12, Spacing::Linear);
+    let plan = SweepPlan { repeats: 6, loads: vec![at(45_000.0)], ..plan(axis.unwrap(), &["recv"]) };
+    let recv = SimulatedMethod::new("recv", 1e9 / 2000.0).cost(2000, 0).room(Room::Frames(1_000_000));
+    let text = texts(&run(&plan, &mut SimulatedLaboratory::new(1e6, vec![recv])));
+    assert!(
+        text.contains(
+            "recv: no frame is lost at any point. From work ns:21000 on that is due to its buffers"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("keeps up with more"), "{text}");
+}
+
+#[test]
+fn a_load_sweep_says_where_livelock_is() {
+    let loads = [50_000.0, 100_000.0, 150_000.0, 200_000.0].map(|pps| Point::Load(at(pps)));
+    let once = plan(Axis::new(loads.to_vec()).unwrap(), &["recv"]);
+    let said = |plan: &SweepPlan| {
+        let method = SimulatedMethod::new("recv", 100_000.0).livelock(0.5);
+        texts(&run(plan, &mut SimulatedLaboratory::new(1e6, vec![method])))
+    };
+    let single = said(&once);
+    assert!(!single.contains("livelock"), "one repeat shows nothing: {single}");
+    let text = "recv: livelock: 100,000 packets/s are delivered at 100,000 packets/s and only 50,000 at 200,000 packets/s (p = 0.0";
+    let several = said(&SweepPlan { repeats: 6, ..once });
+    assert!(several.contains(text), "{several}");
+}
+
+#[test]
+fn loss_at_points_without_an_order_is_listed() {
+    let works = ["none", "parse", "ns:30000"].map(|model| Point::Work(model.parse().unwrap()));
+    let recv = || vec![SimulatedMethod::new("recv", 1e5)];
+    let text = texts(&run(
+        &plan(Axis::new(works.to_vec()).unwrap(), &["recv"]),
+        &mut SimulatedLaboratory::new(1e6, recv()),
+    ));
+    let expected = "recv: frames are lost at work parse (0.2 % of the frames, in the ring or socket queue); work ns:30000 (75 % \
+                    of the frames, in the ring or socket queue).";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_sweep_is_put_into_words_wherever_it_is_stopped() {
+    let plan =
+        SweepPlan { repeats: 4, refinement: 3, ..plan(works(&[0, 9000, 20_000]), &["recv", "packet-v2"]) };
+    for stop_after in [0, 1, 5, 7, 13] {
+        let mut stopped = runs::Kept::until(stop_after);
+        let methods = ["recv", "packet-v2"].map(|name| SimulatedMethod::new(name, 2e5));
+        let mut path = SimulatedLaboratory::new(1e6, methods.to_vec());
+        let text = texts(&plan.run(&mut path, &mut stopped).unwrap());
+        assert_eq!(text.is_empty(), stop_after == 0, "{text}");
+    }
+}
+
+fn rings(from: u32, to: u32, pps: f64) -> SweepPlan {
+    let search = BurstSearch { limit: Duration::from_millis(500), ..BackToBackTest::default().0 };
+    let axis = Axis::rings(from, to, ByteCount(2048)).unwrap();
+    SweepPlan {
+        probe: Probe::BackToBack(BackToBackTest(search)),
+        loads: vec![at(pps)],
+        ..plan(axis, &["recv"])
+    }
+}
+
+#[test]
+fn a_buffer_that_grows_with_the_ring_is_said_to() {
+    let recv = SimulatedMethod::new("recv", 750_000.0).room(Room::Slots(ByteCount(2048)));
+    let plan = SweepPlan { repeats: 2, ..rings(8, 4096, 1e6) };
+    let text = texts(&run(&plan, &mut SimulatedLaboratory::new(1e6, vec![recv])));
+    assert!(text.contains("It grows with the ring at every step."), "{text}");
+}
+
+#[test]
+fn a_search_for_bursts_that_ends_early_says_why() {
+    let recv = SimulatedMethod::new("recv", 5e5).room(Room::Slots(ByteCount(2048)));
+    let mut run = run(&rings(8, 8, 1e6), &mut SimulatedLaboratory::new(1e6, vec![recv]));
+    let mut text = |end, because: Option<&str>| {
+        let test = run.outcome.series[0].readings[0].back_to_back.as_mut().unwrap();
+        (test.searches[0].end, test.searches[0].because) = (end, because.map(Into::into));
+        find(&run).remove(0).text
+    };
+    let invalid = text(BurstEnd::Invalid, Some("trial 4: it was tampered with"));
+    assert!(
+        invalid.contains("ended by a trial that shows nothing (trial 4: it was tampered with)"),
+        "{invalid}"
+    );
+    let not_run = text(BurstEnd::NotRun, None);
+    assert!(not_run.contains("a burst could not be run"), "{not_run}");
+}
+
+#[test]
+fn a_buffer_that_another_place_limits_is_said_to_stop_growing() {
+    let methods =
+        vec![SimulatedMethod::new("recv", 5e5).room(Room::Slots(ByteCount(2048))).room_at_most(300)];
+    let mut path = SimulatedLaboratory::new(1e6, methods);
+    let mut text = |repeats| {
+        let run = run(&SweepPlan { repeats, ..rings(8, 4096, 1e6) }, &mut path);
+        find(&run).remove(0).text
+    };
+    let told = text(2);
+    assert!(told.contains("From ring 1MiB, one block on it does not grow"), "{told}");
+    let why = "what limits is the room that the ring has for frames, which grows less than its memory; of what longer bursts \
+               lose, 100 % is lost in the ring";
+    assert!(told.contains(why), "{told}");
+    let once = text(1);
+    assert!(
+        !once.contains("grow with the ring") && !once.contains("at every step"),
+        "one repeat shows nothing: {once}"
+    );
+}
+
+#[test]
+fn what_ends_the_growth_is_told_by_the_bursts_that_lost() {
+    let methods =
+        vec![SimulatedMethod::new("recv", 5e5).room(Room::Slots(ByteCount(2048))).room_at_most(300)];
+    let mut run =
+        run(&SweepPlan { repeats: 2, ..rings(8, 4096, 1e6) }, &mut SimulatedLaboratory::new(1e6, methods));
+    let mut text = |place| {
+        let tests =
+            run.outcome.series[0].readings.iter_mut().filter_map(|reading| reading.back_to_back.as_mut());
+        for search in tests.flat_map(|test| &mut test.searches) {
+            search.lost = vec![LostAt { place, frames: 3 }, LostAt { place: Place::Ring, frames: 1 }];
+        }
+        find(&run).remove(0).text
+    };
+    for (place, words) in [
+        (
+            Place::Backlog,
+            "the kernel's receive work, which is behind before the ring is full; of what longer bursts lose, 75 %",
+        ),
+        (Place::Link, "the link, the NIC or its driver"),
+        (Place::ApplicationQueue, "the application's queue"),
+        (Place::Xdp, "no sweep explains"),
+    ] {
+        let told = text(place);
+        assert!(told.contains(words), "{place:?}: {told}");
+    }
 }

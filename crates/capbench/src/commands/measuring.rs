@@ -199,7 +199,7 @@ impl Run {
         conclude(&mut results);
         results.findings = sentences::find(&results);
         directory.save(&results)?;
-        let report = report::report(&read::Run::new(results.clone(), directory.path()))?;
+        let report = report::report(&read::Run::new(results.clone(), directory.path()));
         // Whatever becomes of the page, the results are saved.
         let page = save::page(&report, &directory);
         if let Err(error) = &page {

@@ -26,7 +26,7 @@ pub fn run(flags: &ReportFlags) -> Result<Exit> {
     for (nth, (run, folder)) in runs.iter().zip(&folders).enumerate() {
         if flags.format.is_empty() {
             let gap = if nth > 0 { "\n" } else { "" };
-            print(&format!("{gap}{}", text::text(&report::report(run)?)))?;
+            print(&format!("{gap}{}", text::text(&report::report(run))))?;
         } else {
             warn(run);
         }

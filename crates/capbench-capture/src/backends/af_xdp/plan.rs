@@ -7,14 +7,14 @@ use capbench_sys::busy_poll::BusyPoll;
 use capbench_sys::xdp::umem::CHUNK_SIZES;
 use capbench_sys::xdp::{CopyMode, UmemGeometry};
 
-use crate::ring_memory;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use capbench_model::direction::Direction;
 use crate::method::{duration_of, number_of};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
+use crate::ring_memory;
 use crate::units::ByteCount;
+use capbench_model::direction::Direction;
 
 /// Octets of an Ethernet header with one VLAN tag, which XDP leaves in the frame.
 const HEADER: u32 = 14 + 4;

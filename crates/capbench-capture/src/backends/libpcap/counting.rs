@@ -6,8 +6,8 @@ use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::interface::Interface;
-use capbench_model::direction::Direction;
 use crate::options::CaptureOptions;
+use capbench_model::direction::Direction;
 
 /// What captures, whose counters libpcap passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! What packets cost at a load that all methods were given.
-
-use super::{limited_by_generator, methods};
-use crate::sentences::{finding, numbers, rate};
 use capbench_measure::results::Finding;
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
+
+use super::set_ups::{limited_by_generator, methods};
+use crate::sentences::{finding, numbers, rate};
 
 /// Differences below this share between the costs of two methods are not called a difference: the clock that kernel
 /// time is read from is coarser.

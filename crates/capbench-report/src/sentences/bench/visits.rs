@@ -1,8 +1,8 @@
 //! Set-ups that were visited more than once: one trial of each stands for them.
-
-use crate::sentences::{finding, numbers};
 use capbench_measure::results::Finding;
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
+
+use crate::sentences::{finding, numbers};
 
 /// A trial for each method and load: of loss the one that lost most, since a method that captures everything does it every
 /// time; of costs the middle one.

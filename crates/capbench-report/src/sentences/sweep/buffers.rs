@@ -1,13 +1,16 @@
 //! How long buffers hold for, by ring, and what ends their growth.
-
-use super::about;
-use crate::sentences::{percent, time};
 use capbench_measure::ledger::{LostAt, Place};
 use capbench_measure::results::Finding;
-use capbench_measure::sweep::AxisKind;
 use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_measure::sweep::outcome::{Reading, Series};
 use capbench_measure::sweep::swept::Swept;
+use capbench_measure::sweep::{AxisKind, SweepOutcome};
+
+use super::about;
+use crate::figures::number;
+use crate::model::Unit;
+use crate::naming;
+use crate::sentences::{percent, time};
 
 /// A buffer that grows by less than this part of what the ring does has another limit.
 const KEEPS_UP: f64 = 0.5;
@@ -129,4 +132,33 @@ fn burst(test: &BackToBack) -> String {
         .drain_corrected_buffer_s
         .map_or(String::new(), |s| format!(" (drain-corrected buffer time {})", time(s * 1e9)));
     format!("{frames:.0}{spread} frames{time}")
+}
+
+/// The shortest and the longest of the bursts that a method takes without loss over the axis.
+pub(crate) fn bursts_of(sweep: &SweepOutcome, series: &Series) -> Option<String> {
+    let mut means: Vec<(&Reading, f64, Option<f64>)> = series
+        .readings
+        .iter()
+        .filter_map(|reading| {
+            let bursts = reading.back_to_back.as_ref()?;
+            Some((reading, bursts.mean_frames?, bursts.implied_buffer_s))
+        })
+        .collect();
+    means.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (least, most) = (means.first()?, means.last()?);
+    let said = |(reading, frames, lasts): &(&Reading, f64, Option<f64>)| {
+        let lasts = lasts.map_or_else(String::new, |seconds| format!(" ({})", naming::time(seconds)));
+        format!("{} frames{lasts} at {}", number(*frames, Unit::Count), sweep.label(reading))
+    };
+    let at_limit = series.readings.len() - means.len();
+    let others = if at_limit > 0 {
+        format!(", and none was found at {}", naming::many(at_limit as u64, "other point", "other points"))
+    } else {
+        String::new()
+    };
+    Some(if means.len() == 1 {
+        format!("takes {}{others}", said(least))
+    } else {
+        format!("takes {} to {}{others}", said(least), said(most))
+    })
 }

@@ -1,15 +1,15 @@
 //! The cheapest method, and ring, that keeps up without loss. One is cheaper than another only where chance does not explain
 //! the difference.
-
 use std::ptr;
 
-use crate::sentences::time;
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::AxisKind;
 use capbench_measure::sweep::contrasts::{Evidence, Lead, Leads};
 use capbench_measure::sweep::outcome::{Reading, Series};
 use capbench_measure::sweep::swept::{Swept, numbers};
 use capbench_measure::trial::TrialResult;
+
+use crate::sentences::time;
 
 /// A method that keeps up at a point, with what it costs there.
 #[derive(Clone, Copy)]

@@ -1,12 +1,12 @@
 //! Where one method overtakes another, and why a ring can hurt once it drops.
-
 use std::ptr;
 
-use crate::sentences::{percent, time};
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::contrasts::{Lead, Leads};
 use capbench_measure::sweep::outcome::{Reading, Series};
 use capbench_measure::sweep::swept::{Swept, numbers};
+
+use crate::sentences::{percent, time};
 
 pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
     if swept.outcome.unit.is_none() {

@@ -1,11 +1,11 @@
 //! Where more load leads to fewer packets.
-
-use super::about;
 use capbench_measure::figures::grouped;
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::contrasts::Rises;
 use capbench_measure::sweep::outcome::{Reading, Series};
 use capbench_measure::sweep::swept::{Swept, numbers};
+
+use super::about;
 
 /// A rate that falls by less than this part of the higher one has not fallen.
 const FALLS: f64 = 0.05;

@@ -1,13 +1,13 @@
 //! Where loss begins, or would in longer trials; where it is booked, and what limits.
-
-use super::about;
-use crate::sentences::percent;
 use capbench_measure::figures::grouped;
 use capbench_measure::limit::Limit;
 use capbench_measure::results::Finding;
-use capbench_measure::sweep::outcome::{Reading, Series};
+use capbench_measure::sweep::outcome::{Reading, Series, SweepOutcome};
 use capbench_measure::sweep::swept::{Swept, numbers};
 use capbench_measure::trial::{TrialResult, Verdict};
+
+use super::about;
+use crate::sentences::percent;
 
 /// The finding about a series.
 pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
@@ -155,9 +155,13 @@ fn sometimes(swept: &Swept<'_>, series: &Series, readings: &[Reading], findings:
     ));
 }
 
+/// Whether nothing is lost at a point because there is room for what is not taken.
+fn is_hidden(reading: &&Reading) -> bool {
+    reading.is_saturated() && !reading.loses()
+}
+
 /// Points without loss at which that is due to buffers: they hide for the length of a trial that more comes than is taken.
 fn hidden(swept: &Swept<'_>, readings: &[Reading]) -> String {
-    let is_hidden = |reading: &&Reading| reading.is_saturated() && !reading.loses();
     let all: Vec<_> = readings.iter().filter(is_hidden).collect();
     let Some(first) = all.first() else { return String::new() };
     // To the end without a gap.
@@ -189,4 +193,85 @@ fn places(reading: &Reading) -> String {
         .collect();
     let places = if list.is_empty() { "where nothing here counts".into() } else { list.join(", ") };
     format!("{} of the frames, {places}", percent(ratio))
+}
+
+/// At which points a method loses frames.
+pub(crate) fn onset(sweep: &SweepOutcome, series: &Series) -> Option<(String, Vec<u32>)> {
+    let readings = &series.readings;
+    let (first, last) = (readings.first()?, readings.last()?);
+    let lossy: Vec<usize> =
+        readings.iter().enumerate().filter(|(_, reading)| reading.loses()).map(|(at, _)| at).collect();
+    let name = series.name();
+    let (from, to) = (lossy.first().copied(), lossy.last().copied());
+    let point = |at: usize| readings.get(at).map_or("", |reading| sweep.label(reading));
+    let place = |at: usize| {
+        let lost = readings.get(at).and_then(|reading| reading.lost.first());
+        lost.map_or_else(String::new, |lost| format!(", most {}", lost.place.words()))
+    };
+    let losing: Vec<&Reading> = readings.iter().filter(|reading| reading.loses()).collect();
+    let how = how_often(&losing);
+    let is_clean = readings.iter().filter(|reading| !reading.loses()).all(Reading::is_clean);
+    let care = if is_clean { "" } else { " in most visits" };
+    let is_run = from.zip(to).is_some_and(|(from, to)| to - from + 1 == lossy.len());
+    let words = match (from, to) {
+        (Some(0), Some(to)) if is_run && to + 1 == readings.len() => {
+            format!("{name} loses frames{how} at every point{}", place(to))
+        }
+        (Some(from), Some(to)) if is_run && to + 1 == readings.len() => {
+            format!(
+                "{name} loses frames{how} from {} on{}, and none{care} up to {}",
+                point(from),
+                place(to),
+                point(from - 1)
+            )
+        }
+        (Some(0), Some(to)) if is_run => {
+            format!(
+                "{name} loses frames{how} up to {}{}, and none{care} from {} on",
+                point(to),
+                place(0),
+                point(to + 1)
+            )
+        }
+        (Some(from), Some(to)) => format!(
+            "{name} loses frames{how} at {} of {} points, the first {}, the last {}{}{}",
+            lossy.len(),
+            readings.len(),
+            point(from),
+            point(to),
+            place(to),
+            if is_clean { "" } else { ", and at others in fewer visits" }
+        ),
+        _ if readings.len() == 1 => format!("{name} loses nothing{care} at {}", sweep.label(first)),
+        _ => format!("{name} loses nothing{care} from {} to {}", sweep.label(first), sweep.label(last)),
+    };
+    let words = format!("{words}{}", only_buffered(sweep, readings));
+    let evidence: Vec<&Reading> = match from {
+        Some(_) => lossy.iter().filter_map(|at| readings.get(*at)).collect(),
+        None => readings.iter().collect(),
+    };
+    Some((words, evidence.iter().flat_map(|reading| reading.trials.clone()).collect()))
+}
+
+/// Points at which nothing is lost only for as long as there is room for what is not taken.
+fn only_buffered(sweep: &SweepOutcome, readings: &[Reading]) -> String {
+    let all: Vec<&Reading> = readings.iter().filter(is_hidden).collect();
+    let at = match all.as_slice() {
+        [] => return String::new(),
+        [one] => sweep.label(one).into(),
+        [first, ..] => format!("{} points, the first {},", all.len(), sweep.label(first)),
+    };
+    format!(", at {at} only because buffers hold what it does not take")
+}
+
+/// In how many of the visits frames are lost at points whose median visit loses some; empty where all visits do.
+fn how_often(losing: &[&Reading]) -> &'static str {
+    if losing.iter().all(|reading| reading.lossless == 0) {
+        ""
+    } else if losing.iter().all(|reading| reading.trials.len() > 2 * reading.lossless as usize) {
+        " in most visits"
+    } else {
+        // The median of two visits is above 0 where one of them lost frames.
+        " in half of the visits or more"
+    }
 }

@@ -1,7 +1,4 @@
 //! Cost regimes of a work sweep.
-
-use super::about;
-use crate::sentences::{percent, time};
 use capbench_measure::figures::grouped;
 use capbench_measure::ledger::Place;
 use capbench_measure::results::Finding;
@@ -9,6 +6,9 @@ use capbench_measure::sweep::cost_regimes::{CostRegimes, cost_regimes};
 use capbench_measure::sweep::outcome::{Reading, Series};
 use capbench_measure::sweep::regimes::Plateau;
 use capbench_measure::sweep::swept::{Swept, numbers};
+
+use super::about;
+use crate::sentences::{percent, time};
 
 /// A quantity that changes by this factor between two plateaus goes with the change.
 const NOTABLE: f64 = 1.5;

@@ -1,13 +1,12 @@
 //! What guards have to say, in sentences with their trials.
-
 use std::collections::BTreeMap;
 
-use crate::sentences::{numbers, rate};
+use capbench_measure::guards::Standstill;
 use capbench_measure::ledger::Place;
 use capbench_measure::results::Finding;
 use capbench_measure::trial::TrialResult;
 
-use capbench_measure::guards::Standstill;
+use crate::sentences::{numbers, rate};
 
 /// Adds what guards found.
 pub(super) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {

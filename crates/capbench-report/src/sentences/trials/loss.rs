@@ -1,9 +1,9 @@
 //! What the shape of loss shows, in sentences.
-
-use crate::sentences::percent;
 use capbench_measure::loss_shape::LossShape;
 use capbench_measure::results::Finding;
 use capbench_measure::trial::{TrialResult, Verdict};
+
+use crate::sentences::percent;
 
 /// The worst 100 ms, and the worst flow, are worth a sentence when they lost so many times the mean share.
 const NOTABLE: f64 = 3.0;

@@ -1,7 +1,5 @@
 //! What a run's findings say about the tracer: its own cost, and what it did not see.
-
 use capbench_measure::results::Finding;
-
 use capbench_measure::trial::TrialResult;
 
 /// Adds what the traced trials show.

@@ -1,5 +1,4 @@
 //! Throughput, and what the tests told in terms of it found.
-
 use capbench_measure::results::Results;
 use capbench_measure::rfc2544::recovery::Recovery;
 use capbench_measure::rfc2544::{Found, Tested};
@@ -13,6 +12,7 @@ use crate::naming::{frames, many, percent, rate, time};
 /// Set-ups that are told one by one at most.
 const TOLD: usize = 3;
 
+/// The verdict.
 pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     sentences.extend(throughput(results));

@@ -1,5 +1,4 @@
 //! What became worse or better between two runs, or between methods that took turns.
-
 use capbench_measure::comparison::{Comparison, Contrast, Judgement, Scale};
 use capbench_measure::results::Results;
 
@@ -7,6 +6,7 @@ use super::sentence;
 use crate::model::Sentence;
 use crate::naming::many;
 
+/// The verdict.
 pub(super) fn verdict(results: &Results) -> Option<Sentence> {
     if results.comparisons.is_empty() {
         return None;

@@ -1,0 +1,48 @@
+//! What is said of runs of the simulated path, whose losses are known.
+
+mod bench;
+mod false_alarms;
+#[path = "../runs/mod.rs"]
+mod runs;
+mod search;
+mod soak;
+mod sweep;
+mod trials;
+
+use std::time::Duration;
+
+use capbench_capture::MethodSpec;
+use capbench_frames::rates::Pps;
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::results::{Finding, Results};
+use capbench_measure::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
+use capbench_measure::trial::{Load, Phase, TrialResult};
+use capbench_report::sentences;
+
+fn at(pps: f64) -> Load {
+    Load::Rate(Pps::new(pps).unwrap())
+}
+
+fn run_of(trials: Vec<TrialResult>) -> Results {
+    runs::results(&["bench"], trials)
+}
+
+fn find(trials: &[TrialResult]) -> Vec<Finding> {
+    sentences::find(&run_of(trials.to_vec()))
+}
+
+/// What is said, with the numbers of the trials.
+fn texts(trials: &[TrialResult]) -> String {
+    let found = find(trials).into_iter();
+    found.map(|finding| format!("{} {:?}", finding.text, finding.trials)).collect::<Vec<_>>().join("\n")
+}
+
+/// A trial of a second at maximum load, which sends so many frames and delivers so many of them.
+fn trial(number: u32, method: &str, sent: u32, delivered: u32) -> TrialResult {
+    let methods = vec![SimulatedMethod::new(method, delivered.into())];
+    let setup = Setup { method: MethodSpec::plain(method), ..setup(64) };
+    let mut path = SimulatedLaboratory::new(sent.into(), methods);
+    let trial = path.prepare(&setup).unwrap().run(Load::Maximum, Duration::from_secs(1)).unwrap();
+    assert_eq!((trial.sent, trial.delivered), (sent.into(), delivered.into()));
+    TrialResult { number, phase: Phase::BestEffort, ..trial }
+}

@@ -1,0 +1,48 @@
+//! What is said of soaks.
+
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+use capbench_measure::results::Results;
+use capbench_measure::simulated::{Room, SimulatedLaboratory, SimulatedMethod, setup};
+use capbench_measure::soak::SoakPlan;
+use capbench_measure::soak::record::SoakRecord;
+use capbench_measure::soak::segment::Segment;
+use capbench_measure::trial::TrialResult;
+use capbench_report::sentences;
+
+use super::{run_of, runs, trial};
+
+fn said(record: SoakRecord) -> String {
+    let found = sentences::find(&Results { soak: Some(record), ..run_of(Vec::new()) });
+    found.into_iter().map(|finding| finding.text).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_application_that_is_a_little_too_slow_is_found_out_though_nothing_is_lost() {
+    // Room for 30 s of the load, of which 2 % are not taken: nothing is ever lost in segments of 10 s.
+    let method = SimulatedMethod::new("packet-v3", 196_000.0).room(Room::Frames(6_000_000));
+    let plan = SoakPlan {
+        setup: setup(64),
+        rate: Pps::new(200_000.0).unwrap(),
+        length: Duration::from_secs(100),
+        interval: Duration::from_secs(10),
+    };
+    let mut path = SimulatedLaboratory::new(1e6, vec![method]);
+    let text = said(plan.run(&mut path, &mut runs::Kept::default()).unwrap().record);
+    assert!(text.contains("at the end of 10 of 10 segments"), "{text}");
+}
+
+#[test]
+fn reasons_for_care_beyond_those_stored_are_counted() {
+    let second = Duration::from_secs(1);
+    let mut record = SoakRecord::new(Pps::new(1000.0).unwrap(), second, second);
+    let one = trial(1, "recv", 1000, 1000);
+    for number in 0..100 {
+        let noise = vec![format!("reason {number}"), "one that comes again".into()];
+        let trial = TrialResult { noise, ..one.clone() };
+        record.add(Segment { number: number + 1, began_unix_s: 0.0, resident_bytes: None, trial });
+    }
+    let text = said(record);
+    assert!(text.contains("further reasons for care came up 37 times"), "{text}");
+}
