@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use capbench_capture::{CaptureError, RecordError};
+use capbench_capture::CaptureError;
 use capbench_measure::MeasureError;
+use capbench_record::RecordError;
 use capbench_report::printable;
 use capbench_traffic::TrafficError;
 

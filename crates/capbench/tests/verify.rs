@@ -5,11 +5,11 @@ mod support;
 use std::fs;
 use std::process::Output;
 
-use capbench_capture::file::{
+use capbench_capture::{Frame, Loss, LossPlace, PacketType, SnapLength};
+use capbench_record::file::{
     Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts, PcapEncoder,
     PcapngEncoder, SectionDescription,
 };
-use capbench_capture::{Frame, Loss, LossPlace, PacketType, SnapLength};
 use capbench_traffic::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
 use support::{PATIENCE, Scratch, lossy};
 

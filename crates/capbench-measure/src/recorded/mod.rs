@@ -12,7 +12,7 @@ mod missing;
 use std::io::Read;
 use std::ops::Range;
 
-use capbench_capture::file::{CaptureReader, ETHERNET, FileError, FileFormat, Packet, Record};
+use capbench_record::file::{CaptureReader, ETHERNET, FileError, FileFormat, Packet, Record};
 use capbench_traffic::{FrameLayout, Recogniser, Seen, Stamp, StreamId, TagMetadata, TrafficError, TrialId};
 
 pub use self::interface::RecordedInterface;

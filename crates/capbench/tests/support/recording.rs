@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use capbench_capture::file::{CaptureReader, FileFormat, InterfaceStatistics, Record};
+use capbench_record::file::{CaptureReader, FileFormat, InterfaceStatistics, Record};
 use capbench_traffic::{FrameLayout, Recogniser, Seen, TagMetadata, TrialId, VlanTag};
 use serde_json::Value;
 
