@@ -1,4 +1,4 @@
-//! The thread of a capture: opens it, tells what it turned out to be, and does one of the two loops.
+//! The thread of a capture: opens it, tells what it turned out to be, and runs the loop of a source.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -10,11 +10,12 @@ use capbench_sys::host::affinity::pin_current_thread;
 
 use super::board::{CaptureBoard, LaneBoard, Wishes};
 use super::entrance::Entrance;
-use super::giving::{Onward, give};
-use super::merging::{batches_of, plan_of};
+use super::giving::{Giving, Onward};
+use super::merging::{MergeOfOne, Port, batches_of, plan_of};
 use super::plan::Source;
 use super::scribe::Scribe;
-use super::{alone, session::no_thread};
+use super::session::no_thread;
+use super::source;
 use crate::error::{RecordError, Result};
 use crate::merge::PortPlan;
 use capbench_capture::capture::Capture;
@@ -39,7 +40,7 @@ pub(super) enum Job {
     Alone {
         scribe: Box<Scribe>,
         lane: Arc<LaneBoard>,
-        filter: Option<SoftwareFilter>,
+        port: Box<Port>,
         over: Arc<AtomicBool>,
         /// Whether blocks of a ring go to the file as they are.
         by_block: bool,
@@ -154,15 +155,18 @@ impl Visitor for Loop<'_> {
         drop(told);
         let Ok(job) = jobs.recv() else { return Ok(None) };
         Ok(Some(match job {
-            Job::Alone { scribe, lane, filter, over, by_block } => {
-                let how = alone::How { filter, by_block };
-                let (scribe, outcome) = alone::run(capture, &entrance, how, *scribe, &lane, &wishes);
+            Job::Alone { scribe, lane, port, over, by_block } => {
+                let mut merge = MergeOfOne::new(&mut capture, &entrance, *port, *scribe, lane, by_block);
+                let outcome = source::run(&mut capture, &entrance, &mut merge, &wishes);
+                let scribe = merge.finish();
                 over.store(true, Relaxed);
                 Left { scribe: Some(scribe), outcome: outcome.map_err(RecordError::from) }
             }
             Job::Give { number, onward } => {
-                let outcome = give(capture, &entrance, number, &onward, &wishes);
-                Left { scribe: None, outcome }
+                let mut giving = Giving::new(&entrance, number, &onward);
+                let outcome = source::run(&mut capture, &entrance, &mut giving, &wishes);
+                let given = giving.finish();
+                Left { scribe: None, outcome: outcome.map_err(RecordError::from).and(given) }
             }
         }))
     }

@@ -156,11 +156,11 @@ impl Lay for Encoded {
     }
 
     #[inline]
-    fn lay(&self, frame: &Frame<'_>, port: &Port, scribe: &mut Scribe) -> bool {
-        let is_wanted = !frame.data.is_empty();
-        if is_wanted {
+    fn lay(&self, frame: &Frame<'_>, port: &mut Port, scribe: &mut Scribe) {
+        if frame.data.is_empty() {
+            port.filtered += 1;
+        } else {
             scribe.record(port.interface, frame);
         }
-        is_wanted
     }
 }

@@ -154,16 +154,21 @@ impl Entrance {
         }
     }
 
-    /// Whether an error is one that the capture gets over: its interface went down, and is still there. A packet socket
-    /// stays bound to it, and goes on when it comes up again.
-    pub(super) fn survive(&self, error: CaptureError) -> Result<()> {
+    /// Whether a take gave frames. It gave none where its interface went down and is still there: a packet socket stays bound to
+    /// it, and goes on when it comes up again.
+    #[inline]
+    pub(super) fn survive(&self, outcome: Result<bool>) -> Result<bool> {
         const ENETDOWN: i32 = 100;
+        let error = match outcome {
+            Err(error) => error,
+            gave => return gave,
+        };
         match self.interface.or_removed(error) {
             CaptureError::Call { source, .. } if source.errno() == Some(ENETDOWN) => {
                 self.board.set_down(true);
                 // Methods that go on refusing do not use up a CPU.
                 thread::sleep(Duration::from_millis(5));
-                Ok(())
+                Ok(false)
             }
             error => Err(error),
         }

@@ -1,17 +1,17 @@
-//! The loop for captures whose batches go on to other threads: to the one that merges, or to workers in front of it.
+//! Batches of a capture go on to other threads: to the one that merges, or to workers in front of it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::Frame;
 
-use super::board::{Granted, Wishes};
 use super::encoded::Encoded;
-use super::entrance::{Delivered, Entrance, TICK};
+use super::entrance::{Delivered, Entrance};
 use super::losses::is_news;
+use super::source::Consumer;
 use super::working::Workers;
 use crate::error::{RecordError, Result};
 use capbench_capture::capture::OwnedBatch;
@@ -126,38 +126,9 @@ impl Revisit for Marked {
     }
 }
 
-/// Gives what a capture has until it is to stop or cannot go on, then what is left.
-pub(super) fn give<C: Capture>(
-    mut capture: C,
-    entrance: &Entrance,
-    number: usize,
-    onward: &Onward,
-    wishes: &Wishes,
-) -> Result<()> {
-    let mut giving = Giving {
-        entrance,
-        number,
-        onward,
-        known: 0,
-        untold: 0,
-        read_ns: 0,
-        taken: 0,
-        given: 0,
-        failure: None,
-    };
-    let outcome = giving.until_stopped(&mut capture, wishes);
-    if outcome.is_err() || giving.failure.is_some() {
-        // A recording without one of its interfaces is not what was asked for.
-        wishes.stop();
-    }
-    let emptied = giving.empty(&mut capture);
-    let read = giving.read(&mut capture);
-    onward.ended(number, giving.untold);
-    outcome.and(emptied).and(read)?;
-    giving.failure.map_or(Ok(()), Err)
-}
-
-struct Giving<'t> {
+/// Gives the batches of a capture to others.
+#[derive(Debug)]
+pub(super) struct Giving<'t> {
     entrance: &'t Entrance,
     number: usize,
     onward: &'t Onward,
@@ -174,58 +145,31 @@ struct Giving<'t> {
     failure: Option<RecordError>,
 }
 
-impl Giving<'_> {
-    fn until_stopped<C: Capture>(&mut self, capture: &mut C, wishes: &Wishes) -> error::Result<()> {
-        let mut granted = Granted::default();
-        // A file may end before a second has passed.
-        self.read(capture)?;
-        while !wishes.is_stop() && self.failure.is_none() {
-            let waited = Entrance::waited(capture);
-            let gave = match self.once(capture, TICK) {
-                Ok(gave) => gave,
-                Err(error) => {
-                    self.entrance.survive(error)?;
-                    false
-                }
-            };
-            if gave {
-                self.entrance.gave();
-            }
-            if granted.are_statistics_due(wishes, || Entrance::is_calm(capture, gave, waited)) {
-                self.read(capture)?;
-            }
-            if granted.is_look_due(wishes) {
-                self.entrance.look(capture)?;
-            }
-        }
-        Ok(())
+impl<'t> Giving<'t> {
+    pub(super) fn new(entrance: &'t Entrance, number: usize, onward: &'t Onward) -> Self {
+        Self { entrance, number, onward, known: 0, untold: 0, read_ns: 0, taken: 0, given: 0, failure: None }
     }
 
-    fn empty<C: Capture>(&mut self, capture: &mut C) -> error::Result<()> {
-        let mut drain = self.entrance.shut(capture);
-        loop {
-            let start = Instant::now();
-            let gave = match self.once(capture, TICK / 4) {
-                Ok(gave) => gave,
-                Err(error) => {
-                    self.entrance.survive(error)?;
-                    false
-                }
-            };
-            let has_not_looked = capture.packing().is_some_and(|packing| packing.did_not_look());
-            if has_not_looked {
-                drain.prolong(start.elapsed());
-            }
-            if drain.is_over(gave || has_not_looked) {
-                self.read(capture)?;
-                if !drain.is_incomplete(self.entrance.board.reading().unread()) {
-                    return Ok(());
-                }
-            }
-        }
+    /// The capture gives nothing more; why batches could not go on.
+    pub(super) fn finish(self) -> Result<()> {
+        self.onward.ended(self.number, self.untold);
+        self.failure.map_or(Ok(()), Err)
     }
 
-    fn once<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> error::Result<bool> {
+    fn delivered(&self) -> Delivered {
+        Delivered { frames: self.taken, outgoing: 0 }
+    }
+
+    /// So many frames were lost since the beginning, as counters tell that were read from this time on.
+    fn lost(&mut self, lost: u64, now_ns: u64) {
+        self.untold += lost.saturating_sub(self.known);
+        self.known = self.known.max(lost);
+        self.read_ns = now_ns;
+    }
+}
+
+impl Consumer for Giving<'_> {
+    fn next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> error::Result<bool> {
         let looked_ns = realtime_ns();
         let Some(batch) = capture.next_owned(timeout)? else {
             if !capture.packing().is_some_and(|packing| packing.did_not_look()) {
@@ -257,7 +201,7 @@ impl Giving<'_> {
         Ok(true)
     }
 
-    /// Reads the counters and tells them; what was lost goes with the next batch.
+    /// What was lost goes with the next batch.
     fn read<C: Capture>(&mut self, capture: &mut C) -> error::Result<()> {
         let now_ns = realtime_ns();
         if let Some(lost) = self.entrance.read(capture, self.delivered())? {
@@ -266,14 +210,7 @@ impl Giving<'_> {
         Ok(())
     }
 
-    fn delivered(&self) -> Delivered {
-        Delivered { frames: self.taken, outgoing: 0 }
-    }
-
-    /// So many frames were lost since the beginning, as counters tell that were read from this time on.
-    fn lost(&mut self, lost: u64, now_ns: u64) {
-        self.untold += lost.saturating_sub(self.known);
-        self.known = self.known.max(lost);
-        self.read_ns = now_ns;
+    fn has_ended(&self) -> bool {
+        self.failure.is_some()
     }
 }

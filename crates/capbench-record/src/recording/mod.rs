@@ -4,13 +4,15 @@
 //! |---|---|
 //! | [`plan`] | what is recorded, how, and to where |
 //! | [`session`] | opening, starting, asking and ending a recording |
-//! | `capturing` | the thread of a capture: opens it, and does one of the two loops |
-//! | `alone` | the loop for one capture: frames are encoded where they lie in the ring, or its blocks written from there |
-//! | `giving` | the loop for several, or with workers: batches go on to other threads |
+//! | `capturing` | the thread of a capture: opens it, and runs the loop of a source |
+//! | `source` | that loop: it takes frames until the end, and then what is left in the ring |
+//! | `giving` | batches of a source go on to other threads: several captures, or workers |
 //! | `working` | workers that encode batches, and give them back |
 //! | `encoded` | batches that they encoded |
 //! | `gaps` | what was lost in front of workers, and with them |
-//! | `merging` | the thread that merges all batches, and records them |
+//! | `merging` | records all frames in the order of their times |
+//! | `merging/one` | those of one capture: encoded where they are in the ring, or its blocks written from there |
+//! | `merging/many` | those of several captures, or of workers, by a heap in a thread |
 //! | `entrance` | what a method can do besides giving frames: marks, counters, an interface that goes and comes |
 //! | `encoding` | the format of the files |
 //! | `scribe` | frames and statistics into the output, each with what was lost before it |
@@ -31,7 +33,6 @@
 //! the fullest that they saw is kept.
 
 pub mod account;
-mod alone;
 mod board;
 mod capturing;
 mod encoded;
@@ -46,6 +47,7 @@ mod merging;
 pub mod plan;
 mod scribe;
 pub mod session;
+mod source;
 mod unreached;
 mod working;
 

@@ -166,12 +166,12 @@ impl Opened {
         };
         if captures.len() == 1
             && hand_off.is_none()
-            && let Some(Capture { source, thread, ready }) = captures.pop()
+            && let Some(port) = ports_of(&captures).pop()
+            && let Some(Capture { source, thread, .. }) = captures.pop()
         {
             let lane = Arc::clone(&session.lanes[source].0);
             let by_block = session.plan.format == FileFormat::Verbatim;
-            let filter = ready.filter;
-            thread.start(Job::Alone { scribe: Box::new(scribe), lane, filter, over, by_block });
+            thread.start(Job::Alone { scribe: Box::new(scribe), lane, port: Box::new(port), over, by_block });
             session.captures.push((source, Some(thread)));
             return Ok(session);
         }
@@ -199,7 +199,7 @@ impl Opened {
     }
 }
 
-/// What the thread that merges is to know of captures.
+/// What the merge is to know of captures.
 fn ports_of(captures: &[Capture]) -> Vec<Port> {
     let port = |Capture { source, thread, ready }: &Capture| {
         Port::new(*source as u32, ready.plan, ready.filter.clone(), Arc::clone(&thread.board))
