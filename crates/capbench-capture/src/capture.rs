@@ -242,7 +242,7 @@ pub enum LossMark {
 impl LossMark {
     /// Whether a frame, or the batch that it begins, is marked.
     #[inline]
-    pub(crate) fn is_on(self, frame: &Frame<'_>, begins_batch: bool) -> bool {
+    pub fn is_on(self, frame: &Frame<'_>, begins_batch: bool) -> bool {
         match self {
             Self::Unknown => false,
             Self::Batch(is_marked) => is_marked && begins_batch,

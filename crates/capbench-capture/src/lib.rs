@@ -15,12 +15,6 @@
 //! | [`filter`] | which frames are wanted: expressions, programs, and who runs them |
 //! | [`mark`] | the frames of a trial, for methods that count them where they are |
 //! | `wait` | spinning and polling |
-//! | [`hand_off`] | owned batches for worker threads, by bounded queues |
-//! | [`merge`] | several captures as one stream in time order |
-//! | [`mod@file`] | frames encoded as capture files have them, and read back |
-//! | [`writing`] | encoded records to files |
-//! | [`convert`] | capture files of one format into files of another |
-//! | [`recording`] | all of these in threads: captures of several interfaces to files, with an account |
 //!
 //! A frame is borrowed from its batch, a batch from its capture; dropping the batch gives the memory back:
 //!
@@ -44,33 +38,26 @@
 pub mod backends;
 pub mod capture;
 mod context;
-pub mod convert;
 pub use capbench_model::counters;
 pub mod error;
 pub use capbench_model::fanout;
-pub mod file;
 pub mod fill;
 pub mod filter;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
-pub mod hand_off;
 pub mod intake;
 pub mod interface;
 pub use capbench_model::mark;
-pub mod merge;
 pub mod method;
 pub use capbench_model::method_spec;
 pub mod methods;
 pub use capbench_model::options;
-mod pool;
-pub mod record_error;
-pub mod recording;
+pub mod pool;
 pub mod ring_memory;
 pub use capbench_model::running;
 mod socket_counters;
 pub use capbench_model::units;
 mod wait;
-pub mod writing;
 
 pub use capbench_model::direction::Direction;
 pub use capbench_sys::packet::{FanoutMode, Frame, PacketType, VlanTag};
@@ -87,6 +74,5 @@ pub use method::{CapturePoint, Delivery, Method, VlanTags};
 pub use method_spec::{MethodSpec, Setting};
 pub use methods::{METHODS, MembersVisitor, Visitor, open_members, open_with};
 pub use options::CaptureOptions;
-pub use record_error::RecordError;
 pub use running::{Running, TimeSource};
 pub use units::{ByteCount, SnapLength};

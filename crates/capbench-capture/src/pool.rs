@@ -1,6 +1,6 @@
 //! Memory for copies of frames: buffers that go out and come back, never more than a bound.
 //!
-//! [`Buffer`] is for frames as they were captured; other kinds of copies have buffers of their own.
+//! `Buffer` is for frames as they were captured; other kinds of copies have buffers of their own.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use capbench_sys::packet::{Frame, PacketType, VlanTag};
 
 /// Octets of frames that a buffer holds.
-pub(crate) const BUFFER_OCTETS: usize = 1 << 20;
+pub const BUFFER_OCTETS: usize = 1 << 20;
 /// Frames that a buffer holds: as many as fit at 128 octets each.
 pub(crate) const BUFFER_FRAMES: usize = BUFFER_OCTETS / 128;
 
@@ -81,7 +81,7 @@ impl Buffer {
 }
 
 /// What a pool holds.
-pub(crate) trait Pooled {
+pub trait Pooled {
     /// With all memory that it needs, as far as that is known.
     fn new() -> Self;
 
@@ -102,7 +102,7 @@ impl Pooled for Buffer {
 
 /// Buffers, some here and some out.
 #[derive(Debug)]
-pub(crate) struct Pool<T> {
+pub struct Pool<T> {
     stock: Mutex<Stock<T>>,
     returned: Condvar,
 }
@@ -117,14 +117,14 @@ struct Stock<T> {
 
 impl<T: Pooled> Pool<T> {
     /// For at most so many buffers.
-    pub(crate) fn new(bound: usize) -> Self {
+    pub fn new(bound: usize) -> Self {
         let stock = Stock { free: VecDeque::with_capacity(bound), unmade: bound };
         Self { stock: Mutex::new(stock), returned: Condvar::new() }
     }
 
     /// Waits at most so long until there are as many buffers to be had, and says how many there are. Whoever alone takes
     /// buffers can rely on them: others only bring some back.
-    pub(crate) fn wait_for(&self, buffers: usize, timeout: Duration) -> usize {
+    pub fn wait_for(&self, buffers: usize, timeout: Duration) -> usize {
         let mut stock = self.lock();
         let mut start = None;
         loop {
@@ -141,12 +141,12 @@ impl<T: Pooled> Pool<T> {
     }
 
     /// An empty buffer, if there is one.
-    pub(crate) fn take(&self) -> Option<T> {
+    pub fn take(&self) -> Option<T> {
         Self::out_of(self.lock()).ok()
     }
 
     /// An empty buffer, as soon as there is one.
-    pub(crate) fn wait_and_take(&self) -> T {
+    pub fn wait_and_take(&self) -> T {
         let mut stock = self.lock();
         loop {
             match Self::out_of(stock) {
@@ -169,7 +169,7 @@ impl<T: Pooled> Pool<T> {
     }
 
     /// Takes a buffer back.
-    pub(crate) fn put(&self, mut buffer: T) {
+    pub fn put(&self, mut buffer: T) {
         buffer.clear();
         self.lock().free.push_front(buffer);
         self.returned.notify_one();

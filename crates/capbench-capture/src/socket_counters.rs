@@ -27,12 +27,6 @@ impl Accumulator {
         Ok(self.add(socket.take_statistics()?).total())
     }
 
-    /// The totals with these counters added.
-    #[cfg(test)]
-    pub(crate) fn of(&self, since: PacketStatistics) -> Counters {
-        self.add(since).total()
-    }
-
     fn add(&self, since: PacketStatistics) -> Sums {
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         sums.packets += u64::from(since.packets);

@@ -45,7 +45,7 @@ pub enum LossPlace {
     Ring,
     /// A queue of the method's own had no room.
     MethodQueue,
-    /// A queue behind the method had no room, such as a worker's . No method counts there: whoever has
+    /// A queue behind the method had no room, such as a worker's. No method counts there: who has
     /// the queue does.
     ApplicationQueue,
     /// The output did not keep up, or could not be written.

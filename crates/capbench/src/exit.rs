@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use capbench_capture::{CaptureError, RecordError};
+use capbench_capture::CaptureError;
 use capbench_frames::FrameError;
 use capbench_host::HostError;
 use capbench_measure::MeasureError;
+use capbench_record::RecordError;
 use capbench_report::printable;
 use capbench_traffic::TrafficError;
 

@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use capbench_capture::MethodSpec;
-use capbench_capture::recording::Plan;
-use capbench_capture::writing::WriteOptions;
 use capbench_measure::why::Watch;
+use capbench_record::recording::Plan;
+use capbench_record::writing::WriteOptions;
 use capbench_sys::host::capability::{Capability, CapabilitySet};
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::host::confinement::{Allowed, Confinement};
@@ -196,7 +196,7 @@ fn confine(plan: &Plan, sysfs: Option<&SysfsView>) -> Result<Option<&'static str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capbench_capture::writing::Rotation;
+    use capbench_record::writing::Rotation;
 
     #[test]
     fn a_patterns_folder_is_the_one_in_front_of_its_first_conversion() {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 use capbench_measure::MeasureError;
+use capbench_measure::figures::grouped;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::reproduction::{self, LeftOut, Reproduction};
 use capbench_measure::results::{NotMeasured, Results, RunDirectory};
@@ -18,7 +19,6 @@ use capbench_measure::trial::{Load, TrialResult};
 use capbench_report::printable;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::commands;
 use crate::exit::{self, Failure};
 use crate::stop::Stop;
 
@@ -125,7 +125,7 @@ impl soak::Observer for Recorder {
             self.directory.save(&self.results)?;
         }
         self.bar.0.inc(1);
-        let printed = self.bar.0.suspend(|| exit::write(&commands::soak::line(interval)));
+        let printed = self.bar.0.suspend(|| exit::write(&soak_line(interval)));
         printed.map_err(|source| MeasureError::File {
             attempt: "cannot write",
             path: "standard output".into(),
@@ -233,4 +233,25 @@ impl sweep::Observer for Recorder {
             None => self.results.sweeps.push(so_far),
         }
     }
+}
+
+/// The line of a segment of a soak.
+fn soak_line(segment: &Interval) -> String {
+    let places: Vec<_> = segment.lost.iter().map(|(place, count)| format!("{place} {count}")).collect();
+    let mut places = if places.is_empty() { "-".into() } else { places.join(", ") };
+    if segment.counts.unexplained != 0 {
+        places.push_str(&format!(", unexplained {}", segment.counts.unexplained));
+    }
+    if segment.untaken > 0 {
+        places.push_str(&format!(", in buffers at the end {}", segment.untaken));
+    }
+    let care = if segment.disturbed > 0 || segment.invalid > 0 { " *" } else { "" };
+    let end = Duration::from_millis(((segment.from_s + segment.sending_s) * 10.0).round() as u64 * 100);
+    format!(
+        "{:>10} {:>12} {:>12} {:>12}  {places}{care}\n",
+        humantime::format_duration(end).to_string().replace(' ', ""),
+        grouped(segment.offered_pps()),
+        grouped(segment.counts.delivered as f64),
+        grouped(segment.lost() as f64)
+    )
 }

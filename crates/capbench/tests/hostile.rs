@@ -10,10 +10,10 @@ use std::fs;
 use std::process::Command;
 
 use capbench_capture::SnapLength;
-use capbench_capture::file::{
+use capbench_measure::results::{NotMeasured, Results, RunDirectory};
+use capbench_record::file::{
     Encoder, HashAlgorithm, InterfaceDescription, PcapngEncoder, SectionDescription,
 };
-use capbench_measure::results::{NotMeasured, Results, RunDirectory};
 use support::{Ended, Place, Running, Scratch, capbench, in_turn, privileged, program, run};
 
 /// Sets the title, clears the screen, colours, deletes, returns, and turns the direction of text; in C0, DEL, C1 and Unicode.

@@ -178,10 +178,10 @@ fn root_captures_that_share_an_interface_record_all_of_it() {
         };
         let recogniser =
             capbench_frames::Recogniser::new(capbench_frames::TrialId(7), &layout, None).unwrap();
-        let mut reader = capbench_capture::file::CaptureReader::new(&octets[..]).unwrap();
+        let mut reader = capbench_record::file::CaptureReader::new(&octets[..]).unwrap();
         let mut found = Vec::new();
         while let Some(record) = reader.next_record().unwrap() {
-            if let capbench_capture::file::Record::Packet(packet) = record
+            if let capbench_record::file::Record::Packet(packet) = record
                 && let capbench_frames::Seen::Ours(stamp) =
                     recogniser.look(packet.data, packet.original_length, capbench_frames::TagMetadata::Absent)
             {

@@ -18,13 +18,13 @@ pub struct Place {
 impl Place {
     /// The place of the first of so many frames, for batches that count them.
     #[inline]
-    pub(crate) fn first_of(frames: usize) -> Self {
+    pub fn first_of(frames: usize) -> Self {
         Self { offset: 0, left: frames as u32 }
     }
 
     /// The frame with the number that is this place, and moves on to the next.
     #[inline]
-    pub(crate) fn step<'b>(&mut self, frame: impl FnOnce(usize) -> Option<Frame<'b>>) -> Option<Frame<'b>> {
+    pub fn step<'b>(&mut self, frame: impl FnOnce(usize) -> Option<Frame<'b>>) -> Option<Frame<'b>> {
         let frame = frame(self.offset as usize)?;
         *self = Self { offset: self.offset + 1, left: self.left.saturating_sub(1) };
         Some(frame)

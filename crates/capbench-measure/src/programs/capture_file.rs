@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use capbench_capture::file::{CaptureReader, ETHERNET, FileError, Record};
 use capbench_capture::{Frame, PacketType};
+use capbench_record::file::{CaptureReader, ETHERNET, FileError, Record};
 
 /// What a file turned out to be.
 #[derive(Debug, PartialEq, Eq)]

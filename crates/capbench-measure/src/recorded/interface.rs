@@ -1,6 +1,6 @@
 //! Losses at an interface as a file tells them, and as they are.
 
-use capbench_capture::file::InterfaceStatistics;
+use capbench_record::file::InterfaceStatistics;
 
 /// What files hold of an interface.
 #[derive(Debug, Default)]

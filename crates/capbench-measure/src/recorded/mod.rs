@@ -12,9 +12,8 @@ mod missing;
 use std::io::Read;
 use std::ops::Range;
 
-use capbench_capture::file::{CaptureReader, ETHERNET, FileError, FileFormat, Packet, Record};
-use capbench_frames::FrameError;
-use capbench_frames::{FrameLayout, Recogniser, Seen, Stamp, StreamId, TagMetadata, TrialId};
+use capbench_frames::{FrameError, FrameLayout, Recogniser, Seen, Stamp, StreamId, TagMetadata, TrialId};
+use capbench_record::file::{CaptureReader, ETHERNET, FileError, FileFormat, Packet, Record};
 
 pub use self::interface::RecordedInterface;
 pub use self::missing::Missing;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use capbench_capture::ByteCount;
-use capbench_capture::file::FileFormat;
+use capbench_record::file::FileFormat;
 use clap::Args;
 
 use super::record::named;

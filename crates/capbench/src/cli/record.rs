@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use capbench_capture::file::FileFormat;
-use capbench_capture::writing::FreeSpace;
 use capbench_capture::{ByteCount, FanoutMode};
+use capbench_record::file::FileFormat;
+use capbench_record::writing::FreeSpace;
 use capbench_sys::packet::fanout::MOST_MEMBERS;
 use clap::Args;
 
@@ -192,8 +192,8 @@ fn file_size(text: &str) -> Result<u64, String> {
 mod tests {
     use super::{file_size, format, free_space, members, mode};
     use capbench_capture::ByteCount;
-    use capbench_capture::file::FileFormat;
-    use capbench_capture::writing::FreeSpace;
+    use capbench_record::file::FileFormat;
+    use capbench_record::writing::FreeSpace;
 
     #[test]
     fn sizes_of_files_are_in_millions_of_bytes() {

@@ -6,9 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use capbench_capture::convert::{ConvertError, Converted, OutputLimit, convert};
-use capbench_capture::file::{Decompressed, FileFormat, LeftOut};
-use capbench_capture::writing::WriteOptions;
+use capbench_record::convert::{ConvertError, Converted, OutputLimit, convert};
+use capbench_record::file::{Decompressed, FileFormat, LeftOut};
+use capbench_record::writing::WriteOptions;
 
 use super::file_format;
 use crate::cli::convert::ConvertFlags;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use capbench_capture::file::FileFormat;
+use capbench_record::file::FileFormat;
 
 /// The format: the one that was asked for, else the one of the file's ending, else pcapng.
 pub fn of(asked: Option<FileFormat>, file: &Path) -> FileFormat {
@@ -24,7 +24,7 @@ pub fn contradiction(asked: Option<FileFormat>, file: &Path) -> Option<String> {
 mod tests {
     use std::path::Path;
 
-    use capbench_capture::file::FileFormat::{self, Pcap, Pcapng, Verbatim};
+    use capbench_record::file::FileFormat::{self, Pcap, Pcapng, Verbatim};
 
     #[test]
     fn the_ending_decides_unless_a_format_is_asked_for() {

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::methods;
-use capbench_capture::recording::{Session, Source};
-use capbench_capture::{CaptureOptions, Delivery, Direction, Fanout, Interface, MethodSpec, RecordError};
+use capbench_capture::{CaptureOptions, Delivery, Direction, Fanout, Interface, MethodSpec};
 use capbench_measure::bed::Side;
 use capbench_measure::programs::Programs;
 use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
+use capbench_record::RecordError;
+use capbench_record::recording::{Session, Source};
 use capbench_sys::host::interface::{hardware_type, is_ethernet};
 
 use crate::exit::{Unsupported, Usage};

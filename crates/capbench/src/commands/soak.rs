@@ -7,7 +7,7 @@ use capbench_measure::figures::grouped;
 use capbench_measure::laboratory::Laboratory;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::soak::SoakPlan;
-use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_measure::soak::record::SoakRecord;
 
 use super::measuring::{Ended, Ready};
 use super::scene::{Defaults, Scene};
@@ -109,27 +109,6 @@ fn head(plan: &SoakPlan) -> String {
         "offered/s",
         "delivered",
         "lost"
-    )
-}
-
-/// The line of a segment.
-pub fn line(segment: &Interval) -> String {
-    let places: Vec<_> = segment.lost.iter().map(|(place, count)| format!("{place} {count}")).collect();
-    let mut places = if places.is_empty() { "-".into() } else { places.join(", ") };
-    if segment.counts.unexplained != 0 {
-        places.push_str(&format!(", unexplained {}", segment.counts.unexplained));
-    }
-    if segment.untaken > 0 {
-        places.push_str(&format!(", in buffers at the end {}", segment.untaken));
-    }
-    let care = if segment.disturbed > 0 || segment.invalid > 0 { " *" } else { "" };
-    let end = Duration::from_millis(((segment.from_s + segment.sending_s) * 10.0).round() as u64 * 100);
-    format!(
-        "{:>10} {:>12} {:>12} {:>12}  {places}{care}\n",
-        humantime::format_duration(end).to_string().replace(' ', ""),
-        grouped(segment.offered_pps()),
-        grouped(segment.counts.delivered as f64),
-        grouped(segment.lost() as f64)
     )
 }
 

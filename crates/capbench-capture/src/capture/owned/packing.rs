@@ -51,7 +51,7 @@ impl Packing {
 
     /// Whether the last look for frames did not happen, for want of memory for them: then nothing is known of what lies in
     /// the method's ring.
-    pub(crate) fn did_not_look(&self) -> bool {
+    pub fn did_not_look(&self) -> bool {
         self.gathering.as_ref().is_some_and(|gathering| gathering.did_not_look)
     }
 

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use capbench_capture::file::{FileFormat, HashAlgorithm};
-use capbench_capture::recording::{Opened, Plan, Source};
-use capbench_capture::writing::WriteOptions;
+use capbench_record::file::{FileFormat, HashAlgorithm};
+use capbench_record::recording::{Opened, Plan, Source};
+use capbench_record::writing::WriteOptions;
 
 use crate::commands::recording::{self, pipe};
 use crate::exit::Exit;

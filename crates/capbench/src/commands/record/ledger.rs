@@ -1,7 +1,7 @@
 //! What became of every packet, in words and as data.
 
-use capbench_capture::recording::{Account, End, InterfaceAccount};
 use capbench_capture::{Fill, Loss, LossPlace};
+use capbench_record::recording::{Account, End, InterfaceAccount};
 use capbench_report::formats::text::columns;
 use serde_json::{Value, json};
 
@@ -316,7 +316,7 @@ fn of_interface(interface: &InterfaceAccount) -> Value {
 mod tests {
     use std::time::Duration;
 
-    use capbench_capture::writing::PacketCounts;
+    use capbench_record::writing::PacketCounts;
 
     use super::*;
 

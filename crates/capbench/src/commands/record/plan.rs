@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_capture::file::{FileFormat, HashAlgorithm};
 use capbench_capture::filter::{FilterText, Optimise};
-use capbench_capture::hand_off::{self, WhenFull};
-use capbench_capture::recording::{Plan, Workers};
-use capbench_capture::writing::{Retention, Rotation, WriteOptions};
 use capbench_capture::{Fanout, MethodSpec};
 use capbench_measure::programs::Programs;
+use capbench_record::file::{FileFormat, HashAlgorithm};
+use capbench_record::hand_off::{self, WhenFull};
+use capbench_record::recording::{Plan, Workers};
+use capbench_record::writing::{Retention, Rotation, WriteOptions};
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
 use capbench_sys::host::clock::realtime_ns;

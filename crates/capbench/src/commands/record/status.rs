@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use capbench_capture::recording::{Account, InterfaceAccount, Session};
-use capbench_capture::writing::{Lag, WriterCounts};
 use capbench_capture::{Fill, Loss, LossPlace};
+use capbench_record::recording::{Account, InterfaceAccount, Session};
+use capbench_record::writing::{Lag, WriterCounts};
 use console::Term;
 
 use crate::status::{Figures, InPlace, Losses, in_words};

@@ -1,7 +1,7 @@
 //! What a file says of the host and of an interface.
 
-use capbench_capture::file::{InterfaceDescription, InterfaceFilter, SectionDescription};
 use capbench_capture::{Filter, Interface};
+use capbench_record::file::{InterfaceDescription, InterfaceFilter, SectionDescription};
 use capbench_sys::host::ethtool::{self, Offload};
 
 /// The section: the program, and what it runs on.

@@ -1,0 +1,425 @@
+//! Capture files of one format into files of another, packet by packet, with the counters and the losses that they tell of.
+//!
+//! What comes out of a verbatim file is what recording pcapng would have written. A pcapng file with several sections stays
+//! one, and interfaces that are described behind packets are described there. Each description is written once, so that the
+//! output is at most a few times as large as the input. Link types, clocks, times and lengths stay as they are; pcap, which
+//! has one link type and times from 1970 to 2106, refuses what it has no place for.
+
+use std::cell::Cell;
+use std::fs;
+use std::io::Read;
+use std::mem::take;
+use std::ops::Range;
+use std::rc::Rc;
+
+use capbench_sys::packet::Frame;
+
+use crate::error::RecordError;
+use crate::file::{
+    CaptureReader, Clock, Decompressed, ETHERNET, Encoder, Extent, FileError, FileFormat, HashAlgorithm,
+    InterfaceStatistics, LeftOut, Packet, PacketFacts, PcapEncoder, PcapngEncoder, ReadInterface, Record,
+    SectionDescription,
+};
+use crate::writing::{self, Ending, FileEnds, NoRoom, Origin, Output, WhenFull, WriteOptions};
+use capbench_capture::units::SnapLength;
+
+/// Seconds that pcap has: from 1970 until 2106.
+const PCAP_SECONDS: Range<i128> = 0..1 << 32;
+/// Nanoseconds of a second.
+const SECOND: i128 = 1_000_000_000;
+
+/// What was converted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Converted {
+    /// Packets.
+    pub packets: u64,
+    /// Lost packets of which the file told, before one of its packets.
+    pub dropped: u64,
+    /// Packets without a time in the file. They have the first time of their interface's clock in the output: 1970, unless the
+    /// file has an offset.
+    pub without_time: u64,
+    /// Packets whose times are cut to nanoseconds, which pcap has.
+    pub finer_times: u64,
+    /// What of the file is not in the output. What pcap has no place for at all is not counted.
+    pub left_out: LeftOut,
+    /// Whether the file ended within a record: everything before is converted.
+    pub ends_early: bool,
+}
+
+/// Why a file was not converted, or not to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ConvertError {
+    /// The file that is read, from where on it cannot be.
+    #[error("the file {0}")]
+    Input(#[from] FileError),
+    /// Packets of several link types, for a format with one.
+    #[error(
+        "packet {number} has link type {link_type}, the packets before it have {first}: pcap has one link type for all \
+         packets; write pcapng (--format pcapng)"
+    )]
+    LinkTypes {
+        /// Number of the packet, from 1 on.
+        number: u64,
+        /// Its `LINKTYPE_…`.
+        link_type: u16,
+        /// That of the packets before.
+        first: u16,
+    },
+    /// A time that pcap does not have.
+    #[error(
+        "packet {number} has a time {seconds} s after 1970: pcap has times from 1970 to 2106; write pcapng (--format pcapng)"
+    )]
+    Time {
+        /// Number of the packet, from 1 on.
+        number: u64,
+        /// Its time in seconds.
+        seconds: i128,
+    },
+    /// The output is larger than it may be.
+    #[error(
+        "the output has more than {limit} bytes, and is not kept; where that is the size of the capture, give a limit with \
+         --max-output"
+    )]
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
+    /// A description of a section or an interface, or statistics, larger than any that are written.
+    #[error("a description, or statistics, of {octets} octets, more than are written")]
+    Description {
+        /// Octets of it.
+        octets: usize,
+    },
+    /// A packet that is larger than any that is written.
+    #[error("packet {number} has {octets} octets, more than are written")]
+    TooLong {
+        /// Its number, from 1 on.
+        number: u64,
+        /// Its captured octets.
+        octets: usize,
+    },
+    /// The file that is written.
+    #[error(transparent)]
+    Output(#[from] RecordError),
+    /// Nobody reads the pipe any more.
+    #[error("nobody reads the output any more")]
+    ReaderGone,
+}
+
+impl ConvertError {
+    /// Whether the input was refused: then no part of it is to look like all of it.
+    fn is_refusal(&self) -> bool {
+        matches!(self, Self::LinkTypes { .. } | Self::Time { .. } | Self::TooLarge { .. })
+    }
+}
+
+/// How large an output may become, in octets before compression.
+#[derive(Clone, Debug)]
+pub enum OutputLimit {
+    /// Any size: the output of a plain file is at most a few times as large.
+    None,
+    /// That many octets.
+    Octets(u64),
+    /// 64 MiB, and 1000 times the compressed octets that were read so far.
+    OfCompressed(Rc<Cell<u64>>),
+}
+
+impl OutputLimit {
+    /// For an input of which nobody said a limit.
+    pub fn of(source: &Decompressed) -> Self {
+        source.compressed().map_or(Self::None, Self::OfCompressed)
+    }
+
+    fn octets(&self) -> u64 {
+        match self {
+            Self::None => u64::MAX,
+            Self::Octets(octets) => *octets,
+            Self::OfCompressed(read) => read.get().saturating_mul(1000).saturating_add(64 << 20),
+        }
+    }
+}
+
+/// What is written.
+enum Encoding {
+    Pcapng(PcapngEncoder),
+    Pcap(PcapEncoder),
+}
+
+impl Encoding {
+    fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize> {
+        match self {
+            Self::Pcapng(encoder) => encoder.encode(frame, facts, room),
+            Self::Pcap(encoder) => encoder.encode(frame, facts, room),
+        }
+    }
+
+    fn statistics(&self, statistics: &InterfaceStatistics) -> Option<Vec<u8>> {
+        match self {
+            Self::Pcapng(encoder) => encoder.statistics(statistics),
+            Self::Pcap(encoder) => encoder.statistics(statistics),
+        }
+    }
+}
+
+/// What the output begins with. It is one file.
+struct Ends(Vec<u8>);
+
+impl FileEnds for Ends {
+    fn header(&mut self, out: &mut Vec<u8>) {
+        out.extend(&self.0);
+    }
+
+    fn trailer(&mut self, _out: &mut Vec<u8>) {}
+}
+
+/// A conversion under way.
+struct Conversion<'o> {
+    options: WriteOptions,
+    format: FileFormat,
+    is_verbatim: bool,
+    /// The section that was read and is not yet written.
+    section: Option<SectionDescription>,
+    /// Those of its interfaces that are not.
+    interfaces: Vec<ReadInterface>,
+    /// Link types and clocks of all of the section's interfaces.
+    links: Vec<(u16, Clock)>,
+    /// The link type of a pcap output.
+    link_type: Option<u16>,
+    limit: OutputLimit,
+    /// The largest snap length of the section's interfaces so far: libpcap reads only files in which all have the same.
+    snap: Option<SnapLength>,
+    output: Option<(Encoding, Output)>,
+    converted: &'o mut Converted,
+}
+
+/// Converts a file to one of this format, as these options say; without rotation.
+///
+/// # Errors
+/// What is wrong with either file. Everything before that is written, and `converted` says how much it is; after a refusal
+/// ([`ConvertError::LinkTypes`], [`ConvertError::Time`], [`ConvertError::TooLarge`]) the output is removed.
+pub fn convert(
+    source: impl Read,
+    format: FileFormat,
+    options: &WriteOptions,
+    limit: OutputLimit,
+    converted: &mut Converted,
+) -> Result<(), ConvertError> {
+    let mut reader = CaptureReader::new(source)?.in_units();
+    let mut conversion = Conversion {
+        options: WriteOptions { when_full: WhenFull::Wait, interfaces: 1, ..options.clone() },
+        format,
+        is_verbatim: reader.format() == FileFormat::Verbatim,
+        section: None,
+        interfaces: Vec::new(),
+        links: Vec::new(),
+        link_type: None,
+        limit,
+        snap: None,
+        output: None,
+        converted,
+    };
+    let read = conversion.run(&mut reader);
+    let beyond_frames = conversion.converted.left_out.options;
+    conversion.converted.left_out = reader.left_out();
+    conversion.converted.left_out.options += beyond_frames;
+    conversion.converted.ends_early = reader.ends_early();
+    let finished = conversion.finish();
+    let file = options.first_file().ok().filter(|_| !options.is_standard_output());
+    if read.as_ref().is_err_and(ConvertError::is_refusal)
+        && let Some(file) = file.filter(|file| fs::symlink_metadata(file).is_ok_and(|kind| kind.is_file()))
+    {
+        // What cannot be removed is reported as incomplete all the same.
+        drop(fs::remove_file(file));
+    }
+    // Where writing has failed, reading has only ended because of that.
+    finished.and(read)
+}
+
+impl Conversion<'_> {
+    fn run<R: Read>(&mut self, reader: &mut CaptureReader<R>) -> Result<(), ConvertError> {
+        while let Some(record) = reader.next_record()? {
+            let goes_on = match record {
+                Record::Section(section) => {
+                    // A pcap file begins with its first packet.
+                    let goes_on = self.format == FileFormat::Pcap || self.is_described() || self.prepare()?;
+                    self.section = Some(section.clone());
+                    self.interfaces.clear();
+                    self.links.clear();
+                    self.snap = None;
+                    goes_on
+                }
+                Record::Interface(_, interface) => {
+                    self.interfaces.push(interface.clone());
+                    self.links.push((interface.link_type, interface.clock));
+                    self.snap = self.snap.max(Some(SnapLength::new(interface.snap)));
+                    true
+                }
+                Record::Packet(packet) => self.packet(&packet)?,
+                Record::Statistics(statistics) => self.statistics(&statistics)?,
+            };
+            if !goes_on {
+                break;
+            }
+            let limit = self.limit.octets();
+            if self.output.as_ref().is_some_and(|(_, output)| output.file_bytes() > limit) {
+                return Err(ConvertError::TooLarge { limit });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the output took it; where it has ended, finishing it tells why.
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<bool, ConvertError> {
+        let too_long =
+            ConvertError::TooLong { number: self.converted.packets + 1, octets: packet.data.len() };
+        if packet.data.len() > SnapLength::EVERYTHING.octets() as usize {
+            return Err(too_long);
+        }
+        let time_ns = self.time_of(packet)?;
+        if !self.prepare()? {
+            return Ok(false);
+        }
+        let Some((encoding, output)) = &mut self.output else { return Ok(false) };
+        if let (Encoding::Pcapng(encoder), Some(hash)) = (&mut *encoding, packet.hash) {
+            encoder.set_hash_algorithm(hash.algorithm);
+        }
+        // The output is one file: no time of a packet begins another.
+        let origin = Origin { interface: 0, time_ns: 0 };
+        let (frame, facts) = (Frame { time_ns, ..packet.frame() }, packet.facts());
+        match output.packet(origin, &mut Ends(Vec::new()), |room| encoding.encode(&frame, &facts, room)) {
+            Ok(()) => {
+                self.converted.packets += 1;
+                self.converted.dropped += packet.dropped.unwrap_or(0);
+                self.converted.without_time += u64::from(packet.time_ns.is_none());
+                if self.format != FileFormat::Pcap {
+                    self.converted.left_out.options += packet.beyond_frame();
+                }
+                Ok(true)
+            }
+            Err(NoRoom::Ended) => Ok(false),
+            Err(NoRoom::Full | NoRoom::TooLong) => Err(too_long),
+        }
+    }
+
+    /// The time that is written: in pcapng the number in the file, since its interface keeps its clock; in pcap nanoseconds.
+    fn time_of(&mut self, packet: &Packet<'_>) -> Result<u64, ConvertError> {
+        let units = packet.time_ns.unwrap_or(0);
+        let link = self.links.get(packet.interface as usize).filter(|_| self.format == FileFormat::Pcap);
+        let Some(&(link_type, clock)) = link else { return Ok(units) };
+        let number = self.converted.packets + 1;
+        let first = *self.link_type.get_or_insert(link_type);
+        if link_type != first {
+            return Err(ConvertError::LinkTypes { number, link_type, first });
+        }
+        if packet.time_ns.is_none() {
+            return Ok(0);
+        }
+        let ns = clock.ns(units);
+        let seconds = ns.div_euclid(SECOND);
+        if !PCAP_SECONDS.contains(&seconds) {
+            return Err(ConvertError::Time { number, seconds });
+        }
+        self.converted.finer_times += u64::from(!clock.is_whole_ns(units));
+        Ok(ns as u64)
+    }
+
+    /// As [`Conversion::packet`].
+    fn statistics(&mut self, statistics: &InterfaceStatistics) -> Result<bool, ConvertError> {
+        if !self.prepare()? {
+            return Ok(false);
+        }
+        let Some((encoding, output)) = &mut self.output else { return Ok(false) };
+        encoding.statistics(statistics).map_or(Ok(true), |block| put(output, &block))
+    }
+
+    /// Whether all descriptions that were read are written.
+    fn is_described(&self) -> bool {
+        self.section.is_none() && self.interfaces.is_empty()
+    }
+
+    /// Opens the output, and writes the descriptions that were read and are not yet written. Whether the output took them.
+    fn prepare(&mut self) -> Result<bool, ConvertError> {
+        if self.output.is_some() && self.is_described() {
+            return Ok(true);
+        }
+        let Some((_, output)) = &mut self.output else { return self.open().map(|()| true) };
+        let (section, interfaces) = (self.section.take(), take(&mut self.interfaces));
+        if self.format == FileFormat::Pcap {
+            return Ok(true);
+        }
+        if let Some(section) = section
+            && !put(output, &section.block()?)?
+        {
+            return Ok(false);
+        }
+        for interface in interfaces {
+            if !put(output, &block(&interface, self.snap.unwrap_or(SnapLength::EVERYTHING))?)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The output begins with what was described up to here.
+    fn open(&mut self) -> Result<(), ConvertError> {
+        let section = self.section.get_or_insert_default();
+        let snap = self.snap.unwrap_or(SnapLength::EVERYTHING);
+        let (encoding, header) = match self.format {
+            FileFormat::Pcap => {
+                // Its header stands before any packet is known.
+                let most = if self.is_verbatim { snap } else { SnapLength::EVERYTHING };
+                let first = self.interfaces.first().map(|interface| interface.link_type);
+                let encoder = PcapEncoder::of_link(self.link_type.or(first).unwrap_or(ETHERNET), most);
+                let header = encoder.header();
+                (Encoding::Pcap(encoder), header)
+            }
+            FileFormat::Pcapng | FileFormat::Verbatim => {
+                let mut header = section.block()?;
+                for interface in &self.interfaces {
+                    header.extend(block(interface, snap)?);
+                }
+                // Files of others may have packets beyond their interfaces' snap lengths: they stay whole.
+                let (none, whole) = (SectionDescription::default(), SnapLength::EVERYTHING);
+                let encoder = PcapngEncoder::new(&none, &[], whole, HashAlgorithm::default())?;
+                (Encoding::Pcapng(encoder), header)
+            }
+        };
+        let reader = match encoding {
+            Encoding::Pcapng(_) => |octets: &[u8]| PcapngEncoder::extent(octets).map(record),
+            Encoding::Pcap(_) => |octets: &[u8]| PcapEncoder::extent(octets).map(record),
+        };
+        let output = Output::open(&self.options, reader, 0, &mut Ends(header))?;
+        self.output = Some((encoding, output));
+        self.section = None;
+        self.interfaces.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), ConvertError> {
+        self.prepare()?;
+        let Some((_, output)) = self.output.take() else { return Ok(()) };
+        match output.finish(&mut Ends(Vec::new())).ending {
+            Ending::Finished | Ending::FileLimit => Ok(()),
+            Ending::ReaderGone => Err(ConvertError::ReaderGone),
+            Ending::Failed(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The description of an interface, with its own link type and clock.
+fn block(interface: &ReadInterface, snap: SnapLength) -> Result<Vec<u8>, RecordError> {
+    interface.description.block(interface.link_type, snap, interface.clock)
+}
+
+/// Writes a block that is no packet. Whether the output took it.
+fn put(output: &mut Output, block: &[u8]) -> Result<bool, ConvertError> {
+    match output.record(block) {
+        Ok(()) => Ok(true),
+        Err(NoRoom::Ended) => Ok(false),
+        Err(NoRoom::Full | NoRoom::TooLong) => Err(ConvertError::Description { octets: block.len() }),
+    }
+}
+
+fn record(extent: Extent) -> writing::Record {
+    writing::Record { length: extent.length, packet_of: extent.packet_of, packets: extent.frames }
+}

@@ -1,0 +1,126 @@
+//! Numbers of the pcapng format (draft-ietf-opsawg-pcapng), and blocks built of options.
+
+use crate::error::{RecordError, Result};
+
+/// Section Header Block, section 4.1: the same in either order of octets.
+pub(super) const SECTION: u32 = 0x0a0d_0d0a;
+/// Interface Description Block, section 4.2.
+pub(super) const INTERFACE: u32 = 1;
+/// Packet Block, appendix A, obsolete.
+pub(super) const OLD_PACKET: u32 = 2;
+/// Simple Packet Block, section 4.4.
+pub(super) const SIMPLE_PACKET: u32 = 3;
+/// Interface Statistics Block, section 4.6.
+pub(super) const STATISTICS: u32 = 5;
+/// Enhanced Packet Block, section 4.3.
+pub(super) const ENHANCED_PACKET: u32 = 6;
+
+/// Byte-Order Magic.
+pub(super) const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+/// Type, length and length again.
+pub(super) const FRAMING: usize = 12;
+
+/// `opt_endofopt` (section 3.5).
+pub(super) const END: u16 = 0;
+/// `opt_comment`.
+pub(super) const COMMENT: u16 = 1;
+
+/// Options of a section header.
+pub(super) mod section {
+    pub(in crate::file) const HARDWARE: u16 = 2;
+    pub(in crate::file) const SYSTEM: u16 = 3;
+    pub(in crate::file) const APPLICATION: u16 = 4;
+}
+
+/// Options of an interface description.
+pub(super) mod interface {
+    pub(in crate::file) const NAME: u16 = 2;
+    pub(in crate::file) const DESCRIPTION: u16 = 3;
+    pub(in crate::file) const MAC: u16 = 6;
+    pub(in crate::file) const SPEED: u16 = 8;
+    pub(in crate::file) const RESOLUTION: u16 = 9;
+    pub(in crate::file) const FILTER: u16 = 11;
+    pub(in crate::file) const SYSTEM: u16 = 12;
+    pub(in crate::file) const TIME_OFFSET: u16 = 14;
+    pub(in crate::file) const HARDWARE: u16 = 15;
+}
+
+/// Options of an enhanced packet.
+pub(super) mod packet {
+    pub(in crate::file) const FLAGS: u16 = 2;
+    pub(in crate::file) const HASH: u16 = 3;
+    pub(in crate::file) const DROP_COUNT: u16 = 4;
+    pub(in crate::file) const QUEUE: u16 = 6;
+}
+
+/// Options of interface statistics.
+pub(super) mod statistics {
+    pub(in crate::file) const START: u16 = 2;
+    pub(in crate::file) const END: u16 = 3;
+    pub(in crate::file) const RECEIVED: u16 = 4;
+    pub(in crate::file) const INTERFACE_DROPPED: u16 = 5;
+    pub(in crate::file) const ACCEPTED: u16 = 6;
+    pub(in crate::file) const SYSTEM_DROPPED: u16 = 7;
+    pub(in crate::file) const DELIVERED: u16 = 8;
+}
+
+/// A block in the making, little-endian. Not for packets: it allocates.
+pub(super) struct BlockBuilder {
+    octets: Vec<u8>,
+    has_options: bool,
+}
+
+impl BlockBuilder {
+    /// Begins with type, place for the length, and what stands in front of the options.
+    pub(super) fn new(kind: u32, body: &[u8]) -> Self {
+        let mut octets = Vec::with_capacity(256);
+        octets.extend(kind.to_le_bytes());
+        octets.extend([0; 4]);
+        octets.extend(body);
+        Self { octets, has_options: false }
+    }
+
+    /// Adds an option. `what` names it where it is longer than an option's 16 bits of length can say.
+    pub(super) fn option(&mut self, code: u16, value: &[u8], what: &'static str) -> Result<()> {
+        let Ok(length) = u16::try_from(value.len()) else {
+            return Err(RecordError::FileOption { what, octets: value.len() });
+        };
+        self.put(code, length, value);
+        Ok(())
+    }
+
+    /// A number of 64 bits where there is one.
+    pub(super) fn number(&mut self, code: u16, value: Option<u64>) {
+        if let Some(value) = value {
+            self.put(code, 8, &value.to_le_bytes());
+        }
+    }
+
+    /// A text, as much of it as an option holds.
+    pub(super) fn text(&mut self, code: u16, text: &str) {
+        let mut most = text.len().min(usize::from(u16::MAX));
+        while !text.is_char_boundary(most) {
+            most -= 1;
+        }
+        self.put(code, most as u16, &text.as_bytes()[..most]);
+    }
+
+    fn put(&mut self, code: u16, length: u16, value: &[u8]) {
+        self.has_options = true;
+        self.octets.extend(code.to_le_bytes());
+        self.octets.extend(length.to_le_bytes());
+        self.octets.extend(value);
+        self.octets.resize(self.octets.len().next_multiple_of(4), 0);
+    }
+
+    /// The block, whole.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        if self.has_options {
+            self.octets.extend([0; 4]);
+        }
+        let length = (self.octets.len() as u32 + 4).to_le_bytes();
+        self.octets[4..8].copy_from_slice(&length);
+        self.octets.extend(length);
+        self.octets
+    }
+}

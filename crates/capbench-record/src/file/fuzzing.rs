@@ -1,0 +1,200 @@
+//! What holds of any capture file. `fuzz/` and the unit tests check the same.
+
+use std::io::{self, Read};
+
+use super::description::SectionDescription;
+use super::facts::PacketFacts;
+use super::reading::{CaptureReader, FileError, LARGEST_RECORD, Packet, PacketHash, ReadInterface, Record};
+use super::statistics::InterfaceStatistics;
+use super::{Encoder, HashAlgorithm, InterfaceDescription, PcapEncoder, PcapngEncoder};
+use capbench_capture::units::SnapLength;
+
+/// Packets of more octets are not written again.
+const LARGEST: u32 = 8192;
+
+/// Checks what holds of any file: how its octets arrive makes no difference, records before a cut stay the same, and what was
+/// read is written and read as the same.
+pub fn check(octets: &[u8]) {
+    let Ok(whole) = Whole::read(octets) else { return };
+    let choice = octets.iter().fold(0_usize, |sum, octet| sum.wrapping_mul(31).wrapping_add((*octet).into()));
+    let trickled = Whole::read(Trickle(octets, choice % 7 + 1)).expect("it was read before");
+    assert_eq!(trickled.records, whole.records, "the octets per read make no difference");
+    assert_eq!(trickled.error.map(|error| error.to_string()), whole.error.as_ref().map(ToString::to_string));
+    if let Ok(cut) = Whole::read(&octets[..choice % (octets.len() + 1)]) {
+        assert_eq!(cut.records, whole.records[..cut.records.len()], "later octets make no difference");
+    }
+    written_again(&whole);
+}
+
+/// What was read can be written, and is then read as the same.
+fn written_again(whole: &Whole) {
+    let interfaces = vec![InterfaceDescription::default(); 4];
+    let snap = SnapLength::new(LARGEST);
+    let encoder =
+        PcapngEncoder::new(&SectionDescription::default(), &interfaces, snap, HashAlgorithm::Toeplitz);
+    let encoder = encoder.expect("nothing in it is long");
+    let mut file = encoder.header();
+    let mut room = vec![0; encoder.largest_record()];
+    let mut expected = Vec::new();
+    let is_written = |packet: &&KeptPacket| packet.interface < 4 && packet.data.len() <= LARGEST as usize;
+    for packet in whole.packets().filter(is_written) {
+        let read = packet.as_read();
+        let length =
+            encoder.encode(&read.frame(), &read.facts(), &mut room).expect("the largest record fits");
+        file.extend(&room[..length]);
+        assert!(PcapEncoder::new(snap).encode(&read.frame(), &read.facts(), &mut room).is_some());
+        expected.push((
+            packet.data.clone(),
+            packet.original_length,
+            packet.time_ns.or(Some(0)),
+            packet.facts(),
+        ));
+    }
+    let again = Whole::of(&file);
+    let seen: Vec<_> = packets(&again)
+        .map(|packet| (packet.data.clone(), packet.original_length, packet.time_ns, packet.facts()))
+        .collect();
+    assert_eq!(seen, expected);
+}
+
+/// A record that outlives its reader.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kept {
+    Section(SectionDescription),
+    Interface(u32, ReadInterface),
+    Packet(KeptPacket),
+    Statistics(InterfaceStatistics),
+}
+
+/// A frame that does, field by field as in [`Packet`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct KeptPacket {
+    pub(super) interface: u32,
+    pub(super) data: Vec<u8>,
+    pub(super) original_length: u32,
+    pub(super) time_ns: Option<u64>,
+    pub(super) dropped: Option<u64>,
+    pub(super) flags: Option<u32>,
+    pub(super) queue: Option<u32>,
+    pub(super) hash: Option<(u8, Vec<u8>)>,
+}
+
+impl From<Packet<'_>> for KeptPacket {
+    fn from(packet: Packet<'_>) -> Self {
+        Self {
+            interface: packet.interface,
+            data: packet.data.to_vec(),
+            original_length: packet.original_length,
+            time_ns: packet.time_ns,
+            dropped: packet.dropped,
+            flags: packet.flags,
+            queue: packet.queue,
+            hash: packet.hash.map(|hash| (hash.algorithm, hash.value.to_vec())),
+        }
+    }
+}
+
+impl KeptPacket {
+    /// As the reader gave it.
+    pub(super) fn as_read(&self) -> Packet<'_> {
+        Packet {
+            interface: self.interface,
+            data: &self.data,
+            original_length: self.original_length,
+            time_ns: self.time_ns,
+            dropped: self.dropped,
+            flags: self.flags,
+            queue: self.queue,
+            hash: self.hash.as_ref().map(|(algorithm, value)| PacketHash { algorithm: *algorithm, value }),
+        }
+    }
+
+    pub(super) fn facts(&self) -> PacketFacts {
+        self.as_read().facts()
+    }
+}
+
+/// Gives octets a few at a time.
+pub(super) struct Trickle<'a>(pub(super) &'a [u8], pub(super) usize);
+
+impl Read for Trickle<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let octets = self.1.min(self.0.len()).min(to.len());
+        let (now, later) = self.0.split_at(octets);
+        to[..octets].copy_from_slice(now);
+        self.0 = later;
+        Ok(octets)
+    }
+}
+
+/// What a file gave, and how it ended.
+#[derive(Debug)]
+pub(super) struct Whole {
+    pub(super) records: Vec<Kept>,
+    /// Whether within a record.
+    pub(super) early: bool,
+    pub(super) error: Option<FileError>,
+}
+
+impl Whole {
+    /// Of a file that can be opened. Checks what holds of any.
+    pub(super) fn read(source: impl Read) -> Result<Self, FileError> {
+        let mut reader = CaptureReader::new(source)?;
+        let (mut records, mut error) = (Vec::new(), None);
+        loop {
+            match reader.next_record() {
+                Ok(Some(Record::Section(section))) => records.push(Kept::Section(section.clone())),
+                Ok(Some(Record::Interface(number, interface))) => {
+                    records.push(Kept::Interface(number, interface.clone()));
+                }
+                Ok(Some(Record::Packet(packet))) => records.push(Kept::Packet(packet.into())),
+                Ok(Some(Record::Statistics(statistics))) => records.push(Kept::Statistics(statistics)),
+                Ok(None) => break,
+                Err(damage) => {
+                    error = Some(damage);
+                    break;
+                }
+            }
+            assert!(reader.memory() <= LARGEST_RECORD);
+        }
+        assert!(matches!(reader.next_record(), Ok(None)), "nothing comes behind the end");
+        let frames = records.iter().filter(|record| matches!(record, Kept::Packet(_))).count();
+        assert_eq!(reader.frames(), frames as u64);
+        Ok(Self { records, early: reader.ends_early(), error })
+    }
+
+    /// Of a file that is whole and sound.
+    pub(super) fn of(octets: &[u8]) -> Vec<Kept> {
+        let whole = Self::read(octets).unwrap();
+        assert!(!whole.early && whole.error.is_none(), "{:?}", whole.error);
+        whole.records
+    }
+
+    pub(super) fn packets(&self) -> impl Iterator<Item = &KeptPacket> {
+        packets(&self.records)
+    }
+}
+
+/// The frames among records.
+pub(super) fn packets(records: &[Kept]) -> impl Iterator<Item = &KeptPacket> {
+    records.iter().filter_map(|record| match record {
+        Kept::Packet(packet) => Some(packet),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{example, pcap_example, small_example};
+    use super::check;
+
+    #[test]
+    fn every_file_of_the_corpus_is_read_as_any_file() {
+        capbench_testing::replay("capture_file", check);
+        [false, true].map(example).iter().for_each(|octets| check(octets));
+        check(&small_example());
+        for magic in [0xa1b2_c3d4, 0xa1b2_3c4d] {
+            [false, true].map(|big| pcap_example(big, magic)).iter().for_each(|octets| check(octets));
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What a pcapng file says of frames counted and lost (draft-ietf-opsawg-pcapng, section 4.6), and where each loss is
+//! booked.
+//!
+//! The format has two places for losses, the interface and the operating system. A loss of ours belongs to neither: it
+//! stands in a comment, which names every place with its count.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use super::blocks::{BlockBuilder, COMMENT, STATISTICS, statistics};
+use capbench_capture::counters::{Loss, LossPlace};
+
+/// Counters of an interface since its capture began: an interface statistics block. All are monotonic; absent is not 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceStatistics {
+    /// Number of the interface in its section.
+    pub interface: u32,
+    /// When they were read, nanoseconds since the epoch.
+    pub time_ns: u64,
+    /// When the capture began: the same in all blocks of an interface (`isb_starttime`).
+    pub start_ns: Option<u64>,
+    /// When it ended: in the last block only (`isb_endtime`).
+    pub end_ns: Option<u64>,
+    /// Frames that the interface received (`isb_ifrecv`).
+    pub received: Option<u64>,
+    /// Frames that the interface lost for want of resources (`isb_ifdrop`).
+    pub interface_dropped: Option<u64>,
+    /// Frames that the filter let through (`isb_filteraccept`).
+    pub accepted: Option<u64>,
+    /// Frames that the operating system lost (`isb_osdrop`).
+    pub system_dropped: Option<u64>,
+    /// Frames that were delivered to the program (`isb_usrdeliv`).
+    pub delivered: Option<u64>,
+    /// Remarks, such as the places of all losses.
+    pub comments: Vec<String>,
+}
+
+/// Frames lost at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostAt {
+    /// Where, in a word or two, as the comment says it.
+    pub place: Cow<'static, str>,
+    /// Who lost them.
+    pub booking: Booking,
+    /// How many; absent where that is unknown.
+    pub count: Option<u64>,
+}
+
+/// Who lost frames: which counter of the format takes a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Booking {
+    /// The interface: hardware and its driver (`isb_ifdrop`).
+    Interface,
+    /// The operating system: backlog, XDP, ring, socket (`isb_osdrop`).
+    System,
+    /// We: queues between threads, merge, writer. No counter of the format.
+    Own,
+}
+
+impl LostAt {
+    /// Losses that were counted, place by place. What a filter left out was not lost.
+    pub fn of<'l>(losses: impl IntoIterator<Item = &'l Loss>) -> impl Iterator<Item = Self> {
+        losses.into_iter().filter_map(|loss| {
+            let (place, booking) = match loss.place {
+                LossPlace::Link => ("link", Booking::Interface),
+                LossPlace::Xdp => ("XDP", Booking::System),
+                // The format has no third place: it did not get as far as the filter.
+                LossPlace::Stack => ("stack", Booking::Interface),
+                LossPlace::Filter => return None,
+                LossPlace::FillRing => ("fill ring", Booking::System),
+                LossPlace::Ring => ("ring", Booking::System),
+                LossPlace::MethodQueue => ("method queue", Booking::System),
+                LossPlace::ApplicationQueue => ("application queue", Booking::Own),
+                LossPlace::Writer => ("writer", Booking::Own),
+            };
+            Some(Self { place: place.into(), booking, count: loss.count })
+        })
+    }
+}
+
+impl InterfaceStatistics {
+    /// Books losses, replacing what was booked before. Each counter of the format becomes the sum of the places that know
+    /// theirs, and stays absent where none does; a comment names every place, those that do not know among them:
+    /// `lost: link 0, backlog unknown, ring 12, writer (ours) 5`.
+    pub fn book(&mut self, losses: &[LostAt]) {
+        let sum = |booking: Booking| {
+            let known = losses.iter().filter(|loss| loss.booking == booking).filter_map(|loss| loss.count);
+            known.fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(count)))
+        };
+        self.interface_dropped = sum(Booking::Interface);
+        self.system_dropped = sum(Booking::System);
+        self.comments.retain(|comment| !comment.starts_with(LOST));
+        if losses.is_empty() {
+            return;
+        }
+        let mut comment = String::from(LOST);
+        for (at, LostAt { place, booking, count }) in losses.iter().enumerate() {
+            comment.push_str(if at == 0 { " " } else { ", " });
+            comment.push_str(place);
+            comment.push_str(if *booking == Booking::Own { OWN } else { " " });
+            match count {
+                // Writing to a string does not fail.
+                Some(count) => drop(write!(comment, "{count}")),
+                None => comment.push_str("unknown"),
+            }
+        }
+        self.comments.push(comment);
+    }
+
+    /// Frames that the program itself lost, as the comment of [`InterfaceStatistics::book`] says it; absent where none of its
+    /// places is known.
+    pub fn own_dropped(&self) -> Option<u64> {
+        let comment = self.comments.iter().find_map(|comment| comment.strip_prefix(LOST))?;
+        let places = comment.split(", ").filter_map(|place| place.split_once(OWN));
+        places.filter_map(|(_, count)| count.parse::<u64>().ok()).reduce(u64::saturating_add)
+    }
+
+    /// The block.
+    pub(super) fn block(&self) -> Vec<u8> {
+        // Two halves, the upper one first: read as one little-endian number, a time is turned.
+        let turned = |ns: u64| ns.rotate_left(32);
+        let body = [&self.interface.to_le_bytes()[..], &turned(self.time_ns).to_le_bytes()].concat();
+        let mut block = BlockBuilder::new(STATISTICS, &body);
+        block.number(statistics::START, self.start_ns.map(turned));
+        block.number(statistics::END, self.end_ns.map(turned));
+        block.number(statistics::RECEIVED, self.received);
+        block.number(statistics::INTERFACE_DROPPED, self.interface_dropped);
+        block.number(statistics::ACCEPTED, self.accepted);
+        block.number(statistics::SYSTEM_DROPPED, self.system_dropped);
+        block.number(statistics::DELIVERED, self.delivered);
+        for comment in &self.comments {
+            block.text(COMMENT, comment);
+        }
+        block.finish()
+    }
+}
+
+/// How the comment about losses begins.
+const LOST: &str = "lost:";
+/// What stands between a place of ours and its count.
+const OWN: &str = " (ours) ";
+
+#[cfg(test)]
+mod tests {
+    use super::{Booking, InterfaceStatistics, LostAt};
+    use capbench_capture::counters::{Counters, Loss, LossPlace};
+
+    fn lost(place: &'static str, booking: Booking, count: Option<u64>) -> LostAt {
+        LostAt { place: place.into(), booking, count }
+    }
+
+    #[test]
+    fn losses_are_booked_where_they_belong_and_absent_is_not_zero() {
+        let mut statistics = InterfaceStatistics::default();
+        statistics.book(&[
+            lost("link", Booking::Interface, Some(3)),
+            lost("driver", Booking::Interface, None),
+            lost("backlog", Booking::System, None),
+            lost("writer", Booking::Own, Some(5)),
+        ]);
+        assert_eq!((statistics.interface_dropped, statistics.system_dropped), (Some(3), None));
+        let expected = "lost: link 3, driver unknown, backlog unknown, writer (ours) 5";
+        assert_eq!(statistics.comments, [expected]);
+        assert_eq!(statistics.own_dropped(), Some(5));
+        statistics.book(&[lost("ring", Booking::System, Some(2)), lost("backlog", Booking::System, Some(7))]);
+        assert_eq!((statistics.interface_dropped, statistics.system_dropped), (None, Some(9)));
+        assert_eq!(statistics.comments, ["lost: ring 2, backlog 7"], "the old booking is gone");
+        assert_eq!(statistics.own_dropped(), None, "no place of ours");
+    }
+
+    #[test]
+    fn what_a_method_counted_is_booked_by_its_place() {
+        let loss = |place, count| Loss { place, count, source: "".into() };
+        let counters = Counters {
+            losses: vec![
+                loss(LossPlace::Link, Some(1)),
+                loss(LossPlace::Filter, Some(100)),
+                loss(LossPlace::FillRing, Some(2)),
+                loss(LossPlace::Ring, Some(4)),
+                loss(LossPlace::MethodQueue, None),
+            ],
+            ..Counters::default()
+        };
+        let mut statistics = InterfaceStatistics::default();
+        statistics.book(&LostAt::of(&counters.losses).collect::<Vec<_>>());
+        assert_eq!((statistics.interface_dropped, statistics.system_dropped), (Some(1), Some(6)));
+        assert_eq!(statistics.comments, ["lost: link 1, fill ring 2, ring 4, method queue unknown"]);
+    }
+}

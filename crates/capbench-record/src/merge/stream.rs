@@ -1,0 +1,340 @@
+//! The merge itself: batches and reports go in, frames come out in time order.
+
+use std::time::Duration;
+
+use capbench_sys::packet::Frame;
+
+use super::eras::{Eras, Moment};
+use super::port::{Held, Port, PortPlan};
+use super::run::{Entry, Key, Run, Runs, stretches};
+use super::tally::MergeTally;
+use capbench_capture::capture::Revisit;
+
+/// Several ports as one stream in time order.
+///
+/// It owns the batches that it is given until their last frame is out. Nothing in it waits or reads a clock: whoever
+/// drives it gives it what ports brought and said, then calls [`Merge::drain_ready`], and does so at least four times
+/// while the window passes.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use capbench_record::merge::{Merge, Moment, PortPlan};
+/// # use capbench_sys::packet::Block;
+/// # fn of(block: Block, looked_ns: u64) {
+/// let ports = vec![PortPlan::new(Duration::from_millis(10), 64); 2];
+/// let window = PortPlan::window(&ports);
+/// let mut merge = Merge::new(ports, window);
+/// merge.push(0, block);
+/// merge.idle(1, looked_ns);
+/// merge.drain_ready(Moment::now(), |from, frame| println!("port {}: {}", from.port, frame.time_ns));
+/// let tally = merge.finish(|from, frame| println!("port {}: {}", from.port, frame.time_ns));
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Merge<B> {
+    ports: Vec<Port<B>>,
+    eras: Eras,
+    runs: Runs,
+    /// Runs so far.
+    number: u64,
+    /// The greatest time given out in the newest era that was given out.
+    passed: Key,
+    held: Holding,
+    most: Holding,
+    forced: u64,
+}
+
+/// What lies in batches that have frames left.
+#[derive(Clone, Copy, Debug, Default)]
+struct Holding {
+    batches: u64,
+    octets: u64,
+}
+
+/// Whence a frame comes.
+#[derive(Debug)]
+pub struct Origin<'b, B> {
+    /// The port, as numbered by the order in which ports were given.
+    pub port: usize,
+    /// The batch in which it lies, for what only batches know.
+    pub batch: &'b B,
+    /// Whether it is the first frame of its batch that goes out. What the batch says of losses before it belongs here:
+    /// see [`capbench_capture::Batch::loss_mark`].
+    pub first: bool,
+}
+
+impl<B> Clone for Origin<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for Origin<'_, B> {}
+
+impl<B: Revisit> Merge<B> {
+    /// A merge of these ports. A port that reports nothing for longer than `window` is not waited for, and no frame is
+    /// held for longer.
+    pub fn new(ports: Vec<PortPlan>, window: Duration) -> Self {
+        Self {
+            ports: ports.into_iter().map(Port::new).collect(),
+            eras: Eras::new(window),
+            runs: Runs::new(),
+            number: 0,
+            passed: Key::LEAST,
+            held: Holding::default(),
+            most: Holding::default(),
+            forced: 0,
+        }
+    }
+
+    /// A port gave a batch. One without frames is dropped at once: what it says of losses is to be read before.
+    ///
+    /// # Panics
+    /// When there is no such port.
+    pub fn push(&mut self, port: usize, batch: B) {
+        let Self { ports, eras, runs, number, held: holding, .. } = self;
+        let index = port;
+        let port = &mut ports[index];
+        port.reported_ns = eras.elapsed_ns;
+        let batch_number = port.first.wrapping_add(port.held.len() as u32);
+        let (mut count, mut last, mut newest) = (0, Key::LEAST, None);
+        let octets = stretches(&batch, |stretch| {
+            let timed = stretch.first != 0;
+            let (next, greatest) = if timed {
+                let era = eras.of_frames(&mut port.reached, stretch.first, stretch.last);
+                let next = Key { era, time: stretch.first };
+                newest = Some(Key { era, time: stretch.last }.max(newest.unwrap_or(next)));
+                (next, stretch.last)
+            } else {
+                (Key { era: port.reached.era, time: port.reached.greatest }, port.reached.greatest)
+            };
+            runs.insert(
+                next,
+                Run {
+                    port: index as u32,
+                    batch: batch_number,
+                    place: stretch.place,
+                    frames: stretch.frames,
+                    timed,
+                    last: greatest,
+                    number: *number,
+                },
+            );
+            *number += 1;
+            count += 1;
+            last = last.max(Key { time: greatest, ..next });
+        });
+        if count == 0 {
+            return;
+        }
+        match newest {
+            Some(newest) if newest.era == port.reached.era => {
+                port.gave(Key { time: port.reached.greatest, ..newest });
+            }
+            Some(newest) => port.gave(newest),
+            None => port.promises &= port.reached.greatest != 0,
+        }
+        port.tally.unsorted_batches += u64::from(count > 1);
+        port.batches += 1;
+        port.held.push_back(Held {
+            batch: Some(batch),
+            runs: count,
+            untouched: true,
+            last,
+            came_ns: eras.elapsed_ns,
+            octets,
+        });
+        holding.batches += 1;
+        holding.octets += octets;
+        self.most.batches = self.most.batches.max(holding.batches);
+        self.most.octets = self.most.octets.max(holding.octets);
+    }
+
+    /// A port's thread looked for frames and there were none. `looked_ns` is CLOCK_REALTIME as it was read before looking, in
+    /// ns. A thread that did not look, for want of memory for a batch for example, says nothing: frames may lie there.
+    ///
+    /// # Panics
+    /// When there is no such port.
+    pub fn idle(&mut self, port: usize, looked_ns: u64) {
+        let port = &mut self.ports[port];
+        port.reported_ns = self.eras.elapsed_ns;
+        let era = self.eras.of_look(&mut port.reached, looked_ns);
+        port.looked(Key { era, time: looked_ns });
+    }
+
+    /// A port has ended: nothing more comes from it, and nothing waits for it.
+    ///
+    /// # Panics
+    /// When there is no such port.
+    pub fn ended(&mut self, port: usize) {
+        self.ports[port].promises = false;
+    }
+
+    /// Gives to `each` the frames for whose place in the stream nothing more needs to be known, and those that may not be
+    /// held any longer; how many.
+    pub fn drain_ready(&mut self, now: Moment, mut each: impl FnMut(Origin<'_, B>, &Frame<'_>)) -> u64 {
+        self.eras.advance(now);
+        let in_order = self.promised().before().map_or(0, |limit| self.release(limit, &mut each));
+        let mut forced = self.overdue().map_or(0, |limit| self.release(limit, &mut each));
+        for port in 0..self.ports.len() {
+            while self.ports[port].batches > self.ports[port].plan.batches {
+                let oldest = self.ports[port].held.front().expect("batches are held").last;
+                forced += self.release(oldest, &mut each);
+            }
+        }
+        self.forced += forced;
+        in_order + forced
+    }
+
+    /// Gives all that is left to `each`, in order; what was counted.
+    pub fn finish(mut self, mut each: impl FnMut(Origin<'_, B>, &Frame<'_>)) -> MergeTally {
+        self.release(Key::GREATEST, &mut each);
+        self.tally()
+    }
+
+    /// What was counted so far.
+    pub fn tally(&self) -> MergeTally {
+        MergeTally {
+            ports: self.ports.iter().map(|port| port.tally).collect(),
+            forced: self.forced,
+            most_held_batches: self.most.batches,
+            most_held_octets: self.most.octets,
+            clock_set_back: self.eras.set_back,
+            clock_set_forward: self.eras.set_forward,
+        }
+    }
+
+    /// Batches that have frames left.
+    pub fn held_batches(&self) -> u64 {
+        self.held.batches
+    }
+
+    /// What all ports together promise: nothing older will come.
+    fn promised(&self) -> Key {
+        let waited_for = |port: &&Port<B>| port.promises && !self.eras.is_past(port.reported_ns);
+        self.ports.iter().filter(waited_for).map(|port| port.promise).min().unwrap_or(Key::GREATEST)
+    }
+
+    /// The greatest time in batches that have been held for the whole window.
+    fn overdue(&self) -> Option<Key> {
+        let overdue = |held: &&Held<B>| self.eras.is_past(held.came_ns);
+        let of_port = |port: &Port<B>| {
+            port.held
+                .iter()
+                .take_while(overdue)
+                .filter(|held| held.batch.is_some())
+                .map(|held| held.last)
+                .max()
+        };
+        self.ports.iter().filter_map(of_port).max()
+    }
+
+    /// Gives out all frames up to and with `limit`; how many.
+    fn release(&mut self, limit: Key, each: &mut impl FnMut(Origin<'_, B>, &Frame<'_>)) -> u64 {
+        let mut released = 0;
+        while let Some(first) = self.runs.first()
+            && first.next() <= limit
+        {
+            released += self.give(first, limit, each);
+        }
+        released
+    }
+
+    /// Gives out the first run as far as it stays first and does not pass `limit`; how many frames.
+    #[inline]
+    fn give(&mut self, entry: Entry, limit: Key, each: &mut impl FnMut(Origin<'_, B>, &Frame<'_>)) -> u64 {
+        let next = entry.next();
+        let mut upto = self.runs.first_goes_to(entry, limit);
+        let run = self.runs.run(entry);
+        let late = run.timed && next < self.passed;
+        let behind_ns = (late && next.era == self.passed.era).then(|| self.passed.time - next.time);
+        if behind_ns.is_some() {
+            upto = upto.min(self.passed.time - 1);
+        }
+
+        let (number, index, timed) = (run.batch, run.port as usize, run.timed);
+        let port = &mut self.ports[index];
+        let held = port.batch(number);
+        let first = std::mem::replace(&mut held.untouched, false);
+        let batch = held.batch.as_ref().expect("the batch of a run is held");
+        let before = run.frames;
+        let reached = run.give(next.time, upto, batch, Origin { port: index, batch, first }, each);
+        let given = u64::from(before - run.frames);
+        port.tally.frames += given;
+        if late {
+            port.tally.late += given;
+            port.tally.latest_ns = port.tally.latest_ns.max(behind_ns);
+        } else if timed {
+            self.passed = Key { time: reached.passed, ..next };
+        }
+        match reached.next {
+            Some(time) => self.runs.first_goes_on(entry, time),
+            None => {
+                self.runs.first_ends(entry);
+                self.end_run(index, number);
+            }
+        }
+        given
+    }
+
+    /// A run is done with; drops its batch if it was the last of it.
+    fn end_run(&mut self, port: usize, batch: u32) {
+        let port = &mut self.ports[port];
+        let held = port.batch(batch);
+        held.runs -= 1;
+        if held.runs == 0 {
+            held.batch = None;
+            self.held.batches -= 1;
+            self.held.octets -= held.octets;
+            port.batches -= 1;
+            port.forget();
+        }
+    }
+}
+
+/// How far a run went out.
+struct Reached {
+    /// The time of the last frame that has one.
+    passed: u64,
+    /// The time of the next frame, if there is one.
+    next: Option<u64>,
+}
+
+impl Run {
+    /// Gives out its frames up to and with the time `upto`, at least one, of which the first has the time `time`.
+    #[inline]
+    fn give<B: Revisit>(
+        &mut self,
+        time: u64,
+        upto: u64,
+        batch: &B,
+        mut origin: Origin<'_, B>,
+        each: &mut impl FnMut(Origin<'_, B>, &Frame<'_>),
+    ) -> Reached {
+        let mut give = |frame: &Frame<'_>| {
+            each(origin, frame);
+            origin.first = false;
+        };
+        let mut place = self.place;
+        if self.last <= upto {
+            // Nothing else comes in between: no frame is compared with anything.
+            while self.frames > 0 {
+                let frame = batch.frame_at(&mut place).expect("every reading gives the same frames");
+                give(&frame);
+                self.frames -= 1;
+            }
+            return Reached { passed: self.last, next: None };
+        }
+        let mut passed = time;
+        loop {
+            let frame = batch.frame_at(&mut place).expect("every reading gives the same frames");
+            if frame.time_ns > upto {
+                return Reached { passed, next: Some(frame.time_ns) };
+            }
+            passed = passed.max(frame.time_ns);
+            give(&frame);
+            self.place = place;
+            self.frames -= 1;
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! What became of every packet of a recording.
+//!
+//! ```text
+//! accepted by the kernel = lost in ring or queue + taken + unexplained
+//! taken = left out by a filter of ours + lost in queues of workers + past the end + written + refused by the writer + unwritten
+//!         + written and perhaps not on the disk + overwritten by a ring of files + deleted with old files + in hand
+//! ```
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::merge::{MergeTally, PortTally};
+use crate::writing::PacketCounts;
+use capbench_capture::counters::{Loss, LossPlace};
+use capbench_capture::fill::Fill;
+
+/// A recording so far, or as it ended.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The interfaces, in the order of the plan.
+    pub interfaces: Vec<InterfaceAccount>,
+    /// When it began, ns since 1970-01-01 UTC: the time in the name of its first file.
+    pub began_ns: u64,
+    /// How long it has gone on.
+    pub time: Duration,
+    /// Files begun.
+    pub files: u64,
+    /// The first of them, by its final name.
+    pub first_file: Option<PathBuf>,
+    /// Bytes of files before compression.
+    pub bytes: u64,
+    /// Bytes handed to the kernel.
+    pub stored_bytes: u64,
+    /// Buffers of the writer.
+    pub buffers: u64,
+    /// Those that hold something.
+    pub buffers_in_use: u64,
+    /// The most that ever did.
+    pub most_buffers_in_use: u64,
+    /// The longest that one write to the file took, or has taken so far.
+    pub longest_write: Duration,
+    /// Whether files are synced: without, it is never known what the disk has.
+    pub syncs: bool,
+    /// Old files that were removed, of this recording and of earlier runs of it.
+    pub deleted_files: u64,
+    /// What they took on the disk.
+    pub deleted_bytes: u64,
+    /// What the merge of several captures counted; known at the end.
+    pub merge: Option<MergeTally>,
+}
+
+/// What became of the packets of an interface.
+#[derive(Clone, Debug)]
+pub struct InterfaceAccount {
+    /// Its name.
+    pub name: String,
+    /// The method as the user wrote it.
+    pub method: String,
+    /// Captures that shared its frames.
+    pub members: usize,
+    /// Frames that the interface received, as it counts them itself.
+    pub received: Option<u64>,
+    /// Frames that reached the method and passed its filter, those lost there included.
+    pub accepted: Option<u64>,
+    /// Where frames were lost in front of us, with what says so.
+    pub losses: Vec<Loss>,
+    /// Frames that the method gave.
+    pub taken: u64,
+    /// Those of them that were lost at the queue of each worker, wanted by a filter of ours or not; empty without workers.
+    pub queues: Vec<Loss>,
+    /// Frames that a filter of ours left out; absent where the filter runs in front of the method, or there is none.
+    pub filtered: Option<u64>,
+    /// Frames that came when the recording had ended by its own limits.
+    pub past_end: u64,
+    /// What became of those given to the output.
+    pub output: PacketCounts,
+    /// Frames of which less was captured than the snap length allows; absent where the method does not count them.
+    pub cut: Option<u64>,
+    /// Octets of frames that were given to it, without FCS; absent where nobody looked at each frame (verbatim files).
+    pub octets: Option<u64>,
+    /// How full the fullest of its captures was, in the second that ended last and since; absent where the method cannot
+    /// tell.
+    pub fill: Option<Fill>,
+    /// The same since the beginning.
+    pub fullest: Option<Fill>,
+    /// Lost frames that stand in the file as drop counts before packets; absent where the format has no place for them.
+    pub told: Option<u64>,
+    /// Lost frames behind which no packet of the interface came: they stand in the statistics alone.
+    pub behind_last: u64,
+    /// What the merge counted of its captures together; known at the end, where there was one.
+    pub merged: Option<PortTally>,
+    /// Times that it went down, or lost its carrier.
+    pub went_down: u64,
+    /// Whether it is down.
+    pub is_down: bool,
+    /// Whether it has ended, and nothing was let in while it was emptied: frames that are unexplained then are missing. Others can
+    /// have come behind its end.
+    pub was_shut: bool,
+}
+
+impl InterfaceAccount {
+    /// Frames lost in ring, queue and other places of the kernel or method after they were accepted; `None` where one of
+    /// them cannot tell.
+    pub fn lost_by_kernel(&self) -> Option<u64> {
+        let mut lost =
+            self.losses.iter().filter(|loss| loss.place.is_accepted()).map(|loss| loss.count).peekable();
+        lost.peek()?;
+        lost.sum()
+    }
+
+    /// Frames lost in front of the method, as the interface counts them.
+    pub fn lost_by_interface(&self) -> Option<u64> {
+        self.losses.iter().find(|loss| loss.place == LossPlace::Link)?.count
+    }
+
+    /// Frames that the interface received and that never reached the method; `None` where that is unknown.
+    pub fn lost_by_stack(&self) -> Option<u64> {
+        self.losses.iter().find(|loss| loss.place == LossPlace::Stack)?.count
+    }
+
+    /// Frames lost at the queues of workers; `None` without any.
+    pub fn lost_in_queues(&self) -> Option<u64> {
+        self.queues.iter().map(|loss| loss.count).reduce(|sum, count| Some(sum? + count?)).flatten()
+    }
+
+    /// Frames that were captured: taken, wanted, and before the end.
+    pub fn captured(&self) -> u64 {
+        self.taken.saturating_sub(self.filtered.unwrap_or(0)).saturating_sub(self.past_end)
+    }
+
+    /// All frames that were wanted and are in no file, or in one that the disk may not have, as far as is known. Those that the
+    /// user's ring of files has replaced, or that were deleted with old files, are not lost.
+    pub fn lost(&self) -> u64 {
+        self.lost_by_stack().unwrap_or(0)
+            + self.lost_by_kernel().unwrap_or(0)
+            + self.lost_in_queues().unwrap_or(0)
+            + self.output.lost()
+            + self.output.sync_failed
+    }
+
+    /// The same, with accepted frames that nothing explains when it has ended.
+    pub fn missing(&self) -> u64 {
+        let unexplained = self.unexplained().and_then(|count| u64::try_from(count).ok());
+        self.lost() + unexplained.filter(|_| self.was_shut).unwrap_or(0)
+    }
+
+    /// Whether it is known how many frames are missing.
+    pub fn knows_missing(&self) -> bool {
+        self.lost_by_kernel().is_some()
+            && (self.was_shut || self.unexplained().is_none_or(|count| count <= 0))
+            && self.unknown_after_down().is_none()
+    }
+
+    /// Why it is unknown how many packets the socket missed around the times that the interface was down; `None` where it was
+    /// not, or where that is known.
+    pub fn unknown_after_down(&self) -> Option<&str> {
+        let loss = self.losses.iter().find(|loss| loss.place == LossPlace::Stack && loss.count.is_none())?;
+        (self.went_down > 0).then_some(&*loss.source)
+    }
+
+    /// Frames on their way between the method and the file. At the end there are none, or what is there is unexplained.
+    pub fn in_hand(&self) -> i64 {
+        let PacketCounts { written, refused, unwritten, sync_failed, overwritten, deleted, unsynced: _ } =
+            self.output;
+        let lost = self.lost_in_queues().unwrap_or(0);
+        let behind = [lost, written, refused, unwritten, sync_failed, overwritten, deleted].map(signed);
+        signed(self.captured()) - behind.iter().sum::<i64>()
+    }
+
+    /// Frames that were accepted, and that neither a loss nor anything else explains; negative where more were taken than
+    /// accepted. `None` where the method does not count.
+    pub fn unexplained(&self) -> Option<i64> {
+        Some(signed(self.accepted?) - signed(self.lost_by_kernel()?) - signed(self.taken))
+    }
+}
+
+impl Account {
+    /// Frames of all interfaces that were wanted and are in no file, as far as is known.
+    pub fn lost(&self) -> u64 {
+        self.interfaces.iter().map(InterfaceAccount::lost).sum()
+    }
+
+    /// Frames of all interfaces that are in files.
+    pub fn written(&self) -> u64 {
+        self.interfaces.iter().map(|interface| interface.output.written).sum()
+    }
+}
+
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::InterfaceAccount;
+    use crate::writing::PacketCounts;
+    use capbench_capture::counters::{Loss, LossPlace};
+
+    fn account() -> InterfaceAccount {
+        InterfaceAccount {
+            name: "eth0".into(),
+            method: "packet-v3".into(),
+            members: 1,
+            received: None,
+            accepted: Some(100),
+            losses: vec![Loss { place: LossPlace::Ring, count: Some(10), source: "".into() }],
+            taken: 90,
+            queues: Vec::new(),
+            filtered: None,
+            past_end: 5,
+            output: PacketCounts { written: 80, refused: 3, unwritten: 2, ..PacketCounts::default() },
+            cut: None,
+            octets: Some(0),
+            fill: None,
+            fullest: None,
+            told: Some(13),
+            behind_last: 0,
+            merged: None,
+            went_down: 0,
+            is_down: false,
+            was_shut: true,
+        }
+    }
+
+    #[test]
+    fn every_packet_stands_somewhere() {
+        let all = account();
+        assert_eq!((all.captured(), all.lost(), all.in_hand(), all.unexplained()), (85, 15, 0, Some(0)));
+        let missing = InterfaceAccount { taken: 88, ..account() };
+        assert_eq!((missing.in_hand(), missing.unexplained()), (-2, Some(2)));
+    }
+
+    #[test]
+    fn what_workers_lost_is_lost_and_not_in_hand() {
+        let queue =
+            |count| Loss { place: LossPlace::ApplicationQueue, count: Some(count), source: "".into() };
+        let behind = InterfaceAccount { queues: vec![queue(7), queue(0)], ..account() };
+        assert_eq!((behind.lost_in_queues(), behind.lost(), behind.in_hand()), (Some(7), 22, -7));
+        assert_eq!((behind.unexplained(), account().lost_in_queues()), (Some(0), None));
+    }
+
+    #[test]
+    fn frames_that_never_reached_the_socket_and_unexplained_ones_are_missing() {
+        let stack = |count| Loss { place: LossPlace::Stack, count, source: "".into() };
+        let ring = account().losses;
+        let flapped =
+            InterfaceAccount { losses: [ring.clone(), vec![stack(Some(427))]].concat(), ..account() };
+        assert_eq!(
+            (flapped.lost(), flapped.lost_by_kernel(), flapped.unexplained()),
+            (442, Some(10), Some(0))
+        );
+        let unknown = InterfaceAccount { losses: [ring, vec![stack(None)]].concat(), ..account() };
+        assert_eq!((unknown.lost(), unknown.lost_by_stack(), unknown.knows_missing()), (15, None, true));
+        let short = InterfaceAccount { taken: 88, ..account() };
+        assert_eq!((short.lost(), short.missing(), short.knows_missing()), (15, 17, true));
+        let open = InterfaceAccount { was_shut: false, ..short };
+        assert_eq!((open.missing(), open.knows_missing()), (15, false), "they can have come behind the end");
+        let more = InterfaceAccount { taken: 95, was_shut: false, ..account() };
+        assert_eq!((more.missing(), more.knows_missing()), (15, true));
+    }
+
+    #[test]
+    fn what_the_disk_may_lack_is_lost_and_what_a_ring_replaced_is_not() {
+        let output =
+            PacketCounts { written: 50, sync_failed: 10, overwritten: 20, unsynced: 30, ..account().output };
+        let odd = InterfaceAccount { output, ..account() };
+        assert_eq!((odd.lost(), odd.in_hand()), (25, 0));
+    }
+
+    #[test]
+    fn what_nobody_counts_is_unknown() {
+        let silent = InterfaceAccount { accepted: None, ..account() };
+        assert_eq!(silent.unexplained(), None);
+        let partly = InterfaceAccount {
+            losses: vec![Loss { place: LossPlace::Ring, count: None, source: "".into() }],
+            ..account()
+        };
+        assert_eq!((partly.lost_by_kernel(), partly.unexplained(), partly.lost()), (None, None, 5));
+        let stack = Loss { place: LossPlace::Stack, count: None, source: "unknown: a filter".into() };
+        let mut flapped = account();
+        flapped.losses.push(stack);
+        assert!(flapped.knows_missing(), "the interface was up all the time");
+        flapped.went_down = 2;
+        assert_eq!(
+            (flapped.knows_missing(), flapped.unknown_after_down()),
+            (false, Some("unknown: a filter"))
+        );
+        assert_eq!(partly.lost_by_interface(), None);
+    }
+}

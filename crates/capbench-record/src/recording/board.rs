@@ -1,0 +1,304 @@
+//! What the threads of a recording tell while they run, and what they are told. None of the numbers orders anything else.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use capbench_sys::host::clock::realtime_ns;
+
+use super::gaps::Gaps;
+use super::link::LinkCounts;
+use capbench_capture::counters::{Counters, Loss};
+use capbench_capture::fill::Fill;
+
+/// What whoever watches the recording wants.
+#[derive(Debug, Default)]
+pub(super) struct Wishes {
+    stop: AtomicBool,
+    flush: AtomicU64,
+    statistics: AtomicU64,
+    looks: AtomicU64,
+}
+
+/// How often counters may be asked for in vain.
+const PATIENCE: u64 = 2;
+
+/// How much of [`Wishes`] a thread has granted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Granted {
+    flush: u64,
+    statistics: u64,
+    looks: u64,
+}
+
+impl Wishes {
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Relaxed);
+    }
+
+    pub(super) fn flush(&self) {
+        self.flush.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn statistics(&self) {
+        self.statistics.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn look(&self) {
+        self.looks.fetch_add(1, Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn is_stop(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+}
+
+impl Granted {
+    /// Whether the file shall be brought up to date.
+    #[inline]
+    pub(super) fn is_flush_due(&mut self, wishes: &Wishes) -> bool {
+        let asked = wishes.flush.load(Relaxed);
+        std::mem::replace(&mut self.flush, asked) != asked
+    }
+
+    /// Whether it shall be looked how full the capture is.
+    #[inline]
+    pub(super) fn is_look_due(&mut self, wishes: &Wishes) -> bool {
+        let asked = wishes.looks.load(Relaxed);
+        std::mem::replace(&mut self.looks, asked) != asked
+    }
+
+    /// Whether counters shall be read: asked for, and nothing that was lost is about to come (`is_calm`), or asked for several
+    /// times meanwhile. Read while the ring is full, they take the mark off frames that come behind a loss.
+    #[inline]
+    pub(super) fn are_statistics_due(&mut self, wishes: &Wishes, is_calm: impl FnOnce() -> bool) -> bool {
+        let asked = wishes.statistics.load(Relaxed);
+        let is_due = asked > self.statistics && (asked > self.statistics + PATIENCE || is_calm());
+        if is_due {
+            self.statistics = asked;
+        }
+        is_due
+    }
+}
+
+/// How full a capture was at most; absent where it was never looked, or nobody can tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fills {
+    this_second: Option<Fill>,
+    last_second: Option<Fill>,
+    ever: Option<Fill>,
+}
+
+impl Fills {
+    fn note(&mut self, fill: Fill) {
+        self.this_second = Fill::fullest([self.this_second, Some(fill)]);
+        self.ever = Fill::fullest([self.ever, Some(fill)]);
+    }
+
+    fn end_second(&mut self) {
+        self.last_second = self.this_second.take();
+    }
+
+    /// In the second that ended last, and since.
+    pub(super) fn lately(&self) -> Option<Fill> {
+        Fill::fullest([self.last_second, self.this_second])
+    }
+
+    /// Since the beginning.
+    pub(super) fn ever(&self) -> Option<Fill> {
+        self.ever
+    }
+}
+
+/// What counters said at one moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reading {
+    /// Its number among those of its capture, from 1; 0 is none.
+    pub(super) number: u64,
+    /// When they were read, ns since the epoch.
+    pub(super) time_ns: u64,
+    /// Those of the method.
+    pub(super) counters: Counters,
+    /// Those of the interface.
+    pub(super) link: LinkCounts,
+    /// Frames that never reached the socket, for captures by a packet socket.
+    pub(super) unreached: Option<Loss>,
+    /// Frames that the method had delivered by then: all of them were accepted before.
+    pub(super) delivered: u64,
+}
+
+impl Reading {
+    /// Frames that were accepted, not lost, and not delivered by then; negative where more were delivered. `None` where the
+    /// method does not count.
+    pub(super) fn unread(&self) -> Option<i64> {
+        let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        Some(signed(self.counters.accepted?) - signed(self.counters.dropped()?) - signed(self.delivered))
+    }
+}
+
+/// What a capture tells.
+#[derive(Debug, Default)]
+pub(super) struct CaptureBoard {
+    /// Frames that it gave.
+    pub(super) taken: AtomicU64,
+    /// Times that its interface went down.
+    pub(super) went_down: AtomicU64,
+    /// Batches of it that were lost with a worker, or in front of one.
+    pub(super) gaps: Gaps,
+    is_down: AtomicBool,
+    is_shut: AtomicBool,
+    fills: Mutex<Fills>,
+    reading: Mutex<Reading>,
+}
+
+impl CaptureBoard {
+    /// Counters were read: `reading` without its number and time.
+    pub(super) fn publish_reading(&self, reading: Reading) {
+        let mut last = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        if reading.counters.shows_full_ring_since(&last.counters) {
+            self.tell_fill(Some(Fill::FULL));
+        }
+        *last = Reading { number: last.number + 1, time_ns: realtime_ns(), ..reading };
+    }
+
+    /// The counters as they were read last.
+    pub(super) fn reading(&self) -> Reading {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn tell_fill(&self, fill: Option<Fill>) {
+        let Some(fill) = fill else { return };
+        self.fills.lock().unwrap_or_else(PoisonError::into_inner).note(fill);
+    }
+
+    /// How full the capture was.
+    pub(super) fn fills(&self) -> Fills {
+        *self.fills.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A second has passed.
+    pub(super) fn end_second(&self) {
+        self.fills.lock().unwrap_or_else(PoisonError::into_inner).end_second();
+    }
+
+    pub(super) fn set_down(&self, is_down: bool) {
+        if is_down && !self.is_down.swap(true, Relaxed) {
+            self.went_down.fetch_add(1, Relaxed);
+        }
+        self.is_down.store(is_down, Relaxed);
+    }
+
+    pub(super) fn is_down(&self) -> bool {
+        self.is_down.load(Relaxed)
+    }
+
+    /// The capture lets nothing more in: from now on its counters stay as they are.
+    pub(super) fn set_shut(&self) {
+        self.is_shut.store(true, Relaxed);
+    }
+
+    pub(super) fn is_shut(&self) -> bool {
+        self.is_shut.load(Relaxed)
+    }
+}
+
+/// What the thread that encodes tells of an interface.
+#[derive(Debug, Default)]
+pub(super) struct LaneBoard {
+    /// Frames that the filter left out here, where it does not run in front of the method.
+    pub(super) filtered: AtomicU64,
+    /// Frames that came when the recording had ended.
+    pub(super) past: AtomicU64,
+    /// Octets of frames given to the output, as they were on the wire without FCS.
+    pub(super) octets: AtomicU64,
+    /// Lost frames that stand in the file as drop counts.
+    pub(super) told: AtomicU64,
+    /// Lost frames that stand nowhere in the file because no frame of the interface came after them.
+    pub(super) untold: AtomicU64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CaptureBoard, Granted, PATIENCE, Reading, Wishes};
+    use capbench_capture::fill::Fill;
+    use capbench_capture::{Counters, Loss, LossPlace};
+
+    fn counted(accepted: u64, lost: u64, freezes: Option<u64>) -> Counters {
+        Counters {
+            accepted: Some(accepted),
+            losses: vec![Loss { place: LossPlace::Ring, count: Some(lost), source: "test".into() }],
+            raw: freezes.map(|freezes| ("tp_freeze_q_cnt".into(), freezes)).into_iter().collect(),
+            ..Counters::default()
+        }
+    }
+
+    #[test]
+    fn the_fullest_of_a_second_stays_to_be_seen_for_the_next_one() {
+        let (board, fill) = (CaptureBoard::default(), |used: u64| Fill::new(used, 100u64));
+        let seen = || (board.fills().lately(), board.fills().ever());
+        assert_eq!(seen(), (None, None));
+        for used in [3, 70, 5] {
+            board.tell_fill(fill(used));
+        }
+        board.tell_fill(None);
+        assert_eq!(seen(), (fill(70), fill(70)));
+        board.end_second();
+        board.tell_fill(fill(6));
+        assert_eq!(seen(), (fill(70), fill(70)));
+        board.end_second();
+        assert_eq!(seen(), (fill(6), fill(70)));
+        board.end_second();
+        assert_eq!(seen(), (None, fill(70)), "it was not looked");
+    }
+
+    #[test]
+    fn a_ring_that_lost_frames_was_full_though_nobody_looked_then() {
+        let board = CaptureBoard::default();
+        let read = |lost, freezes| {
+            let counters = counted(10, lost, freezes);
+            board.publish_reading(Reading { counters, ..Reading::default() });
+        };
+        board.tell_fill(Fill::new(3u32, 4u32));
+        read(0, None);
+        assert_eq!(board.fills().ever(), Fill::new(3u32, 4u32));
+        read(7, None);
+        assert_eq!(board.fills().ever(), Some(Fill::FULL));
+        board.end_second();
+        board.end_second();
+        read(7, Some(0));
+        assert_eq!(board.fills().lately(), None);
+        read(7, Some(1));
+        assert_eq!(board.fills().lately(), Some(Fill::FULL));
+    }
+
+    #[test]
+    fn what_was_accepted_and_neither_lost_nor_delivered_is_unread() {
+        let counters = counted(100, 10, None);
+        let reading = Reading { counters, delivered: 60, ..Reading::default() };
+        assert_eq!((reading.unread(), Reading::default().unread()), (Some(30), None));
+    }
+
+    #[test]
+    fn counters_are_read_when_it_is_calm_or_late() {
+        let (wishes, mut granted) = (Wishes::default(), Granted::default());
+        assert!(!granted.are_statistics_due(&wishes, || panic!("nobody asked")));
+        for _ in 0..PATIENCE {
+            wishes.statistics();
+            assert!(!granted.are_statistics_due(&wishes, || false));
+        }
+        wishes.statistics();
+        assert!(granted.are_statistics_due(&wishes, || false), "it is late");
+        wishes.statistics();
+        assert!(granted.are_statistics_due(&wishes, || true));
+        assert!(!granted.are_statistics_due(&wishes, || true));
+    }
+
+    #[test]
+    fn several_wishes_to_look_are_granted_by_one_look() {
+        let (wishes, mut granted) = (Wishes::default(), Granted::default());
+        assert!(!granted.is_look_due(&wishes));
+        wishes.look();
+        wishes.look();
+        assert!(granted.is_look_due(&wishes) && !granted.is_look_due(&wishes));
+    }
+}

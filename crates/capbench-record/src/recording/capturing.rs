@@ -1,0 +1,174 @@
+//! The thread of a capture: opens it, tells what it turned out to be, and runs the loop of a source.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use capbench_sys::host::CpuId;
+use capbench_sys::host::affinity::pin_current_thread;
+
+use super::board::{CaptureBoard, LaneBoard, Wishes};
+use super::entrance::Entrance;
+use super::giving::{Giving, Onward};
+use super::merging::{MergeOfOne, Port, batches_of, plan_of};
+use super::plan::Source;
+use super::scribe::Scribe;
+use super::session::no_thread;
+use super::source;
+use crate::error::{RecordError, Result};
+use crate::merge::PortPlan;
+use capbench_capture::capture::Capture;
+use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
+use capbench_capture::methods::{self, Visitor, open_with};
+use capbench_capture::running::Running;
+use capbench_capture::units::SnapLength;
+
+/// What a capture turned out to be.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) running: Running,
+    pub(super) plan: PortPlan,
+    /// Batches that it can give before it needs one back.
+    pub(super) batches: u32,
+    pub(super) filter: Option<SoftwareFilter>,
+}
+
+/// What the thread of an open capture is to do.
+pub(super) enum Job {
+    /// To record its frames itself.
+    Alone {
+        scribe: Box<Scribe>,
+        lane: Arc<LaneBoard>,
+        port: Box<Port>,
+        over: Arc<AtomicBool>,
+        /// Whether blocks of a ring go to the file as they are.
+        by_block: bool,
+    },
+    /// To give them to others.
+    Give { number: usize, onward: Onward },
+}
+
+/// What it leaves behind.
+pub(super) struct Left {
+    pub(super) scribe: Option<Scribe>,
+    pub(super) outcome: Result<()>,
+}
+
+/// An open capture in its thread, which waits for a job. Without one it ends.
+#[derive(Debug)]
+pub(super) struct Capturing {
+    thread: JoinHandle<Result<Option<Left>>>,
+    job: Sender<Job>,
+    pub(super) board: Arc<CaptureBoard>,
+}
+
+impl Capturing {
+    /// Opens a capture in the namespace of the calling thread.
+    pub(super) fn open(
+        source: &Source,
+        name: String,
+        cpu: Option<CpuId>,
+        wishes: Arc<Wishes>,
+    ) -> Result<(Self, Ready)> {
+        let board = Arc::new(CaptureBoard::default());
+        let (job, jobs) = channel();
+        let (told, ready) = channel();
+        let (source, its_board) = (source.clone(), Arc::clone(&board));
+        let work = move || {
+            if let Some(cpu) = cpu {
+                pin_current_thread(cpu)
+                    .map_err(|source| RecordError::Option { option: "--cpu", reason: source.to_string() })?;
+            }
+            let (options, software) = divided(&source)?;
+            let visitor = Loop { source: &source, software, board: its_board, told, jobs, wishes };
+            open_with(&source.method, &source.interface, &options, visitor)?
+        };
+        let thread = thread::Builder::new().name(name).spawn(work).map_err(no_thread)?;
+        match ready.recv() {
+            Ok(ready) => Ok((Self { thread, job, board }, ready)),
+            Err(_) => match joined(thread) {
+                Err(error) => Err(error),
+                Ok(_) => unreachable!("a thread that has not told anything has failed"),
+            },
+        }
+    }
+
+    pub(super) fn start(&self, job: Job) {
+        // It waits for it.
+        let _ = self.job.send(job);
+    }
+
+    /// Whether it has ended.
+    pub(super) fn is_finished(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Waits for its end.
+    pub(super) fn end(self) -> Option<Left> {
+        drop(self.job);
+        joined(self.thread).unwrap_or_else(|error| Some(Left { scribe: None, outcome: Err(error) }))
+    }
+}
+
+fn joined(thread: JoinHandle<Result<Option<Left>>>) -> Result<Option<Left>> {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The options for the method, and the filter that is to run behind it.
+fn divided(source: &Source) -> Result<(capbench_capture::CaptureOptions, Option<Filter>)> {
+    let mut options = source.options.clone();
+    if methods::find(&source.method)?.socket_filter || options.filter.is_none() {
+        return Ok((options, None));
+    }
+    let software = options.filter.take();
+    // A program may ask for any octet.
+    options.snap_length = SnapLength::EVERYTHING;
+    Ok((options, software))
+}
+
+struct Loop<'s> {
+    source: &'s Source,
+    software: Option<Filter>,
+    board: Arc<CaptureBoard>,
+    told: Sender<Ready>,
+    jobs: Receiver<Job>,
+    wishes: Arc<Wishes>,
+}
+
+impl Visitor for Loop<'_> {
+    type Output = Result<Option<Left>>;
+
+    fn visit<C: Capture>(self, mut capture: C) -> Self::Output {
+        let Self { source, software, board, told, jobs, wishes } = self;
+        let running = capture.running().clone();
+        let beside = Beside {
+            interface: Some(source.interface.index),
+            ..Beside::tags(Tags::found(&running, &source.interface.name))
+        };
+        let filter = software
+            .map(|filter| SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &beside))
+            .transpose()?;
+        let entrance = Entrance::of(&mut capture, source, board)?;
+        let plan = plan_of(&mut capture, methods::find(&source.method)?, &source.options);
+        let batches = batches_of(&mut capture, &source.options);
+        let _ = told.send(Ready { running, plan, batches, filter });
+        drop(told);
+        let Ok(job) = jobs.recv() else { return Ok(None) };
+        Ok(Some(match job {
+            Job::Alone { scribe, lane, port, over, by_block } => {
+                let mut merge = MergeOfOne::new(&mut capture, &entrance, *port, *scribe, lane, by_block);
+                let outcome = source::run(&mut capture, &entrance, &mut merge, &wishes);
+                let scribe = merge.finish();
+                over.store(true, Relaxed);
+                Left { scribe: Some(scribe), outcome: outcome.map_err(RecordError::from) }
+            }
+            Job::Give { number, onward } => {
+                let mut giving = Giving::new(&entrance, number, &onward);
+                let outcome = source::run(&mut capture, &entrance, &mut giving, &wishes);
+                let given = giving.finish();
+                Left { scribe: None, outcome: outcome.map_err(RecordError::from).and(given) }
+            }
+        }))
+    }
+}

@@ -1,0 +1,166 @@
+//! Frames that are records already, on their way from a worker to the thread that merges.
+
+use std::sync::Arc;
+
+use capbench_sys::packet::{Frame, PacketType};
+
+use super::giving::{Marked, Told};
+use super::merging::{Lay, Port};
+use super::scribe::Scribe;
+use crate::file::{Encoder, PacketFacts};
+use capbench_capture::capture::{Batch, LossMark};
+use capbench_capture::capture::{Place, Revisit};
+use capbench_capture::filter::SoftwareFilter;
+use capbench_capture::pool::{Pool, Pooled};
+
+/// Memory for the records of a batch. It grows with the largest batch, and is used again.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    octets: Vec<u8>,
+    used: usize,
+    entries: Vec<Entry>,
+}
+
+/// What the merge wants to know of a frame, and where its record lies.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    time_ns: u64,
+    at: usize,
+    /// Octets of the record; 0 for a frame that the filter left out.
+    length: u32,
+    wire_length: u32,
+    status: u32,
+}
+
+impl Pooled for Chunk {
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn clear(&mut self) {
+        self.used = 0;
+        self.entries.clear();
+    }
+}
+
+impl Chunk {
+    #[inline]
+    fn lay(&mut self, frame: &Frame<'_>, encoder: &impl Encoder, facts: &PacketFacts) -> usize {
+        loop {
+            if let Some(length) = encoder.encode(frame, facts, &mut self.octets[self.used..]) {
+                return length;
+            }
+            self.grow(encoder.largest_record());
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, at_least: usize) {
+        self.octets.resize(2 * self.octets.len() + at_least, 0);
+    }
+
+    #[inline]
+    fn frame(&self, number: usize) -> Option<Frame<'_>> {
+        let Entry { time_ns, at, length, wire_length, status } = *self.entries.get(number)?;
+        let data = &self.octets[at..][..length as usize];
+        // All else that is known of it stands in the record.
+        let (vlan, packet_type, hash) = (None, PacketType::Unknown, None);
+        Some(Frame { data, wire_length, time_ns, vlan, packet_type, hash, status })
+    }
+}
+
+/// A batch whose frames have records of a file as their octets, without drop counts: what was lost is known only where
+/// batches of all captures come together. Frames that a filter left out are there, too, without octets, so that losses are told
+/// and times go on as if they were merged before they are filtered.
+#[derive(Debug)]
+pub(super) struct Encoded {
+    chunk: Chunk,
+    told: Told,
+    mark: LossMark,
+    queue: Option<u32>,
+    pool: Arc<Pool<Chunk>>,
+}
+
+impl Encoded {
+    /// Encodes a batch of an interface into memory of a pool, which is waited for.
+    pub(super) fn of(
+        marked: &Marked,
+        interface: u32,
+        filter: Option<&SoftwareFilter>,
+        encoder: &impl Encoder,
+        pool: &Arc<Pool<Chunk>>,
+    ) -> Self {
+        let mut encoded = Self {
+            chunk: pool.wait_and_take(),
+            told: marked.told,
+            mark: marked.loss_mark(),
+            queue: marked.queue(),
+            pool: Arc::clone(pool),
+        };
+        let chunk = &mut encoded.chunk;
+        let facts = PacketFacts { interface, queue: encoded.queue, dropped: None };
+        for frame in marked.frames() {
+            let is_wanted = filter.is_none_or(|filter| filter.matches(&frame).is_some());
+            let length = if is_wanted { chunk.lay(&frame, encoder, &facts) } else { 0 };
+            let Frame { time_ns, wire_length, status, .. } = frame;
+            chunk.entries.push(Entry { time_ns, at: chunk.used, length: length as u32, wire_length, status });
+            chunk.used += length;
+        }
+        encoded
+    }
+}
+
+impl Drop for Encoded {
+    fn drop(&mut self) {
+        self.pool.put(std::mem::take(&mut self.chunk));
+    }
+}
+
+impl Batch for Encoded {
+    #[inline]
+    fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        (0..self.chunk.entries.len()).filter_map(|number| self.chunk.frame(number))
+    }
+
+    #[inline]
+    fn loss_mark(&self) -> LossMark {
+        self.mark
+    }
+
+    #[inline]
+    fn queue(&self) -> Option<u32> {
+        self.queue
+    }
+
+    fn frame_count(&self) -> usize {
+        self.chunk.entries.len()
+    }
+}
+
+impl Revisit for Encoded {
+    #[inline]
+    fn start(&self) -> Place {
+        Place::first_of(self.chunk.entries.len())
+    }
+
+    #[inline]
+    fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>> {
+        place.step(|number| self.chunk.frame(number))
+    }
+}
+
+impl Lay for Encoded {
+    #[inline]
+    fn told(&self) -> Told {
+        self.told
+    }
+
+    #[inline]
+    fn lay(&self, frame: &Frame<'_>, port: &mut Port, scribe: &mut Scribe) {
+        if frame.data.is_empty() {
+            port.filtered += 1;
+        } else {
+            scribe.record(port.interface, frame);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! How many frames an interface lost, and before which frame that is said.
+
+use capbench_sys::packet::Frame;
+
+use capbench_capture::capture::LossMark;
+
+/// Whether a mark of a frame with this time can be about losses that a reading of the counters did not tell; 0 is no time.
+#[inline]
+pub(super) fn is_news(time_ns: u64, read_ns: u64) -> bool {
+    time_ns == 0 || time_ns >= read_ns
+}
+
+/// Losses that the kernel counted and that stand nowhere yet.
+///
+/// Reading the counters takes the mark off what comes later. So what a mark says is placed where the mark is; what was found
+/// by reading at another time belongs to the first frame that came after the reading, unless one from before has a mark.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Unplaced {
+    /// Lost frames that were counted so far.
+    known: u64,
+    count: u64,
+    /// When they were counted, ns since the epoch.
+    read_ns: u64,
+    /// The reading before the first that counted some of them.
+    since_ns: u64,
+}
+
+impl Unplaced {
+    /// The counters were read, and say that so many were lost since the beginning.
+    pub(super) fn read(&mut self, lost: u64, now_ns: u64) {
+        let more = lost.saturating_sub(self.known);
+        if self.count == 0 {
+            self.since_ns = self.read_ns;
+        }
+        // What waits for a place goes before the first frame from after the reading that found it, not a later one.
+        if more > 0 || self.count == 0 || now_ns < self.read_ns {
+            self.read_ns = now_ns;
+        }
+        // A clock that was set back: nothing would come after the reading for as long.
+        self.since_ns = self.since_ns.min(now_ns);
+        self.count += more;
+        self.known += more;
+    }
+
+    /// Whether nothing waits for a place.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether a mark of a frame with this time can be about losses that nobody has counted.
+    #[inline]
+    pub(super) fn is_news(&self, time_ns: u64) -> bool {
+        is_news(time_ns, self.read_ns)
+    }
+
+    /// What no frame came after.
+    pub(super) fn rest(&mut self) -> u64 {
+        std::mem::take(&mut self.count)
+    }
+
+    /// What is to be said before a frame of a batch with this mark: `begins_batch` for the first one.
+    #[inline]
+    pub(super) fn before(&mut self, frame: &Frame<'_>, mark: LossMark, begins_batch: bool) -> u64 {
+        if self.is_empty() {
+            0
+        } else {
+            self.at(frame.time_ns, mark.is_on(frame, begins_batch), mark, begins_batch)
+        }
+    }
+
+    #[cold]
+    fn at(&mut self, time_ns: u64, is_marked: bool, mark: LossMark, begins_batch: bool) -> u64 {
+        let is_place = match mark {
+            LossMark::Unknown => true,
+            LossMark::Batch(_) if !begins_batch => false,
+            // Marks from before the reading that took them off are about losses that were told.
+            _ if is_marked => is_news(time_ns, self.since_ns),
+            _ => self.is_news(time_ns),
+        };
+        if is_place { self.rest() } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Unplaced;
+    use capbench_capture::capture::LossMark;
+
+    #[test]
+    fn what_was_read_between_marks_waits_for_a_frame_from_after_the_reading() {
+        let mut losses = Unplaced::default();
+        losses.read(5, 1000);
+        assert_eq!(losses.at(999, false, LossMark::Frames, true), 0);
+        assert_eq!(losses.at(1000, false, LossMark::Frames, false), 5);
+        losses.read(5, 2000);
+        assert_eq!(losses.at(2000, true, LossMark::Frames, false), 0, "nothing more was lost");
+        losses.read(7, 3000);
+        assert_eq!(
+            losses.at(4000, false, LossMark::Batch(false), false),
+            0,
+            "within a batch nothing is lost"
+        );
+        assert_eq!(losses.at(2999, false, LossMark::Batch(false), true), 0);
+        assert_eq!(losses.at(4000, false, LossMark::Batch(false), true), 2);
+        losses.read(8, 5000);
+        assert_eq!(losses.at(4000, true, LossMark::Batch(true), false), 0, "within a batch nothing is lost");
+        assert_eq!(
+            losses.at(2999, true, LossMark::Batch(true), true),
+            0,
+            "it is about the two that were told"
+        );
+        assert_eq!(losses.at(4000, true, LossMark::Batch(true), true), 1);
+        losses.read(9, 6000);
+        assert_eq!(losses.at(0, false, LossMark::Unknown, false), 1);
+    }
+
+    #[test]
+    fn a_mark_from_before_the_reading_is_the_place_unless_its_losses_were_told() {
+        let mut losses = Unplaced::default();
+        losses.read(0, 500);
+        losses.read(5, 1000);
+        assert!(!losses.is_news(700));
+        let mut at_mark = |time_ns| losses.at(time_ns, true, LossMark::Frames, false);
+        assert_eq!((at_mark(700), at_mark(701)), (5, 0));
+        losses.read(8, 2000);
+        losses.read(9, 3000);
+        let mut at_mark = |time_ns| losses.at(time_ns, true, LossMark::Frames, false);
+        assert_eq!((at_mark(999), at_mark(1001)), (0, 4), "the first says that the first five were lost");
+    }
+
+    #[test]
+    fn what_waits_is_not_put_off_by_later_readings_nor_by_a_clock_that_is_set_back() {
+        let mut losses = Unplaced::default();
+        losses.read(5, 1000);
+        losses.read(5, 2000);
+        assert_eq!(losses.at(1500, false, LossMark::Frames, false), 5);
+        losses.read(8, 9000);
+        losses.read(8, 100);
+        assert_eq!(losses.at(150, false, LossMark::Batch(false), true), 3);
+        losses.read(8, 9000);
+        losses.read(9, 100);
+        assert_eq!(losses.at(99, true, LossMark::Frames, false), 0);
+        assert_eq!(losses.at(100, true, LossMark::Frames, false), 1);
+    }
+
+    #[test]
+    fn a_mark_takes_all_that_is_known() {
+        let mut losses = Unplaced::default();
+        losses.read(5, 1000);
+        losses.read(9, 1001);
+        let mut at_mark = || losses.at(1500, true, LossMark::Frames, false);
+        assert_eq!((at_mark(), at_mark()), (9, 0));
+        assert!(losses.is_news(1001) && !losses.is_news(1000) && losses.is_news(0));
+    }
+}

@@ -1,0 +1,126 @@
+//! The merge records the frames of all captures in the order of their times. That of one capture has no heap and no thread.
+
+mod many;
+mod one;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use capbench_sys::packet::Frame;
+
+use super::board::{CaptureBoard, LaneBoard};
+use super::losses::Unplaced;
+use super::scribe::Scribe;
+use super::source::Due;
+use crate::merge::PortPlan;
+use crate::writing::WriterGauge;
+use capbench_capture::capture::Capture;
+use capbench_capture::filter::SoftwareFilter;
+use capbench_capture::method::Method;
+use capbench_capture::options::CaptureOptions;
+use capbench_capture::pool::BUFFER_OCTETS;
+use capbench_capture::units::ByteCount;
+
+pub(super) use many::{Lay, merge};
+pub(super) use one::MergeOfOne;
+
+/// How many batches a capture can give before it needs one back.
+pub(super) fn batches_of<C: Capture>(capture: &mut C, options: &CaptureOptions) -> u32 {
+    let batch = if capture.packing().is_some() { ByteCount(BUFFER_OCTETS as u64) } else { options.block };
+    u32::try_from(options.ring.0 / batch.0.max(1)).unwrap_or(u32::MAX).max(2)
+}
+
+/// What the merge has to know of an open capture by this method.
+pub(super) fn plan_of<C: Capture>(capture: &mut C, method: &Method, options: &CaptureOptions) -> PortPlan {
+    let mut hold = capture.running().holds;
+    if capture.packing().is_some() {
+        // Frames are gathered that long behind the method.
+        hold += options.retire_timeout;
+    }
+    let plan = PortPlan::new(hold, batches_of(capture, options));
+    if method.has_queues { plan.of_several_queues() } else { plan }
+}
+
+/// What the merge knows of a capture.
+pub(super) struct Port {
+    /// The interface in the file.
+    pub(super) interface: u32,
+    pub(super) plan: PortPlan,
+    pub(super) filter: Option<SoftwareFilter>,
+    /// What its capture tells.
+    board: Arc<CaptureBoard>,
+    losses: Unplaced,
+    /// All that was told as lost with batches.
+    lost: u64,
+    /// What was lost behind its last batch.
+    behind: u64,
+    /// Frames that the filter left out.
+    pub(super) filtered: u64,
+}
+
+impl Port {
+    pub(super) fn new(
+        interface: u32,
+        plan: PortPlan,
+        filter: Option<SoftwareFilter>,
+        board: Arc<CaptureBoard>,
+    ) -> Self {
+        Self { interface, plan, filter, board, losses: Unplaced::default(), lost: 0, behind: 0, filtered: 0 }
+    }
+
+    /// Records a frame, unless the filter leaves it out.
+    #[inline]
+    fn record(&mut self, queue: Option<u32>, frame: &Frame<'_>, scribe: &mut Scribe) {
+        if self.filter.as_ref().is_none_or(|filter| filter.matches(frame).is_some()) {
+            scribe.packet(self.interface, queue, frame);
+        } else {
+            self.filtered += 1;
+        }
+    }
+}
+
+/// Does what is due after some frames were recorded, or none came.
+#[inline]
+fn tend(ports: &[Port], lanes: &[Arc<LaneBoard>], scribe: &mut Scribe, due: Due) {
+    publish(ports, lanes);
+    scribe.breathe();
+    if due.is_idle {
+        scribe.end_interval();
+    }
+    if due.statistics {
+        scribe.statistics();
+    }
+    if due.flush {
+        scribe.flush();
+    }
+}
+
+/// No frame comes any more: what was lost behind the last ones is recorded.
+fn settle(ports: &mut [Port], lanes: &[Arc<LaneBoard>], scribe: &mut Scribe) {
+    for port in &mut *ports {
+        scribe.lost(port.interface, port.losses.rest() + port.behind + port.board.gaps.rest());
+    }
+    publish(ports, lanes);
+}
+
+fn publish(ports: &[Port], lanes: &[Arc<LaneBoard>]) {
+    for (interface, lane) in lanes.iter().enumerate() {
+        let of_lane = ports.iter().filter(|port| port.interface as usize == interface);
+        lane.filtered.store(of_lane.map(|port| port.filtered).sum(), Relaxed);
+    }
+}
+
+/// Waits until half of the writer's buffers are empty, for a while; how long.
+fn wait_for_writer(gauge: &WriterGauge) -> Duration {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let start = Instant::now();
+    loop {
+        let counts = gauge.read();
+        if counts.in_use * 2 <= counts.pool || start.elapsed() >= PATIENCE {
+            return start.elapsed();
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,120 @@
+//! The merge of several captures, or of workers, in a thread of its own.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use capbench_sys::packet::Frame;
+
+use super::super::board::{Granted, LaneBoard, Wishes};
+use super::super::giving::{Marked, News, Told};
+use super::super::scribe::Scribe;
+use super::super::source::Due;
+use super::{Port, settle, tend, wait_for_writer};
+use crate::merge::{Merge, MergeTally, Moment, Origin, PortPlan};
+use capbench_capture::capture::{Batch, Revisit};
+
+/// How often the merge looks at least: four times while the shortest window passes.
+const ROUND: Duration = Duration::from_millis(10);
+
+/// A batch whose frames the scribe can record.
+pub(in super::super) trait Lay: Revisit {
+    /// What came with it.
+    fn told(&self) -> Told;
+
+    /// Records one of its frames, unless the filter of its port leaves it out.
+    fn lay(&self, frame: &Frame<'_>, port: &mut Port, scribe: &mut Scribe);
+}
+
+impl Lay for Marked {
+    #[inline]
+    fn told(&self) -> Told {
+        self.told
+    }
+
+    #[inline]
+    fn lay(&self, frame: &Frame<'_>, port: &mut Port, scribe: &mut Scribe) {
+        port.record(self.queue(), frame, scribe);
+    }
+}
+
+impl Port {
+    /// Lost frames that are recorded before this one.
+    #[inline]
+    fn lost_before<B: Lay>(&mut self, origin: Origin<'_, B>, frame: &Frame<'_>) -> u64 {
+        let mut behind_capture = 0;
+        if origin.first {
+            let Told { lost, read_ns, number } = origin.batch.told();
+            // Each batch of methods that mark frames comes with a reading behind all of them: one that found nothing more
+            // says nothing of what still waits for its place.
+            if lost > 0 || self.losses.is_empty() {
+                self.lost += lost;
+                self.losses.read(self.lost, read_ns);
+            }
+            behind_capture = self.board.gaps.before(number);
+        }
+        behind_capture + self.losses.before(frame, origin.batch.loss_mark(), origin.first)
+    }
+}
+
+/// Merges what comes and records it, until the last capture has ended.
+pub(in super::super) fn merge<B: Lay>(
+    mut ports: Vec<Port>,
+    news: &Receiver<News<B>>,
+    mut scribe: Scribe,
+    lanes: &[Arc<LaneBoard>],
+    wishes: &Wishes,
+) -> (Scribe, MergeTally) {
+    let plans: Vec<_> = ports.iter().map(|port| port.plan).collect();
+    let window = PortPlan::window(&plans);
+    let mut merge = Merge::new(plans, window);
+    let (mut running, mut granted, gauge) = (ports.len(), Granted::default(), scribe.gauge());
+    while running > 0 {
+        let mut next = match news.recv_timeout(ROUND) {
+            Ok(news) => Some(news),
+            Err(RecvTimeoutError::Timeout) => None,
+            // All of them are gone without a word.
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        while let Some(one) = next {
+            match one {
+                News::Batch(port, batch) => merge.push(port, batch),
+                News::Idle(port, looked_ns) => merge.idle(port, looked_ns),
+                News::Ended(port, lost) => {
+                    merge.ended(port);
+                    running -= 1;
+                    ports[port].behind += lost;
+                }
+            }
+            next = news.try_recv().ok();
+        }
+        if wishes.is_stop() && !scribe.has_ended() {
+            wait_for_writer(&gauge);
+        }
+        let gave = merge.drain_ready(Moment::now(), |from, frame| {
+            record(&mut ports, &mut scribe, from, frame);
+        });
+        let due = Due {
+            is_idle: gave == 0,
+            statistics: granted.are_statistics_due(wishes, || gave == 0),
+            flush: granted.is_flush_due(wishes),
+        };
+        tend(&ports, lanes, &mut scribe, due);
+        if scribe.has_ended() {
+            wishes.stop();
+        }
+    }
+    let tally = merge.finish(|from, frame| record(&mut ports, &mut scribe, from, frame));
+    settle(&mut ports, lanes, &mut scribe);
+    (scribe, tally)
+}
+
+#[inline]
+fn record<B: Lay>(ports: &mut [Port], scribe: &mut Scribe, from: Origin<'_, B>, frame: &Frame<'_>) {
+    let port = &mut ports[from.port];
+    let lost = port.lost_before(from, frame);
+    if lost > 0 {
+        scribe.lost(port.interface, lost);
+    }
+    from.batch.lay(frame, port, scribe);
+}

@@ -1,0 +1,172 @@
+//! The merge of one capture, which needs no heap and no thread: frames are encoded where they are, by the thread that takes them;
+//! or blocks of the ring go to the file as they are.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use capbench_sys::host::clock::realtime_ns;
+use capbench_sys::packet::{Block, Frame, PacketType};
+
+use super::super::board::LaneBoard;
+use super::super::entrance::{Delivered, Entrance};
+use super::super::hold_up::HoldUp;
+use super::super::scribe::Scribe;
+use super::super::source::{Consumer, Due};
+use super::{Port, settle, tend, wait_for_writer};
+use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch, Taker};
+use capbench_capture::error::{CaptureError, Result};
+
+/// Which part of a block has to be in use for it to be written from where it lies: one in so many. Others come where there is
+/// little traffic: their pages would be mostly empty.
+const WORTH_WRITING: usize = 8;
+
+/// Records the frames of the only capture.
+pub(in super::super) struct MergeOfOne<'e> {
+    scribe: Scribe,
+    port: Port,
+    lane: Arc<LaneBoard>,
+    /// Whether blocks of a ring are recorded as they are, where they are large enough.
+    by_block: bool,
+    entrance: &'e Entrance,
+    hold_up: HoldUp,
+    mark: LossMark,
+    queue: Option<u32>,
+    begins_batch: bool,
+    taken: Delivered,
+    /// Why counters could not be read among the frames.
+    failure: Option<CaptureError>,
+}
+
+impl Taker for MergeOfOne<'_> {
+    #[inline]
+    fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
+        (self.mark, self.queue, self.begins_batch) = (mark, queue, true);
+    }
+
+    #[inline]
+    fn take(&mut self, frame: &Frame<'_>) {
+        self.taken.frames += 1;
+        self.taken.outgoing += u64::from(frame.packet_type == PacketType::Outgoing);
+        self.tell_lost_before(frame);
+        self.port.record(self.queue, frame, &mut self.scribe);
+    }
+}
+
+impl<'e> MergeOfOne<'e> {
+    pub(in super::super) fn new(
+        capture: &mut impl Capture,
+        entrance: &'e Entrance,
+        port: Port,
+        scribe: Scribe,
+        lane: Arc<LaneBoard>,
+        by_block: bool,
+    ) -> Self {
+        Self {
+            scribe,
+            port,
+            lane,
+            by_block,
+            entrance,
+            hold_up: HoldUp::of(capture),
+            mark: LossMark::Unknown,
+            queue: None,
+            begins_batch: true,
+            taken: Delivered::default(),
+            failure: None,
+        }
+    }
+
+    /// The scribe, to be finished.
+    pub(in super::super) fn finish(mut self) -> Scribe {
+        settle(std::slice::from_mut(&mut self.port), std::slice::from_ref(&self.lane), &mut self.scribe);
+        self.scribe
+    }
+
+    /// The next frames, one by one or as a block.
+    fn take_next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> Result<bool> {
+        if !self.by_block {
+            return capture.take_with(timeout, self);
+        }
+        let Some(batch) = capture.next_owned(timeout)? else { return Ok(false) };
+        self.begin(batch.loss_mark(), batch.queue());
+        match batch {
+            OwnedBatch::Block(block) if block.used() * WORTH_WRITING >= block.octets().len() => {
+                self.take_block(block);
+            }
+            other => other.frames().for_each(|frame| self.take(&frame)),
+        }
+        Ok(true)
+    }
+
+    fn take_block(&mut self, block: Block) {
+        let Some(first) = block.frames().next() else { return };
+        self.tell_lost_before(&first);
+        let (first_ns, frames) = (first.time_ns, block.len() as u64);
+        match self.scribe.block(block, first_ns) {
+            Ok(()) => self.taken.frames += frames,
+            Err(block) => block.frames().for_each(|frame| self.take(&frame)),
+        }
+    }
+
+    /// What was lost before a frame, which is the first of its batch if it is the first since [`Taker::begin`].
+    #[inline]
+    fn tell_lost_before(&mut self, frame: &Frame<'_>) {
+        if self.mark.is_on(frame, self.begins_batch) && self.port.losses.is_news(frame.time_ns) {
+            self.count_lost();
+        }
+        let lost = self.port.losses.before(frame, self.mark, self.begins_batch);
+        if lost > 0 {
+            self.scribe.lost(self.port.interface, lost);
+        }
+        self.begins_batch = false;
+    }
+
+    /// Reads how many frames were lost, since a mark says that some were.
+    #[cold]
+    fn count_lost(&mut self) {
+        // What comes while the counters are read may follow a loss that they do not know of.
+        let now_ns = realtime_ns();
+        match self.entrance.read_beside(self.taken) {
+            Ok(Some(lost)) => self.port.losses.read(lost, now_ns),
+            Ok(None) => {}
+            Err(error) => self.failure = Some(error),
+        }
+    }
+}
+
+impl Consumer for MergeOfOne<'_> {
+    #[inline]
+    fn next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> Result<bool> {
+        let outcome = self.take_next(capture, timeout);
+        self.entrance.board.taken.store(self.taken.frames, Relaxed);
+        self.failure.take().map_or(outcome, Err)
+    }
+
+    fn read<C: Capture>(&mut self, capture: &mut C) -> Result<()> {
+        let now_ns = realtime_ns();
+        if let Some(lost) = self.entrance.read(capture, self.taken)? {
+            self.port.losses.read(lost, now_ns);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn has_ended(&self) -> bool {
+        self.scribe.has_ended()
+    }
+
+    #[inline]
+    fn is_held_up<C: Capture>(&mut self, capture: &mut C) -> bool {
+        self.hold_up.is_due(capture, &self.scribe)
+    }
+
+    #[inline]
+    fn tend(&mut self, due: Due) {
+        tend(std::slice::from_ref(&self.port), std::slice::from_ref(&self.lane), &mut self.scribe, due);
+    }
+
+    fn wait_for_room(&self) -> Duration {
+        if self.scribe.has_ended() { Duration::ZERO } else { wait_for_writer(&self.scribe.gauge()) }
+    }
+}

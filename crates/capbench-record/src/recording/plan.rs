@@ -1,0 +1,178 @@
+//! What is recorded, how, and to where.
+
+use capbench_sys::host::CpuId;
+
+use crate::error::{RecordError, Result};
+use crate::file::reading::LARGEST_RECORD;
+use crate::file::{FileFormat, HashAlgorithm, InterfaceDescription, SectionDescription};
+use crate::hand_off::{self, WhenFull};
+use crate::writing::WriteOptions;
+use capbench_capture::backends::packet_v3;
+use capbench_capture::interface::Interface;
+use capbench_capture::method_spec::MethodSpec;
+use capbench_capture::options::CaptureOptions;
+use capbench_capture::units::{ByteCount, SnapLength};
+
+/// A recording.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What is captured; at least one. In a pcapng file they are numbered in this order.
+    pub sources: Vec<Source>,
+    /// The files' format. Classic pcap does not tell interfaces apart, and has no place for losses.
+    pub format: FileFormat,
+    /// Where the files come from.
+    pub section: SectionDescription,
+    /// Octets of each frame in the file at most.
+    pub snap_length: SnapLength,
+    /// How flow hashes were computed.
+    pub hash: HashAlgorithm,
+    /// How the files are written. [`WriteOptions::interfaces`] is set by what there is to record.
+    pub write: WriteOptions,
+    /// The recording ends with so many packets.
+    pub packets: Option<u64>,
+    /// Readers of the file shall have each packet as soon as the writer has nothing else to do.
+    pub packet_buffered: bool,
+    /// Threads that filter and encode, between captures and the one that then merges. Without them a single capture encodes
+    /// its frames itself, and of several the thread that merges does.
+    pub workers: Option<Workers>,
+    /// CPUs for the threads in their order: captures, workers, then the one that merges. The first ones again where there are fewer;
+    /// none, and the scheduler chooses.
+    pub cpus: Vec<CpuId>,
+}
+
+/// An interface of a recording, and how its frames are captured.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The interface, in the namespace of the thread that opens the recording.
+    pub interface: Interface,
+    /// The method.
+    pub method: MethodSpec,
+    /// Its options. A filter that the method does not run itself is run on what it gives.
+    pub options: CaptureOptions,
+    /// How many captures share the interface's frames, by [`CaptureOptions::fanout`].
+    pub members: usize,
+    /// What the file says of it. What the capture turns out to be is added.
+    pub description: InterfaceDescription,
+}
+
+/// Workers of a recording, and the queues in front of them. Their results are recorded in the order of the batches: a file
+/// is in the order of time, which those of one capture have among themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workers {
+    /// How many.
+    pub count: usize,
+    /// Batches that may wait for each beside the one that it works on; `None` for as many as leave half of each ring to the
+    /// kernel, and 8 at most.
+    pub queue: Option<usize>,
+    /// What happens to a batch while the queues are full.
+    pub when_full: WhenFull,
+}
+
+impl Workers {
+    /// The queue that is taken where none is asked for, if the ring is large enough.
+    const QUEUE: usize = 8;
+
+    /// How batches are handed over, of captures that can give so many before they need one back.
+    ///
+    /// # Errors
+    /// [`RecordError::Option`]: the workers would hold all of a ring before one of their queues is full.
+    pub(super) fn hand_off(&self, batches: usize) -> Result<hand_off::Plan> {
+        let Self { count, queue, when_full } = *self;
+        let roomy = (batches / 2 / count.max(1)).saturating_sub(1).clamp(1, Self::QUEUE);
+        let plan = hand_off::Plan {
+            queue: queue.unwrap_or(roomy),
+            when_full,
+            ordered: true,
+            ..hand_off::Plan::new(count)
+        };
+        plan.check()?;
+        if plan.most_held() < batches {
+            return Ok(plan);
+        }
+        Err(RecordError::Option {
+            option: if queue.is_some() { "--worker-queue" } else { "--workers" },
+            reason: format!(
+                "with {count} workers and queues of {} batches, {} batches can be held; a ring that has {batches} runs full \
+                 before. Ask for fewer, for a larger --ring, or for a smaller --block",
+                plan.queue,
+                plan.most_held()
+            ),
+        })
+    }
+}
+
+impl Plan {
+    /// # Errors
+    /// [`RecordError::Option`]: no interface, or one twice.
+    pub(super) fn check(&self) -> Result<()> {
+        let refuse = |reason: String| Err(RecordError::Option { option: "-i", reason });
+        if self.sources.is_empty() {
+            return refuse("nothing to record from".into());
+        }
+        for (at, source) in self.sources.iter().enumerate() {
+            let is_same = |other: &Source| other.interface.index == source.interface.index;
+            if self.sources[..at].iter().any(is_same) {
+                return refuse(format!(
+                    "{} twice; several captures of one interface share its frames by --fanout and --members",
+                    source.interface.name
+                ));
+            }
+        }
+        if self.format == FileFormat::Verbatim {
+            self.check_verbatim()?;
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// [`RecordError::Option`]: anything but one ring of blocks that readers of the file will take.
+    fn check_verbatim(&self) -> Result<()> {
+        let refuse = |reason: String| Err(RecordError::Option { option: "--format verbatim", reason });
+        if self.captures() != 1 {
+            return refuse("it is for one capture; record several interfaces, or members, as pcapng".into());
+        }
+        if self.workers.is_some() {
+            return refuse("it leaves nothing for --workers to encode".into());
+        }
+        for Source { method, options, .. } in &self.sources {
+            if method.name() != packet_v3::METHOD.name {
+                return refuse(format!("{method} has no blocks; give --method packet-v3"));
+            }
+            if options.block.0 > LARGEST_RECORD as u64 {
+                return refuse(format!("blocks are at most {} (--block)", ByteCount(LARGEST_RECORD as u64)));
+            }
+        }
+        if cfg!(target_endian = "big") {
+            return refuse("it is little-endian, and this host is not; record pcapng".into());
+        }
+        Ok(())
+    }
+
+    /// Captures of all interfaces.
+    pub(super) fn captures(&self) -> usize {
+        self.sources.iter().map(|source| source.members).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Workers;
+    use crate::hand_off::WhenFull;
+
+    #[test]
+    fn queues_leave_half_of_a_ring_and_never_take_all_of_it() {
+        let queue = |count, queue, batches| {
+            let workers = Workers { count, queue, when_full: WhenFull::Drop };
+            workers.hand_off(batches).map(|plan| plan.queue).map_err(|error| error.to_string())
+        };
+        assert_eq!([64, 36, 18, 12, 8, 5].map(|batches| queue(2, None, batches)), [8, 8, 3, 2, 1, 1].map(Ok));
+        assert_eq!(queue(1, Some(62), 64), Ok(62));
+        for (refused, named) in [
+            (queue(2, None, 4), "--workers"),
+            (queue(1, Some(63), 64), "--worker-queue"),
+            (queue(0, None, 9), "at least one"),
+        ] {
+            assert!(refused.as_ref().is_err_and(|text| text.contains(named)), "{refused:?}");
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Frames and statistics into the output, each frame with what was lost before it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use capbench_sys::host::clock::realtime_ns;
+use capbench_sys::packet::{Block, Frame};
+
+use super::board::{CaptureBoard, LaneBoard};
+use super::encoding::Encoding;
+use super::link::LinkCounts;
+use super::plan::Plan;
+use crate::error::Result;
+use crate::file::{
+    Booking, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
+    PacketFacts, check_buffer, verbatim,
+};
+use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
+use capbench_capture::counters::Counters;
+use capbench_capture::units::ByteCount;
+
+/// What a file begins and ends with: the statistics as they were read last.
+#[derive(Debug)]
+struct Ends {
+    encoding: Encoding,
+    statistics: Vec<InterfaceStatistics>,
+    /// The captures of each interface.
+    captures: Vec<Vec<Arc<CaptureBoard>>>,
+    /// Absent while the first file is opened.
+    gauge: Option<WriterGauge>,
+    /// Whether there are queues where frames can be lost.
+    has_workers: bool,
+    /// When the recording ended.
+    end_ns: Option<u64>,
+}
+
+impl FileEnds for Ends {
+    fn header(&mut self, out: &mut Vec<u8>) {
+        out.extend(self.encoding.header());
+    }
+
+    fn trailer(&mut self, out: &mut Vec<u8>) {
+        self.take_statistics();
+        for statistics in &self.statistics {
+            out.extend(self.encoding.statistics(statistics).unwrap_or_default());
+        }
+    }
+}
+
+impl Ends {
+    fn take_statistics(&mut self) {
+        let Self { captures, gauge, statistics, has_workers, end_ns, .. } = self;
+        let written = gauge.as_ref().map(WriterGauge::read).unwrap_or_default();
+        for (number, (captures, statistics)) in captures.iter().zip(statistics).enumerate() {
+            let readings: Vec<_> = captures.iter().map(|capture| capture.reading()).collect();
+            let counters = Counters::sum(readings.iter().map(|reading| &reading.counters));
+            let link = readings.first().map_or_else(LinkCounts::default, |reading| reading.link);
+            let mut losses: Vec<_> = LostAt::of(&counters.losses).collect();
+            if !losses.iter().any(|loss| loss.booking == Booking::Interface) {
+                let place = "link".into();
+                losses.insert(0, LostAt { place, booking: Booking::Interface, count: link.missed });
+            }
+            // That nobody can compare is no place of a loss.
+            let unreached = readings.first().and_then(|reading| reading.unreached.as_ref());
+            losses.extend(LostAt::of(unreached.filter(|loss| loss.count.is_some())));
+            if *has_workers {
+                let lost = captures.iter().map(|capture| capture.gaps.frames()).sum();
+                let place = "application queue".into();
+                losses.push(LostAt { place, booking: Booking::Own, count: Some(lost) });
+            }
+            losses.push(LostAt {
+                place: "writer".into(),
+                booking: Booking::Own,
+                count: Some(written.interfaces.get(number).map_or(0, |packets| packets.lost())),
+            });
+            let read_ns = readings.iter().map(|reading| reading.time_ns).max();
+            statistics.time_ns = end_ns.or(read_ns).unwrap_or(statistics.time_ns);
+            statistics.end_ns = *end_ns;
+            statistics.received = link.received;
+            statistics.accepted = counters.accepted;
+            statistics.delivered = Some(match end_ns {
+                Some(_) => captures.iter().map(|capture| capture.taken.load(Relaxed)).sum(),
+                None => readings.iter().map(|reading| reading.delivered).sum(),
+            });
+            statistics.book(&losses);
+        }
+    }
+}
+
+/// What is known of an interface of the file.
+#[derive(Debug)]
+struct Lane {
+    board: Arc<LaneBoard>,
+    /// Lost frames to be told with its next one.
+    untold: u64,
+    told: u64,
+    octets: u64,
+    past: u64,
+}
+
+/// Writes the recording.
+#[derive(Debug)]
+pub(super) struct Scribe {
+    encoding: Encoding,
+    ends: Ends,
+    output: Output,
+    lanes: Vec<Lane>,
+    /// Packets that may still be recorded.
+    left: u64,
+    has_ended: bool,
+    packet_buffered: bool,
+    hash: HashAlgorithm,
+    /// Empty buffers that the next batch of a capture may need: as much as a block, which is more than most methods give.
+    batch: usize,
+    /// When the first file was begun.
+    began_ns: u64,
+}
+
+impl Scribe {
+    /// Opens the first file. `descriptions` and `boards` are those of the interfaces, in the order of the plan.
+    pub(super) fn open(
+        plan: &Plan,
+        descriptions: &[InterfaceDescription],
+        boards: &[(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)],
+    ) -> Result<Self> {
+        let encoding = Encoding::new(plan, descriptions)?;
+        check_buffer(plan.write.buffer, &encoding)?;
+        let now = realtime_ns();
+        let statistics = (0..plan.sources.len() as u32).map(|interface| InterfaceStatistics {
+            interface,
+            time_ns: now,
+            start_ns: Some(now),
+            ..InterfaceStatistics::default()
+        });
+        let mut ends = Ends {
+            encoding: encoding.clone(),
+            statistics: statistics.collect(),
+            captures: boards.iter().map(|(_, captures)| captures.clone()).collect(),
+            gauge: None,
+            has_workers: plan.workers.is_some(),
+            end_ns: None,
+        };
+        let mut options = WriteOptions { interfaces: plan.sources.len(), ..plan.write.clone() };
+        if plan.format == FileFormat::Verbatim {
+            // What waits to be written is missing in the ring.
+            options.gather = options.gather.min(ByteCount(plan.sources[0].options.ring.0 / 4));
+        }
+        let output = Output::open(&options, encoding.reader(), now, &mut ends)?;
+        ends.gauge = Some(output.gauge());
+        let blocks = plan.sources.iter().map(|source| source.options.block);
+        let batch = output.buffers_for(blocks.max().unwrap_or(ByteCount(1)));
+        let lane = |(board, _): &(Arc<LaneBoard>, _)| Lane {
+            board: Arc::clone(board),
+            untold: 0,
+            told: 0,
+            octets: 0,
+            past: 0,
+        };
+        Ok(Self {
+            encoding,
+            ends,
+            output,
+            lanes: boards.iter().map(lane).collect(),
+            left: plan.packets.unwrap_or(u64::MAX),
+            has_ended: false,
+            packet_buffered: plan.packet_buffered || options.is_standard_output(),
+            hash: plan.hash,
+            batch,
+            began_ns: now,
+        })
+    }
+
+    /// When the first file was begun, ns since the epoch.
+    pub(super) fn began_ns(&self) -> u64 {
+        self.began_ns
+    }
+
+    /// What encodes frames for it.
+    pub(super) fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    /// Reads what the writer does, from any thread.
+    pub(super) fn gauge(&self) -> WriterGauge {
+        self.output.gauge()
+    }
+
+    /// So many frames were lost between the last frame of the interface and the next one.
+    pub(super) fn lost(&mut self, interface: u32, frames: u64) {
+        self.lanes[interface as usize].untold += frames;
+    }
+
+    /// Records a frame.
+    #[inline]
+    pub(super) fn packet(&mut self, interface: u32, queue: Option<u32>, frame: &Frame<'_>) {
+        self.lay(interface, frame, |encoding, dropped, room| {
+            encoding.encode(frame, &PacketFacts { interface, queue, dropped }, room)
+        });
+    }
+
+    /// Records a frame whose octets are its record, made by [`Scribe::encoding`] without a drop count.
+    #[inline]
+    pub(super) fn record(&mut self, interface: u32, frame: &Frame<'_>) {
+        self.lay(interface, frame, |encoding, dropped, room| match dropped {
+            Some(dropped) => encoding.with_drop_count(frame.data, dropped, room),
+            None => {
+                room.get_mut(..frame.data.len())?.copy_from_slice(frame.data);
+                Some(frame.data.len())
+            }
+        });
+    }
+
+    #[inline]
+    fn lay(
+        &mut self,
+        interface: u32,
+        frame: &Frame<'_>,
+        lay: impl Fn(&Encoding, Option<u64>, &mut [u8]) -> Option<usize>,
+    ) {
+        let Self { encoding, ends, output, lanes, left, .. } = self;
+        let lane = &mut lanes[interface as usize];
+        if *left == 0 {
+            lane.past += 1;
+            return;
+        }
+        let untold = lane.untold;
+        let dropped = (untold > 0).then_some(untold);
+        let origin = Origin { interface, time_ns: frame.time_ns };
+        match output.packet(origin, ends, |room| lay(encoding, dropped, room)) {
+            Ok(()) => {
+                lane.told += untold;
+                lane.untold = 0;
+                lane.octets += u64::from(frame.wire_length);
+                *left -= 1;
+            }
+            Err(refusal) => self.refused(interface as usize, refusal),
+        }
+    }
+
+    /// Records a block of a ring from where it lies, its frames being of interface 0.
+    ///
+    /// # Errors
+    /// The block, where it cannot stand in the file as a whole: its frames are to be recorded one by one.
+    pub(super) fn block(&mut self, mut block: Block, first_ns: u64) -> std::result::Result<(), Block> {
+        let frames = block.len() as u64;
+        if frames > self.left {
+            return Err(block);
+        }
+        let padding = verbatim::padding((self.output.file_bytes() % verbatim::PAGE as u64) as usize);
+        if !padding.is_empty() && self.output.record(&padding).is_err() {
+            return Err(block);
+        }
+        let times = (first_ns, block.closed_ns().max(first_ns));
+        let lane = &mut self.lanes[0];
+        let Some(length) = verbatim::enclose(&mut block, lane.untold, self.hash) else { return Err(block) };
+        self.output.block(block, length, times)?;
+        lane.told += lane.untold;
+        lane.untold = 0;
+        self.left -= frames;
+        Ok(())
+    }
+
+    #[cold]
+    fn refused(&mut self, interface: usize, refusal: NoRoom) {
+        let lane = &mut self.lanes[interface];
+        match refusal {
+            NoRoom::Full | NoRoom::TooLong => lane.untold += 1,
+            NoRoom::Ended => {
+                // The last file is complete, and the output does not count it; or writing failed, and it does.
+                lane.past += u64::from(self.output.is_complete());
+                self.has_ended = true;
+            }
+        }
+    }
+
+    /// Whether it has as many packets as were asked for.
+    pub(super) fn is_full(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Whether the writer leaves no room for a batch.
+    #[inline]
+    pub(super) fn is_short(&self) -> bool {
+        self.output.is_short_of(self.batch)
+    }
+
+    /// The same after waiting for it, that long.
+    pub(super) fn stays_short(&self, timeout: Duration) -> bool {
+        self.output.stays_short_of(self.batch, timeout)
+    }
+
+    /// Whether no more packets are recorded.
+    #[inline]
+    pub(super) fn has_ended(&self) -> bool {
+        self.left == 0 || self.has_ended || self.output.has_ended()
+    }
+
+    /// Tells the board what is counted and, with `packet_buffered`, lets readers have what is there; to be called after every
+    /// few packets, and when there are none.
+    #[inline]
+    pub(super) fn breathe(&mut self) {
+        if self.packet_buffered {
+            self.output.flush_if_idle();
+        }
+        self.publish();
+    }
+
+    /// Ends a file whose interval is over; to be called when there are no packets.
+    pub(super) fn end_interval(&mut self) {
+        self.output.end_interval(realtime_ns(), &mut self.ends);
+    }
+
+    /// Lets readers have everything.
+    pub(super) fn flush(&mut self) {
+        self.output.flush();
+    }
+
+    /// Tells the board what this thread counts.
+    pub(super) fn publish(&self) {
+        for Lane { board, untold, told, octets, past, .. } in &self.lanes {
+            board.untold.store(*untold, Relaxed);
+            board.told.store(*told, Relaxed);
+            board.octets.store(*octets, Relaxed);
+            board.past.store(*past, Relaxed);
+        }
+    }
+
+    /// Puts the counters of all interfaces as they stand into the file.
+    pub(super) fn statistics(&mut self) {
+        self.publish();
+        self.ends.take_statistics();
+        for statistics in &self.ends.statistics {
+            let Some(record) = self.encoding.statistics(statistics) else { continue };
+            // Without room for it, the next ones say the same and more.
+            let _ = self.output.record(&record);
+        }
+        self.output.flush_if_idle();
+    }
+
+    /// Ends the file with the counters as they stand, and waits until everything is written.
+    pub(super) fn finish(mut self) -> Recorded {
+        self.publish();
+        self.ends.end_ns = Some(realtime_ns());
+        self.output.finish(&mut self.ends)
+    }
+}

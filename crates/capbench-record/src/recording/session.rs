@@ -1,0 +1,378 @@
+//! Opening, starting, asking and ending a recording.
+
+mod accounting;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use capbench_sys::host::CpuId;
+use capbench_sys::host::affinity::pin_current_thread;
+
+pub use accounting::AccountRequest;
+
+use super::account::Account;
+use super::board::{CaptureBoard, LaneBoard, Wishes};
+use super::capturing::{Capturing, Job, Ready};
+use super::giving::{News, Onward};
+use super::merging::{self, Lay, Port};
+use super::plan::Plan;
+use super::scribe::Scribe;
+use super::working::{self, Workers};
+use crate::error::{RecordError, Result};
+use crate::file::FileFormat;
+use crate::hand_off;
+use crate::merge::MergeTally;
+use crate::writing::{Ending, WriterCounts, WriterGauge};
+use capbench_capture::running::Running;
+
+/// Batches and reports on their way to the merge. Batches are bounded by the memory of their captures anyway.
+const NEWS: usize = 4096;
+
+/// A recording whose captures are open, and that has written nothing. From here on no privilege is needed any more.
+#[derive(Debug)]
+pub struct Opened {
+    plan: Plan,
+    wishes: Arc<Wishes>,
+    captures: Vec<Capture>,
+    hand_off: Option<hand_off::Plan>,
+}
+
+#[derive(Debug)]
+struct Capture {
+    /// The interface in the plan.
+    source: usize,
+    thread: Capturing,
+    ready: Ready,
+}
+
+/// A recording that runs. Dropped without [`Session::finish`], it ends as if it were asked to.
+#[derive(Debug)]
+pub struct Session {
+    plan: Plan,
+    wishes: Arc<Wishes>,
+    captures: Vec<(usize, Option<Capturing>)>,
+    workers: Option<Arc<Workers>>,
+    merge: Option<JoinHandle<(Scribe, MergeTally)>>,
+    lanes: Vec<(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)>,
+    filters_here: Vec<bool>,
+    gauge: WriterGauge,
+    over: Arc<AtomicBool>,
+    start: Instant,
+    /// The same, ns since the epoch.
+    began_ns: u64,
+}
+
+/// How a recording ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Why.
+    pub end: End,
+    /// What became of every packet.
+    pub account: Account,
+    /// What went wrong, in the order of captures, the output last. Everything up to there is in the files.
+    pub failures: Vec<RecordError>,
+}
+
+/// Why a recording ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Whoever records wanted no more.
+    Asked,
+    /// It has as many packets as were asked for.
+    Packets,
+    /// The last file that was asked for is complete.
+    Files,
+    /// Nobody reads the pipe any more.
+    ReaderGone,
+    /// It could not go on.
+    Failed,
+}
+
+impl Opened {
+    /// Opens all captures, in the namespace of the calling thread. They capture from here on, into their rings.
+    ///
+    /// # Errors
+    /// A plan that cannot be, or a capture that cannot be opened.
+    pub fn open(plan: Plan) -> Result<Self> {
+        plan.check()?;
+        let wishes = Arc::new(Wishes::default());
+        let mut captures: Vec<Capture> = Vec::with_capacity(plan.captures());
+        for (source, of) in plan.sources.iter().enumerate() {
+            for _ in 0..of.members {
+                let number = captures.len();
+                let cpu = cpu_of(&plan.cpus, number);
+                let (thread, ready) =
+                    Capturing::open(of, format!("capture{number}"), cpu, Arc::clone(&wishes))?;
+                captures.push(Capture { source, thread, ready });
+            }
+        }
+        let batches = captures.iter().map(|capture| capture.ready.batches as usize).min().unwrap_or(0);
+        let hand_off = plan.workers.map(|workers| workers.hand_off(batches)).transpose()?;
+        Ok(Self { plan, wishes, captures, hand_off })
+    }
+
+    /// What is recorded, how, and to where.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// How batches are handed to workers, where there are any.
+    pub fn hand_off(&self) -> Option<hand_off::Plan> {
+        self.hand_off
+    }
+
+    /// What each capture turned out to be, with the interface's number in the plan.
+    pub fn running(&self) -> impl Iterator<Item = (usize, &Running)> {
+        self.captures.iter().map(|capture| (capture.source, &capture.ready.running))
+    }
+
+    /// Opens the first file and starts.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, or no thread is to be had.
+    pub fn start(self) -> Result<Session> {
+        let Self { plan, wishes, mut captures, hand_off } = self;
+        let lanes: Vec<_> = (0..plan.sources.len())
+            .map(|source| {
+                let of_source = captures.iter().filter(|capture| capture.source == source);
+                let boards: Vec<_> = of_source.map(|capture| Arc::clone(&capture.thread.board)).collect();
+                (Arc::new(LaneBoard::default()), boards)
+            })
+            .collect();
+        let mut descriptions: Vec<_> = plan.sources.iter().map(|source| source.description.clone()).collect();
+        let mut filters_here = vec![false; plan.sources.len()];
+        for capture in &captures {
+            descriptions[capture.source].explain(&capture.ready.running);
+            filters_here[capture.source] |= capture.ready.filter.is_some();
+        }
+        let scribe = Scribe::open(&plan, &descriptions, &lanes)?;
+        let (gauge, over, start) = (scribe.gauge(), Arc::new(AtomicBool::new(false)), Instant::now());
+        let began_ns = scribe.began_ns();
+        let mut session = Session {
+            wishes,
+            captures: Vec::with_capacity(captures.len()),
+            workers: None,
+            merge: None,
+            lanes,
+            filters_here,
+            gauge,
+            over: Arc::clone(&over),
+            start,
+            began_ns,
+            plan,
+        };
+        if captures.len() == 1
+            && hand_off.is_none()
+            && let Some(port) = ports_of(&captures).pop()
+            && let Some(Capture { source, thread, .. }) = captures.pop()
+        {
+            let lane = Arc::clone(&session.lanes[source].0);
+            let by_block = session.plan.format == FileFormat::Verbatim;
+            thread.start(Job::Alone { scribe: Box::new(scribe), lane, port: Box::new(port), over, by_block });
+            session.captures.push((source, Some(thread)));
+            return Ok(session);
+        }
+        match hand_off {
+            None => {
+                let (merge, news) = sync_channel(NEWS);
+                session.merge_in_thread(ports_of(&captures), news, scribe, captures.len())?;
+                session.give(captures, || Onward::Merge(merge.clone()));
+            }
+            Some(hand_off) => {
+                let (merge, news) = sync_channel(NEWS);
+                let setup = session.setup_of(hand_off, &captures, &scribe);
+                session.merge_in_thread(
+                    ports_of(&captures),
+                    news,
+                    scribe,
+                    captures.len() + hand_off.workers,
+                )?;
+                let workers = Arc::new(Workers::start(setup, merge.clone())?);
+                session.workers = Some(Arc::clone(&workers));
+                session.give(captures, || Onward::Workers(Arc::clone(&workers), merge.clone()));
+            }
+        }
+        Ok(session)
+    }
+}
+
+/// What the merge is to know of captures.
+fn ports_of(captures: &[Capture]) -> Vec<Port> {
+    let port = |Capture { source, thread, ready }: &Capture| {
+        Port::new(*source as u32, ready.plan, ready.filter.clone(), Arc::clone(&thread.board))
+    };
+    captures.iter().map(port).collect()
+}
+
+impl Session {
+    fn setup_of(&self, plan: hand_off::Plan, captures: &[Capture], scribe: &Scribe) -> working::Setup {
+        let lane = |Capture { source, ready, .. }: &Capture| working::Lane {
+            interface: *source as u32,
+            filter: ready.filter.clone(),
+        };
+        working::Setup {
+            plan,
+            encoding: scribe.encoding().clone(),
+            lanes: captures.iter().map(lane).collect(),
+            held: captures.iter().map(|capture| capture.ready.plan).collect(),
+            cpus: (0..plan.workers).map(|worker| cpu_of(&self.plan.cpus, captures.len() + worker)).collect(),
+        }
+    }
+
+    /// Starts the thread that merges, which is the one with this number.
+    fn merge_in_thread<B: Lay + Send + 'static>(
+        &mut self,
+        ports: Vec<Port>,
+        news: Receiver<News<B>>,
+        scribe: Scribe,
+        number: usize,
+    ) -> Result<()> {
+        let lanes: Vec<_> = self.lanes.iter().map(|(lane, _)| Arc::clone(lane)).collect();
+        let (wishes, over) = (Arc::clone(&self.wishes), Arc::clone(&self.over));
+        let cpu = cpu_of(&self.plan.cpus, number);
+        let work = move || {
+            if let Some(cpu) = cpu {
+                // The captures' threads have shown that the CPUs can be had; one that went away since then costs nothing
+                // but its place.
+                let _ = pin_current_thread(cpu);
+            }
+            let done = merging::merge(ports, &news, scribe, &lanes, &wishes);
+            over.store(true, Relaxed);
+            done
+        };
+        self.merge = Some(thread::Builder::new().name("merge".into()).spawn(work).map_err(no_thread)?);
+        Ok(())
+    }
+
+    /// Lets captures begin to give.
+    fn give(&mut self, captures: Vec<Capture>, onward: impl Fn() -> Onward) {
+        for (number, Capture { source, thread, .. }) in captures.into_iter().enumerate() {
+            thread.start(Job::Give { number, onward: onward() });
+            self.captures.push((source, Some(thread)));
+        }
+    }
+
+    /// Asks it to take what is in the rings, and to end. Does not wait.
+    pub fn stop(&self) {
+        self.wishes.stop();
+    }
+
+    /// Asks for all that is recorded so far to be in the file. Does not wait.
+    pub fn flush(&self) {
+        self.wishes.flush();
+    }
+
+    /// Asks for counters to be read and put into the file. Does not wait. To be called once a second.
+    pub fn statistics(&self) {
+        for board in self.lanes.iter().flat_map(|(_, captures)| captures) {
+            board.end_second();
+        }
+        self.wishes.statistics();
+    }
+
+    /// Asks for a look at how full the captures are. Does not wait. To be called several times in a second:
+    /// [`Account`] has the fullest that was seen.
+    pub fn look(&self) {
+        self.wishes.look();
+    }
+
+    /// Whether it has ended by itself, and is to be finished.
+    pub fn is_over(&self) -> bool {
+        let is_done = |thread: &Option<Capturing>| thread.as_ref().is_none_or(Capturing::is_finished);
+        self.over.load(Relaxed) || self.captures.iter().all(|(_, thread)| is_done(thread))
+    }
+
+    /// Workers that have panicked since this was last asked. The others go on.
+    pub fn take_failures(&self) -> Vec<RecordError> {
+        self.workers.as_ref().map(|workers| workers.take_failures()).unwrap_or_default()
+    }
+
+    /// What the writer did so far.
+    pub fn writer(&self) -> WriterCounts {
+        self.gauge.read()
+    }
+
+    /// What became of the packets so far. Each number is true for a moment of its own, those of the kernel for when they
+    /// were last read.
+    pub fn account(&self) -> Account {
+        accounting::account(self, &self.gauge.read(), None)
+    }
+
+    /// Asks for an account whose numbers belong together: counters are read anew for it. Does not wait.
+    pub fn request_account(&self) -> AccountRequest {
+        let request = AccountRequest::of(self);
+        self.wishes.statistics();
+        request
+    }
+
+    /// The account that was asked for, once the counters of all captures were read. A capture that is overrun reads them within
+    /// three seconds.
+    pub fn requested_account(&self, request: &AccountRequest) -> Option<Account> {
+        request.answer(self)
+    }
+
+    /// Ends it, and waits until everything is written.
+    pub fn finish(mut self) -> Finished {
+        self.wishes.stop();
+        let mut failures = Vec::new();
+        let mut scribe = None;
+        for (_, thread) in &mut self.captures {
+            let Some(left) = thread.take().and_then(Capturing::end) else { continue };
+            scribe = scribe.or(left.scribe);
+            failures.extend(left.outcome.err());
+        }
+        let mut merged = None;
+        if let Some(thread) = self.merge.take() {
+            let (its_scribe, tally) = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (scribe, merged) = (Some(its_scribe), Some(tally));
+        }
+        let mut end = if failures.is_empty() { End::Asked } else { End::Failed };
+        let counts = match scribe {
+            Some(scribe) => {
+                if end == End::Asked && scribe.is_full() {
+                    end = End::Packets;
+                }
+                let recorded = scribe.finish();
+                match recorded.ending {
+                    Ending::Finished => {}
+                    Ending::FileLimit => end = End::Files,
+                    Ending::ReaderGone => end = End::ReaderGone,
+                    Ending::Failed(error) => {
+                        end = End::Failed;
+                        failures.push(error);
+                    }
+                }
+                recorded.counts
+            }
+            None => self.gauge.read(),
+        };
+        let account = accounting::account(&self, &counts, merged);
+        // The captures have let go of them.
+        if let Some(workers) = self.workers.take().and_then(Arc::into_inner) {
+            let failed = workers.finish();
+            if !failed.is_empty() {
+                end = End::Failed;
+            }
+            failures.extend(failed);
+        }
+        Finished { end, account, failures }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.wishes.stop();
+    }
+}
+
+fn cpu_of(cpus: &[CpuId], number: usize) -> Option<CpuId> {
+    cpus.get(number % cpus.len().max(1)).copied()
+}
+
+/// No thread to be had.
+pub(super) fn no_thread(source: std::io::Error) -> RecordError {
+    RecordError::HandOff { reason: format!("the system starts no thread for it: {source}") }
+}

@@ -1,0 +1,131 @@
+//! What became of every packet of a recording, put together from what its threads tell.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::Session;
+use crate::file::FileFormat;
+use crate::merge::{MergeTally, PortTally};
+use crate::recording::account::{Account, InterfaceAccount};
+use crate::recording::board::{CaptureBoard, Reading};
+use crate::recording::link::LinkCounts;
+use crate::writing::WriterCounts;
+use capbench_capture::counters::{Counters, Loss, LossPlace};
+use capbench_capture::fill::Fill;
+
+/// An account that was asked for: what was known behind the captures then. Its counters are read after that.
+#[derive(Debug)]
+pub struct AccountRequest {
+    account: Account,
+    /// The number of the last reading of each capture, by interface.
+    readings: Vec<Vec<u64>>,
+}
+
+impl AccountRequest {
+    pub(super) fn of(session: &Session) -> Self {
+        let numbers =
+            |captures: &[Arc<CaptureBoard>]| captures.iter().map(|one| one.reading().number).collect();
+        let readings = session.lanes.iter().map(|(_, captures)| numbers(captures)).collect();
+        Self { account: account(session, &session.gauge.read(), None), readings }
+    }
+
+    /// The account with the counters of a reading of each capture from after the request; `None` while one is to come. What
+    /// is counted at a place was counted earlier at all places in front of it, so that no frame is missing there.
+    pub(super) fn answer(&self, session: &Session) -> Option<Account> {
+        let mut account = self.account.clone();
+        for ((interface, (_, captures)), before) in
+            account.interfaces.iter_mut().zip(&session.lanes).zip(&self.readings)
+        {
+            let readings: Vec<_> = captures.iter().map(|capture| capture.reading()).collect();
+            if readings.iter().zip(before).any(|(reading, before)| reading.number <= *before) {
+                return None;
+            }
+            read_into(interface, &readings);
+            interface.taken = readings.iter().map(|reading| reading.delivered).sum();
+        }
+        Some(account)
+    }
+}
+
+/// What counters said of the captures of an interface.
+fn read_into(interface: &mut InterfaceAccount, readings: &[Reading]) {
+    let counters = Counters::sum(readings.iter().map(|reading| &reading.counters));
+    let link = readings.first().map_or_else(LinkCounts::default, |reading| reading.link);
+    interface.received = link.received;
+    interface.accepted = counters.accepted;
+    interface.cut = counters.cut();
+    interface.losses = counters.losses;
+    if !interface.losses.iter().any(|loss| loss.place == LossPlace::Link) {
+        let source = LinkCounts::MISSED.into();
+        interface.losses.insert(0, Loss { place: LossPlace::Link, count: link.missed, source });
+    }
+    if let Some(unreached) = readings.first().and_then(|reading| reading.unreached.clone()) {
+        interface.losses.insert(1, unreached);
+    }
+    // The kernel counts also what is over before anybody looks.
+    let counted = link.carrier_losses.filter(|losses| *losses > 0);
+    interface.went_down = counted.unwrap_or(interface.went_down);
+}
+
+/// The account so far; `merge` when it is over.
+pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<MergeTally>) -> Account {
+    let interfaces = session.plan.sources.iter().enumerate().map(|(number, source)| {
+        let (lane, captures) = &session.lanes[number];
+        let is_here = |(port, (source, _)): (usize, &(usize, _))| (*source == number).then_some(port);
+        let ports: Vec<_> = session.captures.iter().enumerate().filter_map(is_here).collect();
+        let readings: Vec<_> = captures.iter().map(|capture| capture.reading()).collect();
+        let mut interface = InterfaceAccount {
+            name: source.interface.name.clone(),
+            method: source.method.to_string(),
+            members: source.members,
+            received: None,
+            accepted: None,
+            losses: Vec::new(),
+            taken: captures.iter().map(|capture| capture.taken.load(Relaxed)).sum(),
+            queues: session.workers.as_ref().map_or_else(Vec::new, |workers| workers.losses_of(&ports)),
+            filtered: session.filters_here[number].then(|| lane.filtered.load(Relaxed)),
+            past_end: lane.past.load(Relaxed),
+            output: written.interfaces.get(number).copied().unwrap_or_default(),
+            cut: None,
+            octets: (session.plan.format != FileFormat::Verbatim).then(|| lane.octets.load(Relaxed)),
+            fill: Fill::fullest(captures.iter().map(|capture| capture.fills().lately())),
+            fullest: Fill::fullest(captures.iter().map(|capture| capture.fills().ever())),
+            told: (session.plan.format != FileFormat::Pcap).then(|| lane.told.load(Relaxed)),
+            behind_last: lane.untold.load(Relaxed),
+            merged: merge.as_ref().map(|tally| together(session, tally, number)),
+            went_down: captures.iter().map(|capture| capture.went_down.load(Relaxed)).max().unwrap_or(0),
+            is_down: captures.iter().any(|capture| capture.is_down()),
+            was_shut: captures.iter().all(|capture| capture.is_shut()),
+        };
+        read_into(&mut interface, &readings);
+        interface
+    });
+    Account {
+        interfaces: interfaces.collect(),
+        began_ns: session.began_ns,
+        time: session.start.elapsed(),
+        files: written.files,
+        first_file: written.first_file.clone(),
+        bytes: written.bytes,
+        stored_bytes: written.stored_bytes,
+        buffers: written.pool,
+        buffers_in_use: written.in_use,
+        most_buffers_in_use: written.most_in_use,
+        longest_write: written.longest_write,
+        syncs: written.syncs,
+        deleted_files: written.deleted_files,
+        deleted_bytes: written.deleted_bytes,
+        merge,
+    }
+}
+
+/// What the merge counted of the captures of an interface.
+fn together(session: &Session, tally: &MergeTally, number: usize) -> PortTally {
+    let of_interface = session.captures.iter().zip(&tally.ports).filter(|((source, _), _)| *source == number);
+    of_interface.fold(PortTally::default(), |sum, (_, port)| PortTally {
+        frames: sum.frames + port.frames,
+        late: sum.late + port.late,
+        latest_ns: sum.latest_ns.max(port.latest_ns),
+        unsorted_batches: sum.unsorted_batches + port.unsorted_batches,
+    })
+}

@@ -1,0 +1,435 @@
+//! The side of whoever encodes packets: records into buffers, and files that end exactly where they shall.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use capbench_sys::memory::pages::ALIGNMENT;
+use capbench_sys::packet::Block;
+
+use super::buffer::{Buffer, Cut, Origin};
+use super::closer::{Closer, Completion};
+use super::counts::{Gauge, WriterCounts, WriterGauge};
+use super::failure::Failure;
+use super::files::{Opener, opener};
+use super::keeper::Keeper;
+use super::lock::RecordingLock;
+use super::names::FileNames;
+use super::options::{WhenFull, WriteOptions};
+use super::pool::{Pool, Refusal};
+use super::records::RecordReader;
+use super::rotation::{Next, Position};
+use super::writer::{Ending, Setup, Writer};
+use crate::error::{RecordError, Result};
+use capbench_capture::units::ByteCount;
+
+/// What files of a format begin and end with. It is asked by the thread that encodes, between two of its records.
+pub trait FileEnds {
+    /// Appends what a new file begins with.
+    fn header(&mut self, out: &mut Vec<u8>);
+
+    /// Appends what a file ends with: nothing, in many formats.
+    fn trailer(&mut self, out: &mut Vec<u8>);
+}
+
+/// Why there is no room for a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRoom {
+    /// All buffers wait to be written. The packet is counted as refused.
+    Full,
+    /// It is larger than a buffer. The packet is counted as refused.
+    TooLong,
+    /// The recording has ended: [`Output::finish`] tells why. The packet is counted as refused where writing failed.
+    Ended,
+}
+
+/// Records on their way to files. Dropped without [`Output::finish`], it still writes all that it was given.
+#[derive(Debug)]
+pub struct Output {
+    pool: Arc<Pool>,
+    gauge: Arc<Gauge>,
+    thread: Option<JoinHandle<Ending>>,
+    current: Option<Buffer>,
+    pub(super) position: Position,
+    is_aligned: bool,
+    waits: bool,
+    is_complete: bool,
+    interfaces: usize,
+    /// Bytes of a buffer.
+    buffer: ByteCount,
+    /// Given up when all files are complete; `None` where the output is no file.
+    lock: Option<RecordingLock>,
+}
+
+/// How a recording went.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Why it ended.
+    pub ending: Ending,
+    /// What was written and what not.
+    pub counts: WriterCounts,
+}
+
+impl Output {
+    /// Opens the first file and starts the thread that writes. The file belongs to the time `now_ns`, in ns since
+    /// 1970-01-01 UTC, from which the first interval of a rotation counts.
+    ///
+    /// # Errors
+    /// Options that cannot be, and a file that cannot be opened.
+    pub fn open(
+        options: &WriteOptions,
+        reader: RecordReader,
+        now_ns: u64,
+        ends: &mut impl FileEnds,
+    ) -> Result<Self> {
+        options.check()?;
+        // Before anything is made or removed.
+        let lock = lock(options, now_ns)?;
+        let mut output = Self::open_with(options, opener(options), reader, now_ns, ends)?;
+        output.lock = lock;
+        Ok(output)
+    }
+
+    pub(super) fn open_with(
+        options: &WriteOptions,
+        opener: Opener,
+        reader: RecordReader,
+        now_ns: u64,
+        ends: &mut impl FileEnds,
+    ) -> Result<Self> {
+        let buffers = options.buffers()?;
+        let gauge = Arc::new(Gauge::new(options.interfaces, buffers.len(), options.syncs));
+        let pool = Arc::new(Pool::new(buffers, options.gathered()));
+        let names = names(options);
+        let mut position = Position::new(options.rotation, now_ns);
+        let mut header = Vec::new();
+        ends.header(&mut header);
+        position.add(header.len(), 0);
+        let first = Cut { trailer: Vec::new(), header, second: position.second, number: position.number };
+        let completion = Completion { syncs: options.syncs, is_ring: options.rotation.is_ring() };
+        let no_thread = |source| RecordError::Output {
+            attempt: "start the threads that write",
+            path: options.path.clone(),
+            next: "the host may have too many threads",
+            source,
+        };
+        let keeper = keeper(options, &gauge)?;
+        let closer =
+            Closer::start(Arc::clone(&pool), Arc::clone(&gauge), completion, keeper).map_err(no_thread)?;
+        let setup = Setup {
+            pool: Arc::clone(&pool),
+            gauge: Arc::clone(&gauge),
+            closer,
+            completion,
+            names,
+            opener,
+            reader,
+        };
+        let writer = Writer::open(setup, first)?;
+        let thread =
+            thread::Builder::new().name("writer".into()).spawn(|| writer.run()).map_err(no_thread)?;
+        Ok(Self {
+            pool,
+            gauge,
+            thread: Some(thread),
+            current: None,
+            position,
+            is_aligned: options.direct,
+            waits: options.when_full == WhenFull::Wait,
+            is_complete: false,
+            interfaces: options.interfaces,
+            buffer: options.buffer,
+            lock: None,
+        })
+    }
+
+    /// Records a packet, in the file that it belongs to: where a new one is due, that one begins. `encode` lays it at the
+    /// beginning of the room that it is given and says how many bytes it took, or `None` where it needs more room; then it is
+    /// asked once more, with an empty buffer.
+    ///
+    /// # Errors
+    /// No room, and why.
+    ///
+    /// # Panics
+    /// For an interface that the options do not know.
+    #[inline]
+    pub fn packet(
+        &mut self,
+        origin: Origin,
+        ends: &mut impl FileEnds,
+        mut encode: impl FnMut(&mut [u8]) -> Option<usize>,
+    ) -> std::result::Result<(), NoRoom> {
+        let next = self.position.next(origin.time_ns);
+        if next == Next::Same && self.encode_packet(origin, &mut encode) {
+            return Ok(());
+        }
+        let made = self.make_packet_room(next, origin.time_ns, ends).and_then(|()| {
+            if self.encode_packet(origin, &mut encode) { Ok(()) } else { Err(NoRoom::TooLong) }
+        });
+        if made.is_err() && !self.is_complete {
+            self.gauge.refused(origin.interface);
+        }
+        made
+    }
+
+    #[inline]
+    fn encode_packet(&mut self, origin: Origin, encode: &mut impl FnMut(&mut [u8]) -> Option<usize>) -> bool {
+        let Some(buffer) = &mut self.current else { return false };
+        let Some(length) = encode(buffer.spare()) else { return false };
+        buffer.commit_packet(length, origin);
+        self.position.add(length, 1);
+        true
+    }
+
+    /// Records what is no packet, whole records of it, in the file where the last packet went, unless that has ended.
+    ///
+    /// # Errors
+    /// No room, and why; nothing is counted.
+    pub fn record(&mut self, bytes: &[u8]) -> std::result::Result<(), NoRoom> {
+        if self.position.has_ended() {
+            return Err(NoRoom::Ended);
+        }
+        let fits = |buffer: &Buffer| buffer.spare_length() >= bytes.len();
+        if !self.current.as_ref().is_some_and(fits) {
+            self.make_room()?;
+        }
+        let Some(buffer) = self.current.as_mut().filter(|buffer| fits(buffer)) else {
+            return Err(NoRoom::TooLong);
+        };
+        buffer.spare()[..bytes.len()].copy_from_slice(bytes);
+        buffer.commit(bytes.len());
+        self.position.add(bytes.len(), 0);
+        Ok(())
+    }
+
+    /// Records a block of a ring from where it lies: its first `length` octets, one record with packets of interface 0 from
+    /// this time to that one. Until it is written, it is not the ring's.
+    ///
+    /// # Errors
+    /// The block, unrecorded: where it would go beyond the end of a file, or the recording has ended. Then its packets are to
+    /// be recorded one by one.
+    pub fn block(
+        &mut self,
+        block: Block,
+        length: usize,
+        times: (u64, u64),
+    ) -> std::result::Result<(), Block> {
+        let packets = block.len() as u64;
+        if self.is_complete || self.pool.has_ended() || !self.position.takes(packets, times) {
+            return Err(block);
+        }
+        if let Some(buffer) = self.current.take_if(|buffer| buffer.length() > 0 || buffer.cut.is_some()) {
+            self.hand_over(buffer);
+        }
+        self.position.add(length, packets);
+        self.hand_over(Buffer::of_block(block, length, self.interfaces));
+        Ok(())
+    }
+
+    /// Empty buffers that hold so many bytes of records, or half of all: so many come back in any case.
+    pub fn buffers_for(&self, bytes: ByteCount) -> usize {
+        usize::try_from(bytes.0.div_ceil(self.buffer.0)).unwrap_or(usize::MAX).min(self.pool.buffers() / 2)
+    }
+
+    /// Whether the writer leaves fewer empty buffers. Whoever can leave packets where they are had better do so.
+    #[inline]
+    pub fn is_short_of(&self, buffers: usize) -> bool {
+        self.gauge.empty() < buffers as u64
+    }
+
+    /// The same after waiting for them, that long; not once the writer has ended.
+    pub fn stays_short_of(&self, buffers: usize, timeout: Duration) -> bool {
+        self.pool.stays_short_of(buffers, timeout)
+    }
+
+    /// Bytes that the file has so far, before compression.
+    pub fn file_bytes(&self) -> u64 {
+        self.position.bytes
+    }
+
+    /// Lets readers see all that was recorded so far, without waiting for it. With direct I/O, this writes a block that will
+    /// be written again.
+    pub fn flush(&mut self) {
+        if self.position.has_ended() {
+            return;
+        }
+        let buffer = self.current.take().or_else(|| self.empty(false).ok());
+        if let Some(mut buffer) = buffer {
+            buffer.flush = true;
+            self.hand_over(buffer);
+        }
+    }
+
+    /// The same, unless the writer has older buffers to write: then those come first anyway, and a buffer that is not full
+    /// would only be one fewer to hold what comes. For who calls it after every few packets, and when there are none.
+    pub fn flush_if_idle(&mut self) {
+        let has_records = self.current.as_ref().is_some_and(|buffer| buffer.length() > 0);
+        if self.pool.hurry() && has_records {
+            self.flush();
+        }
+    }
+
+    /// Ends the file whose interval was over a while before `now_ns`, in ns since 1970-01-01 UTC, so that it gets its name though
+    /// no packet comes. The next packet begins the next file. For who calls it when no packets wait.
+    pub fn end_interval(&mut self, now_ns: u64, ends: &mut impl FileEnds) {
+        if !self.position.is_over(now_ns) || self.has_ended() {
+            return;
+        }
+        // Without an empty buffer it is tried again.
+        let Some(mut buffer) = self.current.take().or_else(|| self.empty(false).ok()) else { return };
+        let mut trailer = Vec::new();
+        ends.trailer(&mut trailer);
+        (buffer.trailer, buffer.flush) = (Some(trailer), true);
+        self.hand_over(buffer);
+        self.position.end();
+    }
+
+    /// Whether the recording has ended by itself; [`Output::finish`] tells why.
+    pub fn has_ended(&self) -> bool {
+        self.is_complete || self.pool.has_ended()
+    }
+
+    /// Whether it has ended with the last file that was asked for: packets that come now are not counted.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Reads what the writer did, from any thread.
+    pub fn gauge(&self) -> WriterGauge {
+        WriterGauge(Arc::clone(&self.gauge))
+    }
+
+    /// Ends the file, and waits until everything is written.
+    pub fn finish(mut self, ends: &mut impl FileEnds) -> Recorded {
+        let mut trailer = Vec::new();
+        ends.trailer(&mut trailer);
+        let ending = match self.close(trailer) {
+            Some(Ending::Finished) if self.is_complete => Ending::FileLimit,
+            Some(ending) => ending,
+            None => Ending::Finished,
+        };
+        Recorded { ending, counts: self.gauge.read() }
+    }
+
+    fn close(&mut self, trailer: Vec<u8>) -> Option<Ending> {
+        let thread = self.thread.take()?;
+        if let Some(buffer) = self.current.take() {
+            self.hand_over(buffer);
+        }
+        self.pool.close(trailer);
+        match thread.join() {
+            Ok(ending) => Some(ending),
+            Err(panic) if thread::panicking() => {
+                drop(panic);
+                None
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    #[cold]
+    fn make_packet_room(
+        &mut self,
+        next: Next,
+        time_ns: u64,
+        ends: &mut impl FileEnds,
+    ) -> std::result::Result<(), NoRoom> {
+        match next {
+            Next::Same => self.make_room(),
+            Next::File => self.begin_file(time_ns, ends),
+            Next::End => {
+                self.is_complete = true;
+                Err(NoRoom::Ended)
+            }
+        }
+    }
+
+    fn make_room(&mut self) -> std::result::Result<(), NoRoom> {
+        if self.is_complete {
+            return Err(NoRoom::Ended);
+        }
+        if let Some(buffer) = self.current.take() {
+            self.hand_over(buffer);
+        }
+        self.current = Some(self.empty(self.waits)?);
+        Ok(())
+    }
+
+    /// The file before ends and the new one begins only once there is a buffer for its first packet.
+    fn begin_file(&mut self, time_ns: u64, ends: &mut impl FileEnds) -> std::result::Result<(), NoRoom> {
+        self.make_room()?;
+        let (mut trailer, mut header) = (Vec::new(), Vec::new());
+        ends.trailer(&mut trailer);
+        ends.header(&mut header);
+        self.position.advance(time_ns);
+        self.position.add(header.len(), 0);
+        let start = self.start();
+        if let Some(buffer) = &mut self.current {
+            buffer.clear(start);
+            buffer.cut =
+                Some(Cut { trailer, header, second: self.position.second, number: self.position.number });
+        }
+        Ok(())
+    }
+
+    fn empty(&self, waits: bool) -> std::result::Result<Buffer, NoRoom> {
+        match self.pool.take_empty(waits, &self.gauge) {
+            Ok(mut buffer) => {
+                buffer.clear(self.start());
+                Ok(buffer)
+            }
+            Err(Refusal::Full) => Err(NoRoom::Full),
+            Err(Refusal::Ended) => Err(NoRoom::Ended),
+        }
+    }
+
+    /// How far into a block the file stands, where its writes are aligned.
+    fn start(&self) -> usize {
+        if self.is_aligned { (self.position.bytes % ALIGNMENT as u64) as usize } else { 0 }
+    }
+
+    fn hand_over(&self, buffer: Buffer) {
+        if let Some(buffer) = self.pool.hand_over(buffer) {
+            self.gauge.unwritten(buffer.packets_of());
+        }
+    }
+}
+
+fn names(options: &WriteOptions) -> FileNames {
+    let is_suffixed = options.compression.is_some() && !options.is_standard_output();
+    FileNames::new(&options.path, &options.rotation, is_suffixed)
+}
+
+/// Locks the recording as a whole.
+fn lock(options: &WriteOptions, now_ns: u64) -> Result<Option<RecordingLock>> {
+    if options.is_standard_output() {
+        return Ok(None);
+    }
+    let (names, position) = (names(options), Position::new(options.rotation, now_ns));
+    let first = names.path(position.second, position.number)?;
+    RecordingLock::take(&first, &names.pattern())
+        .map_err(Failure::of("open", &first))
+        .map_err(Failure::into_error)
+}
+
+/// What removes old files, after it has made room for the first new one.
+fn keeper(options: &WriteOptions, gauge: &Gauge) -> Result<Option<Keeper>> {
+    if options.retention.is_nothing() {
+        return Ok(None);
+    }
+    let names = options.own_names();
+    let names =
+        names.map_err(|reason| RecordError::Option { option: "--keep-files or --keep-free", reason })?;
+    let mut keeper = Keeper::new(&options.path, names, options.retention)
+        .map_err(Failure::of("remove old files in the folder of", &options.path))
+        .map_err(Failure::into_error)?;
+    // As later: the recording goes on, and its status says it.
+    gauge.retained(keeper.sweep(gauge).err().map(|error| error.to_string()));
+    Ok(Some(keeper))
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.close(Vec::new());
+    }
+}
