@@ -5,6 +5,7 @@
 pub mod arrivals;
 pub mod csv_text;
 pub mod disturbance;
+pub mod environment;
 pub mod figures;
 pub mod ledger;
 pub mod moderation;
