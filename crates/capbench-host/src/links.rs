@@ -25,7 +25,6 @@ use crate::{HostError, Result};
 use exchange::Exchange;
 pub use message::{DefaultRoute, Link, Tie, XdpAttachment};
 pub use stats::{LinkDeltas, LinkStats};
-pub use traffic_control::TrafficControl;
 
 /// A connection to the kernel about the interfaces of one network namespace.
 #[derive(Debug)]

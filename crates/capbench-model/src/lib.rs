@@ -7,6 +7,7 @@ pub mod counters;
 pub mod csv_text;
 pub mod direction;
 pub mod disturbance;
+pub mod environment;
 pub mod fanout;
 pub mod figures;
 pub mod filter;

@@ -84,7 +84,7 @@ fn simulated(folder: &Path, work_ns: u32, seed: u64) -> std::path::PathBuf {
         command: vec!["capbench".into(), "bench".into()],
         started_unix_s: seed,
         complete: true,
-        environment: Environment::read().unwrap(),
+        environment: Environment::default(),
         statements: Vec::new(),
         trials: outcome.trials,
         soak: None,

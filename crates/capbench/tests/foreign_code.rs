@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
-use capbench_measure::environment::Environment;
+use capbench_host::environment;
 use capbench_testing::{HostLimit, cannot_have};
 use serde_json::json;
 use support::{Ended, NOBODY, Namespaces, Scratch, capbench, in_turn, privileged, program, run};
@@ -52,7 +52,7 @@ fn save_bench(folder: &Path, method: &str) -> [PathBuf; 3] {
         })
     };
     let results = json!({
-        "environment": Environment::read().unwrap(),
+        "environment": environment::read().unwrap(),
         "trials": [trial(method, 1.0), trial("recv", 900.0)],
     });
     let base = folder.join("capbench-results");

@@ -2,36 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use capbench_model::environment::hardware::Cache;
 use capbench_sys::host::affinity::parse_cpu_list;
-use serde::{Deserialize, Serialize};
 
 use super::cpu::numbered;
 use super::tree::Tree;
 
 const CPUS: &str = "sys/devices/system/cpu";
-
-/// Caches of one kind that are alike.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cache {
-    /// 1 is nearest to the CPU.
-    pub level: u32,
-    /// `Data`, `Instruction` or `Unified`.
-    pub kind: String,
-    /// Size of each in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size_bytes: Option<u64>,
-    /// Bytes of a line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line_bytes: Option<u64>,
-    /// Lines that an address can be in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ways: Option<u64>,
-    /// How many of them the host has.
-    pub count: u32,
-    /// CPUs that share one, at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shared_by_cpus: Option<u32>,
-}
 
 /// All caches of the CPUs that are online; `None` where none are told.
 pub(super) fn read(root: &impl Tree) -> Option<Vec<Cache>> {

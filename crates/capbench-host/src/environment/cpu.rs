@@ -2,150 +2,46 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use capbench_model::environment::hardware::{Cpu, Frequency, Idle, IdleState};
 
 use super::tree::Tree;
 
 const CPUS: &str = "sys/devices/system/cpu";
 
-/// The processors of the host. Absent is what cannot be found out, and what an architecture does not have.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cpu {
-    /// Who made them, as `/proc/cpuinfo` says: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vendor: Option<String>,
-    /// Family on x86, architecture on Arm.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub family: Option<String>,
-    /// Number of the model on x86, of the part on Arm.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Stepping on x86, revision on Arm.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stepping: Option<String>,
-    /// Version of the microcode (x86).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub microcode: Option<String>,
-    /// Sockets with CPUs that are online.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sockets: Option<u32>,
-    /// Cores with CPUs that are online, in all sockets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cores: Option<u32>,
-    /// Whether more than one thread of a core is in use (simultaneous multithreading).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub smt_in_use: Option<bool>,
-    /// What is set about that: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub smt_control: Option<String>,
-    /// CPUs that the scheduler leaves alone (`isolcpus=`), as a list such as `2-7`; empty where there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub isolated_cpus: Option<String>,
-    /// CPUs whose tick stops while one thread runs (`nohz_full=`), likewise; absent where the kernel cannot do that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tickless_cpus: Option<String>,
-    /// CPU time in microseconds that the process gets in each second at most, where a control group limits it
-    /// (`cpu.max`, as containers have it); absent without a limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quota_us_per_s: Option<u64>,
-    /// The slowest CPU's frequency at the moment of reading, in MHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub least_mhz_now: Option<u32>,
-    /// The fastest CPU's, likewise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most_mhz_now: Option<u32>,
-    /// How frequencies are chosen; absent where the host does not choose them, as in most virtual machines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub frequency: Option<Frequency>,
-    /// How idle CPUs sleep; absent where the host does not choose that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub idle: Option<Idle>,
-}
-
-/// How the frequencies of CPUs are chosen (Documentation/admin-guide/pm/cpufreq.rst).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Frequency {
-    /// Drivers in use, one unless CPUs differ.
-    pub drivers: Vec<String>,
-    /// Governors in use.
-    pub governors: Vec<String>,
-    /// Hints that CPUs which choose by themselves are given (`energy_performance_preference`).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub energy_preferences: Vec<String>,
-    /// Lowest frequency that a CPU may be set to, in MHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub least_mhz: Option<u32>,
-    /// Highest frequency that a CPU may be set to, in MHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most_mhz: Option<u32>,
-    /// Whether CPUs may run faster than that for a while (turbo, boost).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turbo: Option<bool>,
-}
-
-/// How idle CPUs sleep (Documentation/admin-guide/pm/cpuidle.rst).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Idle {
-    /// Driver in use: `intel_idle`, `acpi_idle`, `haltpoll`; `none` where CPUs are only halted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub driver: Option<String>,
-    /// Governor in use: `menu`, `teo`, `haltpoll`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub governor: Option<String>,
-    /// States of the first CPU, lightest sleep first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub states: Vec<IdleState>,
-}
-
-/// A state in which an idle CPU sleeps.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IdleState {
-    /// Its name: `POLL`, `C1`, `C6`.
-    pub name: String,
-    /// Microseconds until the CPU runs again after an interrupt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_latency_us: Option<u64>,
-    /// Whether it is not used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disabled: Option<bool>,
-}
-
-impl Cpu {
-    /// From `/proc/cpuinfo` and sysfs.
-    pub(super) fn read(root: &impl Tree, cpuinfo: &str) -> Self {
-        let field = |names: &[&str]| {
-            names.iter().find_map(|name| super::cpu_field(cpuinfo, name)).filter(|value| !value.is_empty())
-        };
-        let text = |names: &[&str]| field(names).map(str::to_owned);
-        let cpus = numbered(root, CPUS, "cpu");
-        let topology = |cpu: u32, file: &str| root.number(&format!("{CPUS}/cpu{cpu}/topology/{file}"));
-        // A CPU that is offline has no topology.
-        let cores: BTreeSet<(u64, u64)> = cpus
-            .iter()
-            .filter_map(|cpu| Some((topology(*cpu, "physical_package_id")?, topology(*cpu, "core_id")?)))
-            .collect();
-        let sockets: BTreeSet<u64> = cores.iter().map(|(socket, _)| *socket).collect();
-        let count = |of: usize| (of > 0).then_some(of as u32);
-        let now = megahertz_now(cpuinfo);
-        Self {
-            vendor: text(&["vendor_id", "CPU implementer"]),
-            family: text(&["cpu family", "CPU architecture"]),
-            model: text(&["model", "CPU part"]),
-            stepping: text(&["stepping", "CPU revision", "revision"]),
-            microcode: text(&["microcode"]),
-            sockets: count(sockets.len()),
-            cores: count(cores.len()),
-            smt_in_use: root.flag(&format!("{CPUS}/smt/active")),
-            smt_control: root.word(&format!("{CPUS}/smt/control")),
-            isolated_cpus: root.text(&format!("{CPUS}/isolated")),
-            // Kernels that cannot do it, or were not asked to, write "(null)".
-            tickless_cpus: root.text(&format!("{CPUS}/nohz_full")).map(|list| list.replace("(null)", "")),
-            quota_us_per_s: quota(root),
-            least_mhz_now: now.map(|(least, _)| least),
-            most_mhz_now: now.map(|(_, most)| most),
-            frequency: Frequency::read(root, &cpus),
-            idle: Idle::read(root, cpus.first().copied()),
-        }
+/// The processors, from `/proc/cpuinfo` and sysfs.
+pub(super) fn read(root: &impl Tree, cpuinfo: &str) -> Cpu {
+    let field = |names: &[&str]| {
+        names.iter().find_map(|name| super::cpu_field(cpuinfo, name)).filter(|value| !value.is_empty())
+    };
+    let text = |names: &[&str]| field(names).map(str::to_owned);
+    let cpus = numbered(root, CPUS, "cpu");
+    let topology = |cpu: u32, file: &str| root.number(&format!("{CPUS}/cpu{cpu}/topology/{file}"));
+    // A CPU that is offline has no topology.
+    let cores: BTreeSet<(u64, u64)> = cpus
+        .iter()
+        .filter_map(|cpu| Some((topology(*cpu, "physical_package_id")?, topology(*cpu, "core_id")?)))
+        .collect();
+    let sockets: BTreeSet<u64> = cores.iter().map(|(socket, _)| *socket).collect();
+    let count = |of: usize| (of > 0).then_some(of as u32);
+    let now = megahertz_now(cpuinfo);
+    Cpu {
+        vendor: text(&["vendor_id", "CPU implementer"]),
+        family: text(&["cpu family", "CPU architecture"]),
+        model: text(&["model", "CPU part"]),
+        stepping: text(&["stepping", "CPU revision", "revision"]),
+        microcode: text(&["microcode"]),
+        sockets: count(sockets.len()),
+        cores: count(cores.len()),
+        smt_in_use: root.flag(&format!("{CPUS}/smt/active")),
+        smt_control: root.word(&format!("{CPUS}/smt/control")),
+        isolated_cpus: root.text(&format!("{CPUS}/isolated")),
+        // Kernels that cannot do it, or were not asked to, write "(null)".
+        tickless_cpus: root.text(&format!("{CPUS}/nohz_full")).map(|list| list.replace("(null)", "")),
+        quota_us_per_s: quota(root),
+        least_mhz_now: now.map(|(least, _)| least),
+        most_mhz_now: now.map(|(_, most)| most),
+        frequency: frequency(root, &cpus),
+        idle: idle(root, cpus.first().copied()),
     }
 }
 
@@ -190,59 +86,55 @@ fn megahertz_now(cpuinfo: &str) -> Option<(u32, u32)> {
     })
 }
 
-impl Frequency {
-    fn read(root: &impl Tree, cpus: &[u32]) -> Option<Self> {
-        let file = |cpu: &u32, file: &str| format!("{CPUS}/cpu{cpu}/cpufreq/{file}");
-        let words = |name: &str| -> Vec<String> {
-            let all: BTreeSet<String> = cpus.iter().filter_map(|cpu| root.word(&file(cpu, name))).collect();
-            all.into_iter().collect()
-        };
-        let megahertz = |name: &'static str| {
-            cpus.iter().filter_map(move |cpu| Some((root.number(&file(cpu, name))? / 1000) as u32))
-        };
-        let drivers = words("scaling_driver");
-        if drivers.is_empty() {
-            return None;
-        }
-        // intel_pstate says what is forbidden, the others what is allowed.
-        let turbo = root
-            .flag(&format!("{CPUS}/intel_pstate/no_turbo"))
-            .map(|forbidden| !forbidden)
-            .or_else(|| root.flag(&format!("{CPUS}/cpufreq/boost")));
-        Some(Self {
-            drivers,
-            governors: words("scaling_governor"),
-            energy_preferences: words("energy_performance_preference"),
-            least_mhz: megahertz("scaling_min_freq").min(),
-            most_mhz: megahertz("scaling_max_freq").max(),
-            turbo,
-        })
+fn frequency(root: &impl Tree, cpus: &[u32]) -> Option<Frequency> {
+    let file = |cpu: &u32, file: &str| format!("{CPUS}/cpu{cpu}/cpufreq/{file}");
+    let words = |name: &str| -> Vec<String> {
+        let all: BTreeSet<String> = cpus.iter().filter_map(|cpu| root.word(&file(cpu, name))).collect();
+        all.into_iter().collect()
+    };
+    let megahertz = |name: &'static str| {
+        cpus.iter().filter_map(move |cpu| Some((root.number(&file(cpu, name))? / 1000) as u32))
+    };
+    let drivers = words("scaling_driver");
+    if drivers.is_empty() {
+        return None;
     }
+    // intel_pstate says what is forbidden, the others what is allowed.
+    let turbo = root
+        .flag(&format!("{CPUS}/intel_pstate/no_turbo"))
+        .map(|forbidden| !forbidden)
+        .or_else(|| root.flag(&format!("{CPUS}/cpufreq/boost")));
+    Some(Frequency {
+        drivers,
+        governors: words("scaling_governor"),
+        energy_preferences: words("energy_performance_preference"),
+        least_mhz: megahertz("scaling_min_freq").min(),
+        most_mhz: megahertz("scaling_max_freq").max(),
+        turbo,
+    })
 }
 
-impl Idle {
-    fn read(root: &impl Tree, first: Option<u32>) -> Option<Self> {
-        let states = |cpu: u32| {
-            let folder = format!("{CPUS}/cpu{cpu}/cpuidle");
-            let state = |number: u32| {
-                let folder = format!("{folder}/state{number}");
-                Some(IdleState {
-                    name: root.word(&format!("{folder}/name"))?,
-                    exit_latency_us: root.number(&format!("{folder}/latency")),
-                    disabled: root.flag(&format!("{folder}/disable")),
-                })
-            };
-            numbered(root, &folder, "state").into_iter().filter_map(state).collect()
+fn idle(root: &impl Tree, first: Option<u32>) -> Option<Idle> {
+    let states = |cpu: u32| {
+        let folder = format!("{CPUS}/cpu{cpu}/cpuidle");
+        let state = |number: u32| {
+            let folder = format!("{folder}/state{number}");
+            Some(IdleState {
+                name: root.word(&format!("{folder}/name"))?,
+                exit_latency_us: root.number(&format!("{folder}/latency")),
+                disabled: root.flag(&format!("{folder}/disable")),
+            })
         };
-        let idle = Self {
-            driver: root.word(&format!("{CPUS}/cpuidle/current_driver")),
-            governor: root
-                .word(&format!("{CPUS}/cpuidle/current_governor"))
-                .or_else(|| root.word(&format!("{CPUS}/cpuidle/current_governor_ro"))),
-            states: first.map(states).unwrap_or_default(),
-        };
-        (idle != Self::default()).then_some(idle)
-    }
+        numbered(root, &folder, "state").into_iter().filter_map(state).collect()
+    };
+    let idle = Idle {
+        driver: root.word(&format!("{CPUS}/cpuidle/current_driver")),
+        governor: root
+            .word(&format!("{CPUS}/cpuidle/current_governor"))
+            .or_else(|| root.word(&format!("{CPUS}/cpuidle/current_governor_ro"))),
+        states: first.map(states).unwrap_or_default(),
+    };
+    (idle != Idle::default()).then_some(idle)
 }
 
 #[cfg(test)]
@@ -299,7 +191,7 @@ mod tests {
             })
             .collect();
         files.extend(topology.iter().map(|(path, text)| (path.as_str(), *text)));
-        let cpu = Cpu::read(&*Made::of(&files), XEON);
+        let cpu = read(&*Made::of(&files), XEON);
         assert_eq!(cpu.vendor.as_deref(), Some("GenuineIntel"));
         assert_eq!((cpu.model.as_deref(), cpu.stepping.as_deref()), (Some("85"), Some("7")));
         assert_eq!(cpu.microcode.as_deref(), Some("0x5003707"));
@@ -339,11 +231,11 @@ mod tests {
 
     #[test]
     fn what_a_container_or_an_architecture_does_not_tell_is_unknown() {
-        assert_eq!(Cpu::read(&*Made::of(&[]), ""), Cpu::default());
-        let arm = Cpu::read(&*Made::of(&[]), GRAVITON);
+        assert_eq!(read(&*Made::of(&[]), ""), Cpu::default());
+        let arm = read(&*Made::of(&[]), GRAVITON);
         assert_eq!((arm.vendor.as_deref(), arm.model.as_deref()), (Some("0x41"), Some("0xd0c")));
         assert_eq!((arm.sockets, arm.most_mhz_now, arm.frequency), (None, None, None));
-        let power = Cpu::read(&*Made::of(&[]), POWER);
+        let power = read(&*Made::of(&[]), POWER);
         assert_eq!((power.vendor, power.stepping.as_deref()), (None, Some("2.2 (pvr 004e 1202)")));
     }
 
@@ -351,7 +243,7 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(text in "(cpu MHz|model|[a-z]{0,5})?[\\t :]{0,3}[-0-9.eEinfNa]{0,12}\\n?.{0,40}") {
             let _ = megahertz_now(&text);
-            let _ = Cpu::read(&*Made::of(&[]), &text);
+            let _ = read(&*Made::of(&[]), &text);
         }
     }
 }

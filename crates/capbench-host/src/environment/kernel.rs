@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use capbench_model::environment::kernel::Kernel;
 
 use super::tree::{Tree, chosen};
 
@@ -142,41 +142,17 @@ const COMMAND_LINE: &[&str] = &[
     "audit",
 ];
 
-/// How the running kernel was built and started.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kernel {
-    /// Options of its build that matter for capturing, without `CONFIG_`: `y`, `m`, a value, or `n` where the configuration
-    /// says that it is off. What it does not mention is left out; absent where it cannot be read (`/proc/config.gz`,
-    /// `/boot/config-RELEASE`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub options: Option<BTreeMap<String, String>>,
-    /// Words of its command line that matter for capturing, in order (`/proc/cmdline`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command_line: Option<Vec<String>>,
-    /// How it may preempt itself now, where that can be chosen at run time (`sched/preempt` in debugfs, for root).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub preemption: Option<String>,
-    /// What drives its clocks: `tsc`, `kvm-clock` and others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clocksource: Option<String>,
-    /// The clock sources that it could use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clocksources: Option<Vec<String>>,
-}
-
-impl Kernel {
-    /// From the host's files and the text of the kernel's configuration.
-    pub(super) fn read(root: &impl Tree, configuration: Option<&str>) -> Self {
-        const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0";
-        Self {
-            options: configuration.and_then(options),
-            command_line: root.text("proc/cmdline").map(|text| command_line(&text)),
-            preemption: root.text("sys/kernel/debug/sched/preempt").and_then(|text| chosen(&text)),
-            clocksource: root.word(&format!("{CLOCKS}/current_clocksource")),
-            clocksources: root
-                .word(&format!("{CLOCKS}/available_clocksource"))
-                .map(|text| text.split_whitespace().map(str::to_owned).collect()),
-        }
+/// How the running kernel was built and started: from the host's files and the text of the kernel's configuration.
+pub(super) fn read(root: &impl Tree, configuration: Option<&str>) -> Kernel {
+    const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0";
+    Kernel {
+        options: configuration.and_then(options),
+        command_line: root.text("proc/cmdline").map(|text| command_line(&text)),
+        preemption: root.text("sys/kernel/debug/sched/preempt").and_then(|text| chosen(&text)),
+        clocksource: root.word(&format!("{CLOCKS}/current_clocksource")),
+        clocksources: root
+            .word(&format!("{CLOCKS}/available_clocksource"))
+            .map(|text| text.split_whitespace().map(str::to_owned).collect()),
     }
 }
 
@@ -253,14 +229,14 @@ mod tests {
 
     #[test]
     fn a_host_that_hides_its_files_is_unknown() {
-        assert_eq!(Kernel::read(&*Made::of(&[]), None), Kernel::default());
+        assert_eq!(read(&*Made::of(&[]), None), Kernel::default());
         let tree = Made::of(&[
             ("proc/cmdline", "ro quiet\n"),
             ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
             ("sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc hpet acpi_pm \n"),
             ("sys/kernel/debug/sched/preempt", "none (voluntary) full lazy \n"),
         ]);
-        let kernel = Kernel::read(&*tree, None);
+        let kernel = read(&*tree, None);
         assert_eq!(kernel.command_line, Some(Vec::new()), "known to have none of these words");
         assert_eq!(kernel.clocksource.as_deref(), Some("tsc"));
         assert_eq!(kernel.clocksources.unwrap(), ["tsc", "hpet", "acpi_pm"]);

@@ -1,6 +1,6 @@
 //! Memory: its nodes, how much is free, and huge pages.
 
-use serde::{Deserialize, Serialize};
+use capbench_model::environment::hardware::{HugePages, Memory, NumaNode};
 
 use super::cpu::numbered;
 use super::tree::{Tree, chosen};
@@ -9,70 +9,17 @@ const NODES: &str = "sys/devices/system/node";
 const HUGE: &str = "sys/kernel/mm/hugepages";
 const TRANSPARENT: &str = "sys/kernel/mm/transparent_hugepage";
 
-/// The memory of the host, beside how much it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
-    /// Bytes that could be allocated without swapping, when the run began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub available_bytes: Option<u64>,
-    /// Swap space in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub swap_bytes: Option<u64>,
-    /// Pools of huge pages; empty where the kernel has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub huge_pages: Option<Vec<HugePages>>,
-    /// Who gets transparent huge pages: `always`, `madvise`, `never`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transparent_huge_pages: Option<String>,
-    /// Who waits until there are some: `always`, `defer`, `defer+madvise`, `madvise`, `never`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transparent_huge_pages_defrag: Option<String>,
-    /// Nodes of a host whose memory is nearer to some CPUs than to others (NUMA); one on others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub numa_nodes: Option<Vec<NumaNode>>,
-}
-
-/// A pool of huge pages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HugePages {
-    /// Bytes of a page.
-    pub page_bytes: u64,
-    /// Pages that are set aside.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pages: Option<u64>,
-    /// Those of them that nobody used when the run began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub free_pages: Option<u64>,
-}
-
-/// A node of memory with its CPUs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NumaNode {
-    /// The kernel's number.
-    pub node: u32,
-    /// Its CPUs as a list such as `0-15,32-47`; empty where it has memory only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpus: Option<String>,
-    /// How far it is to the memory of each node, in order, 10 being its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub distances: Option<Vec<u32>>,
-}
-
-impl Memory {
-    pub(super) fn read(root: &impl Tree) -> Self {
-        let meminfo = root.text("proc/meminfo").unwrap_or_default();
-        Self {
-            available_bytes: kibibytes(&meminfo, "MemAvailable"),
-            swap_bytes: kibibytes(&meminfo, "SwapTotal"),
-            huge_pages: root.names(HUGE).map(|pools| huge_pages(root, &pools)),
-            transparent_huge_pages: root
-                .text(&format!("{TRANSPARENT}/enabled"))
-                .and_then(|list| chosen(&list)),
-            transparent_huge_pages_defrag: root
-                .text(&format!("{TRANSPARENT}/defrag"))
-                .and_then(|list| chosen(&list)),
-            numa_nodes: numa_nodes(root),
-        }
+pub(super) fn read(root: &impl Tree) -> Memory {
+    let meminfo = root.text("proc/meminfo").unwrap_or_default();
+    Memory {
+        available_bytes: kibibytes(&meminfo, "MemAvailable"),
+        swap_bytes: kibibytes(&meminfo, "SwapTotal"),
+        huge_pages: root.names(HUGE).map(|pools| huge_pages(root, &pools)),
+        transparent_huge_pages: root.text(&format!("{TRANSPARENT}/enabled")).and_then(|list| chosen(&list)),
+        transparent_huge_pages_defrag: root
+            .text(&format!("{TRANSPARENT}/defrag"))
+            .and_then(|list| chosen(&list)),
+        numa_nodes: numa_nodes(root),
     }
 }
 
@@ -131,7 +78,7 @@ mod tests {
             ("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "12\n"),
             ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
         ]);
-        let memory = Memory::read(&*tree);
+        let memory = read(&*tree);
         assert_eq!((memory.available_bytes, memory.swap_bytes), (Some(1_024_000), Some(0)));
         let pools = memory.huge_pages.unwrap();
         assert_eq!(
@@ -147,7 +94,7 @@ mod tests {
             (Some("0-15,32-47"), Some(&[10, 21][..]))
         );
         assert_eq!((nodes[1].cpus.as_deref(), &nodes[1].distances), (Some(""), &None));
-        assert_eq!(Memory::read(&*Made::of(&[])), Memory::default());
+        assert_eq!(read(&*Made::of(&[])), Memory::default());
     }
 
     proptest! {

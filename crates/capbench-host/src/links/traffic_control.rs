@@ -1,7 +1,7 @@
 //! Queueing disciplines of an interface and the filters in them: rtnetlink(7), `linux/pkt_sched.h`, `linux/pkt_cls.h`.
 
+use capbench_model::environment::interface::TrafficControl;
 use capbench_sys::host::InterfaceIndex;
-use serde::{Deserialize, Serialize};
 
 use super::exchange::{Answer, u32_at};
 use super::message::attribute;
@@ -22,16 +22,6 @@ const HEADER_LEN: usize = 20;
 const INTERFACE_AT: usize = 4;
 /// Filters on what comes in and on what goes out, of `clsact` and `ingress` (`TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)`).
 const HOOKS: [(&str, u32); 2] = [("ingress", 0xffff_fff2), ("egress", 0xffff_fff3)];
-
-/// A queueing discipline of an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TrafficControl {
-    /// Its kind: `noqueue`, `mq`, `fq_codel`, `clsact`.
-    pub discipline: String,
-    /// Filters on what comes and goes, each by its kind, a BPF program with its name; those of `clsact` and `ingress` only.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub filters: Vec<String>,
-}
 
 impl Links {
     /// The kinds of queueing disciplines of an interface, each once, with the filters of those that have hooks.

@@ -236,7 +236,10 @@ impl LiveLaboratory {
         if !self.statements.contains(&statement) {
             self.statements.push(statement);
         }
-        interface::note(&mut self.interfaces, interface::of_bed(&bed, &choice.to_string()));
+        interface::note(
+            &mut self.interfaces,
+            capbench_host::environment::interface::of_bed(&bed, &choice.to_string()),
+        );
         self.bed = Some((choice, wanted, Arc::clone(&bed), placement.clone()));
         Ok((bed, placement))
     }

@@ -137,7 +137,7 @@ fn results(kept: Kept, laboratory: &dyn Laboratory) -> Results {
     let environment = Environment {
         program: Some(Program::default()),
         interfaces: Some(vec![interface]),
-        ..Environment::read().unwrap()
+        ..capbench_host::environment::read().unwrap()
     };
     Results {
         schema_version: SCHEMA_VERSION,

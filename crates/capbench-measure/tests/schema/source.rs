@@ -8,8 +8,15 @@ use syn::{Item, UseTree};
 use super::attributes::is_written;
 
 /// Crates whose types are saved, by their folders.
-const CRATES: [&str; 5] =
-    ["capbench-measure", "capbench-traffic", "capbench-capture", "capbench-report", "capbench-sys"];
+const CRATES: [&str; 7] = [
+    "capbench-measure",
+    "capbench-host",
+    "capbench-model",
+    "capbench-traffic",
+    "capbench-capture",
+    "capbench-report",
+    "capbench-sys",
+];
 /// The constant of a module that says which version of a file it writes.
 const VERSION: &str = "SCHEMA_VERSION";
 
@@ -132,6 +139,15 @@ impl Source {
         base
     }
 
+    /// The path behind one that leads through what modules re-export.
+    fn followed(&self, path: Vec<String>) -> Vec<String> {
+        let step = (1..path.len()).find_map(|at| {
+            let target = self.uses.get(&path[..at])?.get(&path[at])?;
+            (target != &path[..=at]).then(|| [target, &path[at + 1..]].concat())
+        });
+        step.map_or(path, |next| self.followed(next))
+    }
+
     /// The type that a module means by a path; `None` where it is none of the workspace's.
     ///
     /// # Panics
@@ -140,13 +156,13 @@ impl Source {
         let (last, leading) = path.split_last()?;
         let uses = self.uses.get(module);
         let alias = |name: &String| uses.and_then(|uses| uses.get(name)).cloned();
-        let absolute = match leading.first() {
+        let absolute = self.followed(match leading.first() {
             None => alias(last).unwrap_or_else(|| [module, std::slice::from_ref(last)].concat()),
             Some(first) => match alias(first) {
                 Some(whole) => [&whole, &path[1..]].concat(),
                 None => self.absolute(module, path),
             },
-        };
+        });
         let name = absolute.last()?;
         let named = |place: &[String]| -> Vec<usize> {
             let is_it = |found: &Type| found.name == *name && found.module.starts_with(place);

@@ -54,7 +54,8 @@ impl Host {
             prepare_process()?;
         }
         let stop = Stop::install()?;
-        let environment = Environment { program: Some(built::program()), ..Environment::read()? };
+        let environment =
+            Environment { program: Some(built::program()), ..capbench_host::environment::read()? };
         let mut laboratory = LiveLaboratory::new(path.clone(), environment.irq_accounting, stop.flag())
             .with_programs(programs.clone());
         if !flags.no_trace {

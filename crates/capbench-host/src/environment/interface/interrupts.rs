@@ -2,25 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use capbench_model::environment::interface::Interrupt;
 
 use crate::environment::tree::Tree;
-
-/// An interrupt of an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interrupt {
-    /// The kernel's number of it, which another boot may change.
-    pub number: u32,
-    /// What the driver calls it: `eth0-TxRx-0`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// CPUs that it may go to, as a list.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub allowed_cpus: Option<String>,
-    /// CPUs that it goes to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effective_cpus: Option<String>,
-}
 
 /// The interrupts of an interface, by its device below the root of sysfs, and by its name in the host's `/proc/interrupts`.
 pub(super) fn read(sys: &impl Tree, host: &impl Tree, interface: &str) -> Option<Vec<Interrupt>> {

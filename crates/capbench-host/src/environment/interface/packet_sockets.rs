@@ -1,7 +1,7 @@
 //! Packet sockets of others on an interface: each of those that take everything costs every frame that arrives there.
 
+use capbench_model::environment::interface::PacketSockets;
 use capbench_sys::host::InterfaceIndex;
-use serde::{Deserialize, Serialize};
 
 use crate::environment::tree::{Directory, Tree};
 
@@ -12,45 +12,33 @@ const EVERY_PROTOCOL: &str = "0003";
 /// What the file writes for a socket that is bound to no interface: it receives from all of them.
 const EVERY_INTERFACE: u32 = 0;
 
-/// Packet sockets that receive from an interface, those of other network namespaces and of capbench not among them
-/// (`/proc/net/packet`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PacketSockets {
-    /// Those that take every protocol (ETH_P_ALL), as tcpdump and other captures do.
-    pub of_all_protocols: u64,
-    /// Those that take one, as lldpd does.
-    pub of_one_protocol: u64,
+/// Packet sockets on an interface of the calling thread's network namespace; `None` where the file cannot be read.
+pub(super) fn on(interface: InterfaceIndex) -> Option<PacketSockets> {
+    parse(&Directory::of_host().text(FILE)?, interface.number())
 }
 
-impl PacketSockets {
-    /// Those on an interface of the calling thread's network namespace; `None` where the file cannot be read.
-    pub(super) fn on(interface: InterfaceIndex) -> Option<Self> {
-        Self::parse(&Directory::of_host().text(FILE)?, interface.number())
-    }
-
-    /// `None` where the text has not the columns. A socket that is not running (R) gets no frames: one that only sends, or
-    /// that is not bound yet.
-    fn parse(text: &str, interface: u32) -> Option<Self> {
-        let mut lines = text.lines();
-        let head: Vec<&str> = lines.next()?.split_whitespace().collect();
-        let column = |name: &str| head.iter().position(|column| *column == name);
-        let [protocol, bound, runs] = [column("Proto")?, column("Iface")?, column("R")?];
-        let mut sockets = Self::default();
-        for line in lines {
-            let columns: Vec<&str> = line.split_whitespace().collect();
-            let of = |column: usize| columns.get(column).copied();
-            let bound_to = of(bound).and_then(|number| number.parse::<u32>().ok());
-            let receives = of(runs) == Some("1");
-            if !receives || !bound_to.is_some_and(|bound| [EVERY_INTERFACE, interface].contains(&bound)) {
-                continue;
-            }
-            match of(protocol) == Some(EVERY_PROTOCOL) {
-                true => sockets.of_all_protocols += 1,
-                false => sockets.of_one_protocol += 1,
-            }
+/// `None` where the text has not the columns. A socket that is not running (R) gets no frames: one that only sends, or
+/// that is not bound yet.
+fn parse(text: &str, interface: u32) -> Option<PacketSockets> {
+    let mut lines = text.lines();
+    let head: Vec<&str> = lines.next()?.split_whitespace().collect();
+    let column = |name: &str| head.iter().position(|column| *column == name);
+    let [protocol, bound, runs] = [column("Proto")?, column("Iface")?, column("R")?];
+    let mut sockets = PacketSockets::default();
+    for line in lines {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let of = |column: usize| columns.get(column).copied();
+        let bound_to = of(bound).and_then(|number| number.parse::<u32>().ok());
+        let receives = of(runs) == Some("1");
+        if !receives || !bound_to.is_some_and(|bound| [EVERY_INTERFACE, interface].contains(&bound)) {
+            continue;
         }
-        Some(sockets)
+        match of(protocol) == Some(EVERY_PROTOCOL) {
+            true => sockets.of_all_protocols += 1,
+            false => sockets.of_one_protocol += 1,
+        }
     }
+    Some(sockets)
 }
 
 #[cfg(test)]
@@ -68,24 +56,24 @@ mod tests {
                     0000000000000000 3      3    0003   0     1 0      0      31339\n\
                     0000000000000000 3      3    0003   4     1 0      0      31340\n\
                     0000000000000000 3      3    0000   2     0 0      0      31341\n";
-        let on = |interface| PacketSockets::parse(text, interface).unwrap();
+        let on = |interface| parse(text, interface).unwrap();
         assert_eq!(on(2), PacketSockets { of_all_protocols: 2, of_one_protocol: 1 });
         assert_eq!(on(4), PacketSockets { of_all_protocols: 2, of_one_protocol: 0 });
         assert_eq!(on(7), PacketSockets { of_all_protocols: 1, of_one_protocol: 0 });
         let none = text.lines().next().unwrap();
-        assert_eq!(PacketSockets::parse(none, 2), Some(PacketSockets::default()));
-        assert_eq!((PacketSockets::parse("", 2), PacketSockets::parse("sk Proto\n", 2)), (None, None));
+        assert_eq!(parse(none, 2), Some(PacketSockets::default()));
+        assert_eq!((parse("", 2), parse("sk Proto\n", 2)), (None, None));
     }
 
     #[test]
     fn this_namespace_tells_its_sockets() {
-        assert!(PacketSockets::on(interface::index_of("lo").unwrap()).is_some());
+        assert!(on(interface::index_of("lo").unwrap()).is_some());
     }
 
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "(Proto Iface R\\n)?.{0,80}\\n.{0,40}", interface: u32) {
-            let _ = PacketSockets::parse(&text, interface);
+            let _ = parse(&text, interface);
         }
     }
 }

@@ -1,33 +1,10 @@
 //! Queues of an interface as sysfs shows them (Documentation/ABI/testing/sysfs-class-net-queues).
 
-use serde::{Deserialize, Serialize};
+use capbench_model::environment::interface::{ReceiveQueue, TransmitQueue};
 
 use crate::bed::cpus_in_mask;
 use crate::environment::cpu::numbered;
 use crate::environment::tree::{Tree, cpu_list};
-
-/// A receive queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReceiveQueue {
-    /// Its number.
-    pub queue: u32,
-    /// CPUs that its packets are handed to (receive packet steering), as a list such as `0-3`; empty without steering.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rps_cpus: Option<String>,
-    /// Flows that steering remembers the application's CPU of (receive flow steering); 0 without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rps_flows: Option<u64>,
-}
-
-/// A transmit queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TransmitQueue {
-    /// Its number.
-    pub queue: u32,
-    /// CPUs that send by it (transmit packet steering), as a list; empty where that is not set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub xps_cpus: Option<String>,
-}
 
 /// Below the root of sysfs.
 pub(super) fn receive(sys: &impl Tree, interface: &str) -> Option<Vec<ReceiveQueue>> {

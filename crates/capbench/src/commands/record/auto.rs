@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use capbench_capture::MethodSpec;
 use capbench_capture::methods;
-use capbench_measure::environment::Environment;
+use capbench_host::environment;
 use capbench_measure::statistics::median;
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::trust::Trust;
@@ -176,7 +176,7 @@ fn is_noisy(trial: &Value) -> bool {
 
 /// Whether kernel, processor and memory are those of the host that runs this.
 fn is_of_this_host(results: &Value) -> bool {
-    let Ok(Ok(here)) = Environment::read().map(serde_json::to_value) else { return false };
+    let Ok(Ok(here)) = environment::read().map(serde_json::to_value) else { return false };
     let there = &results["environment"];
     ["kernel_release", "machine", "cpu_model", "cpus_online", "memory_bytes"]
         .iter()

@@ -1,4 +1,4 @@
-use super::{Choice, Environment, NAMES_CODE, PassedOver, TAKES_FRAMES, by_cost, choose_below, is_noisy};
+use super::{Choice, NAMES_CODE, PassedOver, TAKES_FRAMES, by_cost, choose_below, environment, is_noisy};
 use capbench_testing::Scratch;
 use serde_json::{Value, json};
 use std::fs;
@@ -91,7 +91,7 @@ fn saved(noise: &[&str]) -> Scratch {
     for trial in &mut trials {
         trial["noise"] = json!(noise);
     }
-    let environment = serde_json::to_value(Environment::read().unwrap()).unwrap();
+    let environment = serde_json::to_value(environment::read().unwrap()).unwrap();
     let run = scratch.path().join("capbench-results/bench-1");
     fs::create_dir_all(&run).unwrap();
     let results = json!({"environment": environment, "trials": trials});

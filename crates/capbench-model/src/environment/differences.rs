@@ -225,7 +225,7 @@ fn labels(element: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::interface::{Interrupt, PacketSockets, PathInterface, Role};
-    use super::super::{Environment, cpu, memory, others};
+    use super::super::{Environment, hardware, others};
 
     fn told(then: &Environment, now: &Environment) -> Vec<String> {
         then.differences(now).iter().map(ToString::to_string).collect()
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn every_difference_is_named_with_both_sides() {
-        let then = Environment::read().unwrap();
+        let then = Environment { memory_bytes: 8 << 30, ..Environment::default() };
         assert_eq!(then.differences(&then), []);
         let more = Environment { memory_bytes: then.memory_bytes + 4096, uid: then.uid + 1, ..then.clone() };
         assert_eq!(then.differences(&more), [], "what a boot or a user's number changes is no difference");
@@ -266,26 +266,26 @@ mod tests {
 
     #[test]
     fn what_the_host_is_and_how_it_is_set_differs_and_what_passes_does_not() {
-        let base = Environment::read().unwrap();
+        let base = Environment::default();
         let environment = |governor: &str, mhz, free, microcode: Option<&str>, sysctl: &str| Environment {
-            cpu: Some(cpu::Cpu {
+            cpu: Some(hardware::Cpu {
                 microcode: microcode.map(Into::into),
                 most_mhz_now: Some(mhz),
-                frequency: Some(cpu::Frequency {
+                frequency: Some(hardware::Frequency {
                     drivers: vec!["intel_pstate".into()],
                     governors: vec![governor.into()],
-                    ..cpu::Frequency::default()
+                    ..hardware::Frequency::default()
                 }),
                 isolated_cpus: Some(String::new()),
-                ..cpu::Cpu::default()
+                ..hardware::Cpu::default()
             }),
-            memory: Some(memory::Memory {
-                huge_pages: Some(vec![memory::HugePages {
+            memory: Some(hardware::Memory {
+                huge_pages: Some(vec![hardware::HugePages {
                     page_bytes: 2 << 20,
                     pages: Some(8),
                     free_pages: free,
                 }]),
-                ..memory::Memory::default()
+                ..hardware::Memory::default()
             }),
             sysctls: Some([("net.core.netdev_budget".to_string(), sysctl.to_string())].into()),
             ..base.clone()
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn interfaces_are_compared_by_what_they_are_for() {
-        let base = Environment::read().unwrap();
+        let base = Environment::default();
         let on = |interfaces: &[PathInterface]| Environment {
             interfaces: Some(interfaces.to_vec()),
             ..base.clone()
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_capture_beside_the_run_is_named() {
-        let base = Environment::read().unwrap();
+        let base = Environment::default();
         let on = |of_all_protocols| {
             let mut card = interface(Role::Receive, "eth0", false, &["other"], 1500);
             card.facts.packet_sockets = Some(PacketSockets { of_all_protocols, of_one_protocol: 1 });
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn interrupts_that_somebody_moves_about_are_no_difference() {
-        let base = Environment::read().unwrap();
+        let base = Environment::default();
         let on = |number, allowed: &str, balanced| {
             let mut card = interface(Role::Receive, "eth0", false, &["other"], 1500);
             card.facts.interrupts = Some(vec![Interrupt {

@@ -1,0 +1,111 @@
+//! What a host is: the facts without which a result cannot be compared with another.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`program`] | how capbench was built |
+//! | [`hardware`] | the machine, its processors, their caches, the memory |
+//! | [`kernel`] | how the kernel was built and started |
+//! | [`interface`] | the interfaces of a run |
+//! | [`others`] | what else looks at packets, or moves interrupts |
+//! | `differences` | in what two environments differ |
+
+mod differences;
+pub mod hardware;
+pub mod interface;
+pub mod kernel;
+pub mod others;
+pub mod program;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use differences::Difference;
+use hardware::{Cache, Cpu, Machine, Memory};
+use interface::PathInterface;
+use kernel::{IrqAccounting, Kernel};
+use others::Others;
+use program::Program;
+
+/// Facts about the host and the process, as they are written into the results. What is absent, or null, could not be found
+/// out; a group that is absent was not looked for by the version that wrote it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Version of capbench.
+    pub capbench_version: String,
+    /// How it was built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
+    /// Release of the kernel, as `uname -r` shows it.
+    pub kernel_release: Option<String>,
+    /// Build of the kernel, as `uname -v` shows it.
+    pub kernel_version: Option<String>,
+    /// Machine architecture that capbench was built for, for example `x86_64`.
+    pub machine: String,
+    /// Model of the first CPU (`/proc/cpuinfo`).
+    pub cpu_model: Option<String>,
+    /// CPUs that are online.
+    pub cpus_online: usize,
+    /// CPUs that this process may use.
+    pub cpus_allowed: usize,
+    /// Whether the CPU says that it is a virtual one (flag `hypervisor`, x86 only).
+    pub virtual_machine: Option<bool>,
+    /// How the kernel accounts for interrupts.
+    pub irq_accounting: IrqAccounting,
+    /// Memory of the host in bytes.
+    pub memory_bytes: u64,
+    /// Effective user id, in the user namespace that the process is in.
+    pub uid: u32,
+    /// Whether the process is in a user namespace of its own, where it reaches nothing of the host.
+    pub in_user_namespace: bool,
+    /// Those of the capabilities that capbench can use which the process lacks.
+    pub missing_capabilities: Vec<String>,
+    /// Packets that a CPU's backlog holds (`net.core.netdev_max_backlog`).
+    pub netdev_max_backlog: Option<u64>,
+    /// Largest receive buffer of a socket in bytes without CAP_NET_ADMIN (`net.core.rmem_max`).
+    pub rmem_max_bytes: Option<u64>,
+    /// The machine by its firmware, and what it runs in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<Machine>,
+    /// How the kernel was built and started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<Kernel>,
+    /// The processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Cpu>,
+    /// Their caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caches: Option<Vec<Cache>>,
+    /// Flaws of the CPUs and what the kernel does about them, in its own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mitigations: Option<BTreeMap<String, String>>,
+    /// Memory: nodes, huge pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+    /// Settings of the kernel by their names (sysctl(8)), as it writes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sysctls: Option<BTreeMap<String, String>>,
+    /// What else looks at packets on this host, or moves interrupts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<Others>,
+    /// The interfaces of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interfaces: Option<Vec<PathInterface>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Environment;
+
+    #[test]
+    fn an_environment_of_an_early_version_is_read() {
+        let text = r#"{"capbench_version": "0.1.0", "kernel_release": "6.1.0", "kernel_version": null, "machine": "x86_64",
+            "cpu_model": null, "cpus_online": 2, "cpus_allowed": 2, "virtual_machine": true, "irq_accounting":
+            {"excluded_from_threads": null, "measured_at_context_changes": null, "hz": null}, "memory_bytes": 1, "uid": 0,
+            "in_user_namespace": false, "missing_capabilities": [], "netdev_max_backlog": 1000, "rmem_max_bytes": null}"#;
+        let environment: Environment = serde_json::from_str(text).unwrap();
+        assert!(
+            environment.cpu.is_none() && environment.sysctls.is_none() && environment.interfaces.is_none()
+        );
+    }
+}
