@@ -89,7 +89,6 @@ impl SearchPlan {
                 loss_ratio: lost,
                 path_loss_ratio: lost,
                 achieved: request.load,
-                loss_events: None,
             })
         })?;
         Ok(meter.cost())

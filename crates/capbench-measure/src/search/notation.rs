@@ -128,7 +128,8 @@ pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Resul
             return Err(format!("{key}: it is given twice"));
         }
     }
-    let from = value(&said, "from", base)?;
+    let (from, loss, given) =
+        (value(&said, "from", base)?, value(&said, "loss", str::parse)?, value(&said, "duration", duration)?);
     let missing = ["duration", "loss"].into_iter().find(|key| !said.contains_key(key));
     if let Some(key) = missing.filter(|_| from.is_none()) {
         return Err(format!("{key} is missing; give it, or from=PRESET"));
@@ -144,11 +145,11 @@ pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Resul
         initial_duration: presets::INITIAL,
         preceding_targets: presets::PRECEDING_TARGETS,
     });
-    let final_duration = value(&said, "duration", duration)?.unwrap_or(usual.final_duration);
+    let final_duration = given.unwrap_or(usual.final_duration);
     Ok(Goal {
         name: name.into(),
         strategy: value(&said, "strategy", strategy)?.unwrap_or(usual.strategy),
-        loss_ratio: value(&said, "loss", str::parse)?.unwrap_or(usual.loss_ratio),
+        loss_ratio: loss.unwrap_or(usual.loss_ratio),
         exceed_ratio: value(&said, "exceed", str::parse)?.unwrap_or(usual.exceed_ratio),
         width: value(&said, "width", width)?.unwrap_or(usual.width),
         final_duration,

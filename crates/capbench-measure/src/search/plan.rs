@@ -13,11 +13,6 @@ use super::strategist::{Binary, Strategist};
 use crate::error::{MeasureError, Result};
 use crate::figures::grouped;
 
-/// Length of the trials that find out what the generator can do.
-pub const SELF_TEST: Duration = Duration::from_secs(1);
-/// The least load of a search, frames per second.
-pub const LEAST_LOAD: f64 = 1000.0;
-
 /// A search: its goals and its limits. Everything else about its trials is constant, and no part of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchPlan {
@@ -55,10 +50,10 @@ impl SearchPlan {
     pub fn new(goals: Vec<Goal>) -> Self {
         Self {
             goals,
-            least_pps: Pps::new(LEAST_LOAD).expect("a legal rate"),
+            least_pps: Pps::new(1000.0).expect("a legal rate"),
             maximum_pps: None,
             line_rate_pps: None,
-            self_test: SELF_TEST,
+            self_test: Duration::from_secs(1),
             time_allowed: None,
             traffic_allowed: None,
             burst_frames: 1,

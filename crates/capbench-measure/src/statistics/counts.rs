@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// The level of intervals.
-pub const LEVEL: f64 = 0.95;
+use super::LEVEL;
+
 /// Halvings of an interval from 0 to 1: as far as the numbers go.
 const HALVINGS: u32 = 60;
 

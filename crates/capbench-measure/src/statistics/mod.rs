@@ -17,6 +17,9 @@ pub(crate) mod shift;
 
 pub use interval::median;
 
+/// The level of intervals, each by itself.
+pub const LEVEL: f64 = 0.95;
+
 /// A search among many comparisons may say something false with this probability, whatever their number.
 pub const FALSE_ALARMS: f64 = 0.05;
 
