@@ -70,29 +70,6 @@ pub struct Results {
     pub findings: Vec<Finding>,
 }
 
-impl Results {
-    /// A run that this command began now on this host, and that has no trial yet.
-    pub fn new(command: Vec<String>, started_unix_s: u64, environment: Environment) -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            command,
-            started_unix_s,
-            complete: false,
-            environment,
-            statements: Vec::new(),
-            trials: Vec::new(),
-            soak: None,
-            sweeps: Vec::new(),
-            not_measured: Vec::new(),
-            searches: Vec::new(),
-            rfc2544: Vec::new(),
-            comparisons: Vec::new(),
-            reproductions: Vec::new(),
-            findings: Vec::new(),
-        }
-    }
-}
-
 /// A set-up that could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotMeasured {

@@ -12,7 +12,7 @@ use capbench_measure::bench::BenchPlan;
 use capbench_measure::environment::Environment;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::results::{Results, RunDirectory};
+use capbench_measure::results::{Results, RunDirectory, SCHEMA_VERSION};
 use capbench_measure::session::Observer;
 use capbench_measure::simulated::{Noise, SimulatedLaboratory, SimulatedMethod, setup};
 use capbench_measure::trial::{Load, TrialResult};
@@ -79,9 +79,23 @@ fn simulated(folder: &Path, work_ns: u32, seed: u64) -> std::path::PathBuf {
     let noise = Noise { per_trial: 0.03, per_second: 0.0 };
     let outcome =
         plan.run(&mut SimulatedLaboratory::new(1e6, methods).noise(seed, noise), &mut Quiet).unwrap();
-    let command = vec!["capbench".into(), "bench".into()];
-    let run = Results::new(command, seed, Environment::read().unwrap());
-    let results = Results { complete: true, trials: outcome.trials, ..run };
+    let results = Results {
+        schema_version: SCHEMA_VERSION,
+        command: vec!["capbench".into(), "bench".into()],
+        started_unix_s: seed,
+        complete: true,
+        environment: Environment::read().unwrap(),
+        statements: Vec::new(),
+        trials: outcome.trials,
+        soak: None,
+        sweeps: Vec::new(),
+        not_measured: Vec::new(),
+        searches: Vec::new(),
+        rfc2544: Vec::new(),
+        comparisons: Vec::new(),
+        reproductions: Vec::new(),
+        findings: Vec::new(),
+    };
     RunDirectory::create(folder).unwrap().save(&results).unwrap();
     folder.join("results.json")
 }

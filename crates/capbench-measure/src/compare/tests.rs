@@ -14,7 +14,7 @@ use crate::comparison::*;
 use crate::environment::Environment;
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup as LaboratorySetup};
-use crate::results::Results;
+use crate::results::{Results, SCHEMA_VERSION};
 use crate::session::Observer;
 use crate::simulated::{Noise, SimulatedLaboratory, SimulatedMethod, setup};
 use crate::trial::{Load, TrialResult, Verdict};
@@ -60,9 +60,23 @@ fn path(seed: u64) -> SimulatedLaboratory {
 
 fn run(plan: &BenchPlan, laboratory: &mut dyn Laboratory, seed: u64) -> Results {
     let outcome = plan.run(laboratory, &mut Quiet).unwrap();
-    let command = vec!["capbench".into(), "bench".into()];
-    let run = Results::new(command, seed, Environment::read().unwrap());
-    Results { complete: true, trials: outcome.trials, ..run }
+    Results {
+        schema_version: SCHEMA_VERSION,
+        command: vec!["capbench".into(), "bench".into()],
+        started_unix_s: seed,
+        complete: true,
+        environment: Environment::read().unwrap(),
+        statements: Vec::new(),
+        trials: outcome.trials,
+        soak: None,
+        sweeps: Vec::new(),
+        not_measured: Vec::new(),
+        searches: Vec::new(),
+        rfc2544: Vec::new(),
+        comparisons: Vec::new(),
+        reproductions: Vec::new(),
+        findings: Vec::new(),
+    }
 }
 
 fn bench(visits: u32, work_ns: u32, seed: u64) -> Results {

@@ -14,7 +14,7 @@ use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::programs::Programs;
-use capbench_measure::results::{NotMeasured, Results, RunDirectory};
+use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
 use capbench_measure::rfc2544;
 use capbench_measure::search::End;
 use capbench_measure::trial::Verdict;
@@ -113,11 +113,22 @@ impl Ready {
         trials: usize,
     ) -> Result<Run> {
         let (directory, started) = directory(command, flags)?;
-        let started_unix_s = started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let results = Results {
+            schema_version: SCHEMA_VERSION,
+            command: std::env::args().collect(),
+            started_unix_s: started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+            complete: false,
+            environment: self.environment,
             statements,
+            trials: Vec::new(),
+            soak: None,
+            sweeps: Vec::new(),
             not_measured: self.not_measured,
-            ..Results::new(std::env::args().collect(), started_unix_s, self.environment)
+            searches: Vec::new(),
+            rfc2544: Vec::new(),
+            comparisons: Vec::new(),
+            reproductions: Vec::new(),
+            findings: Vec::new(),
         };
         record(self.laboratory, self.stop, directory, results, trials)
     }

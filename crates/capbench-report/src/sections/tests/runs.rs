@@ -12,7 +12,7 @@ use capbench_measure::latency::Recording;
 use capbench_measure::loss_shape::{Burst, LossInTime, LossShape, Position, Spread, Window};
 use capbench_measure::moderation::Moderation;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::results::Results;
+use capbench_measure::results::{Results, SCHEMA_VERSION};
 use capbench_measure::rfc2544::{Found, FrameLossTest, MaximumRate, Percent};
 use capbench_measure::search::{MaximumSource, SearchPlan, Stored, parse};
 use capbench_measure::session::Observer;
@@ -63,8 +63,23 @@ impl soak::Observer for Watch {
 
 /// A run that has nothing yet.
 pub(super) fn nothing() -> Results {
-    let run = Results::new(vec!["capbench".into()], 1_700_000_000, Environment::read().unwrap());
-    Results { complete: true, ..run }
+    Results {
+        schema_version: SCHEMA_VERSION,
+        command: vec!["capbench".into()],
+        started_unix_s: 1_700_000_000,
+        complete: true,
+        environment: Environment::read().unwrap(),
+        statements: Vec::new(),
+        trials: Vec::new(),
+        soak: None,
+        sweeps: Vec::new(),
+        not_measured: Vec::new(),
+        searches: Vec::new(),
+        rfc2544: Vec::new(),
+        comparisons: Vec::new(),
+        reproductions: Vec::new(),
+        findings: Vec::new(),
+    }
 }
 
 fn rate(pps: f64) -> Pps {
