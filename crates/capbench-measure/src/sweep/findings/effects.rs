@@ -14,7 +14,7 @@ use crate::figures::grouped;
 use crate::findings::Finding;
 use crate::programs::Programs;
 use crate::statistics::interval::Estimate;
-use crate::statistics::shift::Hands;
+use crate::statistics::shift::Groups;
 use crate::subject::{self, Subject};
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, sustained_pps};
 use crate::trial::TrialResult;
@@ -155,7 +155,7 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
 }
 
 /// Blocks of so many neighbouring points, each with every later one of as many.
-fn blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, Vec<Hands>)> {
+fn blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, Vec<Groups>)> {
     let values: Vec<Vec<f64>> = readings.iter().map(|reading| swept.sustained(reading)).collect();
     let of = |first: usize| values[first..first + width].concat();
     let ends = (readings.len() + 1).saturating_sub(width);
@@ -167,9 +167,9 @@ fn blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, 
 
 /// Blocks of so many neighbouring points that both methods have, the ring's repeats first. Points are compared with
 /// themselves only.
-fn beside(swept: &Swept<'_>, points: &[(&Reading, &Reading)], width: usize) -> Vec<(usize, Vec<Hands>)> {
+fn beside(swept: &Swept<'_>, points: &[(&Reading, &Reading)], width: usize) -> Vec<(usize, Vec<Groups>)> {
     let rates = |reading| swept.sustained(reading);
-    let hands = points.iter().map(|(ring, socket)| (rates(ring), rates(socket))).collect::<Vec<Hands>>();
+    let hands = points.iter().map(|(ring, socket)| (rates(ring), rates(socket))).collect::<Vec<Groups>>();
     hands.windows(width).enumerate().map(|(first, block)| (first, block.to_vec())).collect()
 }
 
