@@ -1,19 +1,22 @@
 //! The seam between ways to capture and everything that uses captured frames.
 
-use std::fmt;
+mod owned;
+mod place;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use capbench_sys::packet::Frame;
 
-use crate::counters::Counters;
+use crate::counters::{Counters, WaitCounts};
 use crate::error::Result;
 use crate::fill::Fill;
 use crate::intake::Intake;
 use crate::mark::Tally;
-use crate::methods::{METHODS, VlanTags};
-use crate::owned::{OwnedBatch, Packing};
-use crate::wait::WaitCounts;
+use crate::running::Running;
+
+pub use owned::{OwnedBatch, Packed, Packing};
+pub use place::{Place, Revisit};
 
 /// An open capture.
 ///
@@ -66,7 +69,7 @@ pub trait Capture {
     /// counters tell.
     ///
     /// A V3 ring gives its block as it is. For all other methods frames are copied, with all that is known of them, into
-    /// memory of a bounded pool; see [`crate::owned`].
+    /// memory of a bounded pool; see [`OwnedBatch`].
     ///
     /// # Errors
     /// As for [`Capture::next_batch`], and where the method hands no frames over at all.
@@ -245,73 +248,5 @@ impl LossMark {
             Self::Batch(is_marked) => is_marked && begins_batch,
             Self::Frames => frame.is_losing(),
         }
-    }
-}
-
-/// Where the times of frames come from, with how in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeSource {
-    /// The kernel: `CLOCK_REALTIME` when it had the frame in its receive path.
-    Kernel(&'static str),
-    /// An adapter or a library, by a clock of which nothing is known.
-    Unknown(&'static str),
-    /// User space: when the method gave the batch.
-    UserSpace(&'static str),
-    /// Frames have no times.
-    None,
-}
-
-impl fmt::Display for TimeSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kernel(how) => write!(f, "kernel, {how}"),
-            Self::Unknown(how) => f.pad(how),
-            Self::UserSpace(how) => write!(f, "user space, {how}"),
-            Self::None => f.pad("none"),
-        }
-    }
-}
-
-/// What a capture turned out to be.
-#[derive(Clone, Debug)]
-pub struct Running {
-    /// The method's name.
-    pub method: &'static str,
-    /// What does the work, for example a library with its version, or the mode of XDP.
-    pub engine: String,
-    /// Sizes as granted, for example `64 blocks of 1MiB, retire timeout 10 ms`.
-    pub geometry: String,
-    /// Where frame times come from.
-    pub time_source: TimeSource,
-    /// How long it may hold a frame back although the application waits for it, such as the retire timeout of a ring.
-    pub holds: Duration,
-    /// Whether a VLAN tag that the kernel removed is told beside the frame.
-    pub vlan_metadata: bool,
-    /// What it got less of than was asked for, and what to do about it.
-    pub shortfall: Option<String>,
-    /// Whether a socket filter runs in front of the method.
-    pub filtered: bool,
-}
-
-impl Running {
-    /// Where VLAN tags are, as far as that is known of the method, and of what it turned out to be.
-    pub fn vlan_tags(&self) -> VlanTags {
-        let known = METHODS.iter().find(|known| known.name == self.method).map(|known| known.vlan_tags);
-        match known {
-            _ if self.vlan_metadata => VlanTags::Reported,
-            Some(tags) => tags,
-            None => VlanTags::Unknown,
-        }
-    }
-
-    /// Whether frames lack the VLAN tags that they came with.
-    pub fn removes_vlan_tags(&self) -> bool {
-        self.vlan_tags() == VlanTags::Removed
-    }
-
-    /// Several things that it got less of, as one [`Self::shortfall`].
-    pub(crate) fn shortfall_of(several: impl IntoIterator<Item = String>) -> Option<String> {
-        let several: Vec<_> = several.into_iter().collect();
-        (!several.is_empty()).then(|| several.join("; "))
     }
 }

@@ -14,13 +14,13 @@ use std::rc::Rc;
 
 use capbench_sys::packet::Frame;
 
-use crate::error::CaptureError;
 use crate::file::{
     CaptureReader, Clock, Decompressed, ETHERNET, Encoder, Extent, FileError, FileFormat, HashAlgorithm,
     InterfaceStatistics, LeftOut, Packet, PacketFacts, PcapEncoder, PcapngEncoder, ReadInterface, Record,
     SectionDescription,
 };
-use crate::options::SnapLength;
+use crate::record_error::RecordError;
+use crate::units::SnapLength;
 use crate::writing::{self, Ending, FileEnds, NoRoom, Origin, Output, WhenFull, WriteOptions};
 
 /// Seconds that pcap has: from 1970 until 2106.
@@ -100,7 +100,7 @@ pub enum ConvertError {
     },
     /// The file that is written.
     #[error(transparent)]
-    Output(#[from] CaptureError),
+    Output(#[from] RecordError),
     /// Nobody reads the pipe any more.
     #[error("nobody reads the output any more")]
     ReaderGone,
@@ -407,7 +407,7 @@ impl Conversion<'_> {
 }
 
 /// The description of an interface, with its own link type and clock.
-fn block(interface: &ReadInterface, snap: SnapLength) -> Result<Vec<u8>, CaptureError> {
+fn block(interface: &ReadInterface, snap: SnapLength) -> Result<Vec<u8>, RecordError> {
     interface.description.block(interface.link_type, snap, interface.clock)
 }
 

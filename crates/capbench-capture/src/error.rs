@@ -1,10 +1,13 @@
 //! What can go wrong while capturing, in words that a user can act on.
 
+mod expression;
+
 use capbench_sys::SysError;
 
-use crate::filter::Place;
-use crate::filter::place::Told;
-use crate::options::Interface;
+use crate::units::ByteCount;
+
+pub use expression::ExpressionPlace;
+use expression::MarkedExpression;
 
 /// The error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +38,7 @@ pub enum CaptureError {
     #[error("--ring {asked}: larger than the memory that is available here, {available}; ask for less")]
     RingTooLarge {
         /// Bytes asked for.
-        asked: super::ByteCount,
+        asked: ByteCount,
         /// What this process can get, and what limits it.
         available: capbench_sys::host::memory::Available,
     },
@@ -66,14 +69,14 @@ pub enum CaptureError {
         source: SysError,
     },
     /// A filter that cannot be.
-    #[error("{}", Told { expression, reason, place: place.as_ref() })]
+    #[error("{}", MarkedExpression { expression, reason, place: place.as_ref() })]
     Filter {
         /// The expression; empty where a program was given.
         expression: String,
         /// What is wrong with it, mostly in libpcap's words.
         reason: String,
         /// Where in the expression, if that could be found out.
-        place: Option<Place>,
+        place: Option<ExpressionPlace>,
     },
     /// An option that cannot be.
     #[error("{option}: {reason}")]
@@ -83,32 +86,6 @@ pub enum CaptureError {
         /// What is wrong with it and what is possible.
         reason: String,
     },
-    /// Buffers between encoder and file do not hold every frame.
-    #[error(
-        "write buffers of {asked} do not hold the largest record, which takes {least}; ask for larger ones"
-    )]
-    WriteBuffer {
-        /// Octets asked for.
-        asked: super::ByteCount,
-        /// Octets of the largest record.
-        least: super::ByteCount,
-    },
-    /// What a capture file is to say of its origin is too long for the format.
-    #[error("the {what} has {octets} octets; pcapng has room for 65535, so make it shorter")]
-    FileOption {
-        /// Which text.
-        what: &'static str,
-        /// Its length.
-        octets: usize,
-    },
-    /// A capture file cannot be read.
-    #[error("{path} {source}")]
-    File {
-        /// The file.
-        path: String,
-        /// The rest of the sentence.
-        source: crate::file::FileError,
-    },
     /// Batches of a method cannot be kept.
     #[error("{method}: {reason}")]
     Batches {
@@ -116,34 +93,6 @@ pub enum CaptureError {
         method: &'static str,
         /// Why.
         reason: String,
-    },
-    /// Batches cannot be handed to workers.
-    #[error("hand-off to workers: {reason}")]
-    HandOff {
-        /// What is wrong and what is possible.
-        reason: String,
-    },
-    /// A worker of a hand-off panicked. Its batches were given back; the others go on.
-    #[error(
-        "worker {worker} of the hand-off panicked: {message}; its batches were given back, and the other workers go on"
-    )]
-    Worker {
-        /// Which one; the first is 0.
-        worker: usize,
-        /// What it said.
-        message: String,
-    },
-    /// What was recorded cannot be written.
-    #[error("cannot {attempt} {}: {source}; {next}", path.display())]
-    Output {
-        /// What was attempted.
-        attempt: &'static str,
-        /// The file.
-        path: std::path::PathBuf,
-        /// What to do next.
-        next: &'static str,
-        /// The kernel's reason.
-        source: std::io::Error,
     },
     /// The interface of a capture is gone.
     #[error("{interface} was removed, or moved to another network namespace")]
@@ -163,19 +112,6 @@ pub enum CaptureError {
         /// The call and the kernel's reason.
         source: SysError,
     },
-}
-
-impl CaptureError {
-    /// [`CaptureError::Removed`] where the interface is gone: that says more of a failed call than the kernel's reason.
-    #[must_use]
-    pub fn or_removed(self, interface: &Interface) -> Self {
-        match self {
-            Self::Call { source, .. } if interface.is_gone() => {
-                Self::Removed { interface: interface.name.clone(), source }
-            }
-            error => error,
-        }
-    }
 }
 
 /// The result of this crate's calls.

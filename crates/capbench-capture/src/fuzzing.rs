@@ -1,5 +1,6 @@
 //! What the fuzz targets of `fuzz/` call: readers of this crate on any octets. Unit tests run each on its corpus.
 
+use crate::filter::SoftwareFilter;
 use std::cell::RefCell;
 use std::path::Path;
 
@@ -8,7 +9,8 @@ use capbench_sys::packet::{Frame, PacketType};
 use crate::convert::{self, Converted, OutputLimit};
 use crate::file::{CaptureReader, FileFormat};
 use crate::filter::{Beside, Compiler, Filter, FilterText, Listing, Optimise, Tags};
-use crate::options::{Interface, SnapLength};
+use crate::interface::Interface;
+use crate::units::SnapLength;
 use crate::writing::WriteOptions;
 
 pub use crate::file::fuzzing::check as capture_file;
@@ -20,7 +22,7 @@ pub fn filter(octets: &[u8]) {
         None => (octets, &[][..]),
     };
     let Ok(FilterText::Program(filter)) = FilterText::of_octets(text) else { return };
-    let printed = filter.listing(Listing::Decimal).expect("numbers need no library");
+    let printed = Listing::Decimal.of(&filter).expect("numbers need no library");
     assert_eq!(printed.parse(), Ok(filter.clone()));
     run(&filter, data);
 }
@@ -36,7 +38,7 @@ fn run(filter: &Filter, data: &[u8]) {
         status: 0,
     };
     for tags in [Tags::Beside, Tags::InFrames] {
-        if let Ok(mut filter) = filter.in_software(SnapLength::EVERYTHING, &Beside::tags(tags)) {
+        if let Ok(mut filter) = SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(tags)) {
             assert_eq!(filter.matches(&frame), filter.pass(&frame));
         }
     }

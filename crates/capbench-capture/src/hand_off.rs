@@ -37,7 +37,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::capture::Batch;
 use crate::counters::Loss;
-use crate::error::{CaptureError, Result};
+use crate::record_error::{RecordError, Result};
 
 pub use plan::{Distribution, Plan, WhenFull};
 pub use report::{Report, Tally, WorkerCounts, WorkerReport};
@@ -89,7 +89,7 @@ impl<B: Batch + Send + 'static, S: Send + 'static> HandOff<B, S> {
             let thread = thread::Builder::new()
                 .name(format!("capbench-w{index}"))
                 .spawn(move || work::run(&shared, &stage, index, &*make))
-                .map_err(|error| CaptureError::HandOff {
+                .map_err(|error| RecordError::HandOff {
                     reason: format!("the system starts no thread for worker {index}: {error}"),
                 })?;
             started.threads.push(thread);
@@ -142,7 +142,7 @@ impl<B: Batch + Send + 'static, S: Send + 'static> HandOff<B, S> {
     }
 
     /// Workers that have panicked since this was last asked.
-    pub fn take_failures(&self) -> Vec<CaptureError> {
+    pub fn take_failures(&self) -> Vec<RecordError> {
         self.shared.take_failures()
     }
 

@@ -2,9 +2,10 @@
 
 use capbench_sys::packet::{FilterInstruction, PacketSocket};
 
-use crate::backends::Context;
-use crate::counters::{Accumulator, Counters};
+use crate::context::Context;
+use crate::counters::Counters;
 use crate::error::Result;
+use crate::socket_counters::Accumulator;
 
 /// The program that keeps no frame: it returns 0 (`BPF_RET | BPF_K`).
 pub(crate) const NOTHING: FilterInstruction = FilterInstruction { code: 0x06, jt: 0, jf: 0, k: 0 };

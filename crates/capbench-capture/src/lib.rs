@@ -2,22 +2,22 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`capture`] | the trait: batches of frames, counters, what really runs |
-//! | [`methods`] | the table of methods; one row each |
-//! | [`spec`] | how a user names a method and its settings |
+//! | [`capture`] | the trait: batches of frames, borrowed or owned, and their counters |
+//! | [`running`] | what a capture turned out to be |
+//! | [`method`], [`methods`] | what a method is; the table of methods, one row each |
+//! | [`method_spec`] | how a user names a method and its settings |
 //! | [`backends`] | one file per method |
-//! | [`owned`] | batches that outlive the call that gave them and may go to other threads |
-//! | [`hand_off`] | those batches for worker threads, by bounded queues |
 //! | [`fanout`] | several captures that share the frames of one interface |
-//! | [`options`] | what a user can set, checked before anything is opened |
+//! | [`options`], [`interface`], [`units`] | what a user can set, checked before anything is opened |
 //! | [`counters`] | what a method counted, by the place that lost it |
 //! | [`fill`] | how full a capture is |
 //! | [`intake`] | asking a capture what it lost, and closing it, while its frames are borrowed |
-//! | [`merge`] | several captures as one stream in time order |
 //! | [`filter`] | which frames are wanted: expressions, programs, and who runs them |
 //! | [`mark`] | the frames of a trial, for methods that count them where they are |
-//! | [`wait`] | spinning and polling |
-//! | [`mod@file`] | frames laid into memory as capture files have them, and read back |
+//! | `wait` | spinning and polling |
+//! | [`hand_off`] | owned batches for worker threads, by bounded queues |
+//! | [`merge`] | several captures as one stream in time order |
+//! | [`mod@file`] | frames encoded as capture files have them, and read back |
 //! | [`writing`] | encoded records to files |
 //! | [`convert`] | capture files of one format into files of another |
 //! | [`recording`] | all of these in threads: captures of several interfaces to files, with an account |
@@ -43,10 +43,11 @@
 
 pub mod backends;
 pub mod capture;
+mod context;
 pub mod convert;
-pub mod counters;
+pub use capbench_model::counters;
 pub mod error;
-pub mod fanout;
+pub use capbench_model::fanout;
 pub mod file;
 pub mod fill;
 pub mod filter;
@@ -54,30 +55,38 @@ pub mod filter;
 pub mod fuzzing;
 pub mod hand_off;
 pub mod intake;
-pub mod mark;
+pub mod interface;
+pub use capbench_model::mark;
 pub mod merge;
+pub mod method;
+pub use capbench_model::method_spec;
 pub mod methods;
-pub mod options;
-pub mod owned;
+pub use capbench_model::options;
 mod pool;
+pub mod record_error;
 pub mod recording;
-pub mod spec;
-pub mod wait;
+pub mod ring_memory;
+pub use capbench_model::running;
+mod socket_counters;
+pub use capbench_model::units;
+mod wait;
 pub mod writing;
 
+pub use capbench_model::direction::Direction;
 pub use capbench_sys::packet::{FanoutMode, Frame, PacketType, VlanTag};
-pub use capture::{Batch, Capture, LossMark, Running, Taker, TimeSource, TimeSpan};
-pub use counters::{Counters, Loss, LossPlace};
+pub use capture::{Batch, Capture, LossMark, OwnedBatch, Packed, Taker, TimeSpan};
+pub use counters::{Counters, Loss, LossPlace, WaitCounts};
 pub use error::CaptureError;
 pub use fanout::Fanout;
 pub use fill::Fill;
 pub use filter::Filter;
 pub use intake::Intake;
+pub use interface::Interface;
 pub use mark::{FrameMark, MaskedOctet, Tally};
-pub use methods::{
-    CapturePoint, Delivery, METHODS, MembersVisitor, Method, Visitor, VlanTags, open_members, open_with,
-};
-pub use options::{ByteCount, CaptureOptions, Direction, Interface, SnapLength};
-pub use owned::{OwnedBatch, Packed};
-pub use spec::{MethodSpec, Setting};
-pub use wait::WaitCounts;
+pub use method::{CapturePoint, Delivery, Method, VlanTags};
+pub use method_spec::{MethodSpec, Setting};
+pub use methods::{METHODS, MembersVisitor, Visitor, open_members, open_with};
+pub use options::CaptureOptions;
+pub use record_error::RecordError;
+pub use running::{Running, TimeSource};
+pub use units::{ByteCount, SnapLength};

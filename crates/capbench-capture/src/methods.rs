@@ -7,152 +7,11 @@ use crate::backends::{
 };
 use crate::capture::Capture;
 use crate::error::{CaptureError, Result};
-use crate::options::{CaptureOptions, Interface};
-use crate::spec::MethodSpec;
-
-/// What there is to know of a method before it runs.
-#[derive(Debug)]
-pub struct Method {
-    /// Its name on the command line and in results.
-    pub name: &'static str,
-    /// One line about how it works.
-    pub summary: &'static str,
-    /// The privilege that it needs, as in capabilities(7).
-    pub privilege: &'static str,
-    /// The command line's options that it uses.
-    pub options: &'static [&'static str],
-    /// What can stand behind a colon after its name.
-    pub argument: Option<Argument>,
-    /// What can stand behind a plus sign after its name.
-    pub settings: &'static [SettingInfo],
-    /// Variants of it that differ in kind, so that a table of all methods has a row for each.
-    pub variants: &'static [&'static str],
-    /// Whether it runs a user's filter ([`CaptureOptions::filter`]).
-    pub socket_filter: bool,
-    /// Whether several of it can share the frames of an interface ([`CaptureOptions::fanout`]).
-    pub fanout: bool,
-    /// Whether the main job runs it when no method is named.
-    pub in_default: bool,
-    /// What nobody has tried yet, and why; absent where everything is tested.
-    pub untested: Option<&'static str>,
-    /// Where on a frame's way it takes frames.
-    pub capture_point: fn(&MethodSpec) -> CapturePoint,
-    /// Whether frames that it captures do not reach the host's network stack, so that the host is cut off while it runs.
-    pub takes_frames: fn(&MethodSpec) -> bool,
-    /// Whether a capture reads several receive queues, or streams of an adapter, one after the other: then its frames are not
-    /// in the order of their times.
-    pub has_queues: bool,
-    /// Where the outermost VLAN tag of a frame is, which the kernel or the card may remove from it.
-    pub vlan_tags: VlanTags,
-    /// How frames come from the kernel, or the card, to the application.
-    pub delivery: Delivery,
-    /// Whether its settings and its own options can be: [`Method::accepts`] asks.
-    pub check: fn(&MethodSpec, &Interface, &CaptureOptions) -> Result<()>,
-    /// Whether it can run in the calling thread's namespace, or why not.
-    pub supported: fn(&MethodSpec) -> std::result::Result<(), String>,
-}
-
-impl Method {
-    /// Whether settings and options can be, before anything is opened.
-    ///
-    /// # Errors
-    /// An option that the method does not know or that cannot be.
-    pub fn accepts(&self, spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
-        if options.filter.is_some() && !self.socket_filter {
-            return Err(CaptureError::Unsupported {
-                method: self.name.into(),
-                interface: interface.name.clone(),
-                reason: "it has no filter; recv, recvmmsg, packet-v1 to packet-v3 and libpcap have".into(),
-            });
-        }
-        if options.fanout.is_some() && !self.fanout {
-            return Err(CaptureError::Unsupported {
-                method: self.name.into(),
-                interface: interface.name.clone(),
-                reason: "it cannot share an interface's frames with other captures (fanout); recv, recvmmsg and packet-v1 to \
-                         packet-v3 can"
-                    .into(),
-            });
-        }
-        (self.check)(spec, interface, options)
-    }
-}
-
-/// What stands behind the colon.
-#[derive(Clone, Copy, Debug)]
-pub struct Argument {
-    /// How help writes it, for example `LIBRARY`.
-    pub placeholder: &'static str,
-    /// What it is.
-    pub summary: &'static str,
-    /// Whether the method is nothing without it.
-    pub required: bool,
-}
-
-/// A setting of a method.
-#[derive(Clone, Copy, Debug)]
-pub struct SettingInfo {
-    /// Its name.
-    pub name: &'static str,
-    /// How help writes its value, if it takes one.
-    pub value: Option<&'static str>,
-    /// Whether the value can be left out.
-    pub optional: bool,
-    /// What it does.
-    pub summary: &'static str,
-}
-
-/// Where on a frame's way a method takes it, which decides who does the kernel's receive work in front of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CapturePoint {
-    /// The network stack: after receive packet steering.
-    Stack,
-    /// The driver (native XDP): in its NAPI poll, before anything could be steered.
-    Driver,
-}
-
-/// How frames come to the application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// System calls copy them out of a socket's queue.
-    Copied,
-    /// They lie in memory that the kernel, or the card, shares with the application.
-    Ring,
-    /// Not at all: the kernel counts them.
-    Counted,
-}
-
-/// Where a method has the outermost VLAN tag of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VlanTags {
-    /// Next to the frame: a recording has it back in the frame.
-    Reported,
-    /// In the frame.
-    InFrames,
-    /// The kernel removes it before the method sees the frame, and the method does not report it.
-    Removed,
-    /// In the frame, unless the card removes it (`ethtool -k`: rx-vlan-offload): then the method does not report it.
-    Unknown,
-}
-
-impl VlanTags {
-    /// In a word, for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Reported => "reported",
-            Self::InFrames => "in_frames",
-            Self::Removed => "removed",
-            Self::Unknown => "in_frames_unless_the_card_removes_them",
-        }
-    }
-}
-
-impl CapturePoint {
-    /// [`Method::capture_point`] of methods that know only this one.
-    pub fn stack(_: &MethodSpec) -> Self {
-        Self::Stack
-    }
-}
+use crate::interface::Interface;
+use crate::method::{Method, VlanTags};
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::running::Running;
 
 /// Work to be done with a capture whose method is known at run time only.
 pub trait Visitor {
@@ -264,8 +123,18 @@ methods! {
 pub fn find(spec: &MethodSpec) -> Result<&'static Method> {
     let known = METHODS.iter().copied().find(|method| method.name == spec.name());
     let method = known.ok_or_else(|| unknown(spec.name()))?;
-    spec.check(method)?;
+    method.knows(spec)?;
     Ok(method)
+}
+
+/// Where the VLAN tags of a capture's frames are.
+pub fn vlan_tags(running: &Running) -> VlanTags {
+    let known = METHODS.iter().find(|known| known.name == running.method).map(|known| known.vlan_tags);
+    match known {
+        _ if running.vlan_metadata => VlanTags::Reported,
+        Some(tags) => tags,
+        None => VlanTags::Unknown,
+    }
 }
 
 fn unknown(name: &str) -> CaptureError {
@@ -277,8 +146,9 @@ fn unknown(name: &str) -> CaptureError {
 mod tests {
     use super::{METHODS, find, of_members};
     use crate::fanout::Fanout;
-    use crate::options::{CaptureOptions, Interface};
-    use crate::spec::MethodSpec;
+    use crate::interface::Interface;
+    use crate::method_spec::MethodSpec;
+    use crate::options::CaptureOptions;
     use capbench_sys::host::interface::InterfaceIndex;
     use capbench_sys::packet::FanoutMode;
 
@@ -316,5 +186,14 @@ mod tests {
         }
         let text = find(&MethodSpec::plain("packet-v4")).unwrap_err().to_string();
         assert!(text.contains("packet-v4") && text.contains("packet-v3"), "{text}");
+    }
+
+    #[test]
+    fn a_method_refuses_what_it_does_not_know() {
+        let refusal = |text: &str| find(&text.parse().unwrap()).unwrap_err().to_string();
+        assert!(refusal("recv:eth0").contains("takes no \":eth0\""));
+        assert!(refusal("recv+fast").contains("has no setting \"fast\""));
+        assert!(refusal("packet-v9").contains("packet-v3"));
+        assert!(refusal("recv+busy-poll=1ms+busy-poll=2ms").contains("twice"));
     }
 }

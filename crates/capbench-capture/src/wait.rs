@@ -8,28 +8,7 @@ use std::time::{Duration, Instant};
 use capbench_sys::Result;
 use capbench_sys::packet::PacketSocket;
 
-/// How often a capture waited since it was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WaitCounts {
-    /// System calls that could sleep until frames came: poll(2), or a blocking receive.
-    pub waits: u64,
-    /// Those of them that ended without a frame.
-    pub empty: u64,
-    /// Times that frames came while spinning, which saved a system call.
-    pub spun: u64,
-}
-
-impl WaitCounts {
-    /// How often it waited since `before`, an earlier reading of the same capture.
-    #[must_use]
-    pub fn since(self, before: Self) -> Self {
-        Self {
-            waits: self.waits - before.waits,
-            empty: self.empty - before.empty,
-            spun: self.spun - before.spun,
-        }
-    }
-}
+use crate::counters::WaitCounts;
 
 /// Waits for a ring.
 #[derive(Debug)]

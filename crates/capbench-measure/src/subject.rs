@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use capbench_capture::methods::{Argument, SettingInfo};
+use capbench_capture::method::{Argument, SettingInfo};
 use capbench_capture::{CapturePoint, METHODS, Method, MethodSpec, VlanTags};
 
 use crate::error::Result;

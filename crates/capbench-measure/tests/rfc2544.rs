@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_frames::{Mtu, Pps};
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::bursts::BurstSearch;
 use capbench_measure::laboratory::Setup;
@@ -25,7 +26,6 @@ use capbench_measure::trial::{Load, LoadShape, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_measure::{MeasureError, Result};
 use capbench_testing::is_root;
-use capbench_traffic::{Mtu, Pps};
 use network::in_turn;
 
 fn laboratory() -> LiveLaboratory {

@@ -1,7 +1,7 @@
 //! Colours, dashes and markers of what charts show: one assignment for every format, so that a method looks the same
 //! wherever it is drawn.
 //!
-//! No series is told by its hue alone: luminance differs as well, lines have dashes and markers, and layers have edges.
+//! No series is known by its hue alone: luminance differs as well, lines have dashes and markers, and layers have edges.
 //! Neighbours of the first eight colours stay apart for people with protanopia and deuteranopia, and every colour has a
 //! contrast of 3 to 1 against its background (WCAG 2.1, 1.4.11); tests hold both.
 
@@ -16,6 +16,18 @@ pub struct Colour {
     pub light: &'static str,
     /// On black or near it.
     pub dark: &'static str,
+}
+
+impl Colour {
+    /// The class of everything in this colour, for a page that has a dark background at times.
+    pub fn class(self) -> String {
+        self.dark.replace('#', "on-dark-")
+    }
+
+    /// The rule by which that class knows its colour on a dark background.
+    pub fn rule(self) -> String {
+        format!(".{} {{ --on-dark: {}; }}\n", self.class(), self.dark)
+    }
 }
 
 /// Marks the points of a line.
@@ -54,7 +66,7 @@ const fn of(light: &'static str, dark: &'static str) -> Colour {
     Colour { light, dark }
 }
 
-/// Of methods, and of whatever else has no colour of its own.
+/// Of methods, and of everything else that has no fixed colour.
 pub const SLOTS: [Colour; 10] = [
     of("#0072b2", "#60abdb"),
     of("#c94000", "#f1802c"),
@@ -83,7 +95,7 @@ const METHODS: [(&str, usize); 9] = [
 
 const DELIVERED: Colour = of("#4a8bc8", "#3a6fd8");
 const UNEXPLAINED: Colour = of("#111111", "#f4f4f4");
-/// Of no method's colour: it lies on the points that it is of.
+/// Of no method's colour: it is drawn over the points that it is of.
 const FIT: Colour = of("#111111", "#f4f4f4");
 const NEUTRAL: Colour = of("#5f5f5f", "#b0b0b0");
 
@@ -119,7 +131,7 @@ const ACCOUNTS: [(&str, Colour); 8] = [
     ("generator left frames unsent", NEUTRAL),
 ];
 
-/// The colour of a series. `nth` tells apart those whose name has none of its own: which of them it is, from 0.
+/// The colour of a series. `nth` numbers those whose name has no fixed colour, from 0.
 pub fn colour(role: Role, name: &str, nth: usize) -> Colour {
     let named = |table: &[(&str, Colour)], key: &str| {
         table.iter().find(|(known, _)| *known == key).map(|(_, colour)| *colour)
@@ -134,7 +146,7 @@ pub fn colour(role: Role, name: &str, nth: usize) -> Colour {
     }
 }
 
-/// The method that a series is of: its name up to the first comma, which its placement or load stands behind.
+/// The method that a series is of: its name up to the first comma, before its placement or load.
 fn method(name: &str) -> &str {
     name.split_once(", ").map_or(name, |(method, _)| method)
 }
@@ -155,12 +167,12 @@ const MARKERS: [Marker; 5] =
     [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Arrow];
 
 /// How everything in some charts is drawn: of a whole report, so that the same name looks the same in each of them, or of
-/// one chart that stands alone.
+/// one chart alone.
 #[derive(Clone, Debug, Default)]
 pub struct Palette {
     /// Methods with their slots, which may be beyond the last: colours come again then, with other markers.
     methods: Vec<(String, usize)>,
-    /// What stands behind the methods' names: placements and loads, each with dashes of its own.
+    /// What follows the methods' names: placements and loads, each with dashes of its own.
     scenes: Vec<String>,
     /// What else has no colour of its own.
     others: Vec<(Role, String)>,

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use capbench_capture::CaptureError;
+use capbench_capture::{CaptureError, RecordError};
+use capbench_frames::FrameError;
+use capbench_host::HostError;
 use capbench_measure::MeasureError;
 use capbench_report::printable;
 use capbench_traffic::TrafficError;
@@ -116,7 +118,11 @@ fn message(error: &anyhow::Error) -> String {
         }
     }
     let is_filter = |cause: &(dyn std::error::Error + 'static)| {
-        matches!(cause.downcast_ref(), Some(CaptureError::Filter { .. }))
+        let error = match cause.downcast_ref() {
+            Some(RecordError::Capture(error)) => Some(error),
+            _ => cause.downcast_ref(),
+        };
+        matches!(error, Some(CaptureError::Filter { .. }))
     };
     if error.chain().any(is_filter) { line } else { line.replace('\n', " ") }
 }
@@ -205,8 +211,17 @@ fn of_error(error: &anyhow::Error) -> u8 {
         if let Some(error) = cause.downcast_ref::<MeasureError>() {
             return of_measure(error);
         }
+        if let Some(error) = cause.downcast_ref::<HostError>() {
+            return of_host(error);
+        }
+        if let Some(error) = cause.downcast_ref::<RecordError>() {
+            return of_record(error);
+        }
         if let Some(error) = cause.downcast_ref::<CaptureError>() {
             return of_capture(error);
+        }
+        if cause.is::<FrameError>() {
+            return USAGE;
         }
         if let Some(error) = cause.downcast_ref::<TrafficError>() {
             return of_traffic(error);
@@ -217,19 +232,26 @@ fn of_error(error: &anyhow::Error) -> u8 {
 
 fn of_measure(error: &MeasureError) -> u8 {
     match error {
-        MeasureError::Privilege { .. } => PRIVILEGE,
+        MeasureError::Host(error) => of_host(error),
         MeasureError::Unsupported { .. } => UNSUPPORTED,
-        MeasureError::Cpu { .. }
-        | MeasureError::InUse { .. }
-        | MeasureError::NoInterface { .. }
-        | MeasureError::UnknownProgram { .. }
+        MeasureError::UnknownProgram { .. }
         | MeasureError::Definition { .. }
         | MeasureError::Goal { .. }
         | MeasureError::Search { .. }
         | MeasureError::Sweep { .. }
         | MeasureError::Comparison { .. } => USAGE,
         MeasureError::Capture(error) => of_capture(error),
+        MeasureError::Frame(_) => USAGE,
         MeasureError::Traffic(error) => of_traffic(error),
+        _ => FAILED,
+    }
+}
+
+fn of_host(error: &HostError) -> u8 {
+    match error {
+        HostError::Privilege { .. } => PRIVILEGE,
+        HostError::Unsupported { .. } => UNSUPPORTED,
+        HostError::Cpu { .. } | HostError::InUse { .. } | HostError::NoInterface { .. } => USAGE,
         _ => FAILED,
     }
 }
@@ -241,18 +263,20 @@ fn of_capture(error: &CaptureError) -> u8 {
         | CaptureError::RingTooLarge { .. }
         | CaptureError::Spec { .. }
         | CaptureError::Filter { .. }
-        | CaptureError::Option { .. }
-        | CaptureError::WriteBuffer { .. }
-        | CaptureError::FileOption { .. } => USAGE,
+        | CaptureError::Option { .. } => USAGE,
         CaptureError::Unsupported { .. } | CaptureError::Library { .. } => UNSUPPORTED,
-        CaptureError::Output { source, .. } if is_full(source) => DISK_FULL,
-        CaptureError::Call { .. }
-        | CaptureError::Removed { .. }
-        | CaptureError::File { .. }
-        | CaptureError::Batches { .. }
-        | CaptureError::HandOff { .. }
-        | CaptureError::Worker { .. }
-        | CaptureError::Output { .. } => FAILED,
+        CaptureError::Call { .. } | CaptureError::Removed { .. } | CaptureError::Batches { .. } => FAILED,
+    }
+}
+
+fn of_record(error: &RecordError) -> u8 {
+    match error {
+        RecordError::Capture(error) => of_capture(error),
+        RecordError::Option { .. } | RecordError::WriteBuffer { .. } | RecordError::FileOption { .. } => {
+            USAGE
+        }
+        RecordError::Output { source, .. } if is_full(source) => DISK_FULL,
+        RecordError::HandOff { .. } | RecordError::Worker { .. } | RecordError::Output { .. } => FAILED,
     }
 }
 
@@ -279,7 +303,7 @@ mod tests {
         let code = |errno: i32| {
             let source = std::io::Error::from_raw_os_error(errno);
             let (attempt, path, next) = ("write", "a.pcapng".into(), "free space");
-            of_error(&CaptureError::Output { attempt, path, next, source }.into())
+            of_error(&RecordError::Output { attempt, path, next, source }.into())
         };
         // ENOSPC, EDQUOT and EIO.
         assert_eq!([28, 122, 5].map(code), [DISK_FULL, DISK_FULL, FAILED]);

@@ -10,7 +10,7 @@ use capbench_capture::file::{
     PcapngEncoder, SectionDescription,
 };
 use capbench_capture::{Frame, Loss, LossPlace, PacketType, SnapLength};
-use capbench_traffic::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
+use capbench_frames::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
 use support::{PATIENCE, Scratch, lossy};
 
 /// Octets of the frames, with FCS.

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use capbench_sys::packet::Frame;
 
-use crate::capture::{Batch, Capture, Running};
+use crate::capture::{Batch, Capture};
 use crate::counters::Counters;
+use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
-use crate::options::{CaptureOptions, Interface};
-use crate::spec::MethodSpec;
-use crate::wait::WaitCounts;
+use crate::interface::Interface;
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::running::Running;
 
 /// A capture that cannot be.
 #[derive(Debug)]

@@ -4,8 +4,8 @@
 //! Unlike the AF_PACKET methods it takes frames away from the host. With `+pass` each goes on to the stack after the
 //! application has seen it, by a system call of its own.
 
-use crate::methods::{CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::spec::MethodSpec;
+use crate::method::{CapturePoint, Delivery, Method, SettingInfo, VlanTags};
+use crate::method_spec::MethodSpec;
 
 #[cfg(feature = "bpf")]
 mod accounting;

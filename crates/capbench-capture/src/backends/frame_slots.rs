@@ -5,16 +5,23 @@ use std::time::Duration;
 
 use capbench_sys::packet::{Frame, FrameBatch, FrameGeometry, FrameRing, FrameVersion, PacketSocket};
 
-use super::socket_setup::{Context, Polling, bind, unbound};
-use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
-use crate::counters::{Accumulator, Counters};
+use super::socket_setup::{Polling, bind, unbound};
+use crate::capture::Packing;
+use crate::capture::{Batch, Capture, LossMark};
+use crate::context::Context;
+use crate::counters::Counters;
+use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::fill::Fill;
 use crate::intake::Intake;
-use crate::options::{ByteCount, CaptureOptions, Interface};
-use crate::owned::Packing;
-use crate::spec::MethodSpec;
-use crate::wait::{WaitCounts, Waiter};
+use crate::interface::Interface;
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::ring_memory;
+use crate::running::{Running, TimeSource};
+use crate::socket_counters::Accumulator;
+use crate::units::ByteCount;
+use crate::wait::Waiter;
 
 /// Slots taken at once. They go back together, so a batch must be small beside the ring.
 const BATCH: u32 = 64;
@@ -158,7 +165,7 @@ pub(super) fn check(spec: &MethodSpec, interface: &Interface, options: &CaptureO
 /// the user says otherwise.
 pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Result<FrameGeometry> {
     let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
-    let ring = options.checked_ring()?.0;
+    let ring = ring_memory::checked_ring(options)?.0;
     // Header, address and alignment take 80 octets in front of the network layer; a multiple of 1 KiB is customary.
     let largest = (80 + u64::from(interface.mtu)).next_multiple_of(1024);
     let frame = options.frame.map_or(largest, |frame| frame.0);
@@ -184,7 +191,9 @@ pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Resul
 #[cfg(test)]
 mod tests {
     use super::geometry;
-    use crate::options::{ByteCount, CaptureOptions, Interface};
+    use crate::interface::Interface;
+    use crate::options::CaptureOptions;
+    use crate::units::ByteCount;
     use capbench_sys::host::interface::InterfaceIndex;
 
     fn interface(mtu: u32) -> Interface {

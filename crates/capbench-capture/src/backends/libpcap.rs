@@ -14,17 +14,25 @@ use capbench_sys::packet::{Frame, Readiness};
 use capbench_sys::pcap::{self, Pcap, PcapLibrary, Settings};
 
 use super::presence::Presence;
-use super::socket_setup::{Context, probe};
-use crate::capture::{Batch, Capture, Running, Taker};
+use super::socket_setup::probe;
+use crate::capture::{Batch, Capture, Taker};
+use crate::capture::{OwnedBatch, Packing};
+use crate::context::Context;
 use crate::counters::Counters;
+use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::filter::{Expression, Filter};
 use crate::intake::Intake;
-use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::options::{ByteCount, CaptureOptions, Direction, Interface, duration_of};
-use crate::owned::{OwnedBatch, Packing};
-use crate::spec::MethodSpec;
-use crate::wait::{WaitCounts, Waiter};
+use crate::interface::Interface;
+use crate::method::duration_of;
+use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::ring_memory;
+use crate::running::Running;
+use crate::units::ByteCount;
+use crate::wait::Waiter;
+use capbench_model::direction::Direction;
 use counting::Counting;
 
 /// The row of the table.
@@ -111,8 +119,8 @@ impl Plan {
         }
         let given = spec.value("buffer").map(str::parse::<ByteCount>).transpose();
         let buffer = match given.map_err(|reason| refuse(format!("+buffer: {reason}")))? {
-            Some(bytes) => CaptureOptions { ring: bytes, ..options.clone() }.checked_ring()?,
-            None => options.checked_ring()?,
+            Some(bytes) => ring_memory::checked_ring(&CaptureOptions { ring: bytes, ..options.clone() })?,
+            None => ring_memory::checked_ring(options)?,
         };
         let too_large = || CaptureError::Option {
             option: "--ring or +buffer",
@@ -146,7 +154,7 @@ fn timeout(spec: &MethodSpec, options: &CaptureOptions) -> Result<u32> {
     let given = duration_of(spec, "timeout")?;
     let options =
         CaptureOptions { retire_timeout: given.unwrap_or(options.retire_timeout), ..options.clone() };
-    match options.retire_milliseconds() {
+    match ring_memory::retire_milliseconds(&options) {
         Ok(0) => refuse("0 means for ever to libpcap; give at least 1ms"),
         Ok(milliseconds) => Ok(milliseconds),
         Err(_) if given.is_some() => refuse("whole milliseconds, 65535 at most, are possible"),
@@ -357,7 +365,8 @@ impl Batch for Single<'_> {
 #[cfg(test)]
 mod tests {
     use super::{Call, Plan};
-    use crate::options::{ByteCount, CaptureOptions};
+    use crate::options::CaptureOptions;
+    use crate::units::ByteCount;
     use std::time::Duration;
 
     fn plan(spec: &str, options: &CaptureOptions) -> Result<Plan, String> {

@@ -17,5 +17,3 @@ mod socket_setup;
 pub mod szedata2;
 mod vendor;
 pub mod xdp_count;
-
-pub(crate) use socket_setup::Context;

@@ -6,14 +6,18 @@ use capbench_sys::nfb::{BURST, Burst, Card, Nfb};
 use capbench_sys::packet::Frame;
 
 use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::{Batch, Capture, Running, TimeSource};
+use crate::capture::Packing;
+use crate::capture::{Batch, Capture};
+use crate::counters::WaitCounts;
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::Result;
-use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::options::{CaptureOptions, Interface, SnapLength, number_of};
-use crate::owned::Packing;
-use crate::spec::MethodSpec;
-use crate::wait::WaitCounts;
+use crate::interface::Interface;
+use crate::method::number_of;
+use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::running::{Running, TimeSource};
+use crate::units::SnapLength;
 
 /// The row of the table.
 pub static METHOD: Method = Method {

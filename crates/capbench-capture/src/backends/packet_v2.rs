@@ -4,7 +4,7 @@ use capbench_sys::packet::{FrameVersion, Version};
 
 use super::frame_slots::{self, FrameSlots, Slotted};
 use super::socket_setup::{SOCKET_SETTINGS, probe};
-use crate::methods::{CapturePoint, Delivery, Method, VlanTags};
+use crate::method::{CapturePoint, Delivery, Method, VlanTags};
 
 /// The row of the table.
 pub static METHOD: Method = Method {

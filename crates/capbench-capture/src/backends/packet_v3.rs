@@ -5,17 +5,24 @@ use std::time::{Duration, Instant};
 
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing, FlowHashes, Frame, PacketSocket, Version};
 
-use super::socket_setup::{Context, Polling, SOCKET_SETTINGS, bind, probe, unbound};
-use crate::capture::{Batch, Capture, LossMark, Running, TimeSource};
-use crate::counters::{Accumulator, Counters};
+use super::socket_setup::{Polling, SOCKET_SETTINGS, bind, probe, unbound};
+use crate::capture::OwnedBatch;
+use crate::capture::{Batch, Capture, LossMark};
+use crate::context::Context;
+use crate::counters::Counters;
+use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::fill::Fill;
 use crate::intake::Intake;
-use crate::methods::{CapturePoint, Delivery, Method, VlanTags};
-use crate::options::{ByteCount, CaptureOptions, Interface};
-use crate::owned::OwnedBatch;
-use crate::spec::MethodSpec;
-use crate::wait::{WaitCounts, Waiter};
+use crate::interface::Interface;
+use crate::method::{CapturePoint, Delivery, Method, VlanTags};
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::ring_memory;
+use crate::running::{Running, TimeSource};
+use crate::socket_counters::Accumulator;
+use crate::units::ByteCount;
+use crate::wait::Waiter;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -218,12 +225,12 @@ impl Batch for Block {
 /// As many blocks as fit into the memory asked for; a ring smaller than a block becomes one block.
 fn geometry(options: &CaptureOptions) -> Result<BlockGeometry> {
     let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
-    let ring = options.checked_ring()?.0;
+    let ring = ring_memory::checked_ring(options)?.0;
     let block = options.block.0.min(ring);
     let (Ok(block), Ok(blocks)) = (u32::try_from(block), u32::try_from(ring / block)) else {
         return refuse("--ring or --block", "blocks are below 4 GiB and at most 65535".into());
     };
-    match BlockGeometry::new(block, blocks, options.retire_milliseconds()?) {
+    match BlockGeometry::new(block, blocks, ring_memory::retire_milliseconds(options)?) {
         Ok(geometry) => Ok(geometry),
         Err(error) => refuse("--ring or --block", error.to_string()),
     }
@@ -232,7 +239,8 @@ fn geometry(options: &CaptureOptions) -> Result<BlockGeometry> {
 #[cfg(test)]
 mod tests {
     use super::geometry;
-    use crate::options::{ByteCount, CaptureOptions};
+    use crate::options::CaptureOptions;
+    use crate::units::ByteCount;
     use std::time::Duration;
 
     #[test]

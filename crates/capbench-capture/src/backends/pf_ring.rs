@@ -11,14 +11,18 @@ use capbench_sys::pf_ring::{self, PfRing, Reading, Ring, RingOptions, Way, can_l
 
 use super::presence::Presence;
 use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::{Batch, Capture, Running};
+use crate::capture::Packing;
+use crate::capture::{Batch, Capture};
+use crate::counters::WaitCounts;
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::{CaptureError, Result};
-use crate::methods::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::options::{CaptureOptions, Direction, Interface, number_of};
-use crate::owned::Packing;
-use crate::spec::MethodSpec;
-use crate::wait::WaitCounts;
+use crate::interface::Interface;
+use crate::method::number_of;
+use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::running::Running;
+use capbench_model::direction::Direction;
 use running::Below;
 
 /// The row of the table.

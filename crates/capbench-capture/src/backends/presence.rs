@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use capbench_sys::SysError;
 use capbench_sys::host::interface::{InterfaceFlags, flags_of, name_of};
 
-use crate::options::Interface;
+use crate::interface::Interface;
 
 /// How long passes between two looks.
 const PAUSE: Duration = Duration::from_millis(20);

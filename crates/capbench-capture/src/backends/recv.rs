@@ -5,17 +5,24 @@ use std::time::Duration;
 
 use capbench_sys::packet::{Frame, PacketSocket, ReceiveVector};
 
-use super::socket_setup::{COMMON_OPTIONS, Context, Polling, SOCKET_SETTINGS, bind, probe, unbound};
-use crate::capture::{Batch, Capture, Running, TimeSource};
-use crate::counters::{Accumulator, Counters};
+use super::socket_setup::{COMMON_OPTIONS, Polling, SOCKET_SETTINGS, bind, probe, unbound};
+use crate::capture::Packing;
+use crate::capture::{Batch, Capture};
+use crate::context::Context;
+use crate::counters::Counters;
+use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::fill::Fill;
 use crate::intake::Intake;
-use crate::methods::{CapturePoint, Delivery, Method, VlanTags};
-use crate::options::{ByteCount, CaptureOptions, Interface};
-use crate::owned::Packing;
-use crate::spec::MethodSpec;
-use crate::wait::{WaitCounts, Waiter};
+use crate::interface::Interface;
+use crate::method::{CapturePoint, Delivery, Method, VlanTags};
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::ring_memory;
+use crate::running::{Running, TimeSource};
+use crate::socket_counters::Accumulator;
+use crate::units::ByteCount;
+use crate::wait::Waiter;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -83,7 +90,7 @@ pub(super) fn check(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) 
 
 /// The receive buffer to ask for, in bytes.
 fn buffer(options: &CaptureOptions) -> Result<u32> {
-    let ring = options.checked_ring()?;
+    let ring = ring_memory::checked_ring(options)?;
     match u32::try_from(ring.0) {
         Ok(bytes) if bytes <= i32::MAX as u32 / 2 => Ok(bytes),
         _ => Err(CaptureError::Option {
@@ -135,7 +142,7 @@ impl<C: ReceiveCall> SocketReader<C> {
         let (method, frames) = (C::NAME, C::FRAMES);
         let context = Context::new(method, interface);
         let fail = |source| context.fail(source);
-        let ring = options.checked_ring()?;
+        let ring = ring_memory::checked_ring(options)?;
         let (socket, filtered) = unbound(&context, interface, options)?;
         let polling = Polling::set(&context, spec, options, &socket)?;
         // The kernel doubles what is asked, for its own overhead (socket(7)).

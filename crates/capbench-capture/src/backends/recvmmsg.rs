@@ -4,7 +4,7 @@ use capbench_sys::packet::{PacketSocket, ReceiveVector};
 
 use super::recv::{ReceiveCall, SocketReader, check};
 use super::socket_setup::{COMMON_OPTIONS, SOCKET_SETTINGS, probe};
-use crate::methods::{CapturePoint, Delivery, Method, VlanTags};
+use crate::method::{CapturePoint, Delivery, Method, VlanTags};
 
 /// The row of the table.
 pub static METHOD: Method = Method {

@@ -4,15 +4,19 @@ use std::time::Duration;
 
 use capbench_sys::SysError;
 use capbench_sys::busy_poll::{BusyPoll, incoming_napi};
-use capbench_sys::packet::{PacketSocket, Protocol, Version};
+use capbench_sys::packet::{FanoutRule, PacketSocket, Protocol, Version};
 
-use crate::capture::Running;
-use crate::error::{CaptureError, Result};
+use crate::context::Context;
+use crate::error::Result;
 use crate::filter::{self, Keep};
 use crate::intake::NOTHING;
-use crate::methods::SettingInfo;
-use crate::options::{CaptureOptions, Direction, Interface, duration_of};
-use crate::spec::MethodSpec;
+use crate::interface::Interface;
+use crate::method::SettingInfo;
+use crate::method::duration_of;
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::running::Running;
+use capbench_model::direction::Direction;
 
 /// The options that every AF_PACKET method uses.
 pub(super) const COMMON_OPTIONS: [&str; 5] =
@@ -99,36 +103,6 @@ impl Polling {
 /// Packets of one poll at most, as for AF_XDP programs; the kernel's own default is 8.
 const BUSY_POLL_BUDGET: u16 = 64;
 
-/// Names method and interface in errors of calls.
-#[derive(Clone, Debug)]
-pub(crate) struct Context {
-    pub(crate) method: &'static str,
-    pub(crate) interface: String,
-}
-
-impl Context {
-    pub(super) fn new(method: &'static str, interface: &Interface) -> Self {
-        Self { method, interface: interface.name.clone() }
-    }
-
-    /// Turns a failed call into this crate's error.
-    #[cold]
-    pub(crate) fn fail(&self, source: SysError) -> CaptureError {
-        self.fail_for_want_of("CAP_NET_RAW", source)
-    }
-
-    /// The same for a call that takes another capability.
-    #[cold]
-    pub(super) fn fail_for_want_of(&self, capability: &'static str, source: SysError) -> CaptureError {
-        const EPERM: i32 = 1;
-        let (method, interface) = (self.method, self.interface.clone());
-        if source.errno() == Some(EPERM) {
-            return CaptureError::Privilege { method, interface, capability, source };
-        }
-        CaptureError::Call { method, interface, source }
-    }
-}
-
 /// A socket with filter, direction and mode set, still bound to nothing. `true` beside it when a filter will run.
 pub(super) fn unbound(
     context: &Context,
@@ -169,7 +143,16 @@ pub(super) fn bind(
     let fail = |source| context.fail(source);
     socket.bind(interface.index, Protocol::All).map_err(fail)?;
     let Some(fanout) = &options.fanout else { return Ok(String::new()) };
-    let id = fanout.join(socket, options.direction).map_err(fail)?;
+    let rule = FanoutRule {
+        mode: fanout.mode(),
+        rollover: fanout.rollover(),
+        ignore_outgoing: options.direction == Direction::In,
+    };
+    let join = |group| match group {
+        Some(group) => socket.join_fanout(group, rule).map(|()| group),
+        None => socket.make_fanout(rule),
+    };
+    let id = fanout.join(join).map_err(fail)?;
     match filter::program(options.direction.into(), options.snap_length, options.filter.as_ref()) {
         Some(program) => socket.attach_filter(&program).map_err(fail)?,
         None => socket.detach_filter().map_err(fail)?,
@@ -190,7 +173,7 @@ pub(super) fn probe(version: Option<Version>) -> std::result::Result<(), String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::TimeSource;
+    use crate::running::TimeSource;
 
     fn running(shortfall: Option<&str>) -> Running {
         Running {

@@ -6,14 +6,17 @@ use capbench_sys::packet::Frame;
 use capbench_sys::szedata2::{Card, Sze2};
 
 use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::{Batch, Capture, Running, TimeSource};
+use crate::capture::Packing;
+use crate::capture::{Batch, Capture};
+use crate::counters::WaitCounts;
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::Result;
-use crate::methods::{Argument, CapturePoint, Delivery, Method, VlanTags};
-use crate::options::{CaptureOptions, Interface, SnapLength};
-use crate::owned::Packing;
-use crate::spec::MethodSpec;
-use crate::wait::WaitCounts;
+use crate::interface::Interface;
+use crate::method::{Argument, CapturePoint, Delivery, Method, VlanTags};
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::running::{Running, TimeSource};
+use crate::units::SnapLength;
 
 /// The row of the table.
 pub static METHOD: Method = Method {

@@ -5,11 +5,14 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 use capbench_sys::{Fetch, SysError};
 
+use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
-use crate::methods::SettingInfo;
-use crate::options::{CaptureOptions, Direction, SnapLength};
-use crate::spec::MethodSpec;
-use crate::wait::{WaitCounts, Waiter};
+use crate::method::SettingInfo;
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::units::SnapLength;
+use crate::wait::Waiter;
+use capbench_model::direction::Direction;
 
 /// Which build of the library.
 pub(super) const LIBRARY: SettingInfo = SettingInfo {

@@ -1,8 +1,8 @@
 //! `xdp-count`: frames are counted by an XDP program where they arrive and handed to nobody: today's form of the
 //! in-kernel capture module of `deri-2004`.
 
-use crate::methods::{CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::spec::MethodSpec;
+use crate::method::{CapturePoint, Delivery, Method, SettingInfo, VlanTags};
+use crate::method_spec::MethodSpec;
 
 #[cfg(feature = "bpf")]
 mod counting;

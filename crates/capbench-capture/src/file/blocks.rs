@@ -1,6 +1,6 @@
 //! Numbers of the pcapng format (draft-ietf-opsawg-pcapng), and blocks built of options.
 
-use crate::error::{CaptureError, Result};
+use crate::record_error::{RecordError, Result};
 
 /// Section Header Block, section 4.1: the same in either order of octets.
 pub(super) const SECTION: u32 = 0x0a0d_0d0a;
@@ -83,7 +83,7 @@ impl BlockBuilder {
     /// Adds an option. `what` names it where it is longer than an option's 16 bits of length can say.
     pub(super) fn option(&mut self, code: u16, value: &[u8], what: &'static str) -> Result<()> {
         let Ok(length) = u16::try_from(value.len()) else {
-            return Err(CaptureError::FileOption { what, octets: value.len() });
+            return Err(RecordError::FileOption { what, octets: value.len() });
         };
         self.put(code, length, value);
         Ok(())

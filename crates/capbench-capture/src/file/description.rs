@@ -6,9 +6,10 @@ use capbench_sys::packet::FilterInstruction;
 use super::SnapLength;
 use super::blocks::{BYTE_ORDER, BlockBuilder, COMMENT, INTERFACE, SECTION, interface, section};
 use super::clock::Clock;
-use crate::capture::Running;
-use crate::error::Result;
-use crate::methods::VlanTags;
+use crate::method::VlanTags;
+use crate::methods::vlan_tags;
+use crate::record_error::Result;
+use crate::running::Running;
 
 /// How the remark about a capture begins.
 const CAPTURED: &str = "captured by ";
@@ -88,7 +89,7 @@ impl InterfaceDescription {
         let Running { method, engine, geometry, time_source, .. } = running;
         let mut comment = format!("{CAPTURED}{method} ({engine}): {geometry}; times: {time_source}");
         comment.push_str("; ");
-        comment.push_str(match running.vlan_tags() {
+        comment.push_str(match vlan_tags(running) {
             VlanTags::Reported => "removed VLAN tags put back",
             VlanTags::Removed => TAGS_MISSING,
             VlanTags::InFrames => "VLAN tags stay in the frames",
@@ -163,7 +164,7 @@ mod tests {
     use std::time::Duration;
 
     use super::InterfaceDescription;
-    use crate::capture::{Running, TimeSource};
+    use crate::running::{Running, TimeSource};
 
     #[test]
     fn a_file_of_a_method_that_does_not_report_vlan_tags_says_so() {

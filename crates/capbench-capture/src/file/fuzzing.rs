@@ -7,7 +7,7 @@ use super::facts::PacketFacts;
 use super::reading::{CaptureReader, FileError, LARGEST_RECORD, Packet, PacketHash, ReadInterface, Record};
 use super::statistics::InterfaceStatistics;
 use super::{Encoder, HashAlgorithm, InterfaceDescription, PcapEncoder, PcapngEncoder};
-use crate::options::SnapLength;
+use crate::units::SnapLength;
 
 /// Packets of more octets are not written again.
 const LARGEST: u32 = 8192;

@@ -46,8 +46,8 @@ use std::path::Path;
 
 use capbench_sys::packet::Frame;
 
-use crate::error::{CaptureError, Result};
-use crate::options::{ByteCount, SnapLength};
+use crate::record_error::{RecordError, Result};
+use crate::units::{ByteCount, SnapLength};
 
 /// A format of capture files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,11 +130,11 @@ pub struct Extent {
 /// Whether buffers of that size hold any frame of the encoder.
 ///
 /// # Errors
-/// [`CaptureError::WriteBuffer`] when they do not.
+/// [`RecordError::WriteBuffer`] when they do not.
 pub fn check_buffer(buffer: ByteCount, encoder: &impl Encoder) -> Result<()> {
     let least = encoder.largest_record() as u64;
     if buffer.0 < least {
-        return Err(CaptureError::WriteBuffer { asked: buffer, least: ByteCount(least) });
+        return Err(RecordError::WriteBuffer { asked: buffer, least: ByteCount(least) });
     }
     Ok(())
 }

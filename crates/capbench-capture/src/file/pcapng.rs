@@ -10,7 +10,7 @@ use super::statistics::InterfaceStatistics;
 use super::tagging::Laid;
 use super::verbatim::{self, RING_BLOCK};
 use super::{ETHERNET, Encoder, Extent, SnapLength};
-use crate::error::Result;
+use crate::record_error::Result;
 
 /// Octets of an enhanced packet block in front of the frame.
 const HEAD: usize = 28;

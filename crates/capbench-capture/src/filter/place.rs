@@ -5,17 +5,9 @@
 //! as the beginning is still good, and with the error in question as soon as it has the error in it. The first beginning that
 //! has it ends with the token that is wrong.
 
-use std::fmt;
 use std::ops::Range;
 
-/// Where in an expression an error is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The token, by its octets; empty, at the end of the expression, where more is expected.
-    pub token: Range<usize>,
-    /// Whether the token is what is wrong, or the last of what was read when it turned out wrong.
-    pub is_exact: bool,
-}
+use crate::error::ExpressionPlace;
 
 /// What libpcap's lexer refuses in words of its own, in one release or another: numbers of more than 32 bits, an address that
 /// is none, a character of no token.
@@ -29,7 +21,7 @@ pub(super) fn find(
     expression: &str,
     said: &str,
     mut compile: impl FnMut(&str) -> Option<String>,
-) -> Option<Place> {
+) -> Option<ExpressionPlace> {
     // No token may follow here: whatever is no syntax error is the lexer's.
     let mut is_stop = |stop: &str| {
         let of_lexer = compile(&format!("ip {stop}"));
@@ -44,7 +36,7 @@ pub(super) fn find(
     let is_syntax = said.contains(SYNTAX_ERROR);
     if !has_error(tokens.len()) {
         let end = expression.trim_end().len();
-        return is_syntax.then_some(Place { token: end..end, is_exact: true });
+        return is_syntax.then_some(ExpressionPlace { token: end..end, is_exact: true });
     }
     let (mut good, mut bad) = (0, tokens.len());
     while bad - good > 1 {
@@ -55,7 +47,7 @@ pub(super) fn find(
             good = middle;
         }
     }
-    Some(Place { token: tokens[good].clone(), is_exact: is_syntax })
+    Some(ExpressionPlace { token: tokens[good].clone(), is_exact: is_syntax })
 }
 
 /// The pieces of an expression that may be cut after: never within one of libpcap's tokens, though one piece may hold
@@ -85,70 +77,9 @@ fn tokens(expression: &str) -> Vec<Range<usize>> {
     }
 }
 
-/// An expression's error as it is told: what libpcap says, and the line with the place marked below it.
-pub(crate) struct Told<'a> {
-    /// The expression; empty for a program that was given as such.
-    pub(crate) expression: &'a str,
-    pub(crate) reason: &'a str,
-    pub(crate) place: Option<&'a Place>,
-}
-
-impl fmt::Display for Told<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { expression, reason, place } = self;
-        write!(f, "filter: {reason}")?;
-        let Some(place) = place else {
-            return if expression.is_empty() {
-                Ok(())
-            } else {
-                write!(f, ", in \"{}\"", shown(&short(expression)))
-            };
-        };
-        let token = &expression[place.token.clone()];
-        let named = shown(&short(token));
-        match (token, place.is_exact) {
-            ("", _) => f.write_str(", it ends where more is expected")?,
-            (_, true) => write!(f, ", at \"{named}\"")?,
-            (_, false) => write!(f, ", at or before \"{named}\"")?,
-        }
-        let (before, after) = line_around(expression, place.token.start);
-        let width = token.chars().count().clamp(1, WIDTH);
-        let pad = before.chars().count();
-        write!(f, "\n    {}{}\n    {:pad$}{:^<width$}", shown(&before), shown(&after), "", "")
-    }
-}
-
-/// Characters of a line that are shown on either side of a place.
-const WIDTH: usize = 60;
-
-/// The line that has the octet at `at` in it: what stands before that octet, and from it on, with `...` for what is too much.
-fn line_around(text: &str, at: usize) -> (String, String) {
-    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
-    let (before, after) = (&text[start..at], &text[at..end]);
-    let skipped = before.chars().count().saturating_sub(WIDTH);
-    let before: String = before.chars().skip(skipped).collect();
-    let before = if skipped > 0 { format!("...{before}") } else { before };
-    (before, short(after))
-}
-
-/// A text with `...` for what is too much of it.
-fn short(text: &str) -> String {
-    let mut kept: String = text.chars().take(WIDTH).collect();
-    if kept.len() < text.len() {
-        kept += "...";
-    }
-    kept
-}
-
-/// A text without what would move the cursor.
-fn shown(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Place, Told, find, tokens};
+    use super::{ExpressionPlace, find, tokens};
 
     /// A parser of `a and a and ...`, with brackets, that stops as libpcap's does.
     fn compile(text: &str) -> Option<String> {
@@ -183,7 +114,10 @@ mod tests {
         assert_eq!(place_in(") a"), Some((")", true)));
         assert_eq!(place_in("a and"), Some(("", true)));
         assert_eq!(place_in("( a and b  "), Some(("", true)));
-        assert_eq!(find("( a  ", "syntax error", compile), Some(Place { token: 3..3, is_exact: true }));
+        assert_eq!(
+            find("( a  ", "syntax error", compile),
+            Some(ExpressionPlace { token: 3..3, is_exact: true })
+        );
         assert_eq!(place_in("a and nowhere and b and c"), Some(("nowhere", false)));
         assert_eq!(place_in("a and 1::2::3 and b"), None, "nothing is left to stop with");
     }
@@ -204,28 +138,5 @@ mod tests {
         assert_eq!(of("ether host 00:11:22:33:44:55"), ["ether", "host", "00:11:22:33:44:55"]);
         assert_eq!(of(" proto \\a[b c\n"), ["proto", "\\a[b", "c"]);
         assert_eq!(of("\u{e9} \u{2028}x"), ["\u{e9}", "x"]);
-    }
-
-    #[test]
-    fn an_error_is_told_with_its_line_and_a_caret() {
-        let told = |expression: &str, token, is_exact| {
-            let place = Place { token, is_exact };
-            Told { expression, reason: "syntax error", place: Some(&place) }.to_string()
-        };
-        assert_eq!(
-            told("udp\nor tcp prot 80\nor ip", 11..15, true),
-            "filter: syntax error, at \"prot\"\n    or tcp prot 80\n           ^^^^"
-        );
-        assert_eq!(
-            told("tcp port", 8..8, true),
-            "filter: syntax error, it ends where more is expected\n    tcp port\n            ^"
-        );
-        let long = format!("{}x{}", "a and ".repeat(50), " and a".repeat(50));
-        let text = told(&long, 300..301, false);
-        let lines: Vec<_> = text.lines().collect();
-        assert_eq!(lines[1].chars().nth(lines[2].find('^').unwrap()), Some('x'), "{text}");
-        assert!(lines[1].len() < 140 && lines[0].ends_with("at or before \"x\""), "{text}");
-        let bare = Told { expression: "a\u{1b}b", reason: "no", place: None };
-        assert_eq!(bare.to_string(), "filter: no, in \"a b\"");
     }
 }

@@ -1,6 +1,6 @@
 //! What a user can set about a hand-off.
 
-use crate::error::{CaptureError, Result};
+use crate::record_error::{RecordError, Result};
 
 /// Who gets a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Plan {
 
     /// Whether it can be.
     pub(crate) fn check(&self) -> Result<()> {
-        let refuse = |reason: &str| Err(CaptureError::HandOff { reason: reason.into() });
+        let refuse = |reason: &str| Err(RecordError::HandOff { reason: reason.into() });
         // As many threads and places as nobody has a use for, before they are allocated.
         match (self.workers, self.queue) {
             (0, _) => refuse("it takes at least one worker"),

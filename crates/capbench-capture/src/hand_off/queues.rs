@@ -8,7 +8,7 @@ use super::order::Progress;
 use super::plan::{Distribution, Plan, WhenFull};
 use super::report::{Report, WorkerCounts, WorkerReport};
 use super::work::Job;
-use crate::error::{CaptureError, Result};
+use crate::record_error::{RecordError, Result};
 
 /// What all threads of a hand-off share.
 #[derive(Debug)]
@@ -206,7 +206,7 @@ impl<B> Shared<B> {
         if is_anybody_left {
             return Ok(Given::Lost);
         }
-        Err(CaptureError::HandOff { reason: "no worker is left: all have panicked".into() })
+        Err(RecordError::HandOff { reason: "no worker is left: all have panicked".into() })
     }
 
     /// The next batch for a worker, waiting for it; `None` when there will be none.
@@ -296,12 +296,12 @@ impl<B> Shared<B> {
         }
     }
 
-    pub(super) fn take_failures(&self) -> Vec<CaptureError> {
+    pub(super) fn take_failures(&self) -> Vec<RecordError> {
         let mut failures = Vec::new();
         for (worker, place) in self.lock().workers.iter_mut().enumerate() {
             if let Some(message) = place.failure.clone().filter(|_| !place.is_failure_told) {
                 place.is_failure_told = true;
-                failures.push(CaptureError::Worker { worker, message });
+                failures.push(RecordError::Worker { worker, message });
             }
         }
         failures
@@ -319,7 +319,7 @@ impl<B> Shared<B> {
         let ends = state.workers.iter().zip(summaries).enumerate();
         let workers = ends.map(|(worker, (place, summary))| WorkerReport {
             counts: place.all_counts(),
-            summary: summary.ok_or_else(|| CaptureError::Worker {
+            summary: summary.ok_or_else(|| RecordError::Worker {
                 worker,
                 message: place.failure.clone().unwrap_or_else(|| "no message".into()),
             }),

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 
 use super::plan::Plan;
 use crate::counters::{Loss, LossPlace};
-use crate::error::CaptureError;
+use crate::record_error::RecordError;
 
 /// Some batches, and the frames in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,8 +77,8 @@ pub struct WorkerReport<S> {
     /// What it returned in the end.
     ///
     /// # Errors
-    /// Its panic ([`CaptureError::Worker`]).
-    pub summary: Result<S, CaptureError>,
+    /// Its panic ([`RecordError::Worker`]).
+    pub summary: Result<S, RecordError>,
 }
 
 /// What a hand-off leaves.

@@ -11,8 +11,8 @@ use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing};
 
 use super::*;
+use crate::capture::OwnedBatch;
 use crate::counters::LossPlace;
-use crate::owned::OwnedBatch;
 
 /// How long anything may take that happens at once on an idle host.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -6,7 +6,6 @@
 //! | `port` | what is known of a port: what it promised, what of it is held |
 //! | `eras` | how far time has gone, and steps of the host's clock |
 //! | `run` | a batch as runs of frames that are in order, and the heap that merges them |
-//! | `place` | [`Revisit`]: reading a batch in several goes |
 //! | `tally` | what the merge counted |
 //!
 //! Nothing is copied: a frame is given out where it lies, and a batch is dropped when its last frame is out. A ring that
@@ -15,7 +14,6 @@
 //! is merged. What is promised, and what it costs, is in `docs/merge.md`.
 
 mod eras;
-mod place;
 mod port;
 mod run;
 mod stream;
@@ -24,7 +22,6 @@ mod tally;
 mod tests;
 
 pub use eras::Moment;
-pub use place::{Place, Revisit};
 pub use port::PortPlan;
 pub use stream::{Merge, Origin};
 pub use tally::{MergeTally, PortTally};

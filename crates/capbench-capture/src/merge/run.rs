@@ -4,7 +4,7 @@
 //! times overlap are ever compared. A batch without any order costs what sorting it would.
 
 use super::eras::STEP_NS;
-use super::place::{Place, Revisit};
+use crate::capture::{Place, Revisit};
 
 /// A stretch of a batch in which times do not fall, nor leap by more than a step of the clock.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,10 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 
 use super::eras::{Eras, Moment};
-use super::place::Revisit;
 use super::port::{Held, Port, PortPlan};
 use super::run::{Entry, Key, Run, Runs, stretches};
 use super::tally::MergeTally;
+use crate::capture::Revisit;
 
 /// Several ports as one stream in time order.
 ///

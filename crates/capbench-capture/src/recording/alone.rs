@@ -13,10 +13,10 @@ use super::entrance::{Delivered, Entrance, TICK};
 use super::hold_up::HoldUp;
 use super::losses::Unplaced;
 use super::scribe::Scribe;
+use crate::capture::OwnedBatch;
 use crate::capture::{Batch, Capture, LossMark, Taker};
 use crate::error::{CaptureError, Result};
 use crate::filter::SoftwareFilter;
-use crate::owned::OwnedBatch;
 use crate::writing::WriterGauge;
 
 /// What is done with frames.

@@ -220,8 +220,8 @@ pub(super) struct LaneBoard {
 #[cfg(test)]
 mod tests {
     use super::{CaptureBoard, Granted, PATIENCE, Reading, Wishes};
-    use crate::counters::Accumulator;
     use crate::fill::Fill;
+    use crate::socket_counters::Accumulator;
     use capbench_sys::packet::PacketStatistics;
 
     #[test]

@@ -15,12 +15,13 @@ use super::merging::{batches_of, plan_of};
 use super::plan::Source;
 use super::scribe::Scribe;
 use super::{alone, session::no_thread};
-use crate::capture::{Capture, Running};
-use crate::error::{CaptureError, Result};
+use crate::capture::Capture;
 use crate::filter::{Beside, Filter, SoftwareFilter, Tags};
 use crate::merge::PortPlan;
 use crate::methods::{self, Visitor, open_with};
-use crate::options::SnapLength;
+use crate::record_error::{RecordError, Result};
+use crate::running::Running;
+use crate::units::SnapLength;
 
 /// What a capture turned out to be.
 #[derive(Debug)]
@@ -76,7 +77,7 @@ impl Capturing {
         let work = move || {
             if let Some(cpu) = cpu {
                 pin_current_thread(cpu)
-                    .map_err(|source| CaptureError::Option { option: "--cpu", reason: source.to_string() })?;
+                    .map_err(|source| RecordError::Option { option: "--cpu", reason: source.to_string() })?;
             }
             let (options, software) = divided(&source)?;
             let visitor = Loop { source: &source, software, board: its_board, told, jobs, wishes };
@@ -144,8 +145,9 @@ impl Visitor for Loop<'_> {
             interface: Some(source.interface.index),
             ..Beside::tags(Tags::found(&running, &source.interface.name))
         };
-        let filter =
-            software.map(|filter| filter.in_software(SnapLength::EVERYTHING, &beside)).transpose()?;
+        let filter = software
+            .map(|filter| SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &beside))
+            .transpose()?;
         let entrance = Entrance::of(&mut capture, source, board)?;
         let plan = plan_of(&mut capture, methods::find(&source.method)?, &source.options);
         let batches = batches_of(&mut capture, &source.options);
@@ -157,7 +159,7 @@ impl Visitor for Loop<'_> {
                 let how = alone::How { filter, by_block };
                 let (scribe, outcome) = alone::run(capture, &entrance, how, *scribe, &lane, &wishes);
                 over.store(true, Relaxed);
-                Left { scribe: Some(scribe), outcome }
+                Left { scribe: Some(scribe), outcome: outcome.map_err(RecordError::from) }
             }
             Job::Give { number, onward } => {
                 let outcome = give(capture, &entrance, number, &onward, &wishes);

@@ -8,9 +8,9 @@ use super::giving::{Marked, Told};
 use super::merging::{Lay, Port};
 use super::scribe::Scribe;
 use crate::capture::{Batch, LossMark};
+use crate::capture::{Place, Revisit};
 use crate::file::{Encoder, PacketFacts};
 use crate::filter::SoftwareFilter;
-use crate::merge::{Place, Revisit};
 use crate::pool::{Pool, Pooled};
 
 /// Memory for the records of a batch. It grows with the largest batch, and is used again.

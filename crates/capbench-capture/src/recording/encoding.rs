@@ -3,11 +3,11 @@
 use capbench_sys::packet::Frame;
 
 use super::plan::Plan;
-use crate::error::Result;
 use crate::file::{
     Encoder, Extent, FileFormat, InterfaceDescription, InterfaceStatistics, PacketFacts, PcapEncoder,
     PcapngEncoder, VerbatimEncoder,
 };
+use crate::record_error::Result;
 use crate::writing::{Record, RecordReader};
 
 /// One of the formats. Which one is decided by a branch that goes the same way for every frame.

@@ -16,7 +16,7 @@ use crate::capture::Capture;
 use crate::counters::Counters;
 use crate::error::{CaptureError, Result};
 use crate::intake::Intake;
-use crate::options::Interface;
+use crate::interface::Interface;
 
 /// How long one wait for frames lasts. The merge needs to hear at least every 20 ms that there are none.
 pub(super) const TICK: Duration = Duration::from_millis(20);
@@ -158,7 +158,7 @@ impl Entrance {
     /// stays bound to it, and goes on when it comes up again.
     pub(super) fn survive(&self, error: CaptureError) -> Result<()> {
         const ENETDOWN: i32 = 100;
-        match error.or_removed(&self.interface) {
+        match self.interface.or_removed(error) {
             CaptureError::Call { source, .. } if source.errno() == Some(ENETDOWN) => {
                 self.board.set_down(true);
                 // Methods that go on refusing do not use up a CPU.

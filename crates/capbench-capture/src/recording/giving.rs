@@ -13,10 +13,11 @@ use super::encoded::Encoded;
 use super::entrance::{Delivered, Entrance, TICK};
 use super::losses::is_news;
 use super::working::Workers;
+use crate::capture::OwnedBatch;
 use crate::capture::{Batch, Capture, LossMark};
-use crate::error::{CaptureError, Result};
-use crate::merge::{Place, Revisit};
-use crate::owned::OwnedBatch;
+use crate::capture::{Place, Revisit};
+use crate::error;
+use crate::record_error::{RecordError, Result};
 
 /// What the thread that merges is told about the capture with a number.
 #[derive(Debug)]
@@ -152,7 +153,8 @@ pub(super) fn give<C: Capture>(
     let emptied = giving.empty(&mut capture);
     let read = giving.read(&mut capture);
     onward.ended(number, giving.untold);
-    outcome.and(emptied).and(read).and(giving.failure.map_or(Ok(()), Err))
+    outcome.and(emptied).and(read)?;
+    giving.failure.map_or(Ok(()), Err)
 }
 
 struct Giving<'t> {
@@ -169,11 +171,11 @@ struct Giving<'t> {
     /// Batches.
     given: u64,
     /// Why batches cannot go on. They are still taken, and count as lost.
-    failure: Option<CaptureError>,
+    failure: Option<RecordError>,
 }
 
 impl Giving<'_> {
-    fn until_stopped<C: Capture>(&mut self, capture: &mut C, wishes: &Wishes) -> Result<()> {
+    fn until_stopped<C: Capture>(&mut self, capture: &mut C, wishes: &Wishes) -> error::Result<()> {
         let mut granted = Granted::default();
         // A file may end before a second has passed.
         self.read(capture)?;
@@ -199,7 +201,7 @@ impl Giving<'_> {
         Ok(())
     }
 
-    fn empty<C: Capture>(&mut self, capture: &mut C) -> Result<()> {
+    fn empty<C: Capture>(&mut self, capture: &mut C) -> error::Result<()> {
         let mut drain = self.entrance.shut(capture);
         loop {
             let start = Instant::now();
@@ -223,7 +225,7 @@ impl Giving<'_> {
         }
     }
 
-    fn once<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> Result<bool> {
+    fn once<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> error::Result<bool> {
         let looked_ns = realtime_ns();
         let Some(batch) = capture.next_owned(timeout)? else {
             if !capture.packing().is_some_and(|packing| packing.did_not_look()) {
@@ -256,7 +258,7 @@ impl Giving<'_> {
     }
 
     /// Reads the counters and tells them; what was lost goes with the next batch.
-    fn read<C: Capture>(&mut self, capture: &mut C) -> Result<()> {
+    fn read<C: Capture>(&mut self, capture: &mut C) -> error::Result<()> {
         let now_ns = realtime_ns();
         if let Some(lost) = self.entrance.read(capture, self.delivered())? {
             self.lost(lost, now_ns);

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::scribe::Scribe;
-use crate::capture::{Capture, TimeSource};
+use crate::capture::Capture;
 use crate::fill::Fill;
+use crate::running::TimeSource;
 
 /// How long one wait for the writer is, at most: the ring fills meanwhile.
 const MOMENT: Duration = Duration::from_millis(1);

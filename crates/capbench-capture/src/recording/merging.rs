@@ -12,12 +12,14 @@ use super::board::{CaptureBoard, Granted, LaneBoard, Wishes};
 use super::giving::{Marked, News, Told};
 use super::losses::Unplaced;
 use super::scribe::Scribe;
+use crate::capture::Revisit;
 use crate::capture::{Batch, Capture};
 use crate::filter::SoftwareFilter;
-use crate::merge::{Merge, MergeTally, Moment, Origin, PortPlan, Revisit};
-use crate::methods::Method;
-use crate::options::{ByteCount, CaptureOptions};
+use crate::merge::{Merge, MergeTally, Moment, Origin, PortPlan};
+use crate::method::Method;
+use crate::options::CaptureOptions;
 use crate::pool::BUFFER_OCTETS;
+use crate::units::ByteCount;
 
 /// How often the merge looks at least: four times while the shortest window passes.
 const ROUND: Duration = Duration::from_millis(10);

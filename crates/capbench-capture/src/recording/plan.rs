@@ -3,12 +3,14 @@
 use capbench_sys::host::CpuId;
 
 use crate::backends::packet_v3;
-use crate::error::{CaptureError, Result};
 use crate::file::reading::LARGEST_RECORD;
 use crate::file::{FileFormat, HashAlgorithm, InterfaceDescription, SectionDescription};
 use crate::hand_off::{self, WhenFull};
-use crate::options::{ByteCount, CaptureOptions, Interface, SnapLength};
-use crate::spec::MethodSpec;
+use crate::interface::Interface;
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::record_error::{RecordError, Result};
+use crate::units::{ByteCount, SnapLength};
 use crate::writing::WriteOptions;
 
 /// A recording.
@@ -73,7 +75,7 @@ impl Workers {
     /// How batches are handed over, of captures that can give so many before they need one back.
     ///
     /// # Errors
-    /// [`CaptureError::Option`]: the workers would hold all of a ring before one of their queues is full.
+    /// [`RecordError::Option`]: the workers would hold all of a ring before one of their queues is full.
     pub(super) fn hand_off(&self, batches: usize) -> Result<hand_off::Plan> {
         let Self { count, queue, when_full } = *self;
         let roomy = (batches / 2 / count.max(1)).saturating_sub(1).clamp(1, Self::QUEUE);
@@ -87,7 +89,7 @@ impl Workers {
         if plan.most_held() < batches {
             return Ok(plan);
         }
-        Err(CaptureError::Option {
+        Err(RecordError::Option {
             option: if queue.is_some() { "--worker-queue" } else { "--workers" },
             reason: format!(
                 "with {count} workers and queues of {} batches, {} batches can be held; a ring that has {batches} runs full \
@@ -101,9 +103,9 @@ impl Workers {
 
 impl Plan {
     /// # Errors
-    /// [`CaptureError::Option`]: no interface, or one twice.
+    /// [`RecordError::Option`]: no interface, or one twice.
     pub(super) fn check(&self) -> Result<()> {
-        let refuse = |reason: String| Err(CaptureError::Option { option: "-i", reason });
+        let refuse = |reason: String| Err(RecordError::Option { option: "-i", reason });
         if self.sources.is_empty() {
             return refuse("nothing to record from".into());
         }
@@ -123,9 +125,9 @@ impl Plan {
     }
 
     /// # Errors
-    /// [`CaptureError::Option`]: anything but one ring of blocks that readers of the file will take.
+    /// [`RecordError::Option`]: anything but one ring of blocks that readers of the file will take.
     fn check_verbatim(&self) -> Result<()> {
-        let refuse = |reason: String| Err(CaptureError::Option { option: "--format verbatim", reason });
+        let refuse = |reason: String| Err(RecordError::Option { option: "--format verbatim", reason });
         if self.captures() != 1 {
             return refuse("it is for one capture; record several interfaces, or members, as pcapng".into());
         }

@@ -12,12 +12,12 @@ use super::encoding::Encoding;
 use super::link::LinkCounts;
 use super::plan::Plan;
 use crate::counters::Counters;
-use crate::error::Result;
 use crate::file::{
     Booking, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
     PacketFacts, check_buffer, verbatim,
 };
-use crate::options::ByteCount;
+use crate::record_error::Result;
+use crate::units::ByteCount;
 use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
 
 /// What a file begins and ends with: the statistics as they were read last.

@@ -21,11 +21,11 @@ use super::merging::{self, Lay, Port};
 use super::plan::Plan;
 use super::scribe::Scribe;
 use super::working::{self, Workers};
-use crate::capture::Running;
-use crate::error::{CaptureError, Result};
 use crate::file::FileFormat;
 use crate::hand_off;
 use crate::merge::MergeTally;
+use crate::record_error::{RecordError, Result};
+use crate::running::Running;
 use crate::writing::{Ending, WriterCounts, WriterGauge};
 
 /// Batches and reports on their way to the merge. Batches are bounded by the memory of their captures anyway.
@@ -73,7 +73,7 @@ pub struct Finished {
     /// What became of every packet.
     pub account: Account,
     /// What went wrong, in the order of captures, the output last. Everything up to there is in the files.
-    pub failures: Vec<CaptureError>,
+    pub failures: Vec<RecordError>,
 }
 
 /// Why a recording ended.
@@ -286,7 +286,7 @@ impl Session {
     }
 
     /// Workers that have panicked since this was last asked. The others go on.
-    pub fn take_failures(&self) -> Vec<CaptureError> {
+    pub fn take_failures(&self) -> Vec<RecordError> {
         self.workers.as_ref().map(|workers| workers.take_failures()).unwrap_or_default()
     }
 
@@ -373,6 +373,6 @@ fn cpu_of(cpus: &[CpuId], number: usize) -> Option<CpuId> {
 }
 
 /// No thread to be had.
-pub(super) fn no_thread(source: std::io::Error) -> CaptureError {
-    CaptureError::HandOff { reason: format!("the system starts no thread for it: {source}") }
+pub(super) fn no_thread(source: std::io::Error) -> RecordError {
+    RecordError::HandOff { reason: format!("the system starts no thread for it: {source}") }
 }

@@ -18,7 +18,8 @@ use capbench_sys::host::ethtool::{self, Offload};
 use super::link::LinkSample;
 use super::plan::Source;
 use crate::counters::{Counters, Loss, LossPlace};
-use crate::options::{Direction, Interface};
+use crate::interface::Interface;
+use capbench_model::direction::Direction;
 
 /// The driver whose counter is known to count what goes to the stack.
 const DRIVER: &str = "veth";

@@ -13,11 +13,11 @@ use super::encoding::Encoding;
 use super::giving::{Marked, News};
 use crate::capture::Batch;
 use crate::counters::Loss;
-use crate::error::{CaptureError, Result};
 use crate::filter::SoftwareFilter;
 use crate::hand_off::{HandOff, Job, Plan, Worker};
 use crate::merge::PortPlan;
 use crate::pool::Pool;
+use crate::record_error::{RecordError, Result};
 
 /// A batch that a worker is to encode. Dropped before that, it leaves a gap.
 #[derive(Debug)]
@@ -158,12 +158,12 @@ impl Workers {
     }
 
     /// Workers that have panicked since this was last asked.
-    pub(super) fn take_failures(&self) -> Vec<CaptureError> {
+    pub(super) fn take_failures(&self) -> Vec<RecordError> {
         self.0.take_failures()
     }
 
     /// Ends them; those that have panicked.
-    pub(super) fn finish(self) -> Vec<CaptureError> {
+    pub(super) fn finish(self) -> Vec<RecordError> {
         let report = self.0.finish();
         report.workers.into_iter().filter_map(|worker| worker.summary.err()).collect()
     }

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::error::CaptureError;
+use crate::record_error::RecordError;
 
 /// What to know where a file cannot be opened once the recording runs: another folder may have got the name of the first one.
 pub const CONFINED: &str = "a recording may write only into the folder in which it began (Landlock): keep that folder, its name and its owner";
@@ -64,11 +64,11 @@ impl Failure {
     }
 
     /// What the user reads.
-    pub(super) fn into_error(self) -> CaptureError {
+    pub(super) fn into_error(self) -> RecordError {
         let Self { attempt, path, next, source } = self;
         let refused = source.get_ref().and_then(|source| source.downcast_ref::<Refused>());
         let next = next.or(refused.map(|refused| refused.next)).unwrap_or_else(|| next_step(source.kind()));
-        CaptureError::Output { attempt, path, next, source }
+        RecordError::Output { attempt, path, next, source }
     }
 }
 

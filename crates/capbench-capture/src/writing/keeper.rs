@@ -189,7 +189,7 @@ fn modified(about: &Stat) -> SystemTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::ByteCount;
+    use crate::units::ByteCount;
     use crate::writing::retention::FreeSpace;
     use crate::writing::rotation::Rotation;
     use std::fs::{self, File};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use capbench_sys::host::local_time::format_local;
 
 use super::rotation::Rotation;
-use crate::error::{CaptureError, Result};
+use crate::record_error::{RecordError, Result};
 
 /// What a compressed file's name ends with.
 pub(super) const COMPRESSED: &[u8] = b".zst";
@@ -46,7 +46,7 @@ impl FileNames {
     /// # Errors
     /// An empty name, or a pattern that gives none.
     pub(super) fn path(&self, second: i64, number: u64) -> Result<PathBuf> {
-        let refuse = |reason: String| CaptureError::Option { option: "-w", reason };
+        let refuse = |reason: String| RecordError::Option { option: "-w", reason };
         if self.stem.is_empty() {
             return Err(refuse("a file needs a name; \"-\" is the standard output".into()));
         }

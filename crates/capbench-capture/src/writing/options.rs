@@ -13,8 +13,8 @@ use super::own_names::OwnNames;
 use super::part::Making;
 use super::retention::Retention;
 use super::rotation::Rotation;
-use crate::error::{CaptureError, Result};
-use crate::options::ByteCount;
+use crate::record_error::{RecordError, Result};
+use crate::units::ByteCount;
 
 /// How a recording is written.
 #[derive(Clone, Debug)]
@@ -132,9 +132,9 @@ impl WriteOptions {
     }
 
     /// # Errors
-    /// [`CaptureError::Option`] for options that cannot be, or not together.
+    /// [`RecordError::Option`] for options that cannot be, or not together.
     pub(super) fn check(&self) -> Result<()> {
-        let refuse = |option, reason: &str| Err(CaptureError::Option { option, reason: reason.into() });
+        let refuse = |option, reason: &str| Err(RecordError::Option { option, reason: reason.into() });
         let Rotation { bytes, packets, seconds, files } = self.rotation;
         if [bytes, packets, seconds.map(u64::from), files.map(u64::from)].contains(&Some(0)) {
             return refuse("-C, -G or -W", "0 is no limit for a file; leave it out");
@@ -154,7 +154,7 @@ impl WriteOptions {
                     "removes old files of a recording that goes on; give -G or -C, and no -W",
                 );
             }
-            self.own_names().map_err(|reason| CaptureError::Option { option: OPTION, reason })?;
+            self.own_names().map_err(|reason| RecordError::Option { option: OPTION, reason })?;
         }
         if self.direct && (self.is_standard_output() || self.compression.is_some()) {
             return refuse("--direct", "is for files that are written as they are, without compression");
@@ -181,7 +181,7 @@ impl WriteOptions {
     /// # Errors
     /// Sizes that cannot be, or more than the host has.
     pub(super) fn buffers(&self) -> Result<Vec<Buffer>> {
-        let refuse = |reason: String| CaptureError::Option { option: "--write-buffer", reason };
+        let refuse = |reason: String| RecordError::Option { option: "--write-buffer", reason };
         let Self { pool, buffer, .. } = self;
         let count = pool.0 / buffer.0.max(1);
         if buffer.0 < SMALLEST || !buffer.0.is_multiple_of(ALIGNMENT as u64) || count < FEWEST {

@@ -20,8 +20,8 @@ use super::pool::{Pool, Refusal};
 use super::records::RecordReader;
 use super::rotation::{Next, Position};
 use super::writer::{Ending, Setup, Writer};
-use crate::error::{CaptureError, Result};
-use crate::options::ByteCount;
+use crate::record_error::{RecordError, Result};
+use crate::units::ByteCount;
 
 /// What files of a format begin and end with. It is asked by the thread that encodes, between two of its records.
 pub trait FileEnds {
@@ -107,7 +107,7 @@ impl Output {
         position.add(header.len(), 0);
         let first = Cut { trailer: Vec::new(), header, second: position.second, number: position.number };
         let completion = Completion { syncs: options.syncs, is_ring: options.rotation.is_ring() };
-        let no_thread = |source| CaptureError::Output {
+        let no_thread = |source| RecordError::Output {
             attempt: "start the threads that write",
             path: options.path.clone(),
             next: "the host may have too many threads",
@@ -419,7 +419,7 @@ fn keeper(options: &WriteOptions, gauge: &Gauge) -> Result<Option<Keeper>> {
     }
     let names = options.own_names();
     let names =
-        names.map_err(|reason| CaptureError::Option { option: "--keep-files or --keep-free", reason })?;
+        names.map_err(|reason| RecordError::Option { option: "--keep-files or --keep-free", reason })?;
     let mut keeper = Keeper::new(&options.path, names, options.retention)
         .map_err(Failure::of("remove old files in the folder of", &options.path))
         .map_err(Failure::into_error)?;

@@ -4,7 +4,7 @@
 use std::io;
 use std::time::SystemTime;
 
-use crate::options::ByteCount;
+use crate::units::ByteCount;
 
 /// Why free space that is wanted removes no file.
 const OUT_OF_REACH: &str = "--keep-free needs more space than all old files of this recording take, so it removes none: free space on that disk";

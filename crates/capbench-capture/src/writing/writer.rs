@@ -14,7 +14,7 @@ use super::files::Opener;
 use super::names::FileNames;
 use super::pool::{Pool, Work};
 use super::records::{RecordReader, whole};
-use crate::error::CaptureError;
+use crate::record_error::RecordError;
 
 /// Bytes of the buffers that are written at once. More does not make direct writes faster, and would keep their buffers
 /// longer; less keeps a disk waiting between two writes.
@@ -30,7 +30,7 @@ pub enum Ending {
     /// Nobody reads the pipe any more.
     ReaderGone,
     /// It could not go on. Up to here everything is in the files.
-    Failed(CaptureError),
+    Failed(RecordError),
 }
 
 /// What a writer needs to begin.
@@ -58,7 +58,7 @@ impl Writer {
     ///
     /// # Errors
     /// When it cannot be opened or its header cannot be written.
-    pub(super) fn open(setup: Setup, first: Cut) -> Result<Self, CaptureError> {
+    pub(super) fn open(setup: Setup, first: Cut) -> Result<Self, RecordError> {
         setup.names.path(first.second, first.number)?;
         let mut writer = Self { setup, current: None, held: VecDeque::new() };
         writer.begin_file(&first).map_err(Failure::into_error)?;

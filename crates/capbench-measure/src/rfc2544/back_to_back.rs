@@ -11,7 +11,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate};

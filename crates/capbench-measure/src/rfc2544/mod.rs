@@ -24,7 +24,7 @@ mod tests;
 use std::fmt;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 pub use crate::percent::Percent;

@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
-use capbench_traffic::schedule::Step;
+use capbench_frames::rates::Pps;
+use capbench_frames::schedule::Step;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate, repeated};

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::criteria::{Class, Criteria, Tally};
@@ -165,7 +165,7 @@ impl Database {
 mod tests {
     use std::time::Duration;
 
-    use capbench_traffic::rates::Pps;
+    use capbench_frames::rates::Pps;
     use proptest::prelude::*;
 
     use super::{Database, Observation};

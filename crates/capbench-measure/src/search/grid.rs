@@ -1,7 +1,7 @@
 //! The loads that a multiple loss ratio search uses: a geometric series from the least load to the maximum, so that
 //! relative widths are differences of whole numbers.
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::goal::Ratio;
 use crate::error::{MeasureError, Result};
@@ -104,7 +104,7 @@ impl Grid {
 
 #[cfg(test)]
 mod tests {
-    use capbench_traffic::rates::Pps;
+    use capbench_frames::rates::Pps;
     use proptest::prelude::*;
 
     use super::{CLOSE, Grid};

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::plan::SearchPlan;

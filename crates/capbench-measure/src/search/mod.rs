@@ -13,7 +13,7 @@
 //! | `runner` | trials that are run, or taken from an earlier run |
 //! | `conduct` | a search from its first trial to its outcome |
 //! | `outcome`, `bound` | what is saved: a result for each goal, its bounds with what was lost there, and whether they differ by more than chance |
-//! | `numbers`, `findings` | the numbers that belong together; sentences |
+//! | `numbers` | the numbers that belong together |
 //! | `repeats`, `ranking` | several searches of the same set-up, and of several methods |
 //!
 //! Strategies choose trials and run none, so the same code serves the path, the replay of stored trials and the estimate.
@@ -22,7 +22,6 @@ mod bound;
 mod conduct;
 pub mod criteria;
 pub mod database;
-pub mod findings;
 pub mod goal;
 mod grid;
 mod maximum;
@@ -32,7 +31,7 @@ mod numbers;
 mod observer;
 mod outcome;
 pub mod plan;
-mod ranking;
+pub mod ranking;
 pub mod repeats;
 mod runner;
 mod selector;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::criteria::Class;
 use super::database::{Database, Observation};

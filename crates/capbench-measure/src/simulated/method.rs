@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use capbench_capture::options::{ByteCount, CaptureOptions};
+use capbench_capture::options::CaptureOptions;
+use capbench_capture::units::ByteCount;
 
 use super::interrupts::Held;
 use crate::laboratory::Setup;

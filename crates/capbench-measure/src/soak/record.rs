@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::segment::Segment;
@@ -348,7 +348,7 @@ fn share(part: u64, whole: u64) -> f64 {
 mod tests {
     use super::{EVENTS, Interval, Segment, SoakRecord};
     use crate::loss_shape::{Burst, Position};
-    use capbench_traffic::rates::Pps;
+    use capbench_frames::rates::Pps;
     use std::time::Duration;
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::axis::{Axis, AxisKind, Point, contradiction};
 use super::back_to_back::BackToBackTest;

@@ -1,39 +1,29 @@
 //! The page: a report in one HTML file that opens without a network, loads nothing and sends nothing.
 //!
-//! Tables are in the HTML, with the exact value of each rounded number, and can be read without scripts. Charts come as
-//! data and are drawn by uPlot (`html/uplot`, with its licence) when they come into view. The page's own policy (CSP level 3)
-//! lets run only what is here, known by its digests: nothing that stands in results can become a script.
+//! Charts and tables are in the HTML and need no scripts: a chart is the drawing of [`super::svg`] with all of its points as a
+//! table, and tables have the exact value of each rounded number. Scripts show the values at the pointer, sort and switch. The
+//! page's own policy (CSP level 3) runs only what is here, known by its digests: no text of results can become a script.
 
-mod charts;
-mod digest;
+mod chart;
 mod view;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::model::Report;
 
 const TEMPLATE: &str = include_str!("html/page.html");
-const STYLE: &str = concat!(include_str!("html/uplot/uPlot.min.css"), "\n", include_str!("html/page.css"));
+const STYLE: &str = include_str!("html/page.css");
 /// Runs before the page is shown, so that it never appears in the other colours first.
 const THEME: &str = include_str!("html/script/theme.js");
-const UPLOT: &str = concat!(
-    "/*\n",
-    include_str!("html/uplot/LICENSE"),
-    "\n*/\n",
-    include_str!("html/uplot/uPlot.iife.min.js")
-);
 const SCRIPT: &str = concat!(
     "(function () {\n\"use strict\";\n",
-    include_str!("html/script/figures.js"),
     include_str!("html/script/evidence.js"),
     include_str!("html/script/tables.js"),
-    include_str!("html/script/scales.js"),
-    include_str!("html/script/layout.js"),
-    include_str!("html/script/draw.js"),
-    include_str!("html/script/readout.js"),
     include_str!("html/script/chart.js"),
     include_str!("html/script/page.js"),
     "})();\n"
@@ -43,26 +33,18 @@ const SCRIPT: &str = concat!(
 #[derive(Serialize)]
 struct Context<'r> {
     policy: String,
-    style: &'static str,
+    style: String,
     theme: &'static str,
-    uplot: &'static str,
     script: &'static str,
-    charts: String,
     page: view::Page<'r>,
 }
 
 /// The report as a page: a whole HTML document.
 pub fn html(report: &Report) -> String {
-    let context = Context {
-        policy: policy(),
-        style: STYLE,
-        theme: THEME,
-        uplot: UPLOT,
-        script: SCRIPT,
-        charts: charts::json(report),
-        page: view::page(report),
-    };
-    render(&context)
+    let charts = chart::of(report);
+    let style = format!("{STYLE}{}", chart::colours(report));
+    let policy = policy(&style);
+    render(&Context { policy, style, theme: THEME, script: SCRIPT, page: view::page(report, &charts) })
 }
 
 fn render(context: &Context<'_>) -> String {
@@ -74,14 +56,19 @@ fn render(context: &Context<'_>) -> String {
     environment.render_str(TEMPLATE, Serde(context)).expect("the template fits its context")
 }
 
-/// Nothing is loaded from anywhere; of scripts and styles only these are taken.
-fn policy() -> String {
-    let scripts: Vec<String> = [THEME, UPLOT, SCRIPT].map(digest::source).into();
+/// The page loads nothing; of scripts and styles it uses only these.
+fn policy(style: &str) -> String {
+    let scripts: Vec<String> = [THEME, SCRIPT].map(digest).into();
     format!(
         "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
         scripts.join(" "),
-        digest::source(STYLE)
+        digest(style)
     )
+}
+
+/// A script or style as a source of the policy: `'sha256-...'`.
+fn digest(text: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)))
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::model::{Chart, Report};
+use crate::palette::Palette;
 use crate::read::Run;
 
 /// A file of a report, and where it goes, from the report's folder on.
@@ -101,6 +102,8 @@ fn json_file(source: &Source<'_>) -> Result<Vec<Written>> {
 const CHARTS: &str = "charts";
 
 fn charts(source: &Source<'_>) -> Result<Vec<Written>> {
-    let file = |chart: &Chart| Written::new(format!("{CHARTS}/{}.svg", chart.id), svg::svg(chart));
-    Ok(source.report.sections.iter().flat_map(|section| &section.charts).map(file).collect())
+    let charts = || source.report.sections.iter().flat_map(|section| &section.charts);
+    let palette = Palette::of(charts());
+    let file = |chart: &Chart| Written::new(format!("{CHARTS}/{}.svg", chart.id), svg::svg(chart, &palette));
+    Ok(charts().map(file).collect())
 }

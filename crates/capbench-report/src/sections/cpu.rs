@@ -1,151 +1,86 @@
 //! CPU time per packet: application and kernel.
 
 use capbench_measure::results::Results;
-use capbench_measure::sweep::{AxisKind, Reading, SweepOutcome};
+use capbench_measure::sweep::{Series as SweptSeries, SweepOutcome};
 use capbench_measure::trial::{CpuAccount, Phase, TrialResult};
 
 use super::parts::{
-    Estimate, chart, estimated, grouped, is_known, keep_few, linear, names, of_repeats, point, section,
-    sentence, series,
+    self, Estimate, PlacedTrials, chart, estimated, grouped, keep_few, linear, names, of_bench, point,
+    resting_on, series,
 };
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Role, Section, Series, Unit};
-use crate::naming::{self, Numbered, Scene, is_sound, load, numbers};
+use crate::naming::{Numbered, Scene, is_sound, load, numbers};
 
-pub(super) fn sections(results: &Results) -> Vec<Section> {
+const TEXT: &str = "Application time is what the scheduler charges to its thread, verification of every frame included; kernel time is softirq \
+                    and interrupt time, in steps of 10 ms where it is not traced. Costs are compared at a load that is held: where packets \
+                    are lost, a packet that is lost late has cost as much as one that came.";
+const SAMPLED: &str = "Where application and kernel share a CPU, and its kernel only samples at its timer tick which of them runs or other work \
+                       ran on it, the application's time is known as a range. What may belong to either has a layer of its own between the two.";
+
+pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
     let mut charts = bench(results);
-    let trials = Numbered::of(results);
     // Sweeps of publications have the sum of both among their charts, of all methods together.
     let sweeps = if results.reproductions.is_empty() { results.sweeps.as_slice() } else { &[] };
-    charts.extend(sweeps.iter().flat_map(|sweep| swept(sweep, &trials)));
-    charts.retain(is_known);
-    if charts.is_empty() {
-        return Vec::new();
-    }
-    let more = keep_few(&mut charts);
-    let mut section = section("cpu", "CPU time per packet", charts);
-    section.text.push(sentence(
-        "Application time is what the scheduler charges to its thread, verification of every frame included; kernel time is softirq \
-         and interrupt time, in steps of 10 ms where it is not traced. Costs are compared at a load that is held: where packets \
-         are lost, a packet that is lost late has cost as much as one that came.",
-        Vec::new(),
-    ));
-    let sampled: Vec<&TrialResult> =
-        results.trials.iter().filter(|trial| is_sound(trial) && trial.cpu.split_is_sampled).collect();
-    if !sampled.is_empty() {
-        section.text.push(sentence(
-            "Where application and kernel share a CPU, and its kernel only samples at its timer tick which of them runs or other work \
-             ran on it, the application's time is known as a range. What may belong to either has a layer of its own between the two.",
-            numbers(sampled),
-        ));
-    }
-    section.text.extend(more);
-    vec![section]
+    charts.extend(sweeps.iter().flat_map(|sweep| swept(sweep, trials)));
+    let left_out = keep_few(&mut charts);
+    let is_sampled = |trial: &&TrialResult| is_sound(trial) && trial.cpu.split_is_sampled;
+    let sampled = resting_on(numbers(results.trials.iter().filter(is_sampled)), SAMPLED);
+    parts::section("cpu", "CPU time per packet", charts, TEXT, sampled.into_iter().chain(left_out))
 }
 
-fn costs() -> Axis {
-    linear("CPU time per packet", Unit::NanosecondsPerPacket)
-}
+/// Whom time per packet belongs to: one of the two, either of them, and both where no more is known.
+const PARTS: [&str; 4] = ["application", "application or kernel", "kernel", "application and kernel"];
 
-/// Time per packet, and whom it belongs to.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Parts {
-    application: Option<f64>,
-    /// Of one of the two.
-    either: Option<f64>,
-    kernel: Option<f64>,
-    /// Of both together, where no more is known.
-    both: Option<f64>,
-}
+/// Time per packet by these parts.
+type Parts = [Option<f64>; PARTS.len()];
 
-impl Parts {
-    fn of(cpu: &CpuAccount) -> Self {
-        let least = cpu.app_ns_per_packet;
-        match (least, cpu.app_ns_per_packet_at_most, cpu.total_ns_per_packet) {
-            (Some(least), Some(most), Some(total)) if cpu.split_is_sampled => {
-                let most = most.clamp(least, total.max(least));
-                Self {
-                    application: Some(least),
-                    either: Some(most - least),
-                    kernel: Some((total - most).max(0.0)),
-                    both: None,
-                }
-            }
-            (_, _, Some(total)) if cpu.split_is_sampled => Self { both: Some(total), ..Self::default() },
-            (None, _, Some(total)) if cpu.kernel_ns_per_packet.is_none() => {
-                Self { both: Some(total), ..Self::default() }
-            }
-            _ => Self { application: least, kernel: cpu.kernel_ns_per_packet, ..Self::default() },
+fn parts_of(cpu: &CpuAccount) -> Parts {
+    let least = cpu.app_ns_per_packet;
+    match (least, cpu.app_ns_per_packet_at_most, cpu.total_ns_per_packet) {
+        (Some(least), Some(most), Some(total)) if cpu.split_is_sampled => {
+            let most = most.clamp(least, total.max(least));
+            [Some(least), Some(most - least), Some((total - most).max(0.0)), None]
         }
-    }
-
-    /// What is certain of all together; `None` where nothing is known.
-    fn sum(&self) -> Option<f64> {
-        let parts = PARTS.map(|(_, of)| of(self));
-        parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().sum())
-    }
-
-    /// The mean of each over trials; absent where one of them does not know it.
-    fn mean(trials: &[&TrialResult]) -> Self {
-        let mean = |of: fn(&Self) -> Option<f64>| {
-            let values: Option<Vec<f64>> = trials.iter().map(|trial| of(&Self::of(&trial.cpu))).collect();
-            let values = values.filter(|values| !values.is_empty())?;
-            Some(values.iter().sum::<f64>() / values.len() as f64)
-        };
-        Self {
-            application: mean(|parts| parts.application),
-            either: mean(|parts| parts.either),
-            kernel: mean(|parts| parts.kernel),
-            both: mean(|parts| parts.both),
-        }
+        (_, _, Some(total)) if cpu.split_is_sampled => [None, None, None, Some(total)],
+        (None, _, Some(total)) if cpu.kernel_ns_per_packet.is_none() => [None, None, None, Some(total)],
+        _ => [least, None, cpu.kernel_ns_per_packet, None],
     }
 }
 
-/// A part by its name.
-type Part = (&'static str, fn(&Parts) -> Option<f64>);
+/// What is certain of all together; `None` where nothing is known.
+fn sum(cpu: &CpuAccount) -> Option<f64> {
+    parts_of(cpu).into_iter().flatten().reduce(|sum, part| sum + part)
+}
 
-const PARTS: [Part; 4] = [
-    ("application", |parts| parts.application),
-    ("application or kernel", |parts| parts.either),
-    ("kernel", |parts| parts.kernel),
-    ("application and kernel", |parts| parts.both),
-];
+/// The mean of a part over trials; `None` where one of them does not know it.
+fn mean(trials: &[&TrialResult], part: usize) -> Option<f64> {
+    let sum: Option<f64> = trials.iter().map(|trial| parts_of(&trial.cpu)[part]).sum();
+    sum.filter(|_| !trials.is_empty()).map(|sum| sum / trials.len() as f64)
+}
 
-/// Layers of these, where some trial knows them, and where there were several visits how far apart their sums lie.
-fn layers(stands: &[(f64, Vec<&TrialResult>)]) -> Vec<Series> {
-    let parts: Vec<Parts> = stands.iter().map(|(_, trials)| Parts::mean(trials)).collect();
-    let mut layers: Vec<Series> = PARTS
-        .iter()
-        .filter(|(_, of)| parts.iter().any(|parts| of(parts).is_some()))
-        .map(|(name, of)| {
-            let points = stands
-                .iter()
-                .zip(&parts)
-                .map(|((x, trials), parts)| point(*x, of(parts), numbers(trials.iter().copied())))
-                .collect();
-            series(*name, Role::Account, points)
-        })
-        .collect();
-    if layers.is_empty() || stands.iter().all(|(_, trials)| trials.len() < 2) {
-        return layers;
-    }
-    let sum = |(x, trials): &(f64, Vec<&TrialResult>)| {
-        let sums: Option<Vec<f64>> = trials.iter().map(|trial| Parts::of(&trial.cpu).sum()).collect();
-        estimated(*x, sums.and_then(Estimate::of).as_ref(), numbers(trials.iter().copied()))
+/// Layers of these, where some trial knows them, and where there were several visits how far apart their sums are.
+fn layers(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'_>]) -> Chart {
+    let layer = |(part, name): (usize, &str)| {
+        let points = placed.iter().map(|one| point(one.x, mean(&one.trials, part), one.numbers()));
+        series(name, Role::Account, points.collect())
     };
-    layers.push(series(SUM, Role::Total, stands.iter().map(sum).collect()));
-    layers
+    let mut layers: Vec<Series> = PARTS.into_iter().enumerate().map(layer).collect();
+    layers.retain(|layer| layer.points.iter().any(|point| point.y.is_some()));
+    if !layers.is_empty() && placed.iter().any(|one| one.trials.len() > 1) {
+        let total = |one: &PlacedTrials<'_>| {
+            let sums: Option<Vec<f64>> = one.trials.iter().map(|trial| sum(&trial.cpu)).collect();
+            estimated(one.x, sums.and_then(Estimate::of).as_ref(), one.numbers())
+        };
+        layers.push(series("sum, median of repeats", Role::Total, placed.iter().map(total).collect()));
+    }
+    let y = linear("CPU time per packet", Unit::NanosecondsPerPacket);
+    chart(id, title, kind, x, y, layers)
 }
-
-/// Name of the points that stand on top of the layers.
-const SUM: &str = "sum, median of repeats";
 
 /// At the common load of each scene, which is the least that was tried; else a chart for each load.
 fn bench(results: &Results) -> Vec<Chart> {
-    let is_bench = |trial: &&TrialResult| {
-        is_sound(trial) && matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad)
-    };
-    let by_scene = grouped(naming::compared(results).iter().filter(is_bench), |trial| Scene::of(trial));
+    let by_scene = grouped(of_bench(results), |trial| Scene::of(trial));
     by_scene.into_iter().flat_map(|(scene, group)| of_scene(&scene, &group)).collect()
 }
 
@@ -168,72 +103,37 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
         Some(first) => format!("CPU time per packet at {}: {}", load(first), scene.words()),
         None => format!("CPU time per packet: {}", scene.words()),
     };
-    let methods: Vec<&str> = grouped(group.iter(), |trial| trial.profile.method.as_str())
+    let methods: Vec<String> = grouped(group.iter(), |trial| trial.profile.method.clone())
         .into_iter()
         .map(|(name, _)| name)
         .collect();
-    let stands: Vec<(f64, Vec<&TrialResult>)> = methods
-        .iter()
-        .enumerate()
-        .map(|(nth, method)| {
-            let own = shown.iter().copied().filter(|trial| trial.profile.method == *method);
-            (nth as f64, own.collect())
-        })
-        .collect();
-    let missing: Vec<&str> = methods
-        .iter()
-        .zip(&stands)
-        .filter(|(_, (_, trials))| trials.is_empty())
-        .map(|(method, _)| *method)
-        .collect();
-    let x = names("Method", methods.iter().map(ToString::to_string).collect());
-    let mut chart = chart("cpu-methods", title, Kind::StackedBars, x, costs(), layers(&stands));
-    if !is_held {
-        chart.notes.push(
-            "No trial here held its load: times are per packet that arrived, and lost ones have cost time as well.".into(),
-        );
-    } else if !missing.is_empty() {
-        chart.notes.push(format!("Did not hold this load, or had no trial at it: {}.", missing.join(", ")));
-    }
-    chart.notes.extend(of_repeats(&chart));
-    chart
+    let of =
+        |method: &String| shown.iter().copied().filter(|trial| trial.profile.method == *method).collect();
+    let placed = PlacedTrials::along(methods.iter().map(of));
+    let is_missing = |(_, one): &(&String, &PlacedTrials<'_>)| one.trials.is_empty();
+    let missing: Vec<&str> =
+        methods.iter().zip(&placed).filter(is_missing).map(|(method, _)| method.as_str()).collect();
+    let note = if !is_held {
+        Some("No trial here held its load: times are per packet that arrived, and lost ones have cost time as well.".into())
+    } else if missing.is_empty() {
+        None
+    } else {
+        Some(format!("Did not hold this load, or had no trial at it: {}.", missing.join(", ")))
+    };
+    let x = names("Method", methods.clone());
+    layers("cpu-methods", title, Kind::StackedBars, x, &placed).noting(note).noting_repeats()
 }
 
 /// Parts over the axis of a sweep, a chart for each method.
 fn swept(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Vec<Chart> {
     let varied = Varied::of(sweep);
-    let is_swept = |reading: &&Reading| reading.back_to_back.is_none();
-    sweep
-        .series
-        .iter()
-        .filter_map(|line| {
-            let stands: Vec<(f64, Vec<&TrialResult>)> = line
-                .readings
-                .iter()
-                .filter(is_swept)
-                .filter_map(|reading| Some((varied.at(reading)?, trials.sound(&reading.trials))))
-                .collect();
-            if stands.is_empty() {
-                return None;
-            }
-            let kind = if varied.is_named() { Kind::StackedBars } else { Kind::Stacked };
-            let title = format!("CPU time per packet against {}: {}", axis_words(sweep.axis), line.name());
-            let id = format!("cpu-{}-{}", sweep.axis, line.method);
-            Some(chart(&id, title, kind, varied.axis.clone(), costs(), layers(&stands)))
-        })
-        .collect()
-}
-
-/// The axis of a sweep in a sentence.
-pub(super) fn axis_words(axis: AxisKind) -> &'static str {
-    match axis {
-        AxisKind::Work => "the work per packet",
-        AxisKind::Size => "the frame size",
-        AxisKind::Ring => "the ring",
-        AxisKind::Placement => "the placement",
-        AxisKind::Load => "the load",
-        AxisKind::Coalesce => "the time that interrupts are held back for",
-    }
+    let of_line = |line: &SweptSeries| {
+        let placed = varied.placed(line, trials);
+        let title = format!("CPU time per packet against {}: {}", varied.words, line.name());
+        let id = format!("cpu-{}-{}", sweep.axis, line.method);
+        layers(&id, title, varied.kind(Kind::StackedBars), varied.axis.clone(), &placed)
+    };
+    sweep.series.iter().map(of_line).collect()
 }
 
 #[cfg(test)]
@@ -250,13 +150,12 @@ mod tests {
             split_is_sampled: true,
             ..CpuAccount::default()
         };
-        let parts = Parts::of(&cpu);
-        assert_eq!((parts.application, parts.either, parts.kernel), (Some(100.0), Some(160.0), Some(340.0)));
-        let disturbed = Parts::of(&CpuAccount { total_ns_per_packet: None, ..cpu.clone() });
-        assert_eq!((disturbed.application, disturbed.kernel), (Some(100.0), Some(400.0)));
-        let apart = Parts::of(&CpuAccount { split_is_sampled: false, ..cpu });
-        assert_eq!((apart.application, apart.either, apart.kernel), (Some(100.0), None, Some(400.0)));
-        assert_eq!(Parts::of(&CpuAccount::default()), Parts::default());
+        assert_eq!(parts_of(&cpu), [Some(100.0), Some(160.0), Some(340.0), None]);
+        let disturbed = CpuAccount { total_ns_per_packet: None, ..cpu.clone() };
+        assert_eq!(parts_of(&disturbed), [Some(100.0), None, Some(400.0), None]);
+        let apart = CpuAccount { split_is_sampled: false, ..cpu };
+        assert_eq!(parts_of(&apart), [Some(100.0), None, Some(400.0), None]);
+        assert_eq!((parts_of(&CpuAccount::default()), sum(&CpuAccount::default())), ([None; 4], None));
     }
 
     #[test]
@@ -268,7 +167,6 @@ mod tests {
             split_is_sampled: true,
             ..CpuAccount::default()
         };
-        let parts = Parts::of(&cpu);
-        assert_eq!((parts.application, parts.either, parts.kernel), (Some(300.0), Some(0.0), Some(0.0)));
+        assert_eq!(parts_of(&cpu), [Some(300.0), Some(0.0), Some(0.0), None]);
     }
 }

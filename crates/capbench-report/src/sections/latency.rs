@@ -5,13 +5,18 @@ use capbench_measure::results::Results;
 use capbench_measure::sweep::{Series as SweptSeries, SweepOutcome};
 use capbench_measure::trial::{Phase, TrialResult};
 
-use super::cpu::axis_words;
 use super::parts::{
-    Estimate, chart, estimated, grouped, is_known, keep_few, logarithmic, point, section, sentence, series,
+    self, Estimate, chart, estimated, grouped, keep_few, logarithmic, point, resting_on, series, upright,
 };
 use super::varied::Varied;
-use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
+use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
 use crate::naming::{Numbered, Scene, is_sound, load, numbers};
+
+const TEXT: &str = "From left to right ever rarer frames: one in two takes longer than the median, one in 1,000 longer than the 99.9th \
+                    percentile, and the last point is the longest of all. What the generator is late is in the first leg. A tail that hundreds of \
+                    frames make is worth more than one that rests on a single frame.";
+const LOSSY: &str =
+    "Some of these trials lost frames, which have no latency: what is drawn is that of the frames that came.";
 
 /// A leg of the way: its name, and what of it a trial has.
 type Leg = (&'static str, &'static str, fn(&Latency) -> Option<&Delays>);
@@ -33,34 +38,14 @@ const QUANTILES: [Quantile; 3] = [
     ("largest", |delays| delays.max_ns),
 ];
 
-pub(super) fn sections(results: &Results) -> Vec<Section> {
+pub(super) fn section(results: &Results, numbered: &Numbered<'_>) -> Option<Section> {
     let recorded = |trial: &&TrialResult| is_sound(trial) && trial.latency.is_some();
     let trials: Vec<&TrialResult> = results.trials.iter().filter(recorded).collect();
-    let mut charts: Vec<Chart> =
-        curves(trials.iter().copied().filter(|trial| trial.phase != Phase::Sweep).collect());
-    let numbered = Numbered::of(results);
-    charts.extend(results.sweeps.iter().map(|sweep| over(sweep, &numbered)));
-    charts.retain(is_known);
-    if charts.is_empty() {
-        return Vec::new();
-    }
-    let more = keep_few(&mut charts);
-    let mut section = section("latency", "Latency", charts);
-    section.text.push(sentence(
-        "From left to right ever rarer frames: one in two takes longer than the median, one in 1,000 longer than the 99.9th \
-         percentile, and the last point is the longest of all. What the generator is late is in the first leg. A tail that hundreds of \
-         frames make is worth more than one that rests on a single frame.",
-        Vec::new(),
-    ));
-    let lossy: Vec<&TrialResult> = trials.into_iter().filter(|trial| trial.lost() > 0).collect();
-    if !lossy.is_empty() {
-        section.text.push(sentence(
-            "Some of these trials lost frames, which have no latency: what is drawn is that of the frames that came.",
-            numbers(lossy),
-        ));
-    }
-    section.text.extend(more);
-    vec![section]
+    let mut charts = curves(trials.iter().copied().filter(|trial| trial.phase != Phase::Sweep).collect());
+    charts.extend(results.sweeps.iter().map(|sweep| over(sweep, numbered)));
+    let left_out = keep_few(&mut charts);
+    let lossy = resting_on(numbers(trials.into_iter().filter(|trial| trial.lost() > 0)), LOSSY);
+    parts::section("latency", "Latency", charts, TEXT, lossy.into_iter().chain(left_out))
 }
 
 /// Percentile curves of every set-up and leg, a line for each method and load.
@@ -80,18 +65,13 @@ fn curves(trials: Vec<&TrialResult>) -> Vec<Chart> {
                 .collect();
             let at = if one_load { format!(" at {}", load(group[0])) } else { String::new() };
             let title = format!("Latency {words}{at}: {}", scene.words());
-            let mut chart = chart(&format!("latency-{id}"), title, Kind::Lines, rarity(), delay(), lines);
-            chart.marks = [("median", 2.0), ("99 %", 100.0), ("99.9 %", 1000.0), ("99.99 %", 10_000.0)]
-                .map(|(label, one_in)| Mark { label: label.into(), at: Place::X(one_in) })
-                .to_vec();
-            charts.push(chart);
+            let x = logarithmic("One frame in so many takes longer, 1 / (1 - quantile)", Unit::Count);
+            let marks = [("median", 2.0), ("99 %", 100.0), ("99.9 %", 1000.0), ("99.99 %", 10_000.0)];
+            let chart = chart(&format!("latency-{id}"), title, Kind::Lines, x, delay(), lines);
+            charts.push(chart.marking(marks.map(|(label, one_in)| upright(label, one_in))));
         }
     }
     charts
-}
-
-fn rarity() -> Axis {
-    logarithmic("One frame in so many takes longer, 1 / (1 - quantile)", Unit::Count)
 }
 
 fn delay() -> Axis {
@@ -131,13 +111,10 @@ fn curve(repeats: &[&TrialResult], leg: fn(&Latency) -> Option<&Delays>) -> Vec<
 fn over(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Chart {
     let varied = Varied::of(sweep);
     let lines = sweep.series.iter().flat_map(|line| quantiles(line, &varied, trials)).collect();
-    let title = format!("Latency against {}", axis_words(sweep.axis));
-    let kind = if varied.is_named() { Kind::Points } else { Kind::Lines };
-    let mut chart = chart(&format!("latency-{}", sweep.axis), title, kind, varied.axis, delay(), lines);
-    chart.notes.push(
-        "From planned send time to the application; medians of the repeats with their intervals.".into(),
-    );
-    chart
+    let title = format!("Latency against {}", varied.words);
+    let kind = varied.kind(Kind::Points);
+    let note = "From planned send time to the application; medians of the repeats with their intervals.";
+    chart(&format!("latency-{}", sweep.axis), title, kind, varied.axis, delay(), lines).noting([note])
 }
 
 fn quantiles(line: &SweptSeries, varied: &Varied, trials: &Numbered<'_>) -> Vec<Series> {

@@ -5,58 +5,36 @@ use capbench_measure::rfc2544::Found;
 use capbench_measure::sweep::AxisKind;
 use capbench_measure::trial::{LoadShape, Phase, TrialResult};
 
-use super::layers::{Stand, stacked};
-use super::parts::{chart, grouped, keep_few, linear, names, of_repeats, section, sentence};
-use crate::model::{Axis, Chart, Kind, Mark, Place, Section, Unit};
-use crate::naming::{self, Numbered, Scene, intended_or_offered, is_sound, load};
+use super::layers::stacked;
+use super::parts::{PlacedTrials, grouped, keep_few, linear, names, of_bench, section, upright};
+use super::searches::by_set_up;
+use super::varied::Varied;
+use crate::model::{Chart, Kind, Section, Unit};
+use crate::naming::{Numbered, Scene, intended_or_offered, load};
 
 /// With more frame sizes than this they are the horizontal axis, and each method has a chart of its own.
 const SIZES_APART: usize = 3;
 
-pub(super) fn sections(results: &Results) -> Vec<Section> {
-    let mut found = Vec::new();
-    let mut bars = bench(results);
-    if !bars.is_empty() {
-        let more = keep_few(&mut bars);
-        let mut section = section("delivered-and-lost", "Delivered and lost", bars);
-        section.text.push(sentence(
-            "Each bar is everything that was to be sent: what was delivered, and above it what each place of the ledger lost, from \
-             the first on the packets' way. What nothing explains has a layer of its own. At maximum load the generator sends as \
-             fast as it can, so bars are not equally high.",
-            Vec::new(),
-        ));
-        section.text.extend(more);
-        found.push(section);
-    }
-    let mut areas = curves(results);
-    if !areas.is_empty() {
-        let more = keep_few(&mut areas);
-        let mut section = section("loss-against-load", "Delivered and lost against the load", areas);
-        section.text.push(sentence(
-            "The height of all layers is the load that was to be sent. Where losses begin, the layer tells the place. Trials of one \
-             load are taken together, long ones and short ones by their time.",
-            Vec::new(),
-        ));
-        section.text.extend(more);
-        found.push(section);
-    }
-    found
-}
+const BARS: &str = "Each bar is everything that was to be sent: what was delivered, and above it what each place of the ledger lost, from \
+                    the first on the packets' way. What nothing explains has a layer of its own. At maximum load the generator sends as \
+                    fast as it can, so bars are not equally high.";
+const CURVES: &str = "The height of all layers is the load that was to be sent. Where losses begin, the layer tells the place. Trials of one \
+                      load are taken together, long ones and short ones by their time.";
 
-fn rates() -> Axis {
-    linear("Delivered and lost", Unit::PacketsPerSecond)
+pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> impl Iterator<Item = Section> {
+    let (mut bars, mut areas) = (bench(results), curves(results, trials));
+    let (more_bars, more_areas) = (keep_few(&mut bars), keep_few(&mut areas));
+    let bars = section("delivered-and-lost", "Delivered and lost", bars, BARS, more_bars);
+    let heading = "Delivered and lost against the load";
+    let areas = section("loss-against-load", heading, areas, CURVES, more_areas);
+    bars.into_iter().chain(areas)
 }
 
 /// Trials of a bench: bars by method, or by frame size where those are many.
 fn bench(results: &Results) -> Vec<Chart> {
-    let is_bench = |trial: &&TrialResult| {
-        is_sound(trial) && matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad)
-    };
-    let trials: Vec<&TrialResult> = naming::compared(results).iter().filter(is_bench).collect();
-    let mut sizes: Vec<_> = trials.iter().map(|trial| &trial.profile.frame_size).collect();
-    sizes.sort();
-    sizes.dedup();
-    if sizes.len() > SIZES_APART { by_size(&trials) } else { by_method(&trials) }
+    let trials = of_bench(results);
+    let sizes = grouped(&trials, |trial| &trial.profile.frame_size).len();
+    if sizes > SIZES_APART { by_size(&trials) } else { by_method(&trials) }
 }
 
 fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
@@ -107,43 +85,27 @@ fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
 }
 
 fn bars<N: ToString>(id: &str, title: String, axis: &str, by_name: Vec<(N, Vec<&TrialResult>)>) -> Chart {
-    let labels = by_name.iter().map(|(name, _)| name.to_string()).collect();
-    let stands: Vec<Stand<'_>> =
-        by_name.into_iter().enumerate().map(|(nth, (_, trials))| Stand { x: nth as f64, trials }).collect();
-    let layers = stacked(&stands);
-    let mut chart = chart(id, title, Kind::StackedBars, names(axis, labels), rates(), layers.series);
-    chart.notes = layers.notes;
-    chart.notes.extend(of_repeats(&chart));
-    chart
+    let axis = names(axis, by_name.iter().map(|(name, _)| name.to_string()).collect());
+    let placed = PlacedTrials::along(by_name.into_iter().map(|(_, trials)| trials));
+    stacked(id, title, Kind::StackedBars, axis, &placed)
 }
 
 /// Searches, tests of frame loss and sweeps of the load: a chart for each set-up.
-fn curves(results: &Results) -> Vec<Chart> {
-    let trials = Numbered::of(results);
-    let mut charts = Vec::new();
-    for (_, group) in grouped(naming::compared_searches(results), |search| {
-        (search.method.clone(), search.placement.clone(), search.frame_size.clone(), search.work.clone())
-    }) {
+fn curves(results: &Results, trials: &Numbered<'_>) -> Vec<Chart> {
+    let searched = by_set_up(results).into_iter().map(|group| {
         let all: Vec<u32> = group.iter().flat_map(|search| search.trials.iter().copied()).collect();
-        charts.extend(curve("search", trials.sound(&all)));
-    }
-    for tested in &results.rfc2544 {
-        if matches!(tested.found, Found::FrameLoss(_)) {
-            charts.extend(curve("frame-loss", trials.sound(&tested.trials)));
-        }
-    }
-    for sweep in results.sweeps.iter().filter(|sweep| sweep.axis == AxisKind::Load) {
-        for series in &sweep.series {
-            let all: Vec<u32> = series
-                .readings
-                .iter()
-                .filter(|reading| reading.back_to_back.is_none())
-                .flat_map(|reading| reading.trials.iter().copied())
-                .collect();
-            charts.extend(curve("sweep", trials.sound(&all)));
-        }
-    }
-    charts
+        ("search", trials.sound(&all))
+    });
+    let is_loss = |found: &Found| matches!(found, Found::FrameLoss(_));
+    let tested = results.rfc2544.iter().filter(|tested| is_loss(&tested.found));
+    let tested = tested.map(|tested| ("frame-loss", trials.sound(&tested.trials)));
+    let swept = results.sweeps.iter().filter(|sweep| sweep.axis == AxisKind::Load).flat_map(|sweep| {
+        let varied = Varied::of(sweep);
+        let of_line =
+            move |line| varied.placed(line, trials).into_iter().flat_map(|one| one.trials).collect();
+        sweep.series.iter().map(move |line| ("sweep", of_line(line)))
+    });
+    searched.chain(tested).chain(swept).filter_map(|(id, trials)| curve(id, trials)).collect()
 }
 
 /// One set-up over its loads; `None` where it ran at one only.
@@ -151,23 +113,15 @@ fn curve(id: &str, trials: Vec<&TrialResult>) -> Option<Chart> {
     let first = *trials.first()?;
     let method = &first.profile.method;
     // Loads that differ by less than a frame are one.
-    let stands: Vec<Stand<'_>> = {
-        let by_load = grouped(trials, |trial| intended_or_offered(trial).round());
-        let mut stands: Vec<Stand<'_>> = by_load.into_iter().map(|(x, trials)| Stand { x, trials }).collect();
-        stands.sort_by(|a, b| a.x.total_cmp(&b.x));
-        stands
-    };
-    if stands.len() < 2 {
+    let by_load = grouped(trials, |trial| intended_or_offered(trial).round());
+    let mut placed: Vec<PlacedTrials<'_>> =
+        by_load.into_iter().map(|(x, trials)| PlacedTrials { x, trials }).collect();
+    placed.sort_by(|a, b| a.x.total_cmp(&b.x));
+    if placed.len() < 2 {
         return None;
     }
-    let layers = stacked(&stands);
     let title = format!("Delivered and lost against the load: {method}, {}", Scene::of(first).words());
     let x = linear("Intended load", Unit::PacketsPerSecond);
-    let mut chart = chart(&format!("{id}-loss-{method}"), title, Kind::Stacked, x, rates(), layers.series);
-    chart.notes = layers.notes;
-    chart.notes.extend(of_repeats(&chart));
-    if let Some(line_rate) = first.line_rate_pps {
-        chart.marks.push(Mark { label: "line rate".into(), at: Place::X(line_rate) });
-    }
-    Some(chart)
+    let chart = stacked(&format!("{id}-loss-{method}"), title, Kind::Stacked, x, &placed);
+    Some(chart.marking(first.line_rate_pps.map(|rate| upright("line rate", rate))))
 }

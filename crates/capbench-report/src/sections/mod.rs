@@ -1,5 +1,5 @@
-//! Charts: each file has the section of one matter, a pure function of saved results. A new one is a file and a row of the
-//! table.
+//! Charts: each file has the section of one matter, a pure function of saved results. A new one is a file and a line of
+//! [`sections`].
 //!
 //! | file | what |
 //! |---|---|
@@ -15,8 +15,8 @@
 //! | `moments` | when in a trial frames were lost |
 //! | `soak` | a soak over its time |
 //!
-//! What they share: `parts` makes axes and points, `layers` stacks the ledger, `varied` has the axis of
-//! a sweep.
+//! What they share: `parts` makes sections, charts, axes and points, `layers` stacks the ledger, `varied` has the axis of a
+//! sweep.
 
 mod cpu;
 mod latency;
@@ -38,30 +38,24 @@ mod varied;
 use capbench_measure::results::Results;
 
 use crate::model::Section;
+use crate::naming::Numbered;
 
 pub(crate) use searches::BOUNDS;
 
-/// A matter: its sections, none where the results say nothing of it.
-type Make = fn(&Results) -> Vec<Section>;
-
-/// In the order in which they are read.
-const SECTIONS: [Make; 11] = [
-    reproductions::sections,
-    searches::sections,
-    loads::sections,
-    sizes::sections,
-    sweeps::sections,
-    regimes::sections,
-    rings::sections,
-    cpu::sections,
-    latency::sections,
-    moments::sections,
-    soak::sections,
-];
-
-/// Every section that the results have something for.
+/// Every section that the results have something for, in the order in which they are read.
 pub fn sections(results: &Results) -> Vec<Section> {
-    let mut sections: Vec<Section> = SECTIONS.iter().flat_map(|make| make(results)).collect();
+    let trials = Numbered::of(results);
+    let mut sections = reproductions::sections(results);
+    sections.extend(searches::section(results, &trials));
+    sections.extend(loads::sections(results, &trials));
+    sections.extend(sizes::section(results));
+    sections.extend(sweeps::sections(results, &trials));
+    sections.extend(regimes::section(results));
+    sections.extend(rings::section(results, &trials));
+    sections.extend(cpu::section(results, &trials));
+    sections.extend(latency::section(results, &trials));
+    sections.extend(moments::section(results));
+    sections.extend(soak::section(results));
     sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
     sections
 }

@@ -4,9 +4,14 @@ use capbench_measure::loss_shape::{Burst, LossShape};
 use capbench_measure::results::Results;
 use capbench_measure::trial::{Phase, TrialResult};
 
-use super::parts::{chart, grouped, keep_few, linear, logarithmic, names, point, section, sentence, series};
-use crate::model::{Cell, Chart, Column, Kind, Mark, Place, Role, Row, Section, Series, Table, Unit};
+use super::parts::{
+    self, MOST_CHARTS, chart, grouped, keep_few, linear, logarithmic, names, point, series, upright,
+};
+use crate::model::{Cell, Chart, Column, Kind, Mark, Role, Row, Section, Table, Unit};
 use crate::naming::{self, Scene, is_sound, load};
+
+const TEXT: &str = "A steady loss means that something is too slow; a few long bursts mean that something stood still. Curves over time have every \
+                    frame that was lost. Of bursts the eight longest of each trial are stored; shorter ones are counted and not drawn.";
 
 /// Parts of a trial.
 type Part = (&'static str, fn(&LossShape) -> u64);
@@ -20,36 +25,9 @@ const PARTS: [Part; 3] = [
 /// A trial that lost frames, and how.
 type Lossy<'r> = (&'r TrialResult, &'r LossShape);
 
-pub(super) fn sections(results: &Results) -> Vec<Section> {
-    let shown = |phase| {
-        matches!(
-            phase,
-            Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad | Phase::FrameLoss | Phase::Latency
-        )
-    };
-    // Of searches, trials at the load that is not held.
-    let upper: Vec<u32> = results
-        .searches
-        .iter()
-        .flat_map(|search| &search.goals)
-        .filter_map(|goal| goal.upper.as_ref())
-        .flat_map(|bound| bound.trials.iter().copied())
-        .collect();
-    let is_shown = |trial: &&TrialResult| shown(trial.phase) || upper.contains(&trial.number);
-    let mut trials: Vec<&TrialResult> = naming::compared(results).iter().filter(is_shown).collect();
-    // Of a soak, the first segment and the one that lost most are kept.
-    trials.extend(results.soak.iter().flat_map(|soak| &soak.kept));
-    let lossy: Vec<Lossy<'_>> = trials
-        .into_iter()
-        .filter(|trial| is_sound(trial))
-        .filter_map(|trial| Some((trial, trial.loss_shape.as_ref().filter(|shape| shape.lost > 0)?)))
-        .collect();
-    if lossy.is_empty() {
-        return Vec::new();
-    }
-    let mut charts = Vec::new();
-    let mut tables = Vec::new();
-    for ((scene, ..), group) in grouped(lossy, |(trial, _)| {
+pub(super) fn section(results: &Results) -> Option<Section> {
+    let (mut charts, mut tables) = (Vec::new(), Vec::new());
+    for ((scene, ..), group) in grouped(lossy(results), |(trial, _)| {
         (Scene::of(trial), trial.phase, trial.intended_pps.map(|pps| pps.round() as u64))
     }) {
         let at = format!("{}: {}", load(group[0].0), scene.words());
@@ -59,36 +37,42 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         tables.extend(windows(&at, &group));
     }
     let more = keep_few(&mut charts);
-    tables.truncate(super::parts::MOST_CHARTS / 2);
-    let mut section = section("loss-in-time", "When frames were lost", charts);
-    section.tables = tables;
-    section.text.push(sentence(
-        "A steady loss means that something is too slow; a few long bursts mean that something stood still. Curves over time have every \
-         frame that was lost. Of bursts the eight longest of each trial are stored; shorter ones are counted and not drawn.",
-        Vec::new(),
-    ));
-    section.text.extend(more);
-    vec![section]
+    tables.truncate(MOST_CHARTS / 2);
+    let section = parts::section("loss-in-time", "When frames were lost", charts, TEXT, more)?;
+    Some(Section { tables, ..section })
 }
 
-fn methods(group: &[Lossy<'_>]) -> Vec<String> {
-    group.iter().map(|(trial, _)| format!("{}, trial {}", trial.profile.method, trial.number)).collect()
+/// The trials of a run that are shown here.
+fn lossy(results: &Results) -> Vec<Lossy<'_>> {
+    // Of searches, trials at the load that is not held.
+    let goals = results.searches.iter().flat_map(|search| &search.goals);
+    let upper: Vec<u32> =
+        goals.filter_map(|goal| goal.upper.as_ref()).flat_map(|bound| bound.trials.iter().copied()).collect();
+    let is_shown = |trial: &&TrialResult| match trial.phase {
+        Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad | Phase::FrameLoss | Phase::Latency => true,
+        _ => upper.contains(&trial.number),
+    };
+    // Of a soak, the first segment and the one that lost most are kept.
+    let kept = results.soak.iter().flat_map(|soak| &soak.kept);
+    let trials =
+        naming::compared(results).iter().filter(is_shown).chain(kept).filter(|trial| is_sound(trial));
+    trials
+        .filter_map(|trial| Some((trial, trial.loss_shape.as_ref().filter(|shape| shape.lost > 0)?)))
+        .collect()
 }
 
 fn parts(at: &str, group: &[Lossy<'_>]) -> Chart {
-    let layers = PARTS
-        .iter()
-        .map(|(name, of)| {
-            let bars = group.iter().enumerate();
-            let points = bars
-                .map(|(nth, (trial, shape))| point(nth as f64, of(shape) as f64, vec![trial.number]))
-                .collect();
-            series(*name, Role::Account, points)
-        })
-        .collect();
+    let layer = |(name, of): Part| {
+        let bars = group.iter().enumerate();
+        let points =
+            bars.map(|(nth, (trial, shape))| point(nth as f64, of(shape) as f64, vec![trial.number]));
+        series(name, Role::Account, points.collect())
+    };
+    let name = |(trial, _): &Lossy<'_>| format!("{}, trial {}", trial.profile.method, trial.number);
+    let x = names("Trial", group.iter().map(name).collect());
     let title = format!("Lost at the beginning, in between and at the end, at {at}");
     let y = linear("Lost frames", Unit::Count);
-    chart("loss-parts", title, Kind::StackedBars, names("Trial", methods(group)), y, layers)
+    chart("loss-parts", title, Kind::StackedBars, x, y, PARTS.map(layer).into())
 }
 
 fn seconds(ns: u64) -> f64 {
@@ -119,21 +103,19 @@ fn in_time(at: &str, group: &[Lossy<'_>]) -> Option<Chart> {
     let shortest = lengths.iter().copied().min()?;
     let title = format!("Lost frames in time, at {at}");
     let x = linear("Time in the trial", Unit::Seconds);
-    let mut chart =
-        chart("loss-in-time", title, Kind::Lines, x, linear("Lost", Unit::PacketsPerSecond), lines);
     let length = naming::time(seconds(shortest));
-    chart.notes.push(format!(
+    let mut notes = vec![format!(
         "Frames lost in each {length}, as a rate; a point stands where its stretch begins. The last stretch may be shorter than the \
          others, and its rate too low."
-    ));
+    )];
     if lengths.iter().any(|length| *length != shortest) {
-        chart.notes.push("Trials that went on for longer have longer stretches.".into());
+        notes.push("Trials that went on for longer have longer stretches.".into());
     }
     if most > 1 {
-        chart.notes.push("Of a method with several trials here, their mean.".into());
+        notes.push("Of a method with several trials here, their mean.".into());
     }
-    chart.marks = worst_window(group);
-    Some(chart)
+    let chart = chart("loss-in-time", title, Kind::Lines, x, linear("Lost", Unit::PacketsPerSecond), lines);
+    Some(chart.noting(notes).marking(worst_window(group)))
 }
 
 /// Beginning and end of the 100 ms that lost most of all.
@@ -142,41 +124,29 @@ fn worst_window(group: &[Lossy<'_>]) -> Vec<Mark> {
     let Some((trial, window)) = worst.max_by_key(|(_, window)| window.lost) else { return Vec::new() };
     let label = format!("worst 100 ms: {}", trial.profile.method);
     let end_ns = window.from_ns + window.length_ns;
-    vec![
-        Mark { label, at: Place::X(seconds(window.from_ns)) },
-        Mark { label: "its end".into(), at: Place::X(seconds(end_ns)) },
-    ]
+    vec![upright(label, seconds(window.from_ns)), upright("its end", seconds(end_ns))]
 }
 
 fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
     let burst = |trial: &TrialResult, burst: &Burst| {
         point(seconds(burst.from_ns), burst.frames as f64, vec![trial.number])
     };
-    let lines: Vec<Series> = grouped(group.iter(), |(trial, _)| trial.profile.method.as_str())
-        .into_iter()
-        .map(|(method, own)| {
-            let points = own
-                .into_iter()
-                .flat_map(|(trial, shape)| shape.longest.iter().map(move |one| burst(trial, one)))
-                .collect();
-            series(method, Role::Method, points)
-        })
-        .collect();
+    let line = |(method, own): (&str, Vec<&Lossy<'_>>)| {
+        let points =
+            own.into_iter().flat_map(|(trial, shape)| shape.longest.iter().map(move |one| burst(trial, one)));
+        series(method, Role::Method, points.collect())
+    };
+    let by_method = grouped(group, |(trial, _)| trial.profile.method.as_str());
+    let lines = by_method.into_iter().map(line).collect();
     let title = format!("Longest bursts of loss in time, at {at}");
     let x = linear("Time in the trial", Unit::Seconds);
     let y = logarithmic("Frames lost one after the other", Unit::Count);
-    let mut chart = chart("loss-bursts", title, Kind::Points, x, y, lines);
     // The whole trial is on the axis, so that a burst is seen where in it it was.
     let end = group.iter().map(|(trial, _)| trial.sending_s).fold(0.0, f64::max);
-    chart.marks = vec![
-        Mark { label: "start".into(), at: Place::X(0.0) },
-        Mark { label: "end of sending".into(), at: Place::X(end) },
-    ];
-    chart.marks.extend(worst_window(group));
-    chart
-        .notes
-        .push("The eight longest bursts of each trial; shorter ones are counted and not drawn.".into());
-    chart
+    chart("loss-bursts", title, Kind::Points, x, y, lines)
+        .marking([upright("start", 0.0), upright("end of sending", end)])
+        .marking(worst_window(group))
+        .noting(["The eight longest bursts of each trial; shorter ones are counted and not drawn."])
 }
 
 /// The 100 ms that lost most, of each trial.

@@ -1,10 +1,16 @@
-//! Axes, points, series and sentences in few words.
+//! Sections, charts, axes and points in few words.
 
 pub(super) use capbench_measure::statistics::by_key as grouped;
 pub(super) use capbench_measure::statistics::interval::Estimate;
 use capbench_measure::statistics::interval::METHOD;
 
-use crate::model::{Axis, Chart, Kind, Point, Role, Scale, Section, Sentence, Series, Trials, Unit};
+use capbench_measure::results::Results;
+use capbench_measure::trial::{Phase, TrialResult};
+
+use crate::model::{
+    Axis, Chart, Kind, Mark, Place, Point, Role, Scale, Section, Sentence, Series, Trials, Unit,
+};
+use crate::naming::{self, is_sound, numbers};
 
 /// Sections have at most so many charts of one kind; what is left out they say.
 pub(super) const MOST_CHARTS: usize = 16;
@@ -32,7 +38,7 @@ pub(super) fn estimated(x: f64, estimate: Option<&Estimate>, trials: Trials) -> 
 }
 
 /// What is to be said of intervals, where a chart has some.
-pub(super) fn of_repeats(chart: &Chart) -> Option<String> {
+fn of_repeats(chart: &Chart) -> Option<String> {
     let has_intervals =
         chart.series.iter().flat_map(|series| &series.points).any(|point| point.interval.is_some());
     let words = match chart.kind {
@@ -51,25 +57,96 @@ pub(super) fn series(name: impl Into<String>, role: Role, mut points: Vec<Point>
     Series { name: name.into(), role, points }
 }
 
+/// Trials that are drawn at one place of the horizontal axis.
+pub(super) struct PlacedTrials<'r> {
+    pub(super) x: f64,
+    pub(super) trials: Vec<&'r TrialResult>,
+}
+
+impl<'r> PlacedTrials<'r> {
+    /// Groups of trials, one after the other along names.
+    pub(super) fn along(groups: impl IntoIterator<Item = Vec<&'r TrialResult>>) -> Vec<Self> {
+        groups.into_iter().enumerate().map(|(nth, trials)| Self { x: nth as f64, trials }).collect()
+    }
+
+    pub(super) fn numbers(&self) -> Trials {
+        numbers(self.trials.iter().copied())
+    }
+}
+
+/// Trials of a bench, at maximum load and at loads that all methods have.
+pub(super) fn of_bench(results: &Results) -> Vec<&TrialResult> {
+    let is_bench = |trial: &&TrialResult| {
+        is_sound(trial) && matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad)
+    };
+    naming::compared(results).iter().filter(is_bench).collect()
+}
+
 pub(super) fn chart(id: &str, title: String, kind: Kind, x: Axis, y: Axis, series: Vec<Series>) -> Chart {
     Chart { id: slug(id), title, kind, x, y, series, marks: Vec::new(), notes: Vec::new() }
 }
 
-pub(super) fn section(id: &str, heading: &str, charts: Vec<Chart>) -> Section {
-    Section { id: id.into(), heading: heading.into(), text: Vec::new(), charts, tables: Vec::new() }
+impl Chart {
+    /// The same with further notes.
+    pub(super) fn noting<N: Into<String>>(mut self, notes: impl IntoIterator<Item = N>) -> Self {
+        self.notes.extend(notes.into_iter().map(Into::into));
+        self
+    }
+
+    /// The same with further marks.
+    pub(super) fn marking(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
+        self.marks.extend(marks);
+        self
+    }
+
+    /// The same with a note on its intervals, where it has some.
+    pub(super) fn noting_repeats(self) -> Self {
+        let note = of_repeats(&self);
+        self.noting(note)
+    }
+
+    /// Whether something of it is known: one that knows nothing is not shown.
+    fn is_known(&self) -> bool {
+        self.series.iter().flat_map(|series| &series.points).any(|point| point.y.is_some())
+    }
+}
+
+/// A mark upright at this place.
+pub(super) fn upright(label: impl Into<String>, x: f64) -> Mark {
+    Mark { label: label.into(), at: Place::X(x) }
+}
+
+/// A section with those of its charts that know something, after a text on all of them; none where there is no chart.
+pub(super) fn section(
+    id: &str,
+    heading: &str,
+    mut charts: Vec<Chart>,
+    text: &str,
+    more: impl IntoIterator<Item = Sentence>,
+) -> Option<Section> {
+    charts.retain(Chart::is_known);
+    let text = std::iter::once(sentence(text, Vec::new())).chain(more).collect();
+    (!charts.is_empty()).then(|| Section {
+        id: id.into(),
+        heading: heading.into(),
+        text,
+        charts,
+        tables: Vec::new(),
+    })
 }
 
 pub(super) fn sentence(text: impl Into<String>, trials: Trials) -> Sentence {
     Sentence { text: text.into(), trials }
 }
 
-/// Whether something of a chart is known: one that knows nothing is not shown.
-pub(super) fn is_known(chart: &Chart) -> bool {
-    chart.series.iter().flat_map(|series| &series.points).any(|point| point.y.is_some())
+/// A sentence on trials; none where there are none.
+pub(super) fn resting_on(trials: Trials, text: &str) -> Option<Sentence> {
+    (!trials.is_empty()).then(|| sentence(text, trials))
 }
 
-/// Keeps as many charts as a section may have, and says what is left out.
+/// Keeps as many charts that know something as a section may have, and says what is left out.
 pub(super) fn keep_few(charts: &mut Vec<Chart>) -> Option<Sentence> {
+    charts.retain(Chart::is_known);
     let left_out = charts.len().saturating_sub(MOST_CHARTS);
     charts.truncate(MOST_CHARTS);
     let text = format!(

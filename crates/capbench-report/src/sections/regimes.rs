@@ -1,15 +1,16 @@
-//! What a packet costs beside its work, point by point of a work sweep, with the levels that are told apart.
+//! What a packet costs beside its work, point by point of a work sweep, with its distinct levels.
 
 use capbench_measure::results::Results;
-use capbench_measure::sweep::findings::{CostRegimes, cost_regimes};
+use capbench_measure::sweep::cost_regimes::{CostRegimes, cost_regimes};
+use capbench_measure::sweep::swept::Swept;
 use capbench_measure::sweep::{AxisKind, Series as SweptSeries, SweepOutcome};
 
-use super::parts::{chart, grouped, keep_few, linear, point, section, sentence, series};
+use super::parts::{self, chart, grouped, keep_few, linear, point, series};
 use super::varied::Varied;
 use crate::figures;
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 
-pub(super) fn sections(results: &Results) -> Vec<Section> {
+pub(super) fn section(results: &Results) -> Option<Section> {
     let mut charts: Vec<Chart> = results
         .sweeps
         .iter()
@@ -19,19 +20,11 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         })
         .filter_map(|(sweep, (scene, lines))| of_scene(results, sweep, scene.as_deref(), &lines))
         .collect();
-    if charts.is_empty() {
-        return Vec::new();
-    }
     let more = keep_few(&mut charts);
-    let mut section = section("cost-regimes", "What a packet costs beside its work", charts);
-    section.text.push(sentence(
-        "Where the application is the limit, the time per packet, 1 / (rate x share taken), is its work and what it costs to get a \
+    let text = "Where the application is the limit, the time per packet, 1 / (rate x share taken), is its work and what it costs to get a \
          packet. The second is what is left without the first. A level piece is a cost regime: woken for each packet a packet costs \
-         more than where many are taken at a time. Points at which the application kept up show no cost and are not here.",
-        Vec::new(),
-    ));
-    section.text.extend(more);
-    vec![section]
+         more than where many are taken at a time. Points at which the application kept up show no cost and are not here.";
+    parts::section("cost-regimes", "What a packet costs beside its work", charts, text, more)
 }
 
 /// Methods in one set-up, each with its regimes.
@@ -42,26 +35,27 @@ fn of_scene(
     lines: &[&SweptSeries],
 ) -> Option<Chart> {
     let varied = Varied::of(sweep);
+    let swept = Swept::new(sweep, &results.trials);
     let found: Vec<(&SweptSeries, CostRegimes<'_>)> =
-        lines.iter().filter_map(|line| Some((*line, cost_regimes(sweep, &results.trials, line)?))).collect();
+        lines.iter().filter_map(|line| Some((*line, cost_regimes(&swept, line)?))).collect();
     let [(first, _), others @ ..] = found.as_slice() else { return None };
     let of = if others.is_empty() { first.name() } else { scene.unwrap_or("all methods").to_string() };
     let title = format!("Cost of a packet beside its work: {of}");
     let y = linear("Cost beside the work", Unit::NanosecondsPerPacket);
     let all = found.iter().flat_map(|(line, regimes)| series_of(&varied, line, regimes)).collect();
-    let mut chart = chart(&format!("cost-{}", first.method), title, Kind::Lines, varied.axis.clone(), y, all);
-    for (line, regimes) in &found {
+    let notes = found.iter().flat_map(|(line, regimes)| {
         let method = if others.is_empty() { String::new() } else { format!("{}: ", line.method) };
-        chart.notes.extend(notes(sweep, regimes).into_iter().map(|note| format!("{method}{note}")));
-    }
-    Some(chart)
+        notes(sweep, regimes).into_iter().map(move |note| format!("{method}{note}"))
+    });
+    let id = format!("cost-{}", first.method);
+    Some(chart(&id, title, Kind::Lines, varied.axis.clone(), y, all).noting(notes))
 }
 
 /// The costs of a method, and the levels among them.
 fn series_of(
     varied: &Varied,
     line: &SweptSeries,
-    CostRegimes { readings, found }: &CostRegimes<'_>,
+    CostRegimes { readings, found, .. }: &CostRegimes<'_>,
 ) -> Vec<Series> {
     let costs: Vec<Point> = readings
         .iter()
@@ -71,12 +65,9 @@ fn series_of(
             let work = 1e9 / reading.taken_pps.median - cost;
             let at_rate = |rate: f64| 1e9 / rate - work;
             // The higher rate is the lower cost.
-            let interval = reading
-                .taken_pps
-                .high
-                .zip(reading.taken_pps.low)
-                .filter(|(high, low)| *high > 0.0 && *low > 0.0)
-                .map(|(high, low)| [at_rate(high), at_rate(low)]);
+            let ends = reading.taken_pps.high.zip(reading.taken_pps.low);
+            let ends = ends.filter(|(high, low)| *high > 0.0 && *low > 0.0);
+            let interval = ends.map(|(high, low)| [at_rate(high), at_rate(low)]);
             Some(Point { interval, ..point(x, *cost, reading.trials.clone()) })
         })
         .collect();
@@ -84,17 +75,10 @@ fn series_of(
     for (nth, plateau) in found.plateaus.iter().enumerate() {
         let own = &readings[plateau.first..=plateau.last];
         let trials: Trials = own.iter().flat_map(|reading| reading.trials.iter().copied()).collect();
-        let points: Vec<Point> = own
-            .iter()
-            .filter_map(|reading| varied.at(reading))
-            .map(|x| point(x, plateau.cost_ns, trials.clone()))
-            .collect();
-        let name = format!(
-            "{}, regime {}: {} ns",
-            line.method,
-            nth + 1,
-            figures::number(plateau.cost_ns, Unit::Nanoseconds)
-        );
+        let places = own.iter().filter_map(|reading| varied.at(reading));
+        let points = places.map(|x| point(x, plateau.cost_ns, trials.clone())).collect();
+        let cost = figures::number(plateau.cost_ns, Unit::Nanoseconds);
+        let name = format!("{}, regime {}: {cost} ns", line.method, nth + 1);
         lines.push(Series { name, role: Role::Fit, points });
     }
     lines

@@ -1,4 +1,4 @@
-//! Experiments of publications that were run again: a section each, with the published tables beside what was measured, curves
+//! Experiments of publications that were run again: a section each, with the published tables next to what was measured, curves
 //! where the publication has some, and what has become of its claims.
 
 use capbench_measure::reproduction::Reproduction;
@@ -7,9 +7,9 @@ use capbench_measure::reproduction::outcome::{
 };
 use capbench_measure::results::Results;
 
+use super::parts::{self, grouped, linear, logarithmic, names, sentence, series};
 use crate::model::{
-    Axis, Cell, Chart, Column, Kind, Mark, Place, Point, Role, Row, Scale, Section, Sentence, Series, Table,
-    Trials, Unit,
+    Axis, Cell, Chart, Column, Kind, Mark, Place, Point, Role, Row, Section, Series, Table, Trials, Unit,
 };
 
 /// The axis of frame sizes and loops is divided by powers where its ends are further apart than this.
@@ -21,7 +21,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
 
 fn section(reproduction: &Reproduction) -> Section {
     let Reproduction { key, title, source, then, here, complete, .. } = reproduction;
-    let said = |text: String| Sentence { text, trials: Vec::new() };
+    let said = |text: String| sentence(text, Vec::new());
     let mut text = vec![
         said(format!("{title} ({source}).")),
         said(format!("Then: {then}")),
@@ -30,9 +30,9 @@ fn section(reproduction: &Reproduction) -> Section {
     if !complete {
         text.push(said("Not complete: what follows is of the trials that were finished.".into()));
     }
-    text.extend(reproduction.findings.iter().map(|finding| Sentence {
-        text: format!("{}: {} {}", finding.answer, finding.claim, finding.text),
-        trials: finding.trials.clone(),
+    text.extend(reproduction.findings.iter().map(|finding| {
+        let text = format!("{}: {} {}", finding.answer, finding.claim, finding.text);
+        sentence(text, finding.trials.clone())
     }));
     Section {
         id: format!("reproduction-{key}"),
@@ -43,31 +43,30 @@ fn section(reproduction: &Reproduction) -> Section {
     }
 }
 
-const fn unit(quantity: Quantity) -> Unit {
+/// The unit of a quantity, what it is in a heading, and what its keys end with.
+const fn about(quantity: Quantity) -> (Unit, &'static str, &'static str) {
     match quantity {
-        Quantity::Name => Unit::None,
-        Quantity::Captured | Quantity::Load => Unit::Ratio,
-        Quantity::PacketsPerSecond => Unit::PacketsPerSecond,
-        Quantity::BitsPerSecond => Unit::BitsPerSecondL1,
-        Quantity::NanosecondsPerPacket => Unit::NanosecondsPerPacket,
-        Quantity::Count | Quantity::Slots => Unit::Count,
-        Quantity::FrameBytes => Unit::Bytes,
-        Quantity::Iterations => Unit::Iterations,
-        Quantity::Nanoseconds => Unit::Nanoseconds,
+        Quantity::Name => (Unit::None, "", "name"),
+        Quantity::Captured => (Unit::Ratio, "captured", "captured_ratio"),
+        Quantity::Load => (Unit::Ratio, "load of a CPU", "load_cpus"),
+        Quantity::PacketsPerSecond => (Unit::PacketsPerSecond, "rate", "pps"),
+        Quantity::BitsPerSecond => (Unit::BitsPerSecondL1, "rate", "bps_l1"),
+        Quantity::NanosecondsPerPacket => (Unit::NanosecondsPerPacket, "CPU time", "ns_per_packet"),
+        Quantity::Count => (Unit::Count, "", "count"),
+        Quantity::Slots => (Unit::Count, "", "slots"),
+        Quantity::FrameBytes => (Unit::Bytes, "frame size", "bytes"),
+        Quantity::Iterations => (Unit::Iterations, "", "iterations"),
+        Quantity::Nanoseconds => (Unit::Nanoseconds, "work", "ns"),
     }
 }
 
-/// What a quantity is, in a heading.
-const fn words(quantity: Quantity) -> &'static str {
-    match quantity {
-        Quantity::Captured => "captured",
-        Quantity::Load => "load of a CPU",
-        Quantity::PacketsPerSecond | Quantity::BitsPerSecond => "rate",
-        Quantity::NanosecondsPerPacket => "CPU time",
-        Quantity::FrameBytes => "frame size",
-        Quantity::Nanoseconds => "work",
-        Quantity::Name | Quantity::Count | Quantity::Iterations | Quantity::Slots => "",
-    }
+const fn unit(quantity: Quantity) -> Unit {
+    about(quantity).0
+}
+
+/// Those of these words that are some, in a row.
+fn joined(words: &[&str]) -> String {
+    words.iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn heading(column: &Compared) -> String {
@@ -76,30 +75,12 @@ fn heading(column: &Compared) -> String {
         Side::Here => "here",
         Side::Given => "",
     };
-    let parts = [side, column.method.as_str(), column.what.as_str(), words(column.quantity)];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
-/// What keys of a quantity end with.
-const fn suffix(quantity: Quantity) -> &'static str {
-    match quantity {
-        Quantity::Name => "name",
-        Quantity::Captured => "captured_ratio",
-        Quantity::PacketsPerSecond => "pps",
-        Quantity::BitsPerSecond => "bps_l1",
-        Quantity::Load => "load_cpus",
-        Quantity::NanosecondsPerPacket => "ns_per_packet",
-        Quantity::Count => "count",
-        Quantity::FrameBytes => "bytes",
-        Quantity::Iterations => "iterations",
-        Quantity::Nanoseconds => "ns",
-        Quantity::Slots => "slots",
-    }
+    joined(&[side, &column.method, &column.what, about(column.quantity).1])
 }
 
 /// A name of small letters, digits and `_`, its unit at the end.
 fn key(column: &Compared) -> String {
-    let suffix = suffix(column.quantity);
+    let (.., suffix) = about(column.quantity);
     let side = match column.side {
         Side::Published => "published",
         Side::Here => "here",
@@ -171,30 +152,23 @@ fn marks(comparison: &Comparison) -> Vec<String> {
 }
 
 /// Charts of a table: its curves where the publication has some; else one for each quantity that was both published and
-/// measured, or only measured where no figure was published, of the fields as they stand in the table.
+/// measured, or only measured where no figure was published, of the fields of the table.
 fn charts(comparison: &Comparison) -> Vec<Chart> {
     if let Some(of) = comparison.curves {
         return chart(comparison, of, "curves").into_iter().collect();
     }
     let has = |of: Quantity, side: Side| {
-        let own = comparison
-            .columns
-            .iter()
-            .enumerate()
-            .filter(|(_, column)| column.quantity == of && column.side == side);
+        let own = columns(comparison, of, |column| column.side == side);
         own.flat_map(|(at, _)| comparison.rows.iter().filter_map(move |row| row.cells.get(at)))
             .any(|cell| cell.value.is_some())
     };
-    let mut found: Vec<Quantity> = Vec::new();
     let is_unpublished = comparison.columns.iter().all(|column| column.side != Side::Published);
-    for of in comparison.columns.iter().map(|column| column.quantity) {
-        let is_told = has(of, Side::Here) && (is_unpublished || has(of, Side::Published));
-        if of != Quantity::Name && is_told && !found.contains(&of) {
-            found.push(of);
-        }
-    }
+    let quantities = grouped(&comparison.columns, |column| column.quantity).into_iter().map(|(of, _)| of);
+    let is_known = |of: &Quantity| {
+        *of != Quantity::Name && has(*of, Side::Here) && (is_unpublished || has(*of, Side::Published))
+    };
     let mut charts: Vec<Chart> =
-        found.into_iter().filter_map(|of| chart(comparison, of, suffix(of))).collect();
+        quantities.filter(is_known).filter_map(|of| chart(comparison, of, about(of).2)).collect();
     if charts.len() > 1 {
         for chart in &mut charts {
             chart.title = format!("{}: {}", chart.title, chart.y.label);
@@ -203,89 +177,82 @@ fn charts(comparison: &Comparison) -> Vec<Chart> {
     charts
 }
 
-/// A quantity over the rows of a table: lines where rows lie on an axis, bars where they are names.
+/// Columns of a quantity, with where they are.
+fn columns(
+    comparison: &Comparison,
+    of: Quantity,
+    is_wanted: impl Fn(&Compared) -> bool,
+) -> impl Iterator<Item = (usize, &Compared)> {
+    let all = comparison.columns.iter().enumerate();
+    all.filter(move |(_, column)| column.quantity == of && is_wanted(column))
+}
+
+/// A quantity over the rows of a table: lines where rows have places on an axis, bars where they are names.
 fn chart(comparison: &Comparison, of: Quantity, id: &str) -> Option<Chart> {
     let along: Option<Vec<f64>> = comparison.rows.iter().map(|row| row.at).collect();
     let along = along.filter(|places| places.len() > 1);
     let (kind, x) = match &along {
         Some(places) => (Kind::Lines, axis(comparison, places)),
         None => {
-            let names = comparison.rows.iter().map(|row| row.label.clone()).collect();
-            let label = comparison.rows_are.heading.clone();
-            (Kind::Bars, Axis { label, unit: Unit::None, scale: Scale::Names(names) })
+            let labels = comparison.rows.iter().map(|row| row.label.clone()).collect();
+            (Kind::Bars, names(&comparison.rows_are.heading, labels))
         }
     };
     let places = along.unwrap_or_else(|| (0..comparison.rows.len()).map(|nth| nth as f64).collect());
-    let series: Vec<Series> = comparison
-        .columns
-        .iter()
-        .enumerate()
-        .filter(|(_, column)| column.quantity == of && column.side != Side::Given)
+    let own = columns(comparison, of, |column| column.side != Side::Given);
+    let lines: Vec<Series> = own
         .map(|(at, column)| curve(comparison, &places, at, column))
-        .filter(|series| series.points.iter().any(|point| point.y.is_some()))
+        .filter(|line| line.points.iter().any(|point| point.y.is_some()))
         .collect();
-    let label = match words(of) {
+    let label = match about(of).1 {
         "" => "count",
         words => words,
     };
-    (!series.is_empty()).then(|| Chart {
-        id: format!("{}-{}", comparison.id, id.replace('_', "-")),
-        title: comparison.caption.clone(),
-        kind,
-        x,
-        y: Axis { label: label.into(), unit: unit(of), scale: Scale::Linear },
-        series,
-        marks: if kind == Kind::Lines { given(comparison, of, &places) } else { Vec::new() },
-        notes: comparison.notes.clone(),
+    let marks = if kind == Kind::Lines { given(comparison, of, &places) } else { Vec::new() };
+    let id = format!("{}-{id}", comparison.id);
+    let y = linear(label, unit(of));
+    (!lines.is_empty()).then(|| {
+        parts::chart(&id, comparison.caption.clone(), kind, x, y, lines)
+            .marking(marks)
+            .noting(&comparison.notes)
     })
 }
 
 /// What the plan gave of this quantity: the rate of the wire.
 fn given(comparison: &Comparison, of: Quantity, places: &[f64]) -> Vec<Mark> {
-    let columns = comparison.columns.iter().enumerate();
-    let own = columns.filter(|(_, column)| column.quantity == of && column.side == Side::Given);
-    own.map(|(at, column)| {
-        let rows = comparison.rows.iter().zip(places);
-        let mut curve: Vec<[f64; 2]> =
-            rows.filter_map(|(row, &x)| Some([x, row.cells.get(at)?.value?])).collect();
-        curve.sort_by(|a, b| a[0].total_cmp(&b[0]));
-        let words = [column.method.as_str(), column.what.as_str()];
-        let label = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-        Mark { label, at: Place::Curve(curve) }
-    })
-    .collect()
+    columns(comparison, of, |column| column.side == Side::Given)
+        .map(|(at, column)| {
+            let rows = comparison.rows.iter().zip(places);
+            let mut curve: Vec<[f64; 2]> =
+                rows.filter_map(|(row, &x)| Some([x, row.cells.get(at)?.value?])).collect();
+            curve.sort_by(|a, b| a[0].total_cmp(&b[0]));
+            Mark { label: joined(&[&column.method, &column.what]), at: Place::Curve(curve) }
+        })
+        .collect()
 }
 
-/// The axis of rows that lie here.
+/// The axis of rows that are at these places.
 fn axis(comparison: &Comparison, places: &[f64]) -> Axis {
     let least = places.iter().copied().fold(f64::INFINITY, f64::min);
     let most = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let scale = if least > 0.0 && most / least > WIDE { Scale::Logarithmic } else { Scale::Linear };
-    Axis { label: comparison.rows_are.heading.clone(), unit: unit(comparison.rows_are.quantity), scale }
+    let scaled = if least > 0.0 && most / least > WIDE { logarithmic } else { linear };
+    scaled(&comparison.rows_are.heading, unit(comparison.rows_are.quantity))
 }
 
 fn curve(comparison: &Comparison, places: &[f64], at: usize, column: &Compared) -> Series {
-    let mut points: Vec<Point> = comparison
-        .rows
-        .iter()
-        .zip(places)
-        .filter_map(|(row, &x)| {
-            let cell = row.cells.get(at)?;
-            let interval = cell.low.zip(cell.high).map(|(low, high)| [low, high]);
-            Some(Point { x, y: cell.value, interval, trials: cell.trials.clone() })
-        })
-        .collect();
-    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let points = comparison.rows.iter().zip(places).filter_map(|(row, &x)| {
+        let cell = row.cells.get(at)?;
+        let interval = cell.low.zip(cell.high).map(|(low, high)| [low, high]);
+        Some(Point { x, y: cell.value, interval, trials: cell.trials.clone() })
+    });
     let Compared { method, what, .. } = column;
-    let name = match column.side {
-        Side::Published => ["published", method, what].map(str::to_string).to_vec(),
-        // Behind the comma stands what a method's lines differ in: its colour is its own.
-        Side::Here | Side::Given if !what.is_empty() => vec![format!("{method}, {what}")],
-        Side::Here | Side::Given => vec![method.clone()],
+    let (name, role) = match column.side {
+        Side::Published => (joined(&["published", method, what]), Role::Published),
+        // Behind the comma is what a method's lines differ in: its colour is its own.
+        Side::Here | Side::Given if !what.is_empty() => (format!("{method}, {what}"), Role::Method),
+        Side::Here | Side::Given => (method.clone(), Role::Method),
     };
-    let name: Vec<String> = name.into_iter().filter(|part| !part.is_empty()).collect();
-    let role = if column.side == Side::Published { Role::Published } else { Role::Method };
-    Series { name: name.join(" "), role, points }
+    series(name, role, points.collect())
 }
 
 #[cfg(test)]
@@ -294,6 +261,7 @@ mod tests {
     use capbench_measure::reproduction::outcome::RowHeader;
 
     use super::*;
+    use crate::model::Scale;
 
     fn comparison() -> Comparison {
         let column = |side, method: &str, quantity| Compared {

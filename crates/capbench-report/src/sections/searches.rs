@@ -1,12 +1,14 @@
-//! Searches: their trials, load against loss, with the bounds that follow; and how far bounds lie apart over searches and set-ups.
+//! Searches: their trials, load against loss, with the bounds that follow; and how far apart bounds are over searches and set-ups.
 
 use capbench_measure::results::Results;
 use capbench_measure::search::{SearchOutcome, Status};
 use capbench_measure::trial::TrialResult;
 
-use super::parts::{chart, grouped, is_known, keep_few, linear, names, point, section, sentence, series};
+use super::parts::{
+    self, Estimate, chart, grouped, keep_few, linear, names, point, resting_on, series, upright,
+};
 use crate::figures;
-use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
+use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 use crate::naming::{self, Numbered, frames, intended_or_offered};
 
 /// What bounds are.
@@ -21,50 +23,40 @@ const BUFFERED: &str = "nothing lost, only because there was room";
 /// Trials whose generator did not reach the load: what was not sent counts as lost, and is no loss of the method.
 const UNSENT: &str = "generator left frames unsent";
 
-pub(super) fn sections(results: &Results) -> Vec<Section> {
-    let trials = Numbered::of(results);
-    let mut charts = bounds(results);
-    charts.iter_mut().for_each(|chart| chart.notes.push(BARS.into()));
+pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
+    let searches = naming::compared_searches(results);
+    let mut of_trials: Vec<Chart> =
+        by_set_up(results).into_iter().filter_map(|searches| trials_of(&searches, trials)).collect();
+    let left_out = keep_few(&mut of_trials);
+    let mut charts: Vec<Chart> =
+        goals(results).into_iter().map(|goal| of_goal(searches, goal).noting([BARS])).collect();
+    charts.extend(of_trials);
+    let buffered = resting_on(
+        buffered(searches),
+        "Some trials lost nothing only because there was room for what was not taken: a longer trial at their load loses frames, so \
+         their load counts as not held.",
+    );
+    parts::section("searches", "Searches", charts, BOUNDS, buffered.into_iter().chain(left_out))
+}
+
+/// Searches by their set-up.
+pub(super) fn by_set_up(results: &Results) -> Vec<Vec<&SearchOutcome>> {
     let set_up = |search: &&SearchOutcome| {
         (search.method.clone(), search.placement.clone(), search.frame_size.clone(), search.work.clone())
     };
-    let mut of_trials: Vec<Chart> = grouped(naming::compared_searches(results), set_up)
-        .into_iter()
-        .filter_map(|(_, searches)| trials_of(&searches, &trials))
-        .collect();
-    let more = keep_few(&mut of_trials);
-    charts.extend(of_trials);
-    charts.retain(is_known);
-    if charts.is_empty() {
-        return Vec::new();
-    }
-    let mut section = section("searches", "Searches", charts);
-    section.text.push(sentence(BOUNDS, Vec::new()));
-    let buffered: Vec<u32> = naming::compared_searches(results)
-        .iter()
-        .filter_map(|search| search.buffered.as_ref())
-        .flat_map(|found| found.trials.iter().copied())
-        .collect();
-    if !buffered.is_empty() {
-        section.text.push(sentence(
-            "Some trials lost nothing only because there was room for what was not taken: a longer trial at their load loses frames, so \
-             their load counts as not held.",
-            buffered,
-        ));
-    }
-    section.text.extend(more);
-    vec![section]
+    grouped(naming::compared_searches(results), set_up).into_iter().map(|(_, searches)| searches).collect()
 }
 
-/// Bounds of every search, a chart for each goal: by set-up, a point for each search.
-fn bounds(results: &Results) -> Vec<Chart> {
-    let mut goals: Vec<&str> = Vec::new();
-    for goal in naming::compared_searches(results).iter().flat_map(|search| &search.goals) {
-        if !goals.contains(&goal.goal.name.as_str()) {
-            goals.push(&goal.goal.name);
-        }
-    }
-    goals.into_iter().map(|goal| of_goal(results, goal)).collect()
+/// Names of all goals that were searched for.
+pub(super) fn goals(results: &Results) -> Vec<&str> {
+    let all = naming::compared_searches(results).iter().flat_map(|search| &search.goals);
+    grouped(all, |goal| goal.goal.name.as_str()).into_iter().map(|(name, _)| name).collect()
+}
+
+/// Trials that lost nothing only because there was room.
+fn buffered<'s>(searches: impl IntoIterator<Item = &'s SearchOutcome>) -> Trials {
+    let found = searches.into_iter().filter_map(|search| search.buffered.as_ref());
+    found.flat_map(|found| found.trials.iter().copied()).collect()
 }
 
 /// Where, method aside, a search ran.
@@ -74,8 +66,9 @@ fn scene(search: &SearchOutcome) -> String {
     format!("{size}, {}", naming::place(placement, search.work.as_deref().unwrap_or("unknown")))
 }
 
-fn of_goal(results: &Results, goal: &str) -> Chart {
-    let known = naming::compared_searches(results).iter().filter(|search| search.method.is_some());
+/// Bounds of every search for a goal: by set-up, a point for each search.
+fn of_goal(searches: &[SearchOutcome], goal: &str) -> Chart {
+    let known = searches.iter().filter(|search| search.method.is_some());
     let scenes: Vec<String> =
         grouped(known.clone(), |search| scene(search)).into_iter().map(|(scene, _)| scene).collect();
     let mut at_least = Vec::new();
@@ -88,7 +81,7 @@ fn of_goal(results: &Results, goal: &str) -> Chart {
                 if is_at_least(search, goal) {
                     at_least.push(name(search, &method));
                 }
-                points.push(bound(x, search, goal));
+                points.push(bounds(x, goal, &[*search]));
             }
             series(method, Role::Method, points)
         })
@@ -96,16 +89,14 @@ fn of_goal(results: &Results, goal: &str) -> Chart {
     let spread = spread_out(lines);
     let title = format!("Bounds by goal {goal}, a point for each search");
     let y = linear("Bounds", Unit::PacketsPerSecond);
-    let mut chart = chart(&format!("bounds-{goal}"), title, Kind::Points, names("Set-up", scenes), y, spread);
-    chart.notes.push("Points are lower bounds, bars reach up to the upper ones.".into());
-    if !at_least.is_empty() {
-        at_least.dedup();
-        chart.notes.push(format!(
-            "Held at least, as the generator, the link or the load given was the limit: {}.",
-            at_least.join("; ")
-        ));
-    }
-    chart
+    at_least.dedup();
+    let limits = (!at_least.is_empty()).then(|| {
+        let searches = at_least.join("; ");
+        format!("Held at least, as the generator, the link or the load given was the limit: {searches}.")
+    });
+    chart(&format!("bounds-{goal}"), title, Kind::Points, names("Set-up", scenes), y, spread)
+        .noting(["Points are lower bounds, bars reach up to the upper ones."])
+        .noting(limits)
 }
 
 fn name(search: &SearchOutcome, method: &str) -> String {
@@ -115,20 +106,25 @@ fn name(search: &SearchOutcome, method: &str) -> String {
     }
 }
 
-fn is_at_least(search: &SearchOutcome, goal: &str) -> bool {
+pub(super) fn is_at_least(search: &SearchOutcome, goal: &str) -> bool {
     search.goals.iter().any(|result| result.goal.name == goal && result.status == Status::AtLeast)
 }
 
-fn bound(x: f64, search: &SearchOutcome, goal: &str) -> Point {
-    let result = search.goals.iter().find(|result| result.goal.name == goal);
-    let lower = result.and_then(|result| result.lower.as_ref());
-    let upper = result.and_then(|result| result.upper.as_ref());
-    let interval = lower.zip(upper).map(|(lower, upper)| [lower.achieved_pps, upper.intended_pps]);
-    let trials = lower.into_iter().chain(upper).flat_map(|bound| bound.trials.iter().copied()).collect();
-    Point { interval, ..point(x, lower.map(|bound| bound.achieved_pps), trials) }
+/// Bounds of searches of one set-up: the median of the lower ones, from the lowest of these to the highest upper one.
+pub(super) fn bounds(x: f64, goal: &str, searches: &[&SearchOutcome]) -> Point {
+    let results =
+        || searches.iter().flat_map(|search| &search.goals).filter(|result| result.goal.name == goal);
+    let lower = || results().filter_map(|result| result.lower.as_ref());
+    let upper = || results().filter_map(|result| result.upper.as_ref());
+    let middle = Estimate::of(lower().map(|bound| bound.achieved_pps)).map(|estimate| estimate.median);
+    let least = lower().map(|bound| bound.achieved_pps).fold(f64::INFINITY, f64::min);
+    let most = upper().map(|bound| bound.intended_pps).fold(f64::NEG_INFINITY, f64::max);
+    let trials = lower().chain(upper()).flat_map(|bound| bound.trials.iter().copied()).collect();
+    let interval = (middle.is_some() && most.is_finite()).then_some([least, most]);
+    Point { interval, ..point(x, middle, trials) }
 }
 
-/// Points of one set-up beside each other, so that none hides another: methods in their order, searches in theirs.
+/// Points of one set-up next to each other, so that none hides another: methods in their order, searches in theirs.
 fn spread_out(mut lines: Vec<Series>) -> Vec<Series> {
     let mut places: Vec<f64> = lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
     places.sort_by(f64::total_cmp);
@@ -148,11 +144,7 @@ fn spread_out(mut lines: Vec<Series>) -> Vec<Series> {
 fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart> {
     let first = searches.iter().find(|search| search.method.is_some())?;
     let method = first.method.clone()?;
-    let buffered: Vec<u32> = searches
-        .iter()
-        .filter_map(|search| search.buffered.as_ref())
-        .flat_map(|found| found.trials.iter().copied())
-        .collect();
+    let buffered = buffered(searches.iter().copied());
     let place = |trial: &TrialResult| point(intended_or_offered(trial), trial.loss_ratio, vec![trial.number]);
     let (mut lines, mut roomy, mut unsent) = (Vec::new(), Vec::new(), Vec::new());
     for search in searches {
@@ -178,25 +170,22 @@ fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart
     let title = format!("Trials of the search: {method}, {}", scene(first));
     let x = linear("Intended load", Unit::PacketsPerSecond);
     let y = linear("Lost of the intended frames", Unit::Ratio);
-    let mut chart = chart(&format!("search-{method}"), title, Kind::Points, x, y, lines);
     // Bounds of many searches would be a thicket: then the chart of bounds shows them.
-    if let [one] = searches {
-        for result in &one.goals {
-            for (bound, which) in [(&result.lower, "held"), (&result.upper, "not held")] {
-                let Some(bound) = bound else { continue };
-                let label = format!("{} {which}", result.goal.name);
-                chart.marks.push(Mark { label, at: Place::X(bound.intended_pps) });
-            }
-        }
-    }
-    if let Some(buffered) = first.buffered.as_ref() {
+    let one = if let [one] = searches { one.goals.as_slice() } else { &[] };
+    let marks = one.iter().flat_map(|result| {
+        let ends = [(&result.lower, "held"), (&result.upper, "not held")];
+        ends.into_iter().filter_map(|(bound, which)| {
+            Some(upright(format!("{} {which}", result.goal.name), bound.as_ref()?.intended_pps))
+        })
+    });
+    let note = first.buffered.as_ref().map(|buffered| {
         let rate = |pps| figures::number(pps, Unit::PacketsPerSecond);
-        chart.notes.push(format!(
+        format!(
             "From {} to {} packets/s trials lost nothing only because there was room; {} packets/s were taken.",
             rate(buffered.from_pps),
             rate(buffered.to_pps),
             rate(buffered.taken_pps)
-        ));
-    }
-    Some(chart)
+        )
+    });
+    Some(chart(&format!("search-{method}"), title, Kind::Points, x, y, lines).marking(marks).noting(note))
 }

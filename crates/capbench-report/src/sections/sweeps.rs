@@ -2,32 +2,49 @@
 
 use capbench_measure::results::Results;
 use capbench_measure::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
-use capbench_measure::trial::TrialResult;
 
-use super::cpu::axis_words;
-use super::layers::{Stand, stacked};
-use super::parts::{
-    Estimate, chart, estimated, grouped, is_known, keep_few, linear, of_repeats, section, sentence, series,
-};
+use super::layers::stacked;
+use super::parts::{Estimate, chart, estimated, grouped, keep_few, linear, section, sentence, series};
 use super::sizes::line_rate;
 use super::varied::Varied;
-use crate::model::{Chart, Kind, Mark, Place, Role, Section, Trials, Unit};
+use crate::model::{Chart, Kind, Mark, Place, Role, Section, Unit};
 use crate::naming::{self, Numbered};
 
 /// More lines than this in a chart are drawn in a chart for each placement and load.
 const MOST_LINES: usize = 8;
+const TAKEN: &str = "Taken: delivered frames by the time of sending and the time that the application was behind then; what only lay in \
+                     buffers does not raise it.";
 
-pub(super) fn sections(results: &Results) -> Vec<Section> {
-    let trials = Numbered::of(results);
+/// A figure that is drawn against what was varied: its name in links, its words in a title and at the axis, and its value.
+type Figure = (&'static str, &'static str, &'static str, Unit, fn(&Reading) -> Option<&Estimate>);
+
+const DELIVERED: Figure =
+    ("rate", "Delivered rate", "Delivered", Unit::PacketsPerSecond, |reading| Some(&reading.delivered_pps));
+const RATE: Figure =
+    ("rate", "Rate at which frames were taken", "Taken", Unit::PacketsPerSecond, |reading| {
+        Some(&reading.taken_pps)
+    });
+const LOSS: Figure = ("loss", "Share of the sent frames that was lost", "Lost", Unit::Ratio, |reading| {
+    Some(&reading.sent_loss_ratio)
+});
+const COST: Figure = (
+    "cost",
+    "CPU time per packet, application and kernel",
+    "CPU time per packet",
+    Unit::NanosecondsPerPacket,
+    |reading| reading.total_ns_per_packet.as_ref(),
+);
+
+pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> Vec<Section> {
     // Searches for bursts at each point are shown by what they found.
     let has_rates = |sweep: &&SweepOutcome| {
         sweep.series.iter().flat_map(|line| &line.readings).any(|reading| reading.back_to_back.is_none())
     };
-    let own = |sweep: &SweepOutcome| of_sweep(results, sweep, &trials);
-    results.sweeps.iter().filter(has_rates).map(own).collect()
+    let own = |sweep: &SweepOutcome| of_sweep(results, sweep, trials);
+    results.sweeps.iter().filter(has_rates).filter_map(own).collect()
 }
 
-/// What tells sweeps of a publication apart: the unit of the axis, and where and how it ran.
+/// What distinguishes sweeps of a publication: the unit of the axis, and where and how it ran.
 fn set_up(sweep: &SweepOutcome) -> String {
     let scene = sweep.series.first().and_then(SweptSeries::scene);
     let parts: Vec<String> = sweep.unit.clone().into_iter().chain(scene).collect();
@@ -41,61 +58,35 @@ fn publication<'r>(results: &'r Results, sweep: &SweepOutcome) -> Option<&'r str
     naming::publication(results, *first)
 }
 
-fn of_sweep(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> Section {
+fn of_sweep(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> Option<Section> {
     let publication = publication(results, sweep);
     let varied = Varied::of(sweep);
     let mut charts = Vec::new();
     for (scene, lines) in lines_together(sweep) {
-        let drawn = Drawn { sweep, varied: &varied, scene, lines, trials };
-        charts.push(drawn.rate());
-        charts.push(drawn.of(
-            "loss",
-            "Share of the sent frames that was lost",
-            "Lost",
-            Unit::Ratio,
-            |reading| Some(&reading.sent_loss_ratio),
-        ));
-        charts.push(drawn.of(
-            "cost",
-            "CPU time per packet, application and kernel",
-            "CPU time per packet",
-            Unit::NanosecondsPerPacket,
-            |reading| reading.total_ns_per_packet.as_ref(),
-        ));
+        let drawn = |figure| of_figure(sweep, &varied, scene.as_deref(), &lines, figure);
+        charts.extend([rate(sweep, &varied, &lines, trials, drawn), drawn(LOSS), drawn(COST)]);
     }
-    charts.retain(is_known);
+    // What is compared in a publication are methods, and each would have a chart of its own.
+    let apart = if publication.is_some() { &[] } else { sweep.series.as_slice() };
     let mut layered: Vec<Chart> =
-        sweep.series.iter().filter_map(|line| layers(sweep, &varied, line, trials)).collect();
-    if publication.is_some() {
-        // What is compared there are methods, and each would have a chart of its own.
-        layered.clear();
-    }
-    let more = keep_few(&mut layered);
+        apart.iter().filter_map(|line| layers(sweep, &varied, line, trials)).collect();
+    let left_out = keep_few(&mut layered);
     charts.extend(layered);
     let heading = match publication {
-        Some(key) => format!("{key}: sweep over {}{}", axis_words(sweep.axis), set_up(sweep)),
-        None => format!("Sweep over {}", axis_words(sweep.axis)),
+        Some(key) => format!("{key}: sweep over {}{}", varied.words, set_up(sweep)),
+        None => format!("Sweep over {}", varied.words),
     };
-    let mut section = section(&format!("sweep-{}", sweep.axis), &heading, charts);
-    section.text.push(sentence(
-        format!(
-            "Points are medians of up to {} repeats, bars their intervals ({}). A point without a bar has one repeat; a place \
-             without a point was not measured.",
-            sweep.repeats, sweep.interval
-        ),
-        Vec::new(),
-    ));
-    if sweep.stopped {
-        section.text.push(sentence(
-            "This sweep did not go to its end: points have fewer repeats, or none.",
-            Vec::new(),
-        ));
-    }
-    section.text.extend(more);
-    section
+    let text = format!(
+        "Points are medians of up to {} repeats, bars their intervals ({}). A point without a bar has one repeat; a place \
+         without a point was not measured.",
+        sweep.repeats, sweep.interval
+    );
+    let short = "This sweep did not go to its end: points have fewer repeats, or none.";
+    let stopped = sweep.stopped.then(|| sentence(short, Vec::new()));
+    section(&format!("sweep-{}", sweep.axis), &heading, charts, &text, stopped.into_iter().chain(left_out))
 }
 
-/// Lines of one chart: all of them, or those of one placement and load, which then stand in the title.
+/// Lines of one chart: all of them, or those of one placement and load, which the title then names.
 fn lines_together(sweep: &SweepOutcome) -> Vec<(Option<String>, Vec<&SweptSeries>)> {
     let by_scene = grouped(&sweep.series, |line| line.scene());
     if by_scene.len() > 1 && sweep.series.len() <= MOST_LINES {
@@ -104,85 +95,49 @@ fn lines_together(sweep: &SweepOutcome) -> Vec<(Option<String>, Vec<&SweptSeries
     by_scene
 }
 
-struct Drawn<'s> {
-    sweep: &'s SweepOutcome,
-    varied: &'s Varied,
-    /// What all lines have in common; `None` where each says it itself.
-    scene: Option<String>,
-    lines: Vec<&'s SweptSeries>,
-    trials: &'s Numbered<'s>,
+/// A figure of some lines; what all of them have in common is in the title, else each says it itself.
+fn of_figure(
+    sweep: &SweepOutcome,
+    varied: &Varied,
+    scene: Option<&str>,
+    lines: &[&SweptSeries],
+    (id, what, label, unit, value): Figure,
+) -> Chart {
+    let drawn = |line: &&SweptSeries| {
+        let points = varied.points(line, |reading, x| match reading.back_to_back {
+            Some(_) => estimated(x, None, Vec::new()),
+            None => estimated(x, value(reading), reading.trials.clone()),
+        });
+        series(if scene.is_some() { line.method.clone() } else { line.name() }, Role::Method, points)
+    };
+    let of = scene.map_or_else(String::new, |scene| format!(": {scene}"));
+    let title = format!("{what} against {}{of}", varied.words);
+    let (id, kind) = (format!("{}-{id}", sweep.axis), varied.kind(Kind::Bars));
+    chart(&id, title, kind, varied.axis.clone(), linear(label, unit), lines.iter().map(drawn).collect())
 }
 
-impl Drawn<'_> {
-    fn of(
-        &self,
-        id: &str,
-        what: &str,
-        label: &str,
-        unit: Unit,
-        value: impl Fn(&Reading) -> Option<&Estimate>,
-    ) -> Chart {
-        let lines = self
-            .lines
-            .iter()
-            .map(|line| {
-                let points = self.varied.points(line, |reading, x| {
-                    if reading.back_to_back.is_some() {
-                        return estimated(x, None, Vec::new());
-                    }
-                    estimated(x, value(reading), reading.trials.clone())
-                });
-                let name = if self.scene.is_some() { line.method.clone() } else { line.name() };
-                series(name, Role::Method, points)
-            })
-            .collect();
-        let scene = self.scene.as_ref().map_or_else(String::new, |scene| format!(": {scene}"));
-        let title = format!("{what} against {}{scene}", axis_words(self.sweep.axis));
-        let kind = if self.varied.is_named() { Kind::Bars } else { Kind::Lines };
-        chart(
-            &format!("{}-{id}", self.sweep.axis),
-            title,
-            kind,
-            self.varied.axis.clone(),
-            linear(label, unit),
-            lines,
-        )
-    }
-
-    /// The rate that matters on this axis.
-    fn rate(&self) -> Chart {
-        if self.sweep.axis == AxisKind::Load {
-            let mut chart =
-                self.of("rate", "Delivered rate", "Delivered", Unit::PacketsPerSecond, |reading| {
-                    Some(&reading.delivered_pps)
-                });
-            if !self.varied.is_named() {
-                let most = self.sweep.points.iter().filter_map(|point| point.at).fold(0.0, f64::max);
-                let all = Place::Curve(vec![[0.0, 0.0], [most, most]]);
-                chart.marks.push(Mark { label: "all that was to be sent".into(), at: all });
-            }
-            return chart;
+/// The rate that matters on this axis.
+fn rate(
+    sweep: &SweepOutcome,
+    varied: &Varied,
+    lines: &[&SweptSeries],
+    trials: &Numbered<'_>,
+    drawn: impl Fn(Figure) -> Chart,
+) -> Chart {
+    match sweep.axis {
+        AxisKind::Load if varied.is_named() => drawn(DELIVERED),
+        AxisKind::Load => {
+            let most = sweep.points.iter().filter_map(|point| point.at).fold(0.0, f64::max);
+            let all = Place::Curve(vec![[0.0, 0.0], [most, most]]);
+            drawn(DELIVERED).marking([Mark { label: "all that was to be sent".into(), at: all }])
         }
-        let mut chart =
-            self.of("rate", "Rate at which frames were taken", "Taken", Unit::PacketsPerSecond, |reading| {
-                Some(&reading.taken_pps)
-            });
-        chart.notes.push(
-            "Taken: delivered frames by the time of sending and the time that the application was behind then; what only lay in \
-             buffers does not raise it."
-                .into(),
-        );
-        if self.sweep.axis == AxisKind::Size && !self.varied.is_named() {
-            let trials: Vec<&TrialResult> = self
-                .lines
-                .iter()
-                .flat_map(|line| &line.readings)
-                .flat_map(|reading| self.trials.sound(&reading.trials))
-                .collect();
-            let at = |label: &capbench_measure::trial::SizeLabel| label.to_string().parse().unwrap_or(0.0);
-            chart.marks.extend(line_rate(trials.into_iter(), at));
+        AxisKind::Size if !varied.is_named() => {
+            let readings = lines.iter().flat_map(|line| &line.readings);
+            let own = readings.flat_map(|reading| trials.sound(&reading.trials));
+            let rates = line_rate(own, |label| label.to_string().parse().unwrap_or(0.0));
+            drawn(RATE).noting([TAKEN]).marking(rates)
         }
-        chart
+        _ => drawn(RATE).noting([TAKEN]),
     }
 }
 
@@ -191,27 +146,12 @@ fn layers(sweep: &SweepOutcome, varied: &Varied, line: &SweptSeries, trials: &Nu
     if sweep.axis == AxisKind::Load {
         return None;
     }
-    let readings = line.readings.iter().filter(|reading| reading.back_to_back.is_none());
-    let stands: Vec<Stand<'_>> = readings
-        .filter_map(|reading| Some(Stand { x: varied.at(reading)?, trials: trials.sound(&reading.trials) }))
-        .filter(|stand| !stand.trials.is_empty())
-        .collect();
-    let lost: Trials = stands
-        .iter()
-        .flat_map(|stand| &stand.trials)
-        .filter(|trial| trial.lost() > 0)
-        .map(|trial| trial.number)
-        .collect();
-    if lost.is_empty() {
-        return None;
-    }
-    let found = stacked(&stands);
-    let kind = if varied.is_named() { Kind::StackedBars } else { Kind::Stacked };
-    let title = format!("Delivered and lost against {}: {}", axis_words(sweep.axis), line.name());
-    let y = linear("Delivered and lost", Unit::PacketsPerSecond);
-    let id = format!("{}-layers-{}", sweep.axis, line.method);
-    let mut chart = chart(&id, title, kind, varied.axis.clone(), y, found.series);
-    chart.notes = found.notes;
-    chart.notes.extend(of_repeats(&chart));
-    Some(chart)
+    let mut placed = varied.placed(line, trials);
+    placed.retain(|one| !one.trials.is_empty());
+    let is_lossy = placed.iter().flat_map(|one| &one.trials).any(|trial| trial.lost() > 0);
+    is_lossy.then(|| {
+        let title = format!("Delivered and lost against {}: {}", varied.words, line.name());
+        let id = format!("{}-layers-{}", sweep.axis, line.method);
+        stacked(&id, title, varied.kind(Kind::StackedBars), varied.axis.clone(), &placed)
+    })
 }

@@ -2,41 +2,49 @@
 
 use capbench_measure::sweep::{AxisKind, Reading, Series, SweepOutcome};
 
-use super::parts::{linear, logarithmic, names};
-use crate::model::{Axis, Point, Scale, Unit};
+use super::parts::{PlacedTrials, linear, logarithmic, names, point};
+use crate::model::{Axis, Kind, Point, Scale, Unit};
+use crate::naming::Numbered;
 
-/// What was varied, as an axis, and where its points lie on it.
+/// What was varied, as an axis, and where its points are on it.
 pub(super) struct Varied {
     pub(super) axis: Axis,
-    places: Vec<f64>,
+    /// The axis in a sentence.
+    pub(super) words: &'static str,
+    pub(super) places: Vec<f64>,
 }
 
 impl Varied {
     pub(super) fn of(outcome: &SweepOutcome) -> Self {
-        let label = match outcome.axis {
-            AxisKind::Work => "Work per packet",
-            AxisKind::Size => "Frame size",
-            AxisKind::Ring => "Ring",
-            AxisKind::Placement => "Placement",
-            AxisKind::Load => "Intended load",
-            AxisKind::Coalesce => "Interrupts held back for",
+        let (label, words) = match outcome.axis {
+            AxisKind::Work => ("Work per packet", "the work per packet"),
+            AxisKind::Size => ("Frame size", "the frame size"),
+            AxisKind::Ring => ("Ring", "the ring"),
+            AxisKind::Placement => ("Placement", "the placement"),
+            AxisKind::Load => ("Intended load", "the load"),
+            AxisKind::Coalesce => ("Interrupts held back for", "the time that interrupts are held back for"),
         };
         let known = outcome.unit.as_deref().and_then(unit);
         let at: Option<Vec<f64>> = outcome.points.iter().map(|point| point.at).collect();
         match at.zip(known) {
             Some((at, (unit, times))) => {
-                let axis = if outcome.axis == AxisKind::Ring {
-                    logarithmic(label, unit)
-                } else {
-                    linear(label, unit)
-                };
-                Self { axis, places: at.into_iter().map(|at| at * times).collect() }
+                let scaled = if outcome.axis == AxisKind::Ring { logarithmic } else { linear };
+                Self {
+                    axis: scaled(label, unit),
+                    words,
+                    places: at.into_iter().map(|at| at * times).collect(),
+                }
             }
-            None => Self {
-                axis: names(label, outcome.points.iter().map(|point| point.label.clone()).collect()),
-                places: (0..outcome.points.len()).map(|nth| nth as f64).collect(),
-            },
+            None => {
+                Self::named(label, words, outcome.points.iter().map(|point| point.label.clone()).collect())
+            }
         }
+    }
+
+    /// Names, one after the other.
+    pub(super) fn named(label: &str, words: &'static str, all: Vec<String>) -> Self {
+        let places = (0..all.len()).map(|nth| nth as f64).collect();
+        Self { axis: names(label, all), words, places }
     }
 
     /// Whether its points are names, between which there is nothing.
@@ -48,15 +56,33 @@ impl Varied {
         self.places.get(reading.point).copied()
     }
 
+    /// How lines over it are drawn: between names there is nothing.
+    pub(super) fn kind(&self, of_names: Kind) -> Kind {
+        match (self.is_named(), of_names) {
+            (false, Kind::StackedBars) => Kind::Stacked,
+            (false, _) => Kind::Lines,
+            (true, of_names) => of_names,
+        }
+    }
+
+    /// What was measured of a line at each place, searches for bursts aside.
+    pub(super) fn placed<'r>(&self, line: &Series, trials: &Numbered<'r>) -> Vec<PlacedTrials<'r>> {
+        let readings = line.readings.iter().filter(|reading| reading.back_to_back.is_none());
+        readings
+            .filter_map(|reading| {
+                Some(PlacedTrials { x: self.at(reading)?, trials: trials.sound(&reading.trials) })
+            })
+            .collect()
+    }
+
     /// A point for every place of the axis: those that were not measured are unknown.
     pub(super) fn points(&self, series: &Series, of: impl Fn(&Reading, f64) -> Point) -> Vec<Point> {
-        let missing = |x: f64| Point { x, y: None, interval: None, trials: Vec::new() };
         self.places
             .iter()
             .enumerate()
             .map(|(nth, &x)| {
                 let reading = series.readings.iter().find(|reading| reading.point == nth);
-                reading.map_or_else(|| missing(x), |reading| of(reading, x))
+                reading.map_or_else(|| point(x, None, Vec::new()), |reading| of(reading, x))
             })
             .collect()
     }

@@ -175,22 +175,6 @@ impl Tab {
         );
     }
 
-    /// Waits until something holds, looked at with every picture that is drawn.
-    pub fn until(&mut self, expression: &str) {
-        let script = format!(
-            "new Promise((done) => {{
-                const last = performance.now() + 20000;
-                const look = () => {{
-                    if ({expression}) done(true);
-                    else if (performance.now() > last) done(false);
-                    else requestAnimationFrame(look);
-                }};
-                look();
-            }})"
-        );
-        assert_eq!(self.value(&script), true, "it never came to: {expression}");
-    }
-
     /// Where the middle of an element is in the window, after scrolling to it.
     pub fn middle(&mut self, selector: &str) -> (f64, f64) {
         let [left, top, width, height] = self.place(selector);
@@ -229,29 +213,6 @@ impl Tab {
     pub fn click(&mut self, selector: &str) {
         let (x, y) = self.middle(selector);
         self.click_at(x, y);
-    }
-
-    pub fn double_click_at(&mut self, x: f64, y: f64) {
-        self.click_at(x, y);
-        for kind in ["mousePressed", "mouseReleased"] {
-            let event =
-                json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 2 });
-            self.call("Input.dispatchMouseEvent", event);
-        }
-        self.frame();
-    }
-
-    pub fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
-        self.mouse("mouseMoved", from.0, from.1);
-        self.mouse("mousePressed", from.0, from.1);
-        for step in 1..=4 {
-            let share = f64::from(step) / 4.0;
-            let (x, y) = (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share);
-            let event = json!({ "type": "mouseMoved", "x": x, "y": y, "button": "left", "buttons": 1 });
-            self.call("Input.dispatchMouseEvent", event);
-        }
-        self.mouse("mouseReleased", to.0, to.1);
-        self.frame();
     }
 
     /// Presses a key by its name, as `KeyboardEvent.key` has it.

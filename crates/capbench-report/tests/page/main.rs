@@ -23,16 +23,19 @@ fn open(report: &Report) -> Option<Tab> {
     Tab::open(&html(report))
 }
 
-/// Scrolls to a chart and waits until it is drawn; the place of its area in the window.
+/// Scrolls to a chart; the place of its area in the window.
 fn drawn(tab: &mut Tab, chart: &str) -> [f64; 4] {
-    tab.place(chart);
-    tab.until(&format!("document.querySelector('{chart} .u-over')"));
-    tab.frame();
-    tab.place(&format!("{chart} .u-over"))
+    tab.place(&format!("{chart} .area"))
 }
 
+/// What is seen of a chart and in which colours, the cursor aside.
 fn picture(tab: &mut Tab, chart: &str) -> String {
-    tab.text(&format!("document.querySelector('{chart} .canvas canvas').toDataURL()"))
+    tab.text(&format!(
+        "[...document.querySelectorAll('{chart} .canvas > svg *:not(.cursor, .cursor *)')].map((one) => {{
+            const {{ display, color, fill, stroke }} = getComputedStyle(one);
+            return [one.tagName, display, color, fill, stroke].join(' ');
+        }}).join('|')"
+    ))
 }
 
 /// What the chart says about the place that it shows: the place, and of each series name, value and trials.
@@ -41,7 +44,7 @@ fn reading(tab: &mut Tab, chart: &str) -> (String, Vec<[String; 3]>) {
         "(() => {{
             const chart = document.querySelector('{chart}');
             const entries = [...chart.querySelectorAll('.legend li')].map((entry) =>
-                ['button', '.value', '.from'].map((part) => entry.querySelector(part).textContent));
+                ['button', '.value', '.from'].map((part) => entry.querySelector(part).textContent.trim()));
             return [chart.querySelector('.at strong')?.textContent ?? '', entries];
         }})()"
     ));
@@ -50,10 +53,6 @@ fn reading(tab: &mut Tab, chart: &str) -> (String, Vec<[String; 3]>) {
 
 fn spoken(tab: &mut Tab, chart: &str) -> String {
     tab.text(&format!("document.querySelector('{chart} [aria-live]').textContent"))
-}
-
-fn is_zoomed(tab: &mut Tab, chart: &str) -> bool {
-    tab.holds(&format!("!document.querySelector('{chart} .reset').disabled"))
 }
 
 fn rate(value: f64) -> String {
@@ -109,36 +108,6 @@ fn the_legend_switches_series_off_and_on() {
 }
 
 #[test]
-fn a_rectangle_zooms_and_a_double_click_escape_or_the_button_shows_all_again() {
-    let Some(mut tab) = open(&demo::report(20)) else { return };
-    let [left, top, width, height] = drawn(&mut tab, THROUGHPUT);
-    let before = picture(&mut tab, THROUGHPUT);
-    let canvas = format!("document.querySelector('{THROUGHPUT} .canvas')");
-    for way in ["double click", "Escape", "button"] {
-        tab.drag((left + width * 0.45, top + height * 0.5), (left + width * 0.9, top + height * 0.52));
-        assert!(is_zoomed(&mut tab, THROUGHPUT));
-        assert_ne!(picture(&mut tab, THROUGHPUT), before);
-        tab.value(&format!("{canvas}.focus()"));
-        tab.key("Home");
-        assert_eq!(reading(&mut tab, THROUGHPUT).0, "512 bytes", "the first place that is seen");
-        match way {
-            "double click" => tab.double_click_at(left + width * 0.5, top + height * 0.5),
-            "Escape" => tab.key("Escape"),
-            _ => tab.click(&format!("{THROUGHPUT} .reset")),
-        }
-        assert!(!is_zoomed(&mut tab, THROUGHPUT), "{way}");
-        assert_eq!(picture(&mut tab, THROUGHPUT), before, "{way}");
-        tab.value(&format!("{canvas}.scrollIntoView({{ block: 'center', behavior: 'instant' }})"));
-        tab.frame();
-    }
-    tab.drag((left + width * 0.3, top + height * 0.2), (left + width * 0.7, top + height * 0.8));
-    tab.value(&format!("{canvas}.focus()"));
-    tab.key("Home");
-    assert_eq!(reading(&mut tab, THROUGHPUT).0, "256 bytes");
-    assert_eq!(tab.errors(), [""; 0]);
-}
-
-#[test]
 fn the_pointer_shows_values_with_their_units_and_trials() {
     let Some(mut tab) = open(&demo::report(120)) else { return };
     let [left, top, width, height] = drawn(&mut tab, THROUGHPUT);
@@ -178,15 +147,14 @@ fn the_pointer_shows_values_with_their_units_and_trials() {
 fn bars_and_layers_are_read_where_the_pointer_is() {
     let Some(mut tab) = open(&demo::report(20)) else { return };
     let focus = |tab: &mut Tab, chart: &str| {
-        tab.text(&format!("document.querySelector('{chart} .legend .focus button').textContent"))
+        tab.text(&format!("document.querySelector('{chart} .legend .focus button').textContent.trim()"))
     };
     let [left, top, width, height] = drawn(&mut tab, "#chart-placement");
-    // Six series share the slot of the first name, which is a third of the width but for margins.
-    let slot = width / 3.2;
-    let middle = left + slot * 0.6;
-    let bar = (slot * 0.8 / 6.0).min(60.0);
+    // Six series share the band of the first of three names, less its margins.
+    let band = width / 3.0;
+    let bar = band * 0.74 / 6.0;
     for (nth, method) in METHODS.iter().enumerate() {
-        tab.mouse("mouseMoved", middle + bar * (nth as f64 - 2.5), top + height * 0.9);
+        tab.mouse("mouseMoved", left + band / 2.0 + bar * (nth as f64 - 2.5), top + height * 0.9);
         tab.frame();
         assert_eq!(focus(&mut tab, "#chart-placement"), *method);
     }
@@ -228,10 +196,6 @@ fn the_keyboard_goes_through_points_and_says_them() {
     tab.key("ArrowUp");
     let said = spoken(&mut tab, THROUGHPUT);
     assert!(said.contains(". packet-v2: ") && said.ends_with("trials 22 to 24"), "{said}");
-    tab.key("+");
-    assert!(is_zoomed(&mut tab, THROUGHPUT));
-    tab.key("-");
-    assert!(!is_zoomed(&mut tab, THROUGHPUT));
     tab.key("Enter");
     assert_eq!(tab.text("location.hash"), "#trial-22");
     assert!(tab.holds("document.getElementById('trial-24').classList.contains('cited')"));
@@ -328,11 +292,8 @@ fn on_a_phone_only_boxes_scroll_sideways() {
     let Some(mut tab) = Tab::open(&html(&demo::report(60))) else { return };
     tab.size(390, 844);
     tab.load();
-    for chart in ["throughput", "placement", "ledger", "loss-ratio", "cost", "work", "latency"] {
-        drawn(&mut tab, &format!("#chart-{chart}"));
-    }
     let wide = tab.value(
-        "[...document.querySelectorAll('body *')].filter((one) => !one.closest('.box, .skip')
+        "[...document.querySelectorAll('body *')].filter((one) => !one.closest('.box, .canvas, .skip')
             && one.getBoundingClientRect().right > 390.5).map((one) => one.outerHTML.slice(0, 80))",
     );
     assert_eq!(wide, json!([]));
@@ -353,13 +314,13 @@ fn paper_has_every_chart_in_light_colours_and_whole_tables() {
     let sheet = tab.call("Page.printToPDF", json!({ "preferCSSPageSize": true, "printBackground": false }));
     let sheet = STANDARD.decode(sheet["data"].as_str().unwrap()).unwrap();
     assert!(sheet.starts_with(b"%PDF"));
-    assert_eq!(tab.number("document.querySelectorAll('.plot').length"), 7.0);
-    assert_eq!(
-        tab.number("document.querySelectorAll('.u-over').length"),
-        7.0,
-        "charts that nobody scrolled to"
-    );
-    assert!(tab.holds("document.documentElement.dataset.theme === undefined"), "the screen is dark again");
+    let dark = picture(&mut tab, THROUGHPUT);
+    tab.media("print", "dark");
+    assert_ne!(picture(&mut tab, THROUGHPUT), dark, "paper is white, also where the screen is dark");
+    tab.media("print", "light");
+    let light = picture(&mut tab, THROUGHPUT);
+    tab.value("document.documentElement.dataset.theme = 'dark'; null");
+    assert_eq!(picture(&mut tab, THROUGHPUT), light, "and where the reader chose it");
     // A3 and A1 on their sides, less their margins: the sheets that wide tables are given.
     tab.media("print", "light");
     for (width, tables) in [(1512, ":not(.crammed) > .box > table"), (3103, ".crammed > .box > table")] {
@@ -386,7 +347,7 @@ fn page_of(results: capbench_measure::results::Results) -> Report {
 }
 
 #[test]
-fn pages_of_runs_begin_with_the_verdict_and_each_of_their_charts_can_be_read_zoomed_and_switched() {
+fn pages_of_runs_begin_with_the_verdict_and_each_of_their_charts_can_be_read_and_switched() {
     let runs = [
         ("visited", runs::visited_bench()),
         ("sweep", runs::sweep()),
@@ -412,9 +373,6 @@ fn pages_of_runs_begin_with_the_verdict_and_each_of_their_charts_can_be_read_zoo
             assert!(entries.iter().any(|[_, value, _]| !value.is_empty()), "{at}: {entries:?}");
             let known: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
             assert_eq!(entries.iter().map(|[name, ..]| name.as_str()).collect::<Vec<_>>(), known, "{at}");
-            tab.key("+");
-            tab.key("Escape");
-            assert!(!is_zoomed(&mut tab, &id), "{at}");
             let switch =
                 |nth: usize| format!("document.querySelectorAll('{id} .legend button')[{nth}].click()");
             let all = (0..chart.series.len()).map(switch).collect::<Vec<_>>().join(";");
@@ -505,54 +463,13 @@ fn charts_of_little_or_odd_data_are_drawn() {
             assert!(across > 150.0 && down > 100.0, "{id}: {across} by {down}");
             tab.mouse("mouseMoved", left + across / 2.0, top + down / 2.0);
             tab.value(&format!("document.querySelector('{id} .canvas').focus()"));
-            let keys: &[&str] =
-                if width == 1280 { &["ArrowRight", "ArrowUp", "+", "End", "-"] } else { &["End"] };
-            for key in keys {
+            for key in ["ArrowRight", "ArrowUp", "End", "Escape"] {
                 tab.key(key);
             }
-            tab.drag((left + 20.0, top + 20.0), (left + across / 2.0, top + down / 2.0));
-            tab.key("Escape");
             tab.click(&format!("{id} summary"));
         }
     }
     assert_eq!(tab.errors(), [""; 0]);
-}
-
-/// A chart whose values are hard to round, whose table the page's script writes.
-fn chart_of(values: &[f64], unit: Unit) -> Chart {
-    let report = demo::report(1);
-    let mut chart = report.sections[0].charts[0].clone();
-    chart.y.unit = unit;
-    chart.marks.clear();
-    chart.series.truncate(1);
-    let points = values.iter().enumerate();
-    chart.series[0].points = points
-        .map(|(nth, &y)| Point { x: nth as f64 + 1.0, y: Some(y), interval: None, trials: Vec::new() })
-        .collect();
-    chart
-}
-
-#[test]
-fn the_script_writes_figures_as_the_rest_of_the_report_does() {
-    let mut values =
-        vec![0.0, 0.5, 1.0625, 2.5, 999.94, 999.96, 1000.5, 1001.5, 12_345.5, 1e-5, 2e-12, -3.25, -1000.5];
-    values.extend((-8..12).map(|power| 10_f64.powi(power)));
-    values.extend((1..60).map(|nth| f64::from(nth).powi(5) * 0.000_317_3));
-    values.extend([0.999_999_2, 0.999, 0.991, 0.123_456, 0.000_000_2, 1.0, 0.999_999_999_9]);
-    for unit in [Unit::PacketsPerSecond, Unit::Ratio] {
-        let mut report = demo::report(1);
-        report.sections.truncate(1);
-        report.sections[0].charts = vec![chart_of(&values, unit)];
-        let Some(mut tab) = open(&report) else { return };
-        drawn(&mut tab, THROUGHPUT);
-        tab.click(&format!("{THROUGHPUT} summary"));
-        tab.until(&format!("document.querySelector('{THROUGHPUT} .figures table')"));
-        let written = tab.value(&format!(
-            "[...document.querySelectorAll('{THROUGHPUT} .figures tbody tr')].map((row) => row.cells[2].textContent)"
-        ));
-        let expected: Vec<String> = values.iter().map(|&value| figures::number(value, unit)).collect();
-        assert_eq!(written, json!(expected));
-    }
 }
 
 /// For people who change how the page looks: pictures of it, and its print, in the folder that `CAPBENCH_PAGE_PICTURES` names.
@@ -569,9 +486,6 @@ fn pictures_are_taken_where_they_are_asked_for() {
             tab.size(width, 900);
             tab.media("screen", scheme);
             tab.load();
-            for chart in ["throughput", "placement", "ledger", "loss-ratio", "cost", "work", "latency"] {
-                drawn(&mut tab, &format!("#chart-{chart}"));
-            }
             let [left, top, across, down] = drawn(&mut tab, THROUGHPUT);
             tab.mouse("mouseMoved", left + across * 0.4, top + down * 0.5);
             tab.frame();
@@ -592,9 +506,6 @@ fn pictures_are_taken_where_they_are_asked_for() {
             tab.size(width, 900);
             tab.media("screen", scheme);
             tab.load();
-            for chart in report.sections.iter().flat_map(|section| &section.charts) {
-                drawn(&mut tab, &format!("#chart-{}", chart.id));
-            }
             let clip = whole(&mut tab, width);
             let picture = tab.call(
                 "Page.captureScreenshot",

@@ -8,17 +8,17 @@ mod sendto;
 mod xdp_live;
 
 use crate::error::{Result, TrafficError};
-use crate::head::HEAD_ROOM;
 use crate::pacer::{self, SendJob};
-use crate::plan::FramePlan;
 use crate::report::SendReport;
-use crate::units::FrameSize;
+use crate::transmission::{Finish, Handed, MOST_BATCH, Transmit};
+use capbench_frames::head::HEAD_ROOM;
+use capbench_frames::plan::FramePlan;
+use capbench_frames::units::FrameSize;
 use capbench_sys::SysError;
 use capbench_sys::host::InterfaceIndex;
 use capbench_sys::packet::{PacketSocket, Protocol};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::ops::AddAssign;
 
 pub use af_xdp_tx::AfXdpTx;
 pub use chosen::{Chosen, THROUGH_QDISC, method};
@@ -52,73 +52,6 @@ fn outrun(backlog: u32) -> u32 {
 /// `struct skb_shared_info` in an allocation of a power of two, and `struct sk_buff`. An estimate; kernels differ.
 fn true_size(size: FrameSize) -> u32 {
     (size.captured() as u32 + 384).next_power_of_two() + 256
-}
-
-/// The largest batch.
-pub const MOST_BATCH: usize = 256;
-
-/// A way to hand frames to the kernel, as the pacer drives it: `room`, then `slot` for each frame, then `submit`.
-pub trait Transmit {
-    /// How many slots may be written now; at most [`MOST_BATCH`], and 0 while a ring is full.
-    fn room(&mut self) -> usize;
-
-    /// Slot `index` of the next batch, `index` below [`Self::room`]. It holds zeros or what a
-    /// [`FrameWriter`](crate::frame::FrameWriter) wrote.
-    ///
-    /// # Panics
-    /// Beyond the room.
-    fn slot(&mut self, index: usize) -> &mut [u8];
-
-    /// Hands over the first `lengths.len()` slots, each with its length without FCS. Without lengths it offers
-    /// frames again that the kernel left in a ring.
-    ///
-    /// # Errors
-    /// Whatever the kernel says but "no buffer space" (`ENOBUFS`), which is counted.
-    fn submit(&mut self, lengths: &[u16]) -> Result<Handed>;
-
-    /// Ends a sending phase: waits a moment for what is in a ring and takes back the rest, so that nothing of this
-    /// trial can be sent in the next one.
-    ///
-    /// # Errors
-    /// As [`Self::submit`].
-    fn finish(&mut self) -> Result<Finish>;
-}
-
-/// What became of submitted frames.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Handed {
-    /// Frames that the kernel took.
-    pub accepted: u64,
-    /// Frames refused with `ENOBUFS` and lost.
-    pub refused_lost: u64,
-    /// Refusals with `ENOBUFS` after which the same frame was offered again.
-    pub refused_repeated: u64,
-}
-
-/// How a sending phase ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Finish {
-    /// What became of frames in the meantime.
-    pub handed: Handed,
-    /// Frames that were submitted but never taken by the kernel, and are taken back now.
-    pub withdrawn: u64,
-    /// Frames that the kernel took and the driver has not let go of yet.
-    pub in_flight: u64,
-}
-
-impl Handed {
-    /// Frames handed to the kernel.
-    pub const fn sent(self) -> u64 {
-        self.accepted + self.refused_lost
-    }
-}
-
-impl AddAssign for Handed {
-    fn add_assign(&mut self, other: Self) {
-        self.accepted += other.accepted;
-        self.refused_lost += other.refused_lost;
-        self.refused_repeated += other.refused_repeated;
-    }
 }
 
 /// Runs whole sending phases; dynamic dispatch happens here, once a phase, and never per frame.

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_capture::{Capture, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with};
+use capbench_frames::{Recogniser, TrialId};
 use capbench_measure::bed::Side;
 use capbench_measure::mark::mark;
 use capbench_measure::programs::Programs;
 use capbench_measure::receiver::Verifier;
 use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
 use capbench_sys::host::clock;
-use capbench_traffic::{Recogniser, TrialId};
 
 use self::lines::{Lines, Told, Totals};
 use crate::cli::count::CountFlags;
@@ -201,6 +201,6 @@ impl Visitor for Counter<'_> {
         lines.note_full(&totals.counters, &counters);
         let end = Totals { packets, octets, counters, cpu_ns: clock::thread_cpu_ns() - cpu_start, ..totals };
         lines.close(&end, told(verifier.as_ref(), counted).as_ref())?;
-        failure.map_or(Ok(()), |(error, _)| Err(error.or_removed(&interface).into()))
+        failure.map_or(Ok(()), |(error, _)| Err(interface.or_removed(error).into()))
     }
 }

@@ -14,6 +14,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
+use capbench_capture::VlanTags;
+use capbench_capture::methods;
 use capbench_capture::recording::{Account, End, Finished, Opened, Session};
 use capbench_capture::writing::{CONFINED, WriteOptions};
 use capbench_sys::host::folder::Folder;
@@ -76,7 +78,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
         if let Some(shortfall) = &running.shortfall {
             tell!("capbench: {shortfall}");
         }
-        if running.removes_vlan_tags() {
+        if methods::vlan_tags(running) == VlanTags::Removed {
             tell!(
                 "capbench: {}: VLAN tags will be missing: the kernel removes them and this method does not report them; \
                  packet-v2 and packet-v3 do",

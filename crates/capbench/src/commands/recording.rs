@@ -11,7 +11,7 @@ use anyhow::Result;
 use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::methods;
 use capbench_capture::recording::{Session, Source};
-use capbench_capture::{CaptureError, CaptureOptions, Delivery, Direction, Fanout, Interface, MethodSpec};
+use capbench_capture::{CaptureOptions, Delivery, Direction, Fanout, Interface, MethodSpec, RecordError};
 use capbench_measure::bed::Side;
 use capbench_measure::programs::Programs;
 use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
@@ -130,7 +130,7 @@ pub fn drive(session: &Session, stop: &Stop, mut each: impl FnMut(bool) -> Contr
 }
 
 /// The first of what went wrong; the others are printed.
-pub fn outcome(failures: Vec<CaptureError>) -> Result<()> {
+pub fn outcome(failures: Vec<RecordError>) -> Result<()> {
     let mut failures = failures.into_iter();
     let Some(first) = failures.next() else { return Ok(()) };
     for other in failures {

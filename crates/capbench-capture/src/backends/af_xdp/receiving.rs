@@ -16,15 +16,19 @@ use super::passing::Passing;
 use super::plan::{Plan, Sizes};
 use super::polling::Polling;
 use super::refusal::Refusal;
-use crate::backends::socket_setup::Context;
-use crate::capture::{Batch, Capture, Running, TimeSource};
+use crate::capture::Packing;
+use crate::capture::{Batch, Capture};
+use crate::context::Context;
 use crate::counters::Counters;
+use crate::counters::WaitCounts;
 use crate::error::Result;
 use crate::fill::Fill;
-use crate::options::{ByteCount, CaptureOptions, Interface};
-use crate::owned::Packing;
-use crate::spec::MethodSpec;
-use crate::wait::{WaitCounts, Waiter};
+use crate::interface::Interface;
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::running::{Running, TimeSource};
+use crate::units::ByteCount;
+use crate::wait::Waiter;
 use capbench_sys::bpf::object::{Loaded, Opened, object_file, probe};
 
 /// AF_XDP sockets on the queues of an interface. Dropping it takes the program off the interface.

@@ -6,10 +6,10 @@ use capbench_sys::xdp::CopyMode;
 
 use super::METHOD;
 use super::plan::Plan;
-use crate::backends::socket_setup::Context;
+use crate::context::Context;
 use crate::error::{CaptureError, Result};
-use crate::options::Interface;
-use crate::spec::MethodSpec;
+use crate::interface::Interface;
+use crate::method_spec::MethodSpec;
 use capbench_sys::bpf::object::CAPABILITIES;
 
 const EPERM: i32 = 1;

@@ -15,18 +15,22 @@ use capbench_sys::packet::{Frame, PacketSocket};
 use capbench_sys::xdp::XdpStatistics;
 
 use super::super::presence::{Presence, flags_if_up};
-use super::super::socket_setup::Context;
 use super::losses::{of_hardware, of_xdp};
 use super::prepare::{plan, start, too_much_to_lock};
 use super::{DeviceName, METHOD, Wish, check};
-use crate::capture::{Batch, Capture, Running, TimeSource};
-use crate::counters::{Accumulator, Counters};
+use crate::capture::Packing;
+use crate::capture::{Batch, Capture};
+use crate::context::Context;
+use crate::counters::Counters;
+use crate::counters::WaitCounts;
 use crate::error::Result;
 use crate::filter::{self, Keep};
-use crate::options::{CaptureOptions, Interface, SnapLength};
-use crate::owned::Packing;
-use crate::spec::MethodSpec;
-use crate::wait::WaitCounts;
+use crate::interface::Interface;
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::running::{Running, TimeSource};
+use crate::socket_counters::Accumulator;
+use crate::units::SnapLength;
 
 /// A port of DPDK.
 #[derive(Debug)]

@@ -5,11 +5,14 @@ use capbench_sys::dpdk::{Device, Eal, EalArguments, Wanted, eal, interface_argum
 use capbench_sys::host::capability::{self, Capability};
 use capbench_sys::host::{identity, memory, namespace};
 
-use super::super::socket_setup::{Context, probe};
+use super::super::socket_setup::probe;
 use super::{DeviceName, Wish, ring};
+use crate::context::Context;
 use crate::error::{CaptureError, Result};
-use crate::options::{ByteCount, CaptureOptions, Interface};
-use crate::spec::MethodSpec;
+use crate::interface::Interface;
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::units::ByteCount;
 
 /// The device, and what its port is to be.
 pub(super) fn plan(

@@ -10,8 +10,9 @@ use capbench_sys::pf_ring::{self, ListedRing};
 use super::super::pf_ring::running::sized;
 use super::counting::has_kernel_filter;
 use super::{METHOD, Plan};
-use crate::capture::{Running, TimeSource};
-use crate::options::{ByteCount, CaptureOptions};
+use crate::options::CaptureOptions;
+use crate::running::{Running, TimeSource};
+use crate::units::ByteCount;
 
 /// A build of libpcap that reads other engines than the kernel's, and what shows it: a word in its version text, a
 /// piece of its file's path, or a function that only it has.

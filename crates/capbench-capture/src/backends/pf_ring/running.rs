@@ -7,8 +7,9 @@ use capbench_sys::host::interface::index_of;
 use capbench_sys::pf_ring::{self, ListedRing, Reading, Ring, RingOptions};
 
 use super::METHOD;
-use crate::capture::{Running, TimeSource};
-use crate::options::{ByteCount, Interface, SnapLength};
+use crate::interface::Interface;
+use crate::running::{Running, TimeSource};
+use crate::units::{ByteCount, SnapLength};
 
 /// What a device captures from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +97,7 @@ pub(in crate::backends) fn sized(listed: Option<&ListedRing>) -> String {
 #[cfg(test)]
 mod tests {
     use super::Below;
-    use crate::options::Interface;
+    use crate::interface::Interface;
 
     #[test]
     fn a_device_is_the_interface_all_another_one_or_a_cards() {

@@ -4,13 +4,13 @@ use capbench_sys::packet::{FilterInstruction, Frame, PacketType, VlanTag};
 use proptest::prelude::*;
 
 use super::{Kept, Whole, packets};
-use crate::error::CaptureError;
 use crate::file::facts::PacketFacts;
 use crate::file::{
     CaptureReader, Encoder, Extent, HashAlgorithm, InterfaceDescription, InterfaceFilter,
     InterfaceStatistics, LEAST_BUFFER, PcapEncoder, PcapngEncoder, Record, SectionDescription, check_buffer,
 };
-use crate::options::{ByteCount, SnapLength};
+use crate::record_error::RecordError;
+use crate::units::{ByteCount, SnapLength};
 
 /// `TP_STATUS_*` that stand in a file: checksum not ready, checksum valid, TCP segments.
 const KEPT_STATUS: u32 = 1 << 3 | 1 << 7 | 1 << 8;
@@ -297,7 +297,7 @@ fn a_text_that_is_too_long_is_refused_by_name() {
     };
     let section = SectionDescription::default();
     let error = PcapngEncoder::new(&section, &[interface], SnapLength::new(0), HashAlgorithm::default());
-    assert!(matches!(error, Err(CaptureError::FileOption { what: "filter", octets: 65536 })), "{error:?}");
+    assert!(matches!(error, Err(RecordError::FileOption { what: "filter", octets: 65536 })), "{error:?}");
     // A comment about losses is cut instead: the capture goes on.
     let statistics =
         InterfaceStatistics { comments: vec!["é".repeat(40_000)], ..InterfaceStatistics::default() };

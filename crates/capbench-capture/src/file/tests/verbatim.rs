@@ -11,7 +11,7 @@ use crate::file::{
     Encoder, FileError, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, PacketFacts,
     PcapngEncoder, SectionDescription, VerbatimEncoder,
 };
-use crate::options::SnapLength;
+use crate::units::SnapLength;
 
 const BLOCK: usize = 16 << 10;
 /// Where the frames of a block begin, and what each has in front of its octets (`tp_mac`).

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use super::{block_of, number_of, ring};
-use crate::owned::OwnedBatch;
+use crate::capture::OwnedBatch;
 
 /// What a worker is to do with a batch.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,10 @@ use std::time::Duration;
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing};
 
-use super::super::{Merge, Moment, Place, PortPlan, Revisit};
+use super::super::{Merge, Moment, PortPlan};
 use super::{MS, START};
 use crate::capture::{Batch, LossMark};
+use crate::capture::{Place, Revisit};
 
 fn ring() -> (BlockKernel, BlockRing) {
     BlockKernel::with_ring(BlockGeometry::new(4096, 2, 10).unwrap()).unwrap()

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use capbench_sys::packet::{Frame, PacketType};
 
-use super::{Merge, Moment, Place, PortPlan, Revisit};
+use super::{Merge, Moment, PortPlan};
 use crate::capture::Batch;
+use crate::capture::{Place, Revisit};
 
 const MS: u64 = 1_000_000;
 /// CLOCK_REALTIME at the beginning of a test, ns.

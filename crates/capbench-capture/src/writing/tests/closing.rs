@@ -14,7 +14,7 @@ use super::super::retention::FreeSpace;
 use super::super::rotation::Rotation;
 use super::super::writer::Ending;
 use super::stage::{ALL, By, Stage, open, put};
-use crate::options::ByteCount;
+use crate::units::ByteCount;
 
 /// Files of so many packets each.
 fn rotating(stage: &Stage, by: By, packets: u64, files: Option<u32>) -> Output {

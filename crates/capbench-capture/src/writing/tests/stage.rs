@@ -14,7 +14,7 @@ use super::super::files::{Opened, Opener};
 use super::super::options::WriteOptions;
 use super::super::output::{NoRoom, Output};
 use super::super::sink::{Medium, Plain, Sink};
-use crate::options::ByteCount;
+use crate::units::ByteCount;
 
 /// What files are written by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

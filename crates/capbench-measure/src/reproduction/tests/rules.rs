@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::simulated::{Noise, Room, TwoRegimes};
-use capbench_capture::options::ByteCount;
+use capbench_capture::units::ByteCount;
 
 const HOLDS: Answer = Answer::Holds;
 const CHANGED: Answer = Answer::Changed;

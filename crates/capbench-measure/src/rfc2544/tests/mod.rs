@@ -8,7 +8,7 @@ mod queue;
 mod recovery;
 mod suite;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::MaximumRate;
 use crate::error::{MeasureError, Result};

@@ -1,11 +1,12 @@
-//! What the template shows: words and figures as they stand on the page, with the exact values beside them.
+//! What the template shows: words and figures as the page has them, and the exact values.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::chart::Drawn;
 use crate::figures;
-use crate::model::{Cell, Column, Report, Row, Section, Sentence, Table, Trials, Unit};
+use crate::model::{Cell, Column, Kind, Report, Row, Section, Sentence, Table, Trials, Unit};
 
 /// From so many runs of trial numbers on, evidence is folded.
 const MANY: usize = 6;
@@ -46,14 +47,25 @@ struct Part<'r> {
     tables: Vec<Shown<'r>>,
 }
 
-/// A chart's place; what is drawn there comes as data.
+/// A chart.
 #[derive(Serialize)]
 struct Figure<'r> {
     id: &'r str,
     title: &'r str,
-    /// Which of the report's charts it is.
-    index: usize,
+    plot: &'r str,
+    legend: Vec<Entry<'r>>,
+    marks: &'r [String],
     notes: &'r [String],
+    points: Shown<'r>,
+    /// Whether the points that are read get a dot; bars are wide enough to be seen without.
+    has_dots: bool,
+}
+
+/// A series in the legend.
+#[derive(Serialize)]
+struct Entry<'r> {
+    sample: &'r str,
+    name: &'r str,
 }
 
 /// A table.
@@ -62,7 +74,7 @@ struct Shown<'r> {
     id: &'r str,
     caption: &'r str,
     heads: Vec<Head<'r>>,
-    rows: Vec<Line>,
+    rows: Vec<Line<'r>>,
     notes: &'r [String],
     /// Whether the rows have a field for the trials that they rest on.
     cites: bool,
@@ -82,10 +94,12 @@ struct Head<'r> {
 
 /// A row.
 #[derive(Serialize)]
-struct Line {
+struct Line<'r> {
     /// The trial that it is the row of.
     trial: Option<u32>,
     evidence: Option<Evidence>,
+    /// Where it is read in its chart.
+    spot: Option<&'r str>,
     cells: Vec<Field>,
 }
 
@@ -119,16 +133,16 @@ struct Run {
 /// Numbers of the trials that have a row.
 struct Known(BTreeSet<u32>);
 
-pub fn page(report: &Report) -> Page<'_> {
+pub fn page<'r>(report: &'r Report, charts: &'r [Drawn<'r>]) -> Page<'r> {
     let known = Known(report.trials.rows.iter().filter_map(|row| row.trials.first().copied()).collect());
-    let mut index = 0..;
+    let mut charts = charts.iter();
     Page {
         title: &report.title,
         subtitle: &report.subtitle,
         warnings: &report.warnings,
         verdict: known.sentences(&report.verdict),
         summary: report.summary.as_ref().map(|table| known.table(table)),
-        sections: report.sections.iter().map(|section| known.section(section, &mut index)).collect(),
+        sections: report.sections.iter().map(|section| known.section(section, &mut charts)).collect(),
         findings: known.sentences(&report.findings),
         environment: report.environment.iter().map(|table| known.table(table)).collect(),
         statements: &report.statements,
@@ -142,21 +156,35 @@ impl Known {
         sentences.iter().map(said).collect()
     }
 
-    fn section<'r>(&self, section: &'r Section, index: &mut impl Iterator<Item = usize>) -> Part<'r> {
-        let figures = section.charts.iter().zip(index);
+    fn section<'r>(
+        &self,
+        section: &'r Section,
+        charts: &mut impl Iterator<Item = &'r Drawn<'r>>,
+    ) -> Part<'r> {
         Part {
             id: &section.id,
             heading: &section.heading,
             text: self.sentences(&section.text),
-            charts: figures
-                .map(|(chart, index)| Figure {
-                    id: &chart.id,
-                    title: &chart.title,
-                    index,
-                    notes: &chart.notes,
-                })
-                .collect(),
+            charts: charts.take(section.charts.len()).map(|chart| self.figure(chart)).collect(),
             tables: section.tables.iter().map(|table| self.table(table)).collect(),
+        }
+    }
+
+    fn figure<'r>(&self, Drawn { chart, drawing, points, spots }: &'r Drawn<'r>) -> Figure<'r> {
+        let mut points = self.table(points);
+        for (row, spot) in points.rows.iter_mut().zip(spots) {
+            row.spot = Some(spot);
+        }
+        let entries = drawing.samples.iter().zip(&chart.series);
+        Figure {
+            id: &chart.id,
+            title: &chart.title,
+            plot: &drawing.plot,
+            legend: entries.map(|(sample, series)| Entry { sample, name: &series.name }).collect(),
+            marks: &drawing.marks,
+            notes: &drawing.notes,
+            points,
+            has_dots: !matches!(chart.kind, Kind::Bars | Kind::StackedBars),
         }
     }
 
@@ -165,9 +193,10 @@ impl Known {
         let line = |row: &Row| Line {
             trial: None,
             evidence: self.evidence(&row.trials),
+            spot: None,
             cells: fields(&kinds, row),
         };
-        let rows: Vec<Line> = table.rows.iter().map(line).collect();
+        let rows: Vec<Line<'_>> = table.rows.iter().map(line).collect();
         let cites = rows.iter().any(|row| row.evidence.is_some());
         shown(table, rows, cites)
     }
@@ -215,13 +244,14 @@ fn of_trials(table: &Table) -> Shown<'_> {
     let line = |row: &Row| Line {
         trial: row.trials.first().copied().filter(|&trial| met.insert(trial)),
         evidence: None,
+        spot: None,
         cells: fields(&kinds, row),
     };
     let rows = table.rows.iter().map(line).collect();
     shown(table, rows, false)
 }
 
-fn shown(table: &Table, rows: Vec<Line>, cites: bool) -> Shown<'_> {
+fn shown<'r>(table: &'r Table, rows: Vec<Line<'r>>, cites: bool) -> Shown<'r> {
     let is_number = |nth: usize| {
         rows.iter().any(|row| row.cells.get(nth).is_some_and(|cell| cell.class.starts_with(NUMBER)))
     };
@@ -249,7 +279,7 @@ fn shown(table: &Table, rows: Vec<Line>, cites: bool) -> Shown<'_> {
     }
 }
 
-/// The unit of a column, and whether numbers stand among words there.
+/// The unit of a column, and whether it has numbers among words.
 struct KindOfColumn {
     unit: Unit,
     is_mixed: bool,

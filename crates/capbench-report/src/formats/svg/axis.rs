@@ -1,4 +1,4 @@
-//! An axis: from values to pixels, where its ticks are and what stands at them.
+//! An axis: from values to pixels, where its ticks are, and their labels.
 
 use super::labels::{decimal, logarithmic_unit, power_label, scaling};
 use crate::figures;
@@ -53,11 +53,11 @@ enum Division {
 pub(super) struct Tick {
     /// Where, in pixels.
     pub(super) at: f64,
-    /// What stands at it; empty for a small one.
+    /// Its label; empty for a small one.
     pub(super) label: String,
 }
 
-/// An axis with its range, and where it lies in the drawing.
+/// An axis with its range, and where it is in the drawing.
 pub(super) struct Ruler<'a> {
     axis: &'a Axis,
     division: Division,
@@ -69,7 +69,7 @@ pub(super) struct Ruler<'a> {
 }
 
 impl<'a> Ruler<'a> {
-    /// For these values; it lies nowhere yet.
+    /// For these values; it has no place yet.
     pub(super) fn new(axis: &'a Axis, values: &[f64], ends: Ends) -> Self {
         let (factor, unit) = match axis.scale {
             Scale::Linear => {
@@ -87,8 +87,8 @@ impl<'a> Ruler<'a> {
         Self { axis, division, factor, unit, begin: 0.0, end: 1.0 }
     }
 
-    /// Where it lies: pixels at its beginning and end.
-    pub(super) fn lie(&mut self, begin: f64, end: f64) {
+    /// Puts it between these pixels, its beginning and its end.
+    pub(super) fn put(&mut self, begin: f64, end: f64) {
         (self.begin, self.end) = (begin, end);
     }
 
@@ -101,7 +101,7 @@ impl<'a> Ruler<'a> {
         }
     }
 
-    /// Where a value lies, and whether it had to be moved to the edge for that: what is not above 0 on a logarithmic axis.
+    /// Where a value is, and whether it had to be moved to the edge for that: what is not above 0 on a logarithmic axis.
     pub(super) fn place(&self, value: f64) -> (f64, bool) {
         let (share, is_moved) = match self.division {
             Division::Linear { low, high } => ((value - low) / (high - low), false),
@@ -118,7 +118,12 @@ impl<'a> Ruler<'a> {
         self.place(value).0
     }
 
-    /// Where bars stand on: 0, or the edge where there is none.
+    /// The pixels at its beginning and its end.
+    pub(super) fn ends(&self) -> [f64; 2] {
+        [self.begin, self.end]
+    }
+
+    /// Where bars begin: 0, or the edge where there is none.
     pub(super) fn ground(&self) -> f64 {
         match self.division {
             Division::Logarithmic { .. } => self.begin,
@@ -139,8 +144,8 @@ impl<'a> Ruler<'a> {
         }
     }
 
-    /// A value as it is told beside a point, with its unit.
-    pub(super) fn told(&self, value: f64) -> String {
+    /// A value in words, with its unit.
+    pub(super) fn in_words(&self, value: f64) -> String {
         if let Scale::Names(names) = &self.axis.scale {
             return name(names, value).unwrap_or_default().into();
         }
@@ -275,7 +280,7 @@ fn step(range: f64, about: usize) -> f64 {
     nice * power
 }
 
-/// Multiples of a step from one end to the other; few, whatever the ends are.
+/// Multiples of a step from one end to the other; few, also between ends that are far apart.
 fn multiples(low: f64, high: f64, step: f64) -> impl Iterator<Item = f64> {
     let (first, last) = ((low / step - 1e-6).ceil(), (high / step + 1e-6).floor());
     let between = last - first + 1.0;
@@ -294,7 +299,7 @@ mod tests {
 
     fn labels(axis: &Axis, values: &[f64], ends: Ends) -> (String, Vec<String>) {
         let mut ruler = Ruler::new(axis, values, ends);
-        ruler.lie(0.0, 600.0);
+        ruler.put(0.0, 600.0);
         let labels = ruler.ticks(6).into_iter().map(|tick| tick.label).filter(|label| !label.is_empty());
         (ruler.title(), labels.collect())
     }
@@ -336,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_values_ticks_are_few_and_inside() {
+    fn ticks_of_any_values_are_few_and_inside() {
         let sets: [&[f64]; 8] = [
             &[],
             &[0.0],
@@ -352,7 +357,7 @@ mod tests {
                 for ends in [Ends::AtTicks, Ends::Near, Ends::Padded, Ends::Tight] {
                     let axis = axis(Unit::Nanoseconds, scale.clone());
                     let mut ruler = Ruler::new(&axis, values, ends);
-                    ruler.lie(0.0, 100.0);
+                    ruler.put(0.0, 100.0);
                     let ticks = ruler.ticks(6);
                     assert!(ticks.len() < 150, "{values:?}: {}", ticks.len());
                     for tick in ticks {

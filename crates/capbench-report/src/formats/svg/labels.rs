@@ -1,4 +1,4 @@
-//! What stands at ticks, and the unit that the title then names.
+//! Labels of ticks, and the unit that the title then names.
 
 use crate::figures;
 use crate::model::Unit;
@@ -74,7 +74,7 @@ pub(super) const fn logarithmic_unit(unit: Unit) -> &'static str {
     }
 }
 
-/// What stands at a power.
+/// The label of a power.
 pub(super) fn power_label(unit: Unit, value: f64) -> String {
     let plain = |value: f64| {
         let text = format!("{value:.9}");

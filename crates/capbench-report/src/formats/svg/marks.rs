@@ -1,4 +1,4 @@
-//! Marks across a chart: which are near enough to be drawn, where their lines are, and labels that do not lie on each other.
+//! Marks across a chart: which are near enough to be drawn, where their lines are, and labels that do not cover each other.
 
 use super::axis::drawable;
 use super::pen::{Anchor, Pen, Style};
@@ -8,15 +8,15 @@ use crate::model::{Chart, Mark, Place, Scale};
 
 /// How labels look.
 pub(super) const MARK: Style =
-    Style { size: 11.5, colour: "#444444", anchor: Anchor::Start, is_bold: false, turned: 0.0 };
-/// Widest label beside the plot.
+    Style { size: 11.5, is_pale: true, anchor: Anchor::Start, is_bold: false, turned: 0.0 };
+/// Widest label next to the plot.
 pub(super) const MARK_WIDTH: f64 = 118.0;
-/// A mark this many times as far out as the values is told and not drawn: it would leave them no room.
+/// A mark this many times as far out as the values is named and not drawn: it would leave them no room.
 const FAR: f64 = 2.5;
 /// The same on a logarithmic axis.
 const FAR_BY_POWERS: f64 = 100.0;
 
-/// A mark's label, beside or above the plot.
+/// A mark's label, next to or above the plot.
 struct Label {
     lines: Vec<String>,
     at: f64,
@@ -52,7 +52,8 @@ impl Sheet<'_> {
 
     pub(super) fn draw_marks(&self, pen: &mut Pen) {
         let bottom = self.top + PLOT_HEIGHT;
-        let stroke = "fill=\"none\" stroke=\"#444444\" stroke-width=\"1.3\" stroke-dasharray=\"6 4\"";
+        let stroke =
+            "class=\"mark\" fill=\"none\" stroke=\"#444444\" stroke-width=\"1.3\" stroke-dasharray=\"6 4\"";
         let mut beside: Vec<Label> = Vec::new();
         for mark in &self.marks {
             let lines = wrapped(&mark.label, MARK.size, MARK_WIDTH);
@@ -90,7 +91,7 @@ impl Sheet<'_> {
         known.map(|[x, y]| [self.plot.x.at(x), self.plot.y.at(y)])
     }
 
-    /// Labels at the right of the plot, moved apart where they would lie on each other.
+    /// Labels at the right of the plot, moved apart where they would cover each other.
     fn draw_beside(&self, pen: &mut Pen, mut labels: Vec<Label>) {
         labels.sort_by(|a, b| a.at.total_cmp(&b.at));
         let mut free = self.top;
@@ -104,7 +105,7 @@ impl Sheet<'_> {
     }
 }
 
-/// Whether a mark leaves the values enough room when it is drawn. A curve is drawn as far as it lies inside.
+/// Whether a mark leaves the values enough room when it is drawn. A curve is drawn as far as it is inside.
 pub(super) fn is_near(mark: &Mark, chart: &Chart, across: &[f64], up: &[f64]) -> bool {
     let near = |value: f64, values: &[f64], scale: &Scale| {
         let Some(value) = drawable(value) else { return false };

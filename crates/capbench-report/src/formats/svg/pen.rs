@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use super::text::escaped;
 
-/// Fonts of about the same widths, one of which every system has.
-const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
+/// Colours that belong to no series, for a white sheet. A page gives the classes its own.
+const INK: &str = "class=\"ink\" fill=\"#222222\"";
+const PALE: &str = "class=\"pale\" fill=\"#555555\"";
 
 /// What is drawn.
 pub(super) struct Pen {
@@ -24,7 +25,7 @@ pub(super) enum Anchor {
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     pub(super) size: f64,
-    pub(super) colour: &'static str,
+    pub(super) is_pale: bool,
     pub(super) anchor: Anchor,
     pub(super) is_bold: bool,
     /// Degrees, against the clock.
@@ -42,17 +43,20 @@ pub(super) fn pixels(value: f64) -> String {
 }
 
 impl Pen {
-    pub(super) fn new(width: f64, height: f64, title: &str, description: &str) -> Self {
+    /// Begins a drawing of this size; the attributes are those of its root.
+    pub(super) fn new(width: f64, height: f64, attributes: &str) -> Self {
         let mut pen = Self { out: String::with_capacity(16 << 10) };
         let (w, h) = (pixels(width), pixels(height));
         pen.raw(&format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
-             role=\"img\" font-family=\"{FONTS}\">\n<title>{}</title>\n<desc>{}</desc>\n",
-            escaped(title),
-            escaped(description)
+             {attributes}>\n"
         ));
-        pen.raw(&format!("<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n"));
         pen
+    }
+
+    /// An element that has text and no place: `title`, `desc`.
+    pub(super) fn words(&mut self, element: &str, text: &str) {
+        let _ = writeln!(self.out, "<{element}>{}</{element}>", escaped(text));
     }
 
     pub(super) fn raw(&mut self, text: &str) {
@@ -74,7 +78,7 @@ impl Pen {
     }
 
     /// A line through points, closed or not; what is to be read of it, where a tool shows that.
-    pub(super) fn path(&mut self, points: &[[f64; 2]], is_closed: bool, attributes: &str, told: &str) {
+    pub(super) fn path(&mut self, points: &[[f64; 2]], is_closed: bool, attributes: &str, tooltip: &str) {
         let mut way = String::new();
         for (nth, [x, y]) in points.iter().enumerate() {
             let _ = write!(way, "{}{} {}", if nth == 0 { "M" } else { "L" }, pixels(*x), pixels(*y));
@@ -83,27 +87,27 @@ impl Pen {
             way.push('Z');
         }
         let _ = write!(self.out, "<path d=\"{way}\" {attributes}");
-        self.close("path", told);
+        self.close("path", tooltip);
     }
 
-    pub(super) fn rectangle(&mut self, from: [f64; 2], size: [f64; 2], attributes: &str, told: &str) {
+    pub(super) fn rectangle(&mut self, from: [f64; 2], size: [f64; 2], attributes: &str, tooltip: &str) {
         let [x, y, width, height] = [from[0], from[1], size[0].max(0.0), size[1].max(0.0)].map(pixels);
         let _ =
             write!(self.out, "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" {attributes}");
-        self.close("rect", told);
+        self.close("rect", tooltip);
     }
 
-    pub(super) fn circle(&mut self, at: [f64; 2], radius: f64, attributes: &str, told: &str) {
+    pub(super) fn circle(&mut self, at: [f64; 2], radius: f64, attributes: &str, tooltip: &str) {
         let [x, y, radius] = [at[0], at[1], radius].map(pixels);
         let _ = write!(self.out, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" {attributes}");
-        self.close("circle", told);
+        self.close("circle", tooltip);
     }
 
-    fn close(&mut self, element: &str, told: &str) {
-        if told.is_empty() {
+    fn close(&mut self, element: &str, tooltip: &str) {
+        if tooltip.is_empty() {
             self.out.push_str("/>\n");
         } else {
-            let _ = writeln!(self.out, "><title>{}</title></{element}>", escaped(told));
+            let _ = writeln!(self.out, "><title>{}</title></{element}>", escaped(tooltip));
         }
     }
 
@@ -119,11 +123,11 @@ impl Pen {
             0.0 => String::new(),
             degrees => format!(" transform=\"rotate({} {x} {y})\"", pixels(-degrees)),
         };
+        let colour = if style.is_pale { PALE } else { INK };
         let _ = writeln!(
             self.out,
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{anchor}\"{weight}{turn}>{}</text>",
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" {colour} text-anchor=\"{anchor}\"{weight}{turn}>{}</text>",
             pixels(style.size),
-            style.colour,
             escaped(text)
         );
     }

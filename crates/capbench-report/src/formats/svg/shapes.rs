@@ -1,15 +1,15 @@
 //! Lines, points, areas and bars of a chart, inside the plot.
 
 use super::axis::{Ruler, drawable};
-use super::pen::{Pen, pixels};
+use super::pen::Pen;
 use crate::model::{Chart, Kind, Point, Role, Series};
 use crate::palette::{Look, Marker};
 
-/// Lines with more points than this have markers only where a point stands alone.
+/// Lines with more points than this have markers only where a point has no neighbour.
 const MARKED: usize = 80;
-/// Charts with more points than this do not tell of each.
-const TOLD: usize = 3000;
-/// Trials that are told of a point.
+/// Charts with more points than this have no tooltips.
+const TOOLTIPS: usize = 3000;
+/// Trials that the tooltip of a point names.
 const TRIALS: usize = 12;
 
 /// What is drawn, and where.
@@ -18,6 +18,17 @@ pub(super) struct Plot<'a> {
     pub(super) x: Ruler<'a>,
     pub(super) y: Ruler<'a>,
     pub(super) looks: Vec<Look>,
+    /// Whether each point has a tooltip, an element `title`.
+    pub(super) has_tooltips: bool,
+}
+
+/// Where a point of a chart is read, in pixels of its drawing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    /// Its place on the horizontal axis, which points of several series share.
+    pub place: f64,
+    /// Its own place, and the upper and lower end of its bar, layer or marker; none where it is unknown.
+    pub shape: Option<[f64; 3]>,
 }
 
 /// The lower and upper end of each layer at each place.
@@ -81,7 +92,7 @@ pub(super) fn points(chart: &Chart) -> impl Iterator<Item = &Point> {
     chart.series.iter().flat_map(|series| &series.points)
 }
 
-/// Half the width of what stands at a place of a chart with bars.
+/// Half the width of all bars at a place.
 fn half_band(plot: &Plot<'_>) -> f64 {
     if let Some(band) = plot.x.band() {
         return (band * 0.37).clamp(1.0, 70.0);
@@ -95,32 +106,30 @@ impl Plot<'_> {
     /// Everything that the chart says.
     pub(super) fn draw(&self, pen: &mut Pen) {
         match self.chart.kind {
-            Kind::Lines => {
-                // Fits lie on the points that they are of.
-                for is_marked in [true, false] {
-                    self.each(|plot, series, look| {
-                        if look.is_marked == is_marked {
-                            plot.line(pen, series, look);
-                        }
-                    });
+            Kind::Lines => self.each(pen, Self::line),
+            Kind::Points => self.each(pen, Self::scattered),
+            Kind::Bars => self.each(pen, Self::bars),
+            Kind::Stacked | Kind::StackedBars => {
+                let layers = layers(self.chart);
+                let is_area = self.chart.kind == Kind::Stacked;
+                let draw = if is_area { Self::area } else { Self::stacked_bars };
+                self.each(pen, |plot, pen, nth| draw(plot, pen, nth, &layers[nth]));
+                if is_area && places(self.chart).len() <= MARKED {
+                    self.each(pen, |plot, pen, nth| plot.tops(pen, nth, &layers[nth]));
                 }
-            }
-            Kind::Points => self.each(|plot, series, look| plot.scattered(pen, series, look)),
-            Kind::Stacked => {
-                self.areas(pen);
-                self.spreads(pen);
-            }
-            Kind::Bars => self.bars(pen),
-            Kind::StackedBars => {
-                self.stacked_bars(pen);
-                self.spreads(pen);
+                self.each(pen, |plot, pen, nth| plot.spread(pen, nth, &layers[nth]));
             }
         }
     }
 
-    fn each(&self, mut draw: impl FnMut(&Self, &Series, &Look)) {
-        for (series, look) in self.chart.series.iter().zip(&self.looks) {
-            draw(self, series, look);
+    /// Draws each series as a group that has its colour. Fits come last, over the points that they are of.
+    fn each(&self, pen: &mut Pen, draw: impl Fn(&Self, &mut Pen, usize)) {
+        let mut order: Vec<usize> = (0..self.chart.series.len()).collect();
+        order.sort_by_key(|nth| !self.looks[*nth].is_marked);
+        for nth in order {
+            pen.group(&coloured(&self.looks[nth], &format!("s{nth}")));
+            draw(self, pen, nth);
+            pen.end();
         }
     }
 
@@ -128,15 +137,48 @@ impl Plot<'_> {
         Some([self.x.at(drawable(point.x)?), self.y.at(drawable(point.y?)?)])
     }
 
-    /// What a point says, for tools that show it.
-    fn told(&self, series: &Series, point: &Point) -> String {
-        if points(self.chart).nth(TOLD).is_some() {
+    /// Where each point of a series is read; none for points without a place.
+    pub(super) fn spots(&self) -> Vec<Vec<Option<Spot>>> {
+        let [bottom, top] = self.y.ends();
+        let layers = layers(self.chart);
+        let places = places(self.chart);
+        let all = self.chart.series.iter().enumerate();
+        all.map(|(nth, series)| {
+            let (begin, wide) = self.bar(nth);
+            let middle = begin + wide / 2.0;
+            let spot = |point: &Point| {
+                let x = drawable(point.x)?;
+                let place = self.x.at(x);
+                let shape = || {
+                    let y = self.y.at(drawable(point.y?)?);
+                    Some(match self.chart.kind {
+                        Kind::Lines | Kind::Points => [place + self.aside(nth), y, y],
+                        Kind::Bars => [place + middle, top, bottom],
+                        // A little more than the mark, so that it is met before the layer below it.
+                        _ if series.role == Role::Total => [place, y, y + 6.0],
+                        Kind::Stacked | Kind::StackedBars => {
+                            let at = places.binary_search_by(|other| other.total_cmp(&x)).ok()?;
+                            let layer = layers[nth][at]?;
+                            [place, self.y.at(layer.high), self.y.at(layer.low)]
+                        }
+                    })
+                };
+                Some(Spot { place, shape: shape() })
+            };
+            series.points.iter().map(spot).collect()
+        })
+        .collect()
+    }
+
+    /// Series, place, value and trials of a point.
+    fn tooltip(&self, series: &Series, point: &Point) -> String {
+        if !self.has_tooltips || points(self.chart).nth(TOOLTIPS).is_some() {
             return String::new();
         }
-        let value = point.y.map_or_else(|| "unknown".into(), |y| self.y.told(y));
-        let mut text = format!("{}, {}: {value}", series.name, self.x.told(point.x));
+        let value = point.y.map_or_else(|| "unknown".into(), |y| self.y.in_words(y));
+        let mut text = format!("{}, {}: {value}", series.name, self.x.in_words(point.x));
         if let Some([low, high]) = point.interval {
-            text.push_str(&format!(" ({} to {})", self.y.told(low), self.y.told(high)));
+            text.push_str(&format!(" ({} to {})", self.y.in_words(low), self.y.in_words(high)));
         }
         if !point.trials.is_empty() {
             let some: Vec<_> = point.trials.iter().take(TRIALS).map(u32::to_string).collect();
@@ -146,11 +188,11 @@ impl Plot<'_> {
         text
     }
 
-    fn line(&self, pen: &mut Pen, series: &Series, look: &Look) {
-        let dash = dash(look);
-        let colour = look.colour.light;
+    fn line(&self, pen: &mut Pen, nth: usize) {
+        let (series, look) = (&self.chart.series[nth], &self.looks[nth]);
         let attributes = format!(
-            "fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-linejoin=\"round\" stroke-linecap=\"round\"{dash}"
+            "fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\" stroke-linejoin=\"round\" stroke-linecap=\"round\"{}",
+            dash(look)
         );
         let pieces = series.points.split(|point| self.at(point).is_none());
         let is_marked = look.is_marked && series.points.len() <= MARKED;
@@ -159,26 +201,39 @@ impl Plot<'_> {
             if way.len() > 1 {
                 pen.path(&way, false, &attributes, "");
             }
-            self.intervals(pen, piece, look, 0.0);
+            self.intervals(pen, piece, OWN, 0.0);
             if is_marked || way.len() == 1 {
                 for (point, at) in piece.iter().zip(way) {
-                    self.marker(pen, at, look, 1.0, &self.told(series, point));
+                    draw_marker(pen, at, look, "", &self.tooltip(series, point));
                 }
             }
         }
     }
 
-    fn scattered(&self, pen: &mut Pen, series: &Series, look: &Look) {
-        self.intervals(pen, &series.points, look, 0.0);
+    fn scattered(&self, pen: &mut Pen, nth: usize) {
+        let series = &self.chart.series[nth];
+        let aside = self.aside(nth);
+        self.intervals(pen, &series.points, OWN, aside);
         for point in &series.points {
-            if let Some(at) = self.at(point) {
-                self.marker(pen, at, look, 0.75, &self.told(series, point));
+            if let Some([x, y]) = self.at(point) {
+                let tooltip = self.tooltip(series, point);
+                draw_marker(pen, [x + aside, y], &self.looks[nth], " fill-opacity=\"0.75\"", &tooltip);
             }
         }
     }
 
-    fn intervals(&self, pen: &mut Pen, points: &[Point], look: &Look, aside: f64) {
-        let stroke = format!("stroke=\"{}\" stroke-width=\"1.2\"", look.colour.light);
+    /// How far points of a series are from the middle of their name, so that those of several series do not hide each other. Points that
+    /// the report gave places of their own stay there.
+    fn aside(&self, nth: usize) -> f64 {
+        let Some(band) = self.x.band().filter(|_| self.chart.kind == Kind::Points) else { return 0.0 };
+        if points(self.chart).any(|point| point.x.fract() != 0.0) {
+            return 0.0;
+        }
+        let count = self.chart.series.len() as f64;
+        (nth as f64 - (count - 1.0) / 2.0) * (0.6 / count).min(0.16) * band
+    }
+
+    fn intervals(&self, pen: &mut Pen, points: &[Point], stroke: &str, aside: f64) {
         for point in points {
             let ends = point.interval.map(|ends| ends.map(drawable));
             let (Some([Some(low), Some(high)]), Some([x, _])) = (ends, self.at(point)) else { continue };
@@ -186,134 +241,138 @@ impl Plot<'_> {
             if (low - high).abs() < 1.0 {
                 continue;
             }
-            pen.line([x, low], [x, high], &stroke);
-            pen.line([x - 3.5, low], [x + 3.5, low], &stroke);
-            pen.line([x - 3.5, high], [x + 3.5, high], &stroke);
+            pen.line([x, low], [x, high], stroke);
+            pen.line([x - 3.5, low], [x + 3.5, low], stroke);
+            pen.line([x - 3.5, high], [x + 3.5, high], stroke);
         }
     }
 
-    fn areas(&self, pen: &mut Pen) {
-        for ((series, look), layers) in self.chart.series.iter().zip(&self.looks).zip(layers(self.chart)) {
-            let attributes = filling(self.chart, look);
-            for piece in layers.split(Option::is_none).filter(|piece| !piece.is_empty()) {
-                let known: Vec<Layer> = piece.iter().copied().flatten().collect();
-                // A layer without any height would be a line that looks like something.
-                if known.iter().all(|layer| layer.low == layer.high) {
-                    continue;
-                }
-                if let [one] = known.as_slice() {
-                    // A place between two unknown ones has no width of its own.
-                    let (x, top) = (self.x.at(one.x), self.y.at(one.high));
-                    let height = self.y.at(one.low) - top;
-                    pen.rectangle([x - 3.0, top], [6.0, height], &attributes, &series.name);
-                    continue;
-                }
-                let above = known.iter().map(|layer| [self.x.at(layer.x), self.y.at(layer.high)]);
-                let below = known.iter().rev().map(|layer| [self.x.at(layer.x), self.y.at(layer.low)]);
-                let around: Vec<[f64; 2]> = above.chain(below).collect();
-                pen.path(&around, true, &attributes, &series.name);
+    fn area(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer>]) {
+        let name = if self.has_tooltips { self.chart.series[nth].name.as_str() } else { "" };
+        let attributes = filling(self.chart, &self.looks[nth]);
+        for piece in layers.split(Option::is_none).filter(|piece| !piece.is_empty()) {
+            let known: Vec<Layer> = piece.iter().copied().flatten().collect();
+            // A layer without any height would be a line that looks like something.
+            if known.iter().all(|layer| layer.low == layer.high) {
+                continue;
             }
+            if let [one] = known.as_slice() {
+                // A place between two unknown ones has no width of its own.
+                let (x, top) = (self.x.at(one.x), self.y.at(one.high));
+                let height = self.y.at(one.low) - top;
+                pen.rectangle([x - 3.0, top], [6.0, height], &attributes, name);
+                continue;
+            }
+            let above = known.iter().map(|layer| [self.x.at(layer.x), self.y.at(layer.high)]);
+            let below = known.iter().rev().map(|layer| [self.x.at(layer.x), self.y.at(layer.low)]);
+            let around: Vec<[f64; 2]> = above.chain(below).collect();
+            pen.path(&around, true, &attributes, name);
         }
-        if places(self.chart).len() > MARKED {
-            return;
-        }
-        for (series, layers) in self.chart.series.iter().zip(layers(self.chart)) {
-            let points = by_place(series);
-            for layer in layers.into_iter().flatten() {
-                if let Some(point) = at_place(&points, layer.x) {
-                    let at = [self.x.at(layer.x), self.y.at(layer.high)];
-                    pen.circle(at, 2.2, "fill=\"#222222\" fill-opacity=\"0.55\"", &self.told(series, point));
-                }
+    }
+
+    /// A dot at the top of each layer, where it was measured.
+    fn tops(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer>]) {
+        let series = &self.chart.series[nth];
+        let points = by_place(series);
+        for layer in layers.iter().flatten() {
+            if let Some(point) = at_place(&points, layer.x) {
+                let at = [self.x.at(layer.x), self.y.at(layer.high)];
+                let dark = "class=\"ink\" fill=\"#222222\" fill-opacity=\"0.55\"";
+                pen.circle(at, 2.2, dark, &self.tooltip(series, point));
             }
         }
     }
 
-    fn bars(&self, pen: &mut Pen) {
+    /// Where the bars of a series begin, from their place on, and how wide they are.
+    fn bar(&self, nth: usize) -> (f64, f64) {
         let half = half_band(self);
         let each = 2.0 * half / self.chart.series.len().max(1) as f64;
-        let ground = self.y.ground();
-        for (nth, (series, look)) in self.chart.series.iter().zip(&self.looks).enumerate() {
-            let attributes = filling(self.chart, look);
-            for point in &series.points {
-                let Some([x, y]) = self.at(point) else { continue };
-                let left = x - half + nth as f64 * each;
-                let told = self.told(series, point);
-                pen.rectangle([left, y.min(ground)], [each * 0.92, (y - ground).abs()], &attributes, &told);
-            }
-            let dark = Look { colour: DARK, ..*look };
-            self.intervals(pen, &series.points, &dark, (nth as f64 + 0.46) * each - half);
-        }
+        (nth as f64 * each - half, each * 0.92)
     }
 
-    fn stacked_bars(&self, pen: &mut Pen) {
+    fn bars(&self, pen: &mut Pen, nth: usize) {
+        let series = &self.chart.series[nth];
+        let attributes = filling(self.chart, &self.looks[nth]);
+        let ground = self.y.ground();
+        let (begin, wide) = self.bar(nth);
+        for point in &series.points {
+            let Some([x, y]) = self.at(point) else { continue };
+            let tooltip = self.tooltip(series, point);
+            pen.rectangle([x + begin, y.min(ground)], [wide, (y - ground).abs()], &attributes, &tooltip);
+        }
+        self.intervals(pen, &series.points, INK, begin + wide / 2.0);
+    }
+
+    fn stacked_bars(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer>]) {
+        let series = &self.chart.series[nth];
         let half = half_band(self);
-        for ((series, look), layers) in self.chart.series.iter().zip(&self.looks).zip(layers(self.chart)) {
-            let attributes = filling(self.chart, look);
-            let points = by_place(series);
-            for layer in layers.into_iter().flatten() {
-                let point = at_place(&points, layer.x);
-                let told = point.map_or_else(String::new, |point| self.told(series, point));
-                let (x, top) = (self.x.at(layer.x), self.y.at(layer.high));
-                let height = self.y.at(layer.low) - top;
-                if height > 0.0 {
-                    pen.rectangle([x - half, top], [2.0 * half, height], &attributes, &told);
-                }
+        let attributes = filling(self.chart, &self.looks[nth]);
+        let points = by_place(series);
+        for layer in layers.iter().flatten() {
+            let tooltip = at_place(&points, layer.x).map(|point| self.tooltip(series, point));
+            let (x, top) = (self.x.at(layer.x), self.y.at(layer.high));
+            let height = self.y.at(layer.low) - top;
+            if height > 0.0 {
+                let tooltip = tooltip.unwrap_or_default();
+                pen.rectangle([x - half, top], [2.0 * half, height], &attributes, &tooltip);
             }
         }
     }
 
     /// Intervals of layers, and sums with theirs, in front of everything.
-    fn spreads(&self, pen: &mut Pen) {
-        for ((series, look), layers) in self.chart.series.iter().zip(&self.looks).zip(layers(self.chart)) {
-            let dark = Look { colour: DARK, ..*look };
-            if series.role == Role::Total {
-                self.intervals(pen, &series.points, &dark, 0.0);
-                for point in &series.points {
-                    if let Some(at) = self.at(point) {
-                        self.marker(pen, at, look, 1.0, &self.told(series, point));
-                    }
+    fn spread(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer>]) {
+        let series = &self.chart.series[nth];
+        if series.role == Role::Total {
+            self.intervals(pen, &series.points, INK, 0.0);
+            for point in &series.points {
+                if let Some(at) = self.at(point) {
+                    draw_marker(pen, at, &self.looks[nth], "", &self.tooltip(series, point));
                 }
-                continue;
             }
-            let points = by_place(series);
-            for layer in layers.into_iter().flatten() {
-                if let Some((point, ends)) =
-                    at_place(&points, layer.x).and_then(|point| Some((point, point.interval?)))
-                {
-                    // Where it is drawn it is not of the axis's ground but of the layer's own.
-                    let interval = Some(ends.map(|end| layer.low + end));
-                    let own = Point { y: Some(layer.high), interval, ..point.clone() };
-                    self.intervals(pen, &[own], &dark, 0.0);
-                }
+            return;
+        }
+        let points = by_place(series);
+        for layer in layers.iter().flatten() {
+            if let Some((point, ends)) =
+                at_place(&points, layer.x).and_then(|point| Some((point, point.interval?)))
+            {
+                // Where it is drawn it is not of the axis's ground but of the layer's own.
+                let interval = Some(ends.map(|end| layer.low + end));
+                let own = Point { y: Some(layer.high), interval, ..point.clone() };
+                self.intervals(pen, &[own], INK, 0.0);
             }
         }
     }
-
-    fn marker(&self, pen: &mut Pen, at: [f64; 2], look: &Look, opacity: f64, told: &str) {
-        let opacity =
-            if opacity < 1.0 { format!(" fill-opacity=\"{}\"", pixels(opacity)) } else { String::new() };
-        draw_marker(pen, at, look, &opacity, told);
-    }
 }
 
-const DARK: crate::palette::Colour = crate::palette::Colour { light: "#222222", dark: "#dddddd" };
+/// Strokes of intervals: in the colour of their series, and in front of bars and areas.
+const OWN: &str = "stroke=\"currentColor\" stroke-width=\"1.2\"";
+const INK: &str = "class=\"ink\" stroke=\"#222222\" stroke-width=\"1.2\"";
+
+/// The colour of a series, as attributes with one more class. A page in dark colours has the other colour for its class.
+pub(super) fn coloured(look: &Look, class: &str) -> String {
+    format!("class=\"series {class} {}\" color=\"{}\"", look.colour.class(), look.colour.light)
+}
 
 /// The marker of a series, also in the legend.
-pub(super) fn draw_marker(pen: &mut Pen, [x, y]: [f64; 2], look: &Look, more: &str, told: &str) {
-    let colour = look.colour.light;
+pub(super) fn draw_marker(pen: &mut Pen, [x, y]: [f64; 2], look: &Look, more: &str, tooltip: &str) {
     let attributes = match look.is_hollow {
-        true => format!("fill=\"#ffffff\" stroke=\"{colour}\" stroke-width=\"1.6\"{more}"),
-        false => format!("fill=\"{colour}\" stroke=\"#ffffff\" stroke-width=\"0.8\"{more}"),
+        true => {
+            format!("class=\"paper\" fill=\"#ffffff\" stroke=\"currentColor\" stroke-width=\"1.6\"{more}")
+        }
+        false => {
+            format!("class=\"edge\" fill=\"currentColor\" stroke=\"#ffffff\" stroke-width=\"0.8\"{more}")
+        }
     };
     let around: &[[f64; 2]] = match look.marker {
-        Marker::Circle => return pen.circle([x, y], 4.0, &attributes, told),
+        Marker::Circle => return pen.circle([x, y], 4.0, &attributes, tooltip),
         Marker::Square => &[[-3.6, -3.6], [3.6, -3.6], [3.6, 3.6], [-3.6, 3.6]],
         Marker::Triangle => &[[0.0, -4.8], [4.6, 3.4], [-4.6, 3.4]],
         Marker::Diamond => &[[0.0, -5.0], [5.0, 0.0], [0.0, 5.0], [-5.0, 0.0]],
         Marker::Arrow => &[[0.0, 4.8], [4.6, -3.4], [-4.6, -3.4]],
     };
     let way: Vec<[f64; 2]> = around.iter().map(|[dx, dy]| [x + dx, y + dy]).collect();
-    pen.path(&way, true, &attributes, told);
+    pen.path(&way, true, &attributes, tooltip);
 }
 
 /// The dashes of a line, as an attribute.
@@ -327,18 +386,22 @@ pub(super) fn dash(look: &Look) -> String {
 
 /// How an area or a bar is filled.
 pub(super) fn filling(chart: &Chart, look: &Look) -> String {
-    let colour = look.colour.light;
     if look.is_hatched {
-        return format!("fill=\"url(#{})\" stroke=\"{colour}\" stroke-width=\"0.8\"", hatch(chart));
+        return format!(
+            "fill=\"url(#{})\" stroke=\"currentColor\" stroke-width=\"0.8\"",
+            own_id("hatch", chart)
+        );
     }
     if look.is_hollow {
-        return format!("fill=\"#ffffff\" stroke=\"{colour}\" stroke-width=\"1.4\" stroke-dasharray=\"3 2\"");
+        return "class=\"paper\" fill=\"#ffffff\" stroke=\"currentColor\" stroke-width=\"1.4\" stroke-dasharray=\"3 2\""
+            .into();
     }
-    format!("fill=\"{colour}\" fill-opacity=\"0.88\" stroke=\"#ffffff\" stroke-width=\"0.6\"")
+    "class=\"edge\" fill=\"currentColor\" fill-opacity=\"0.88\" stroke=\"#ffffff\" stroke-width=\"0.6\""
+        .into()
 }
 
-/// Name of the chart's own hatching: several drawings may stand on one page.
-pub(super) fn hatch(chart: &Chart) -> String {
+/// A name that is the chart's own: several drawings may be on one page.
+pub(super) fn own_id(what: &str, chart: &Chart) -> String {
     let id: String = chart.id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    format!("hatch-{id}")
+    format!("{what}-{id}")
 }

@@ -1,34 +1,38 @@
-//! Where everything of a chart lies: title, plot with its axes and marks, legend, notes.
+//! Where everything of a chart is: title, plot with its axes and marks, legend, notes.
 
 use super::axis::{Ends, Ruler, Tick, drawable};
 use super::marks::{MARK, MARK_WIDTH, is_near, take_in};
 use super::pen::{Anchor, Pen, Style, pixels};
-use super::shapes::{self, Plot, dash, draw_marker, filling, hatch, layers, points};
-use super::text::{width, wrapped};
+use super::shapes::{self, Plot, coloured, dash, draw_marker, filling, layers, own_id, points};
+use super::text::{escaped, width, wrapped};
 use crate::model::{Chart, Kind, Mark, Place, Role, Scale};
-use crate::palette::Palette;
+use crate::palette::{Look, Palette};
 
 pub(super) const WIDTH: f64 = 780.0;
 pub(super) const PLOT_HEIGHT: f64 = 340.0;
 pub(super) const EDGE: f64 = 14.0;
-const INK: &str = "#222222";
-const PALE: &str = "#555555";
-const TITLE: Style = Style { size: 16.0, colour: INK, anchor: Anchor::Start, is_bold: true, turned: 0.0 };
+/// Fonts of about the same widths, one of which every system has.
+const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
+const TITLE: Style = Style { size: 16.0, is_pale: false, anchor: Anchor::Start, is_bold: true, turned: 0.0 };
 const HEADING: Style = Style { size: 13.0, is_bold: false, anchor: Anchor::Middle, ..TITLE };
 const TICK: Style = Style { size: 12.0, ..HEADING };
 const LEGEND: Style = Style { size: 12.5, anchor: Anchor::Start, ..HEADING };
-const NOTE: Style = Style { size: 11.5, colour: PALE, ..LEGEND };
+const NOTE: Style = Style { size: 11.5, is_pale: true, ..LEGEND };
 /// By how much bold letters are wider.
 const BOLD: f64 = 1.07;
 /// Longest name that is written in full where names are turned.
 const LONGEST_NAME: usize = 34;
 
-pub(super) fn draw(chart: &Chart, palette: &Palette) -> String {
-    let sheet = Sheet::new(chart, palette);
-    sheet.draw()
+/// What is drawn besides the plot with its axes and marks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// Title, legend and notes, and a white sheet: a file.
+    Whole,
+    /// Nothing: the page around it has these, and its own colours.
+    Plot,
 }
 
-/// Names that stand under the plot.
+/// Names under the plot.
 enum Under {
     /// Upright, in lines.
     Level(Vec<Vec<String>>),
@@ -50,11 +54,11 @@ pub(super) struct Sheet<'a> {
     pub(super) marks: Vec<&'a Mark>,
     /// Labels of upright marks, by rows from the plot upwards: text, and where it begins.
     pub(super) above: Vec<Vec<(String, f64)>>,
-    notes: Vec<String>,
+    extent: Extent,
 }
 
 impl<'a> Sheet<'a> {
-    fn new(chart: &'a Chart, palette: &Palette) -> Self {
+    pub(super) fn new(chart: &'a Chart, palette: &Palette, extent: Extent) -> Self {
         let looks = chart.series.iter().map(|series| palette.look(series.role, &series.name)).collect();
         let (mut across, mut up) = values(chart);
         let marks: Vec<&Mark> =
@@ -69,8 +73,12 @@ impl<'a> Sheet<'a> {
             x: Ruler::new(&chart.x, &across, ends),
             y: Ruler::new(&chart.y, &up, if is_high(chart, &up) { Ends::Near } else { Ends::AtTicks }),
             looks,
+            has_tooltips: extent == Extent::Whole,
         };
-        let title = wrapped(&chart.title, TITLE.size * BOLD, WIDTH - 2.0 * EDGE);
+        let title = match extent {
+            Extent::Whole => wrapped(&chart.title, TITLE.size * BOLD, WIDTH - 2.0 * EDGE),
+            Extent::Plot => Vec::new(),
+        };
         let mut sheet = Self {
             plot,
             title,
@@ -80,15 +88,14 @@ impl<'a> Sheet<'a> {
             under: Under::Numbers,
             marks,
             above: Vec::new(),
-            notes: Vec::new(),
+            extent,
         };
-        sheet.lay();
-        sheet.notes = sheet.notes();
+        sheet.place_plot();
         sheet
     }
 
     /// Finds out where the plot is: its left side depends on the labels there, its top on title and marks.
-    fn lay(&mut self) {
+    fn place_plot(&mut self) {
         let widest_tick =
             self.plot.y.ticks(6).iter().map(|tick| width(&tick.label, TICK.size)).fold(0.0, f64::max);
         let headings = 16.0 * self.heading_beside().len() as f64;
@@ -101,15 +108,15 @@ impl<'a> Sheet<'a> {
         if widest > 0.0 {
             self.right = WIDTH - EDGE - widest.min(2.0 * MARK_WIDTH) - 6.0;
         }
-        self.plot.x.lie(self.left, self.right);
+        self.plot.x.put(self.left, self.right);
         self.above = self.rows_above();
         let title = EDGE + 20.0 * self.title.len() as f64;
         self.top = title + 14.0 + 15.0 * self.above.len() as f64;
-        self.plot.y.lie(self.top + PLOT_HEIGHT, self.top);
+        self.plot.y.put(self.top + PLOT_HEIGHT, self.top);
         self.under = self.names();
     }
 
-    /// Title of the vertical axis, in as many lines as it needs beside the plot.
+    /// Title of the vertical axis, in as many lines as it needs next to the plot.
     fn heading_beside(&self) -> Vec<String> {
         wrapped(&self.plot.y.title(), HEADING.size, PLOT_HEIGHT)
     }
@@ -141,21 +148,36 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// What the picture adds to the chart's notes: what it could not show as it is.
-    fn notes(&self) -> Vec<String> {
+    /// The marks in words: each with where it is, and whether it is drawn.
+    pub(super) fn marks(&self) -> Vec<(String, bool)> {
+        let Plot { chart, x, y, .. } = &self.plot;
+        let words = |mark: &Mark| {
+            let label = &mark.label;
+            match &mark.at {
+                Place::X(at) => format!("{label} at {}", x.in_words(*at)),
+                Place::Y(at) => format!("{label} at {}", y.in_words(*at)),
+                Place::Curve(curve) => {
+                    let heights = || curve.iter().map(|[_, height]| *height);
+                    let (low, high) = (
+                        heights().fold(f64::INFINITY, f64::min),
+                        heights().fold(f64::NEG_INFINITY, f64::max),
+                    );
+                    if low <= high {
+                        format!("{label} from {} to {}", y.in_words(low), y.in_words(high))
+                    } else {
+                        label.clone()
+                    }
+                }
+            }
+        };
+        let is_drawn = |mark: &Mark| self.marks.iter().any(|drawn| std::ptr::eq(*drawn, mark));
+        chart.marks.iter().map(|mark| (words(mark), is_drawn(mark))).collect()
+    }
+
+    /// The chart's notes, and what its drawing could not show as it is.
+    pub(super) fn notes(&self) -> Vec<String> {
         let Plot { chart, x, y, .. } = &self.plot;
         let mut notes = chart.notes.clone();
-        for mark in &chart.marks {
-            if self.marks.iter().any(|drawn| std::ptr::eq(*drawn, mark)) {
-                continue;
-            }
-            let at = match &mark.at {
-                Place::X(at) => format!(" at {}", x.told(*at)),
-                Place::Y(at) => format!(" at {}", y.told(*at)),
-                Place::Curve(_) => String::new(),
-            };
-            notes.push(format!("{}{at} is beyond what is drawn.", mark.label));
-        }
         let unknown = points(chart).filter(|point| point.y.and_then(drawable).is_none()).count();
         if unknown > 0 {
             let are = if unknown == 1 { "point is" } else { "points are" };
@@ -176,36 +198,40 @@ impl<'a> Sheet<'a> {
         notes
     }
 
-    fn draw(&self) -> String {
-        let bottom = self.top + PLOT_HEIGHT;
+    pub(super) fn draw(&self) -> String {
+        match self.extent {
+            Extent::Whole => self.draw_whole(),
+            Extent::Plot => {
+                let id = escaped(&self.plot.chart.id);
+                let mut pen = Pen::new(
+                    WIDTH,
+                    self.heading() + 10.0,
+                    &format!("role=\"img\" aria-labelledby=\"title-{id}\" font-family=\"{FONTS}\""),
+                );
+                self.draw_plot(&mut pen);
+                pen.finish()
+            }
+        }
+    }
+
+    fn draw_whole(&self) -> String {
         let rows = self.legend();
+        let mut notes = self.notes();
+        let beyond = self.marks().into_iter().filter(|(_, is_drawn)| !is_drawn);
+        notes.extend(beyond.map(|(mark, _)| format!("{mark} is beyond what is drawn.")));
         let notes: Vec<String> =
-            self.notes.iter().flat_map(|note| wrapped(note, NOTE.size, WIDTH - 2.0 * EDGE)).collect();
-        let heading = bottom + self.height_under() + 16.0;
-        let legend = heading + 22.0;
+            notes.iter().flat_map(|note| wrapped(note, NOTE.size, WIDTH - 2.0 * EDGE)).collect();
+        let legend = self.heading() + 22.0;
         let below = legend + 19.0 * rows.len() as f64;
         let height = below + 15.0 * notes.len() as f64 + 10.0;
-        let chart = self.plot.chart;
-        let description = format!("{} against {}", self.plot.y.title(), self.plot.x.title());
-        let mut pen = Pen::new(WIDTH, height, &chart.title, &description);
-        self.definitions(&mut pen);
+        let mut pen = Pen::new(WIDTH, height, &format!("role=\"img\" font-family=\"{FONTS}\""));
+        pen.words("title", &self.plot.chart.title);
+        let sheet = "fill=\"#ffffff\"";
+        pen.rectangle([0.0, 0.0], [WIDTH, height], sheet, "");
         for (nth, line) in self.title.iter().enumerate() {
             pen.text(line, [EDGE, EDGE + 14.0 + 20.0 * nth as f64], TITLE);
         }
-        self.axes(&mut pen);
-        pen.group(&format!("clip-path=\"url(#{})\"", self.clip()));
-        self.plot.draw(&mut pen);
-        pen.end();
-        self.draw_marks(&mut pen);
-        if points(chart).all(|point| point.y.and_then(drawable).is_none()) {
-            let middle = [(self.left + self.right) / 2.0, self.top + PLOT_HEIGHT / 2.0];
-            pen.text("nothing is known that could be drawn", middle, Style { colour: PALE, ..HEADING });
-        }
-        pen.text(&self.plot.x.title(), [(self.left + self.right) / 2.0, heading], HEADING);
-        for (nth, line) in self.heading_beside().iter().enumerate() {
-            let middle = [EDGE + 8.0 + 16.0 * nth as f64, self.top + PLOT_HEIGHT / 2.0];
-            pen.text(line, middle, Style { turned: 90.0, ..HEADING });
-        }
+        self.draw_plot(&mut pen);
         self.draw_legend(&mut pen, &rows, legend);
         for (nth, line) in notes.iter().enumerate() {
             pen.text(line, [EDGE, below + 8.0 + 15.0 * nth as f64], NOTE);
@@ -213,8 +239,33 @@ impl<'a> Sheet<'a> {
         pen.finish()
     }
 
+    /// Where the title of the horizontal axis is.
+    fn heading(&self) -> f64 {
+        self.top + PLOT_HEIGHT + self.height_under() + 16.0
+    }
+
+    fn draw_plot(&self, pen: &mut Pen) {
+        let chart = self.plot.chart;
+        pen.words("desc", &format!("{} against {}", self.plot.y.title(), self.plot.x.title()));
+        self.definitions(pen);
+        self.axes(pen);
+        pen.group(&format!("clip-path=\"url(#{})\"", self.clip()));
+        self.plot.draw(pen);
+        pen.end();
+        self.draw_marks(pen);
+        if points(chart).all(|point| point.y.and_then(drawable).is_none()) {
+            let middle = [(self.left + self.right) / 2.0, self.top + PLOT_HEIGHT / 2.0];
+            pen.text("nothing is known that could be drawn", middle, Style { is_pale: true, ..HEADING });
+        }
+        pen.text(&self.plot.x.title(), [(self.left + self.right) / 2.0, self.heading()], HEADING);
+        for (nth, line) in self.heading_beside().iter().enumerate() {
+            let middle = [EDGE + 8.0 + 16.0 * nth as f64, self.top + PLOT_HEIGHT / 2.0];
+            pen.text(line, middle, Style { turned: 90.0, ..HEADING });
+        }
+    }
+
     pub(super) fn clip(&self) -> String {
-        hatch(self.plot.chart).replace("hatch", "plot")
+        own_id("plot", self.plot.chart)
     }
 
     /// The plot's edge, with room for markers on it, and the hatching where something has it.
@@ -227,11 +278,11 @@ impl<'a> Sheet<'a> {
         ));
         if let Some(look) = self.plot.looks.iter().find(|look| look.is_hatched) {
             pen.raw(&format!(
-                "<pattern id=\"{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" \
-                 patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#ffffff\"/>\
-                 <rect width=\"3\" height=\"6\" fill=\"{}\"/></pattern>",
-                hatch(self.plot.chart),
-                look.colour.light
+                "<pattern id=\"{}\" {} width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" \
+                 patternTransform=\"rotate(45)\"><rect class=\"paper\" width=\"6\" height=\"6\" fill=\"#ffffff\"/>\
+                 <rect width=\"3\" height=\"6\" fill=\"currentColor\"/></pattern>",
+                own_id("hatch", self.plot.chart),
+                coloured(look, "hatch")
             ));
         }
         pen.raw("</defs>\n");
@@ -239,8 +290,10 @@ impl<'a> Sheet<'a> {
 
     fn axes(&self, pen: &mut Pen) {
         let bottom = self.top + PLOT_HEIGHT;
-        let grid = "stroke=\"#e2e2e2\" stroke-width=\"1\"";
-        let axis = "stroke=\"#444444\" stroke-width=\"1.2\"";
+        let grid = "class=\"grid\" stroke=\"#e2e2e2\" stroke-width=\"1\"";
+        let axis = "class=\"axis\" stroke=\"#444444\" stroke-width=\"1.2\"";
+        let size = [self.right - self.left, PLOT_HEIGHT];
+        pen.rectangle([self.left, self.top], size, "class=\"area\" fill=\"none\"", "");
         let mut last = f64::INFINITY;
         for Tick { at, label } in self.plot.y.ticks(6) {
             let is_free = last - at >= TICK.size + 2.0;
@@ -316,21 +369,9 @@ impl<'a> Sheet<'a> {
             let (mut x, y) = (EDGE, top + 19.0 * nth as f64);
             for &which in row {
                 let (series, look) = (&chart.series[which], &looks[which]);
-                match chart.kind {
-                    _ if series.role == Role::Total => draw_marker(pen, [x + 16.0, y - 4.0], look, "", ""),
-                    Kind::Lines => {
-                        let line =
-                            format!("stroke=\"{}\" stroke-width=\"2\"{}", look.colour.light, dash(look));
-                        pen.line([x, y - 4.0], [x + 24.0, y - 4.0], &line);
-                        if look.is_marked {
-                            draw_marker(pen, [x + 12.0, y - 4.0], look, "", "");
-                        }
-                    }
-                    Kind::Points => draw_marker(pen, [x + 16.0, y - 4.0], look, "", ""),
-                    Kind::Stacked | Kind::Bars | Kind::StackedBars => {
-                        pen.rectangle([x + 6.0, y - 10.0], [16.0, 12.0], &filling(chart, look), "");
-                    }
-                }
+                pen.group(&coloured(look, "sample"));
+                sample(pen, chart, series.role, look, [x, y - 4.0]);
+                pen.end();
                 pen.text(&series.name, [x + SWATCH, y], LEGEND);
                 x += SWATCH + width(&series.name, LEGEND.size) + GAP;
             }
@@ -338,7 +379,32 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// How far names are turned that are too long to lie level, degrees.
+/// A sample of a series whose middle line begins here.
+fn sample(pen: &mut Pen, chart: &Chart, role: Role, look: &Look, [x, y]: [f64; 2]) {
+    match chart.kind {
+        Kind::Lines => {
+            let line = format!("stroke=\"currentColor\" stroke-width=\"2\"{}", dash(look));
+            pen.line([x, y], [x + 24.0, y], &line);
+            if look.is_marked {
+                draw_marker(pen, [x + 12.0, y], look, "", "");
+            }
+        }
+        Kind::Stacked | Kind::Bars | Kind::StackedBars if role != Role::Total => {
+            pen.rectangle([x + 6.0, y - 6.0], [16.0, 12.0], &filling(chart, look), "");
+        }
+        _ => draw_marker(pen, [x + 16.0, y], look, "", ""),
+    }
+}
+
+/// The sample as a drawing of its own, for the legend of a page.
+pub(super) fn sample_alone(chart: &Chart, role: Role, look: &Look) -> String {
+    let attributes = format!("{} aria-hidden=\"true\"", coloured(look, "sample"));
+    let mut pen = Pen::new(28.0, 14.0, &attributes);
+    sample(&mut pen, chart, role, look, [1.0, 7.0]);
+    pen.finish()
+}
+
+/// How far names are turned that are too long to be level, degrees.
 const TURN: f64 = 35.0;
 /// What a sample of the series takes in the legend, and what is left before the next.
 const SWATCH: f64 = 30.0;
@@ -364,7 +430,7 @@ fn values(chart: &Chart) -> (Vec<f64>, Vec<f64>) {
     (across, up)
 }
 
-/// Whether points lie so high above 0, and so near each other, that nothing could be seen of them on an axis that begins there.
+/// Whether points are so high above 0, and so near each other, that nothing could be seen of them on an axis that begins there.
 fn is_high(chart: &Chart, up: &[f64]) -> bool {
     let ends = up.iter().copied().reduce(f64::min).zip(up.iter().copied().reduce(f64::max));
     chart.kind == Kind::Points

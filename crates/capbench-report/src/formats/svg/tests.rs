@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::svg;
+use super::{embedded, svg};
 use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Scale, Series, Unit};
+use crate::palette::Palette;
 
 const KINDS: [Kind; 5] = [Kind::Lines, Kind::Points, Kind::Stacked, Kind::Bars, Kind::StackedBars];
 
@@ -71,7 +72,7 @@ fn entities(text: &str) -> Result<(), String> {
 }
 
 fn sound(chart: &Chart) -> String {
-    let text = svg(chart);
+    let text = svg(chart, &Palette::of([chart]));
     check(&text).unwrap_or_else(|why| panic!("{why}\n{text}"));
     for wrong in ["NaN", "inf", "null", "None"] {
         assert!(!text.contains(wrong), "{wrong} in {text}");
@@ -178,6 +179,24 @@ fn zeros_on_a_logarithmic_axis_are_said() {
     assert!(sound(&chart).contains("drawn at its edge"));
 }
 
+#[test]
+fn points_of_one_name_are_drawn_and_read_next_to_each_other() {
+    for kind in [Kind::Points, Kind::Bars] {
+        let mut chart = chart(kind, &[(0.0, Some(1.0)), (1.0, None)]);
+        chart.x.scale = Scale::Names(vec!["one".into(), "two".into()]);
+        chart.series.push(Series { name: "recv".into(), ..chart.series[0].clone() });
+        let part = embedded(&chart, &Palette::of([&chart]));
+        let spots: Vec<_> = part.spots.iter().map(|own| own[0].unwrap()).collect();
+        assert_eq!(spots[0].place, spots[1].place);
+        let [first, second] = [0, 1].map(|nth| spots[nth].shape.unwrap()[0]);
+        assert!(first < spots[0].place && spots[0].place < second, "{spots:?}");
+        assert_eq!(part.spots[0][1].unwrap().shape, None, "what is unknown has a place only");
+        if kind == Kind::Points {
+            assert!(part.plot.contains(&format!("cx=\"{}\"", super::pen::pixels(first))), "{}", part.plot);
+        }
+    }
+}
+
 fn value() -> impl Strategy<Value = f64> {
     prop_oneof![
         6 => -1e7..1e7f64,
@@ -267,8 +286,14 @@ proptest! {
             marks,
             notes: vec![text],
         };
-        let drawn = svg(&chart);
+        let drawn = svg(&chart, &Palette::of([&chart]));
         prop_assert_eq!(check(&drawn), Ok(()));
+        let part = embedded(&chart, &Palette::of([&chart]));
+        prop_assert_eq!(check(&part.plot), Ok(()));
+        for spot in part.spots.iter().flatten().flatten() {
+            let [_, top, bottom] = spot.shape.unwrap_or_default();
+            prop_assert!(spot.place.is_finite() && top <= bottom + 0.01, "{:?}", spot);
+        }
         // Words of the chart may have these letters; numbers of the drawing may not.
         for number in drawn.split('"').skip(1).step_by(2) {
             prop_assert!(!number.contains("NaN") && number != "inf" && number != "-inf", "{}", number);

@@ -11,6 +11,7 @@ use capbench_measure::trial::{Phase, TrialResult};
 use crate::figures;
 use crate::formats::svg::svg;
 use crate::model::{Chart, Kind, Place, Point, Role, Scale, Section, Series};
+use crate::palette::Palette;
 
 fn sections(results: &Results) -> Vec<Section> {
     let mut sections = super::sections(results);
@@ -146,7 +147,7 @@ fn charts_of_every_run_have_units_trials_and_names_of_their_own_and_can_be_drawn
             for series in &chart.series {
                 assert!(series.points.is_sorted_by(|a, b| a.x <= b.x), "{at}: {}", series.name);
             }
-            let drawn = svg(chart);
+            let drawn = svg(chart, &Palette::of([chart]));
             assert!(drawn.starts_with("<svg") && !drawn.contains("NaN"), "{at}");
         }
     }
@@ -229,7 +230,7 @@ fn repeated_visits_have_intervals_and_the_sums_of_their_bars_too() {
         for (point, (sum, _)) in total.points.iter().zip(sums(&chart)) {
             assert!((point.y.unwrap() / sum - 1.0).abs() < 0.05, "{}", sketch(&chart));
         }
-        assert!(svg(&chart).contains("sum, median of repeats"));
+        assert!(svg(&chart, &Palette::of([&chart])).contains("sum, median of repeats"));
     }
     let once = of_section(&runs::bench(&[64]), "cpu");
     assert!(once.charts[0].series.iter().all(|series| series.role != Role::Total), "one visit has no spread");
@@ -472,7 +473,7 @@ fn pictures_are_written_where_they_are_asked_for() {
     for (name, results) in saved.unwrap_or_else(runs::all) {
         for chart in charts(&results) {
             let file = directory.join(format!("{}--{}.svg", name.replace(' ', "-"), chart.id));
-            std::fs::write(file, svg(&chart)).unwrap();
+            std::fs::write(file, svg(&chart, &Palette::of([&chart]))).unwrap();
         }
     }
 }

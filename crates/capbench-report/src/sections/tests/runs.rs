@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_capture::options::ByteCount;
+use capbench_capture::units::ByteCount;
+use capbench_frames::rates::Pps;
+use capbench_frames::sizes::Sizes;
+use capbench_frames::units::FrameSize;
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::bursts::BurstSearch;
 use capbench_measure::environment::Environment;
@@ -28,9 +31,6 @@ use capbench_measure::sweep::{
 use capbench_measure::trial::{Load, SizeLabel, TrialResult};
 use capbench_measure::work::WorkModel;
 use capbench_measure::{MeasureError, Result, soak};
-use capbench_traffic::rates::Pps;
-use capbench_traffic::sizes::Sizes;
-use capbench_traffic::units::FrameSize;
 
 /// Lets everything run to its end.
 pub(super) struct Watch;

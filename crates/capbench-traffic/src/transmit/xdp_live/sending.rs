@@ -8,7 +8,8 @@ use capbench_sys::host::InterfaceIndex;
 
 use super::program::{Program, explained};
 use crate::error::{Result, TrafficError};
-use crate::transmit::{Finish, Handed, MOST_BATCH, Opened, Transmit, TransmitConfig, TransmitFacts};
+use crate::transmission::{Finish, Handed, MOST_BATCH, Transmit};
+use crate::transmit::{Opened, TransmitConfig, TransmitFacts};
 
 /// Slots: those of a batch that a signal cut short, and the next batch.
 const SLOTS: u32 = 2 * MOST_BATCH as u32;

@@ -3,6 +3,7 @@
 mod losses;
 mod random;
 
+use crate::filter::SoftwareFilter;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, sync_channel};
 use std::sync::mpsc::{Receiver, Sender};
@@ -20,14 +21,16 @@ use super::super::plan::{self, Source};
 use super::super::scribe::Scribe;
 use super::*;
 use crate::capture::LossMark;
+use crate::capture::OwnedBatch;
 use crate::file::{
     CaptureReader, FileFormat, HashAlgorithm, InterfaceDescription, Record, SectionDescription,
 };
 use crate::filter::{Beside, Filter, Tags};
 use crate::hand_off::{Distribution, WhenFull};
-use crate::options::{ByteCount, CaptureOptions, Interface, SnapLength};
-use crate::owned::OwnedBatch;
-use crate::spec::MethodSpec;
+use crate::interface::Interface;
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use crate::units::{ByteCount, SnapLength};
 use crate::writing::WriteOptions;
 
 /// CLOCK_REALTIME at the beginning of a test, ns.
@@ -70,7 +73,7 @@ fn odd() -> SoftwareFilter {
     let program =
         [step(0x30, 0, 0, 20), step(0x45, 0, 1, 1), step(0x06, 0, 0, u32::MAX), step(0x06, 0, 0, 0)];
     let filter = Filter::new(program.to_vec()).unwrap();
-    filter.in_software(SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap()
+    SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap()
 }
 
 impl Rig {

@@ -1,361 +1,260 @@
-// A chart: uPlot has its axes, zoom and pointer, the painter draws what is in it, the readout says what is under the pointer.
+// What is read of a chart: the values at the pointer, or where the keys went. Its points are the rows of its table, and each row
+// says where in the drawing it is.
 
-const HEIGHT = 336;
-// Width on paper, within the margins of A4 upright.
-const PAPER = 690;
+const SVG = "http://www.w3.org/2000/svg";
 
-function themeOf() {
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name) => style.getPropertyValue(name).trim();
+function shape(name, className) {
+  const element = document.createElementNS(SVG, name);
+  element.setAttribute("class", className);
+  return element;
+}
+
+// A row of the table: the number of its series, its place on the horizontal axis, where it is, and its words.
+function pointOf(row, keys, units) {
+  const [series, place, x = null, top = null, bottom = null] = row.dataset.spot.split(" ").map(Number);
+  const text = (key) => (keys.includes(key) ? row.cells[keys.indexOf(key)].textContent : "");
+  const withUnit = (key) => (units[key] && text(key) !== UNKNOWN ? `${text(key)} ${units[key]}` : text(key));
   return {
-    isDark: style.colorScheme === "dark",
-    page: colour("--page"),
-    text: colour("--text"),
-    muted: colour("--muted"),
-    line: colour("--line"),
-    grid: colour("--grid"),
-    font: "system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif",
+    series, place, x, top, bottom,
+    where: withUnit("place"),
+    name: text("series"),
+    value: withUnit("value"),
+    exact: row.cells[keys.indexOf("value")].dataset.value ?? "",
+    interval: top !== null && text("from") ? `${text("from")} to ${text("to")}` : "",
+    evidence: row.querySelector(".evidence"),
   };
 }
 
 class Chart {
-  constructor(host, spec) {
-    Object.assign(this, { host, spec, hidden: new Set(), zoom: { x: null, y: null }, isPinned: false, isAslant: false, at: null });
-    this.layout = layOut(spec);
-    this.theme = themeOf();
-    this.readout = new Readout(this);
-    this.canvas = make("div", "canvas");
+  constructor(figure) {
+    this.figure = figure;
+    this.canvas = figure.querySelector(".canvas");
+    this.svg = this.canvas.querySelector("svg");
+    this.hidden = new Set();
+    this.at = null;
+    this.isPinned = false;
+    const { x, y, width, height } = this.svg.querySelector(".area").getBBox();
+    this.area = { left: x, top: y, right: x + width, bottom: y + height };
+    const table = figure.querySelector(".figures table");
+    const heads = [...table.tHead.rows[0].cells].filter((head) => head.dataset.key);
+    const units = Object.fromEntries(heads.map((head) => [head.dataset.key, head.querySelector(".unit")?.textContent]));
+    this.label = heads[0].querySelector(".head").textContent;
+    this.points = [...table.tBodies[0].rows].map((row) => pointOf(row, heads.map((head) => head.dataset.key), units));
+    this.prepare();
+    this.listen();
+  }
+
+  prepare() {
+    this.where = make("p", "at", "Click to keep the values that the pointer shows");
+    this.live = make("p", "quiet");
+    this.live.setAttribute("aria-live", "polite");
+    this.canvas.before(this.where);
+    this.figure.append(this.live);
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
     this.canvas.setAttribute("aria-roledescription", "chart");
-    this.canvas.setAttribute("aria-labelledby", host.dataset.title);
+    this.canvas.setAttribute("aria-labelledby", this.svg.getAttribute("aria-labelledby"));
     this.canvas.setAttribute("aria-describedby", "chart-keys");
-    const { tools, legend, marks, live } = this.readout;
-    host.append(tools, this.canvas, legend, marks, figuresOf(this.layout), live);
-    this.measure();
-    this.plot = new uPlot(this.options(), this.data(), this.canvas);
-    this.plot.over.append(this.readout.cross, this.readout.tip);
-    this.listen();
-    this.readout.drawSwatches(this.theme);
-    this.readout.showMarks();
+    this.tip = make("div", "tip");
+    this.tip.setAttribute("aria-hidden", "true");
+    this.tip.hidden = true;
+    this.canvas.append(this.tip);
+    this.cursor = shape("g", "cursor");
+    this.svg.append(this.cursor);
+    this.entries = [...this.figure.querySelectorAll(".legend li")].map((item, nth) => this.entry(item, nth));
   }
 
-  // What is seen: all, or what the reader zoomed to.
-  measure() {
-    stack(this.layout, this.hidden);
-    const x = this.zoom.x || rangeOfX(this.layout, this.hidden);
-    const y = this.zoom.y || rangeOfY(this.layout, this.hidden, x);
-    this.range = { x, y };
-    const largest = (ends) => Math.max(...ends.map(Math.abs));
-    this.scale = { x: scaleOf(this.spec.x, largest(x)), y: scaleOf(this.spec.y, largest(y)) };
-  }
-
-  // uPlot is told the ends of the axes and nothing else; the points are the painter's.
-  data() {
-    return [this.range.x, [null, null]];
-  }
-
-  options() {
-    const distribution = (axis) => (axis.logarithmic && !axis.names ? 3 : 1);
-    return {
-      width: this.width(),
-      height: HEIGHT,
-      padding: [14, 18, 0, 0],
-      legend: { show: false },
-      cursor: {
-        x: false,
-        y: false,
-        points: { show: false },
-        drag: { x: true, y: true, uni: 24, dist: 4, setScale: false },
-        bind: { dblclick: () => () => this.showAll() },
-      },
-      scales: {
-        x: { time: false, distr: this.layout.names ? 1 : distribution(this.spec.x), range: () => this.range.x },
-        y: { distr: distribution(this.spec.y), range: () => this.range.y },
-      },
-      series: [{}, { scale: "y", auto: false, paths: () => null, points: { show: false } }],
-      axes: [this.axisOfX(), this.axisOfY()],
-      hooks: {
-        draw: [(plot) => new Painter(plot, this.layout, this.hidden, this.theme).draw()],
-        setSelect: [(plot) => this.selected(plot)],
-      },
-    };
-  }
-
-  axis(key) {
-    return {
-      stroke: () => this.theme.text,
-      font: `12px ${this.theme.font}`,
-      labelFont: `600 12px ${this.theme.font}`,
-      label: () => axisLabel(this.spec[key], this.scale[key]),
-      labelSize: 22,
-      labelGap: 2,
-      gap: 4,
-      grid: { stroke: () => this.theme.grid, width: 1 },
-      ticks: { stroke: () => this.theme.line, width: 1, size: 5 },
-      border: { show: true, stroke: () => this.theme.line, width: 1 },
-      filter: (plot, splits) => splits,
-    };
-  }
-
-  axisOfX() {
-    return {
-      ...this.axis("x"),
-      splits: (plot, nth, min, max) => this.ticksOfX(min, max),
-      values: (plot, splits) => (this.layout.names ? this.names(splits) : splits.map((tick) => this.textOfX(tick, splits))),
-      grid: { show: !this.layout.names, stroke: () => this.theme.grid, width: 1 },
-      lineGap: 1.2,
-      rotate: () => (this.isAslant ? 38 : 0),
-      size: (plot, texts) => this.heightOf(texts || []),
-    };
-  }
-
-  axisOfY() {
-    return {
-      ...this.axis("y"),
-      splits: (plot, nth, min, max) => ticks(this.spec.y, min, max, 6, this.scale.y),
-      values: (plot, splits) => splits.map((tick) => tickText(tick, splits, this.spec.y, this.scale.y)),
-      size: (plot, texts) => (texts ? this.widest(texts) + 15 : 50),
-    };
-  }
-
-  ticksOfX(min, max) {
-    const width = this.width() - 80;
-    if (this.layout.names) {
-      const first = Math.max(0, Math.ceil(min));
-      const last = Math.min(this.layout.names.length - 1, Math.floor(max));
-      return Array.from({ length: Math.max(0, last - first + 1) }, (_, nth) => first + nth);
-    }
-    const axis = this.spec.x;
-    const places = this.places().filter((place) => place >= min && place <= max);
-    // Frame and ring sizes are known by their own values, not by round ones.
-    if (axis.unit !== "bytes" || places.length < 2 || places.length > 16) {
-      const found = ticks(axis, this.layout.zero ? Math.max(min, this.layout.zero * 1.3) : min, max, Math.floor(width / 85), this.scale.x);
-      return this.layout.zero >= min ? [this.layout.zero, ...found] : found;
-    }
-    const along = (value) => (axis.logarithmic ? Math.log(value / min) / Math.log(max / min) : (value - min) / (max - min));
-    let last = -Infinity;
-    return places.filter((place) => {
-      const isApart = (along(place) - along(last)) * width >= 44 || last === -Infinity;
-      if (isApart) last = place;
-      return isApart;
-    });
-  }
-
-  textOfX(tick, all) {
-    if (tick === this.layout.zero) return "0";
-    if (this.spec.x.unit === "bytes") return rounded(tick / this.scale.x.factor);
-    return tickText(tick, all, this.spec.x, this.scale.x);
-  }
-
-  widest(texts) {
-    const { ctx } = this.plot || {};
-    const pen = ctx || document.createElement("canvas").getContext("2d");
-    pen.save();
-    pen.font = `12px ${this.theme.font}`;
-    const widest = Math.max(...texts.map((text) => pen.measureText(text).width), 0);
-    pen.restore();
-    return widest;
-  }
-
-  // Names at their places: in a line, else one below the other at their commas, else aslant and shortened.
-  names(places) {
-    const room = (this.width() - 80) / Math.max(1, places.length) - 8;
-    const whole = places.map((place) => this.layout.names[place]);
-    const broken = whole.map((name) => name.replaceAll(", ", ",\n"));
-    const fits = (texts) => this.widest(texts.flatMap((text) => text.split("\n"))) <= room;
-    const found = [whole, broken].find(fits);
-    this.isAslant = found === undefined;
-    return found || whole.map((name) => shortened(name, 18));
-  }
-
-  heightOf(texts) {
-    if (this.isAslant) return 18 + this.widest(texts) * 0.62;
-    return 32 + 15 * (Math.max(1, ...texts.map((text) => text.split("\n").length)) - 1);
-  }
-
-  width() {
-    return this.isPrinting ? PAPER : Math.max(200, this.canvas.clientWidth);
-  }
-
-  // Places of the horizontal axis that have a visible point, by rising place.
-  places() {
-    return [...new Set(visible(this.layout, this.hidden).map(({ point }) => point.place))].sort((a, b) => a - b);
-  }
-
-  seenPlaces() {
-    return this.places().filter((place) => place >= this.range.x[0] && place <= this.range.x[1]);
-  }
-
-  update() {
-    this.measure();
-    const [x, y] = [this.range.x, this.range.y];
-    this.plot.batch(() => {
-      this.plot.setData(this.data(), false);
-      this.plot.setScale("x", { min: x[0], max: x[1] });
-      this.plot.setScale("y", { min: y[0], max: y[1] });
-      this.plot.redraw(true, true);
-    });
-    this.readout.reset.disabled = this.zoom.x === null && this.zoom.y === null;
-    this.readout.showMarks();
-    if (this.at) this.place(this.at.place, this.at.point);
+  entry(item, nth) {
+    const button = make("button", "", ...item.childNodes);
+    button.type = "button";
+    button.setAttribute("aria-pressed", "true");
+    const [value, from] = [make("span", "value"), make("span", "from")];
+    item.append(button, " ", value, from);
+    button.addEventListener("click", () => button.setAttribute("aria-pressed", `${this.toggle(nth)}`));
+    return { item, value, from, sample: button.querySelector("svg") };
   }
 
   toggle(nth) {
     const isShown = this.hidden.delete(nth);
     if (!isShown) this.hidden.add(nth);
-    this.update();
+    this.svg.querySelectorAll(`.s${nth}`).forEach((group) => group.classList.toggle("off", !isShown));
+    if (this.at) this.go(this.at.place, this.at);
     return isShown;
   }
 
-  showAll() {
-    this.zoom = { x: null, y: null };
-    this.update();
+  visible() {
+    return this.points.filter(({ series }) => !this.hidden.has(series));
   }
 
-  // A rectangle was drawn with the pointer: a level or upright one zooms one axis only.
-  selected(plot) {
-    const { left, top, width, height } = plot.select;
-    if (width === 0 && height === 0) return;
-    const isWide = width >= plot.over.clientWidth - 1;
-    const isHigh = height >= plot.over.clientHeight - 1;
-    const ends = (from, to, key) => [plot.posToVal(from, key), plot.posToVal(to, key)];
-    if (!isWide) this.zoom.x = ends(left, left + width, "x");
-    if (!isHigh) this.zoom.y = ends(top + height, top, "y");
-    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-    this.update();
+  places() {
+    return [...new Set(this.visible().map(({ place }) => place))].sort((a, b) => a - b);
   }
 
-  // Zooms the horizontal axis about the place that the reader is at.
-  zoomBy(times) {
-    const isLogarithmic = this.spec.x.logarithmic && !this.layout.names;
-    const [to, back] = isLogarithmic ? [Math.log, Math.exp] : [(x) => x, (x) => x];
-    const [low, high] = this.range.x.map(to);
-    const centre = this.at ? to(this.at.place) : (low + high) / 2;
-    const [least, most] = rangeOfX(this.layout, this.hidden).map(to);
-    const ends = [Math.max(least, centre - (centre - low) * times), Math.min(most, centre + (high - centre) * times)];
-    const isAll = ends[1] - ends[0] > (most - least) * 0.9999;
-    this.zoom.x = isAll ? null : ends.map(back);
-    this.zoom.y = null;
-    this.update();
+  // How far a point is from here; its bar or layer may be high.
+  distance(point, left, top) {
+    if (point.x === null) return Infinity;
+    return Math.hypot(left - point.x, Math.max(point.top - top, top - point.bottom, 0));
   }
 
-  pixel(point) {
-    const { spec } = this.layout;
-    const isOff = spec.y.logarithmic && point.to <= 0;
-    const top = isOff ? this.plot.over.clientHeight - 6 : this.plot.valToPos(point.to, "y");
-    return { left: this.plot.valToPos(point.place + point.shift, "x"), top };
-  }
-
-  // How far a point is from the pointer, among those of its place.
-  distance({ nth, point }, left, top) {
-    const { spec } = this.layout;
-    if (spec.kind === "bars") {
-      const shown = this.layout.series.map((series, at) => at).filter((at) => !this.hidden.has(at));
-      const slot = this.plot.valToPos(1, "x") - this.plot.valToPos(0, "x");
-      const middle = this.plot.valToPos(point.place, "x") + barShift(shown.indexOf(nth), shown.length, barWidth(slot, shown.length, false, 1));
-      return Math.abs(left - middle);
-    }
-    if (point.to === null) return Infinity;
-    const { left: across, top: at } = this.pixel(point);
-    if (!isStacked(spec)) return Math.hypot(left - across, top - at);
-    if (this.layout.series[nth].total) return Math.max(0, Math.abs(top - at) - 6) || -1;
-    const from = spec.y.logarithmic && point.from <= 0 ? this.plot.over.clientHeight : this.plot.valToPos(point.from, "y");
-    const isInside = top >= Math.min(at, from) && top <= Math.max(at, from);
-    return isInside ? 0 : Math.min(Math.abs(top - at), Math.abs(top - from));
-  }
-
-  // Of each series the point at this place that is nearest to the pointer, and of these the nearest.
+  // Of each series the point of this place that is nearest, and of these the nearest. What was drawn later is in front.
   reading(place, left, top) {
-    const rows = new Map();
-    for (const one of visible(this.layout, this.hidden)) {
-      if (one.point.place !== place) continue;
-      const row = { ...one, distance: this.distance(one, left, top) };
-      const other = rows.get(row.nth);
-      if (!other || row.distance < other.distance) rows.set(row.nth, row);
+    const nearest = new Map();
+    for (const point of this.visible()) {
+      if (point.place !== place) continue;
+      const other = nearest.get(point.series);
+      if (!other || this.distance(point, left, top) < this.distance(other, left, top)) nearest.set(point.series, point);
     }
-    const all = [...rows.values()];
-    if (all.length === 0) return null;
-    const focus = all.reduce((nearest, row) => (row.distance < nearest.distance ? row : nearest));
-    return { rows: all, focus, isMove: true };
+    const points = [...nearest.values()];
+    const focus = points.reduce((best, point) => (this.distance(point, left, top) <= this.distance(best, left, top) ? point : best), points[0]);
+    return { points, focus };
+  }
+
+  // Where the pointer is in the drawing.
+  pointer(event) {
+    const { left, top, width } = this.svg.getBoundingClientRect();
+    const scale = this.svg.viewBox.baseVal.width / width;
+    return [(event.clientX - left) * scale, (event.clientY - top) * scale];
+  }
+
+  isInside(left, top) {
+    const { area } = this;
+    return left >= area.left && left <= area.right && top >= area.top && top <= area.bottom;
   }
 
   pointed(event) {
-    if (this.isPinned) return;
-    const { left: edge, top: ceiling } = this.plot.over.getBoundingClientRect();
-    const [left, top] = [event.clientX - edge, event.clientY - ceiling];
-    const seen = this.seenPlaces();
-    if (seen.length === 0) return;
-    const distance = (place) => Math.abs(this.plot.valToPos(place, "x") - left);
-    const place = seen.reduce((nearest, one) => (distance(one) < distance(nearest) ? one : nearest));
-    const reading = this.reading(place, left, top);
-    this.at = { place, point: reading.focus.point };
-    this.readout.show(reading, false);
-    this.readout.showTip(reading, left, top);
-  }
-
-  // Goes to a place without the pointer, and there to a point, if one is given.
-  place(place, point, isByKeyboard) {
-    const here = visible(this.layout, this.hidden).filter((one) => one.point.place === place);
-    if (here.length === 0) {
-      this.at = null;
-      this.readout.clear();
+    const [left, top] = this.pointer(event);
+    const places = this.places();
+    if (this.isPinned || places.length === 0) return;
+    if (!this.isInside(left, top)) {
+      this.tip.hidden = true;
       return;
     }
-    // The point may be of a series that was switched off.
-    const wanted = here.find((one) => one.point === point);
-    const at = this.pixel((wanted || here[0]).point);
-    const reading = this.reading(place, at.left, Number.isFinite(at.top) ? at.top : 0);
-    if (wanted) {
-      reading.rows = reading.rows.map((row) => (row.nth === wanted.nth ? wanted : row));
-      reading.focus = wanted;
-      reading.isMove = false;
+    const place = places.reduce((nearest, one) => (Math.abs(one - left) < Math.abs(nearest - left) ? one : nearest));
+    const reading = this.reading(place, left, top);
+    this.show(reading);
+    this.showTip(reading, event);
+  }
+
+  // Goes to a place without the pointer, and there to a point, if one is given. It may be of a series that is switched off.
+  go(place, wanted) {
+    this.tip.hidden = true;
+    const here = this.visible().filter((point) => point.place === place);
+    const start = here.includes(wanted) ? wanted : here[0];
+    if (!start) {
+      this.clear();
+      return null;
     }
-    this.at = { place, point: reading.focus.point };
-    this.readout.hideTip();
-    this.readout.show(reading, isByKeyboard);
+    const reading = this.reading(place, start.x ?? 0, start.top ?? 0);
+    if (start === wanted) {
+      reading.points = reading.points.map((point) => (point.series === wanted.series ? wanted : point));
+      reading.focus = wanted;
+    }
+    this.show(reading);
+    return reading;
   }
 
   step(by) {
-    const seen = this.seenPlaces();
-    if (seen.length === 0) return;
-    const now = this.at ? seen.indexOf(this.at.place) : -1;
-    const isLost = now < 0 && Number.isFinite(by);
-    const next = isLost && by < 0 ? seen.length - 1 : now + by;
-    this.place(seen[Math.max(0, Math.min(seen.length - 1, next))], null, true);
+    const places = this.places();
+    if (places.length === 0) return;
+    const now = this.at ? places.indexOf(this.at.place) : -1;
+    const next = Math.max(0, Math.min(places.length - 1, now < 0 && by === -1 ? places.length - 1 : now + by));
+    const reading = this.go(places[next]);
+    this.announce(reading.focus, reading.points.length <= 6 ? reading.points : []);
   }
 
   // Through the points of a place, from the lowest upwards.
   climb(by) {
-    if (!this.at) {
-      this.step(1);
-      return;
-    }
-    const here = visible(this.layout, this.hidden).filter(({ point }) => point.place === this.at.place);
-    here.sort((a, b) => (a.point.to ?? -Infinity) - (b.point.to ?? -Infinity));
-    const now = here.findIndex(({ point }) => point === this.at.point);
-    const next = here[Math.max(0, Math.min(here.length - 1, now + by))];
-    if (next) this.place(this.at.place, next.point, true);
+    if (!this.at) return this.step(1);
+    const here = this.visible().filter(({ place }) => place === this.at.place);
+    const height = ({ top }) => (top === null ? -Infinity : -top);
+    here.sort((a, b) => height(a) - height(b));
+    const next = here[Math.max(0, Math.min(here.length - 1, here.indexOf(this.at) + by))];
+    this.go(this.at.place, next);
+    return this.announce(next, []);
   }
 
   pin(isPinned) {
     this.isPinned = isPinned;
-    if (isPinned) this.readout.hideTip();
-    if (this.at) this.place(this.at.place, this.at.point);
-  }
-
-  escape() {
-    if (this.isPinned) this.pin(false);
-    this.showAll();
-    this.readout.hideTip();
+    if (this.at) this.go(this.at.place, this.at);
   }
 
   openTrial() {
-    const trials = this.at ? this.at.point.trials : [];
-    const first = trials.find((trial) => document.getElementById(`trial-${trial}`));
-    if (first === undefined) return;
-    cite(trials);
-    location.hash = `trial-${first}`;
+    const link = this.at?.evidence?.querySelector("a");
+    if (!link) return;
+    cite(this.at.evidence.dataset.trials.split(" "));
+    location.hash = link.hash;
+  }
+
+  // The values at a place: of each series the point that is read there, and which of them the reader is at.
+  show({ points, focus }) {
+    this.at = focus;
+    const read = new Map(points.map((point) => [point.series, point]));
+    this.figure.querySelector(".legend").classList.add("read");
+    this.where.replaceChildren(`${this.label} `, make("strong", "", focus.where), this.isPinned ? " (kept; click or Escape lets go)" : "");
+    this.entries.forEach(({ item, value, from }, nth) => {
+      const point = read.get(nth);
+      item.classList.toggle("focus", focus.series === nth);
+      value.textContent = point?.value ?? "";
+      value.title = point?.exact ?? "";
+      from.replaceChildren();
+      if (!point) return;
+      const evidence = point.evidence?.cloneNode(true) ?? "";
+      from.append(point.interval + (point.interval && evidence ? "; " : ""), evidence);
+    });
+    this.showCursor(points, focus.place);
+  }
+
+  clear() {
+    this.at = null;
+    this.where.textContent = "";
+    this.entries.forEach(({ item, value, from }) => {
+      item.classList.remove("focus");
+      value.textContent = "";
+      from.replaceChildren();
+    });
+    this.cursor.replaceChildren();
+  }
+
+  announce(focus, all) {
+    const said = ({ name, value, interval, evidence }) => {
+      const trials = (evidence?.querySelector("summary") ?? evidence)?.textContent;
+      return [`${name}: ${value}`, interval, trials].filter(Boolean).join(", ");
+    };
+    const others = all.filter((point) => point !== focus);
+    this.live.textContent = `${this.label} ${focus.where}. ${[focus, ...others].map(said).join("; ")}`;
+  }
+
+  // An upright line at the place, and a dot on each point; bars are wide enough to be seen without.
+  showCursor(points, place) {
+    const line = shape("line", "cross");
+    const ends = { x1: place, x2: place, y1: this.area.top, y2: this.area.bottom };
+    Object.entries(ends).forEach(([name, value]) => line.setAttribute(name, value));
+    const dotted = this.canvas.classList.contains("dotted") ? points.filter(({ x }) => x !== null) : [];
+    const dots = dotted.map(({ x, top }) => {
+      const dot = shape("circle", "dot");
+      Object.entries({ cx: x, cy: top, r: 5 }).forEach(([name, value]) => dot.setAttribute(name, value));
+      return dot;
+    });
+    this.cursor.replaceChildren(line, ...dots);
+  }
+
+  // Next to the pointer and the line, and inside of what is seen of the chart.
+  showTip({ points, focus }, event) {
+    const rows = points.map((point) => {
+      const sample = this.entries[point.series].sample.cloneNode(true);
+      return make("div", point === focus ? "focus" : "", sample, make("span", "", `${point.name}: ${point.value}`));
+    });
+    const trials = (focus.evidence?.querySelector("summary") ?? focus.evidence)?.textContent ?? "";
+    this.tip.replaceChildren(make("div", "", make("strong", "", focus.where)), ...rows, make("div", "", trials));
+    this.tip.hidden = false;
+    const frame = this.canvas.getBoundingClientRect();
+    const [left, top] = [event.clientX - frame.left, event.clientY - frame.top];
+    const line = this.cursor.firstChild.getBoundingClientRect().left - frame.left;
+    const [width, height] = [this.tip.offsetWidth, this.tip.offsetHeight];
+    const behind = Math.max(left, line) + 16;
+    const x = behind + width > frame.width ? Math.max(0, Math.min(left, line) - 16 - width) : behind;
+    const y = Math.max(0, Math.min(top - height / 2, frame.height - height));
+    this.tip.style.transform = `translate(${x + this.canvas.scrollLeft}px, ${y}px)`;
   }
 
   listen() {
@@ -366,10 +265,7 @@ class Chart {
       ArrowDown: () => this.climb(-1),
       Home: () => this.step(-Infinity),
       End: () => this.step(Infinity),
-      "+": () => this.zoomBy(0.5),
-      "=": () => this.zoomBy(0.5),
-      "-": () => this.zoomBy(2),
-      Escape: () => this.escape(),
+      Escape: () => this.pin(false),
       Enter: () => this.openTrial(),
     };
     this.canvas.addEventListener("keydown", (event) => {
@@ -377,34 +273,10 @@ class Chart {
       event.preventDefault();
       keys[event.key]();
     });
-    this.readout.reset.addEventListener("click", () => {
-      this.showAll();
-      this.canvas.focus({ preventScroll: true });
+    this.svg.addEventListener("mousemove", (event) => this.pointed(event));
+    this.svg.addEventListener("mouseleave", () => { this.tip.hidden = true; });
+    this.svg.addEventListener("click", (event) => {
+      if (this.isInside(...this.pointer(event))) this.pin(!this.isPinned);
     });
-    const { over } = this.plot;
-    over.addEventListener("mousemove", (event) => this.pointed(event));
-    over.addEventListener("mouseleave", () => this.readout.hideTip());
-    over.addEventListener("click", () => this.pin(!this.isPinned));
-    new ResizeObserver(() => this.resize()).observe(this.canvas);
-  }
-
-  resize() {
-    if (this.isPrinting || this.canvas.clientWidth === 0 || this.plot.width === this.width()) return;
-    this.plot.setSize({ width: this.width(), height: HEIGHT });
-    // The new size holds once uPlot has taken it over, which it does before the next picture.
-    requestAnimationFrame(() => this.at && this.place(this.at.place, this.at.point));
-  }
-
-  // In the colours that the page has now.
-  recolour() {
-    this.theme = themeOf();
-    this.plot.redraw(true, true);
-    this.readout.drawSwatches(this.theme);
-  }
-
-  print(isPrinting) {
-    this.isPrinting = isPrinting;
-    this.recolour();
-    this.plot.setSize({ width: this.width(), height: HEIGHT });
   }
 }

@@ -2,8 +2,13 @@
 
 // From so many rows on, a table can be filtered.
 const LONG = 20;
+const UNKNOWN = "unknown";
 
-// A number without a value of its own is exact as it stands.
+function separated(digits) {
+  return digits.replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+// A number without `data-value` is exact as it is shown.
 function fieldValue(row, nth) {
   const cell = row.cells[nth];
   const text = cell.textContent.trim();

@@ -27,16 +27,12 @@
       button.textContent = isDark() ? "Light" : "Dark";
       button.setAttribute("aria-label", isDark() ? "Light colours" : "Dark colours");
     };
-    const changed = () => {
-      name();
-      document.dispatchEvent(new Event("themechange"));
-    };
     button.addEventListener("click", () => {
       root.dataset.theme = isDark() ? "light" : "dark";
       stored((storage) => storage.setItem("capbench-theme", root.dataset.theme));
-      changed();
+      name();
     });
-    system.addEventListener("change", changed);
+    system.addEventListener("change", name);
     name();
     button.hidden = false;
   });

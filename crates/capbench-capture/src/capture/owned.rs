@@ -1,0 +1,187 @@
+//! Batches that outlive the call that gave them: they may go to other threads, and dropping them gives their memory back.
+//!
+//! Two kinds there are. A [`Block`] is the V3 ring's own: nothing is copied, and while it is held the kernel cannot fill it
+//! again. A [`Packed`] batch is a copy of frames of any other method, in a buffer of a pool that has about as much memory as
+//! the method's ring was to have. Frames are gathered into it for as long as a V3 block is
+//! ([`crate::CaptureOptions::retire_timeout`]), so that a method which gives single frames does not become one that hands
+//! over single frames.
+//!
+//! The pool never grows beyond its bound. Before frames are taken from the method there is room for as many as it can give
+//! at once; where there is none, they stay in the method's ring.
+
+mod packing;
+
+use std::sync::Arc;
+
+use capbench_sys::packet::{Block, Frame};
+
+use crate::capture::{Batch, LossMark, TimeSpan};
+use crate::capture::{Place, Revisit};
+use crate::pool::{Buffer, Pool};
+
+pub use packing::Packing;
+
+/// A batch of frames that belongs to whoever has it.
+#[derive(Debug)]
+pub enum OwnedBatch {
+    /// A block of a V3 ring, where the kernel filled it.
+    Block(Block),
+    /// Copies.
+    Packed(Packed),
+}
+
+impl Batch for OwnedBatch {
+    #[inline]
+    fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        match self {
+            Self::Block(block) => Either::Block(Batch::frames(block)),
+            Self::Packed(packed) => Either::Packed(packed.frames()),
+        }
+    }
+
+    #[inline]
+    fn loss_mark(&self) -> LossMark {
+        match self {
+            Self::Block(block) => block.loss_mark(),
+            Self::Packed(packed) => packed.loss_mark(),
+        }
+    }
+
+    #[inline]
+    fn queue(&self) -> Option<u32> {
+        match self {
+            Self::Block(block) => block.queue(),
+            Self::Packed(packed) => packed.queue(),
+        }
+    }
+
+    fn frame_count(&self) -> usize {
+        match self {
+            Self::Block(block) => block.frame_count(),
+            Self::Packed(packed) => packed.frame_count(),
+        }
+    }
+
+    fn block_sequence(&self) -> Option<u64> {
+        match self {
+            Self::Block(block) => block.block_sequence(),
+            Self::Packed(packed) => packed.block_sequence(),
+        }
+    }
+
+    fn time_span(&self) -> Option<TimeSpan> {
+        match self {
+            Self::Block(block) => block.time_span(),
+            Self::Packed(packed) => packed.time_span(),
+        }
+    }
+}
+
+/// The frames of either kind.
+enum Either<B, P> {
+    Block(B),
+    Packed(P),
+}
+
+impl<'f, B, P> Iterator for Either<B, P>
+where
+    B: Iterator<Item = Frame<'f>>,
+    P: Iterator<Item = Frame<'f>>,
+{
+    type Item = Frame<'f>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Frame<'f>> {
+        match self {
+            Self::Block(frames) => frames.next(),
+            Self::Packed(frames) => frames.next(),
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Self::Block(frames) => frames.size_hint(),
+            Self::Packed(frames) => frames.size_hint(),
+        }
+    }
+}
+
+/// Copies of frames of one receive queue, in memory of a pool. Dropping it gives the memory back.
+#[derive(Debug)]
+pub struct Packed {
+    buffer: Buffer,
+    span: Option<TimeSpan>,
+    mark: LossMark,
+    queue: Option<u32>,
+    pool: Arc<Pool<Buffer>>,
+}
+
+impl Packed {
+    #[inline]
+    fn push(&mut self, frame: &Frame<'_>) {
+        self.span = Some(TimeSpan::widened(self.span, frame.time_ns));
+        self.buffer.push(frame);
+    }
+}
+
+impl Batch for Packed {
+    #[inline]
+    fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        self.buffer.frames()
+    }
+
+    #[inline]
+    fn loss_mark(&self) -> LossMark {
+        self.mark
+    }
+
+    #[inline]
+    fn queue(&self) -> Option<u32> {
+        self.queue
+    }
+
+    fn frame_count(&self) -> usize {
+        self.buffer.len()
+    }
+
+    fn time_span(&self) -> Option<TimeSpan> {
+        self.span
+    }
+}
+
+impl Revisit for Packed {
+    #[inline]
+    fn start(&self) -> Place {
+        Place::first_of(self.buffer.len())
+    }
+
+    #[inline]
+    fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>> {
+        place.step(|number| self.buffer.frame(number))
+    }
+}
+
+impl Revisit for OwnedBatch {
+    #[inline]
+    fn start(&self) -> Place {
+        match self {
+            Self::Block(block) => block.start(),
+            Self::Packed(packed) => packed.start(),
+        }
+    }
+
+    #[inline]
+    fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>> {
+        match self {
+            Self::Block(block) => block.frame_at(place),
+            Self::Packed(packed) => packed.frame_at(place),
+        }
+    }
+}
+
+impl Drop for Packed {
+    fn drop(&mut self) {
+        self.pool.put(std::mem::take(&mut self.buffer));
+    }
+}

@@ -1,0 +1,46 @@
+//! The interface to capture from.
+
+use capbench_sys::SysError;
+use capbench_sys::host::interface::{InterfaceIndex, index_of, name_of};
+
+use crate::error::CaptureError;
+
+/// The interface to capture from, in the namespace of the thread that opens the capture.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// Its name, for messages.
+    pub name: String,
+    /// Its index.
+    pub index: InterfaceIndex,
+    /// Octets of network-layer data in its largest frame; decides the slot size of V1 and V2 rings.
+    pub mtu: u32,
+}
+
+impl Interface {
+    /// Whether the calling thread's namespace no longer has it.
+    pub fn is_gone(&self) -> bool {
+        // if_indextoname(3).
+        const ENXIO: i32 = 6;
+        name_of(self.index).is_err_and(|error| error.errno() == Some(ENXIO))
+    }
+
+    /// The error of a call on this interface: [`CaptureError::Removed`] where the interface is gone, which says more than the
+    /// kernel's reason.
+    #[must_use]
+    pub fn or_removed(&self, error: CaptureError) -> CaptureError {
+        match error {
+            CaptureError::Call { source, .. } if self.is_gone() => {
+                CaptureError::Removed { interface: self.name.clone(), source }
+            }
+            error => error,
+        }
+    }
+
+    /// Looks the name up in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// When there is no such interface.
+    pub fn of_name(name: &str, mtu: u32) -> std::result::Result<Self, SysError> {
+        Ok(Self { name: name.into(), index: index_of(name)?, mtu })
+    }
+}

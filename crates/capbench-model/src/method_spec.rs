@@ -1,0 +1,152 @@
+//! How a user names a method: `NAME[:ARGUMENT][+SETTING[=VALUE]]...`.
+//!
+//! One name stands for one way to capture; what is varied about it stands behind it, so that variants of a method are
+//! rows of one table: `libpcap:/opt/pf_ring/lib/libpcap.so.1+next`, `af-xdp+generic`, `recv+busy-poll=50us`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A method, what it is about, and how it is set.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MethodSpec {
+    text: String,
+    name: String,
+    argument: Option<String>,
+    settings: Vec<Setting>,
+}
+
+/// One setting behind a method's name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// What stands behind `=`.
+    pub value: Option<String>,
+}
+
+impl MethodSpec {
+    /// A method by its bare name.
+    pub fn plain(name: &str) -> Self {
+        Self { text: name.into(), name: name.into(), argument: None, settings: Vec::new() }
+    }
+
+    /// The method's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What stands behind the colon.
+    pub fn argument(&self) -> Option<&str> {
+        self.argument.as_deref()
+    }
+
+    /// The settings, in the order in which they were given.
+    pub fn settings(&self) -> &[Setting] {
+        &self.settings
+    }
+
+    /// Whether a setting was given.
+    pub fn has(&self, setting: &str) -> bool {
+        self.settings.iter().any(|given| given.name == setting)
+    }
+
+    /// Whether it names a device, a library, or arguments for one: these decide which code runs.
+    pub fn names_code(&self) -> bool {
+        /// Settings that name a library's file, or are passed to a driver, which can load files too.
+        const SETTINGS: [&str; 2] = ["library", "devargs"];
+        self.argument.is_some() || SETTINGS.iter().any(|setting| self.has(setting))
+    }
+
+    /// The value of a setting, if it was given with one.
+    pub fn value(&self, setting: &str) -> Option<&str> {
+        self.settings.iter().find(|given| given.name == setting)?.value.as_deref()
+    }
+
+    /// Takes away the settings that `other` knows: they concern something else than the method. The text stays.
+    pub fn split_settings(&mut self, other: impl Fn(&Setting) -> bool) -> Vec<Setting> {
+        let (taken, kept) = std::mem::take(&mut self.settings).into_iter().partition(other);
+        self.settings = kept;
+        taken
+    }
+}
+
+/// Whether a piece of text between plus signs can be a setting: paths have other characters.
+fn as_setting(text: &str) -> Option<Setting> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_string())),
+        None => (text, None),
+    };
+    let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    is_name.then(|| Setting { name: name.into(), value })
+}
+
+impl FromStr for MethodSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        // Settings are taken from the end, so that an argument may have plus signs, as paths do.
+        let mut rest = text;
+        let mut settings = Vec::new();
+        while let Some((before, last)) = rest.rsplit_once('+') {
+            let Some(setting) = as_setting(last) else { break };
+            settings.insert(0, setting);
+            rest = before;
+        }
+        let (name, argument) = match rest.split_once(':') {
+            Some((name, argument)) => (name, Some(argument.to_string())),
+            None => (rest, None),
+        };
+        let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        if !is_name || argument.as_deref() == Some("") {
+            return Err(format!(
+                "\"{text}\" is no method; write NAME, NAME:ARGUMENT or NAME+SETTING as `capbench methods` lists them"
+            ));
+        }
+        Ok(Self { text: text.into(), name: name.into(), argument, settings })
+    }
+}
+
+impl fmt::Display for MethodSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MethodSpec;
+    use proptest::prelude::*;
+
+    fn spec(text: &str) -> MethodSpec {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn name_argument_and_settings_are_told_apart() {
+        let full = spec("libpcap:/opt/c++/lib+x/libpcap.so.1+next+timeout=5ms");
+        assert_eq!((full.name(), full.argument()), ("libpcap", Some("/opt/c++/lib+x/libpcap.so.1")));
+        assert!(full.has("next") && full.value("timeout") == Some("5ms") && full.value("next").is_none());
+        assert_eq!(spec("recv"), MethodSpec::plain("recv"));
+        let pci = spec("dpdk:0000:03:00.0+burst=64");
+        assert_eq!((pci.argument(), pci.value("burst")), (Some("0000:03:00.0"), Some("64")));
+        assert_eq!(pci.to_string(), "dpdk:0000:03:00.0+burst=64");
+    }
+
+    #[test]
+    fn what_is_no_method_is_refused() {
+        for text in ["", ":", "+x", "libpcap:", "Recv", "recv+", "recv+X", "-x", "a b"] {
+            assert!(text.parse::<MethodSpec>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic_and_what_is_read_is_written_alike(text in "\\PC{0,40}") {
+            if let Ok(spec) = text.parse::<MethodSpec>() {
+                prop_assert_eq!(spec.to_string(), text);
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Sizes as users write them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A number of bytes. Written and read with binary suffixes: `64MiB`, `256KiB`, `4096`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteCount(pub u64);
+
+impl FromStr for ByteCount {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (number, suffix) = text.split_at(digits);
+        let shift = match suffix {
+            "" | "B" => 0,
+            "KiB" => 10,
+            "MiB" => 20,
+            "GiB" => 30,
+            _ => {
+                return Err(format!(
+                    "\"{text}\" is not a size; write for example 4096, 256KiB, 64MiB or 1GiB"
+                ));
+            }
+        };
+        let number: u64 =
+            number.parse().map_err(|_| format!("\"{text}\" is not a size; write for example 64MiB"))?;
+        number
+            .checked_mul(1 << shift)
+            .filter(|&bytes| bytes > 0)
+            .map(Self)
+            .ok_or_else(|| format!("\"{text}\" is out of range"))
+    }
+}
+
+impl fmt::Display for ByteCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Exactly where few digits do that, so that what is printed can be asked for.
+        for (shift, suffix) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] {
+            let count = self.0 >> shift;
+            if (1..100_000).contains(&count) && self.0.trailing_zeros() >= shift {
+                return write!(f, "{count}{suffix}");
+            }
+        }
+        match self.0 {
+            many if many >= 1 << 30 => write!(f, "{:.1}GiB", many as f64 / f64::from(1 << 30)),
+            many if many >= 100_000 => write!(f, "{:.1}MiB", many as f64 / f64::from(1 << 20)),
+            few => write!(f, "{few}B"),
+        }
+    }
+}
+
+/// Octets captured of each frame at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SnapLength(u32);
+
+impl SnapLength {
+    /// tcpdump's default: everything, in practice.
+    pub const EVERYTHING: Self = Self(262_144);
+
+    /// A limit; 0 and anything above the default mean the default, as for tcpdump(8).
+    pub fn new(octets: u32) -> Self {
+        if octets == 0 { Self::EVERYTHING } else { Self(octets.min(Self::EVERYTHING.0)) }
+    }
+
+    /// The number of octets.
+    pub const fn octets(self) -> u32 {
+        self.0
+    }
+
+    /// Whether frames can be cut because of it.
+    pub fn cuts(self) -> bool {
+        self < Self::EVERYTHING
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ByteCount, SnapLength};
+
+    #[test]
+    fn sizes_are_read_and_written_alike() {
+        for text in ["1B", "4096B", "4KiB", "64MiB", "3GiB"] {
+            let size: ByteCount = text.parse().unwrap();
+            assert_eq!(size, size.to_string().parse().unwrap());
+        }
+        assert_eq!("4096".parse::<ByteCount>().unwrap().to_string(), "4KiB");
+        assert_eq!(ByteCount(24_250_212 << 10).to_string(), "23.1GiB");
+        for text in ["", "0", "MiB", "64MB", "-1", "1.5MiB", "99999999999GiB"] {
+            assert!(text.parse::<ByteCount>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_snap_length_of_0_means_everything() {
+        assert_eq!(SnapLength::new(0), SnapLength::EVERYTHING);
+        assert!(SnapLength::new(96).cuts());
+        assert!(!SnapLength::new(u32::MAX).cuts());
+    }
+}
