@@ -72,7 +72,7 @@ fn longest(lasts: Duration) -> Duration {
 }
 
 /// The longest burst without loss.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Longest {
     /// Its frames; 0 where the shortest one lost.
     pub(crate) frames: u64,
@@ -118,14 +118,7 @@ impl BurstSearch {
         rate: Pps,
     ) -> Result<std::result::Result<Longest, Missing>> {
         let limit = self.limit_frames(rate);
-        let mut found = Longest {
-            frames: 0,
-            step: None,
-            offered_pps: None,
-            end: BurstEnd::Found,
-            trials: Vec::new(),
-            lost_at: Vec::new(),
-        };
+        let mut found = Longest::default();
         let mut upper = None;
         let mut next = Some(self.first);
         while let Some(length) = next {

@@ -5,14 +5,61 @@
 //! | `runs` | the comparison |
 //! | `samples` | the figures of a run by set-up, and what is left out |
 //! | `circumstances` | in what the runs differ besides what was compared |
-//! | `document` | what `capbench compare --json` prints |
+//!
+//! [`Document`] is what `capbench compare --json` prints: `docs/compare.schema.json` is made from it.
 
 mod circumstances;
-mod document;
 mod runs;
 mod samples;
 #[cfg(test)]
 mod tests;
 
-pub use document::{Document, NamedRun, SCHEMA_VERSION};
 pub use runs::of_runs;
+
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::{Comparison, Conclusion};
+use crate::results::Results;
+
+/// Version of the document; raised when a reader of older ones would misunderstand newer ones.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Two saved runs, compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// [`SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// The earlier run, `A` in the comparison.
+    pub then: NamedRun,
+    /// The later run, `B` in the comparison.
+    pub now: NamedRun,
+    /// What came of it.
+    pub comparison: Comparison,
+    /// The whole comparison in a word.
+    pub verdict: Conclusion,
+}
+
+/// A run as it is named.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedRun {
+    /// Its path as it was given.
+    pub path: String,
+    /// Its command, word by word.
+    pub command: Vec<String>,
+    /// When it started, seconds since the epoch.
+    pub started_unix_s: u64,
+}
+
+impl NamedRun {
+    /// A run that was read from this path.
+    pub fn new(path: String, results: &Results) -> Self {
+        Self { path, command: results.command.clone(), started_unix_s: results.started_unix_s }
+    }
+}
+
+impl Document {
+    /// What is to be printed of a comparison.
+    pub fn new([then, now]: [NamedRun; 2], comparison: Comparison) -> Self {
+        Self { schema_version: SCHEMA_VERSION, then, now, verdict: comparison.conclusion(), comparison }
+    }
+}

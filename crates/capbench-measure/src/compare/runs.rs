@@ -154,7 +154,7 @@ fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
     for setup in setups(samples) {
         let twin = *known.entry(setup.across(across)).or_insert(setup);
         if let Some(field) = across.iter().find(|field| twin.value(**field) != setup.value(**field)) {
-            let name = |setup: &Setup| setup.value(*field).unwrap_or("none").to_string();
+            let name = |setup: &Setup| setup.value(*field).unwrap_or_else(|| "none".into());
             return Err(MeasureError::Comparison {
                 reason: format!(
                     "--across {}: {side} has {} and {} in otherwise equal set-ups; each run may have one only",

@@ -7,7 +7,7 @@ use super::samples::{IS_OF_GENERATOR, LeftOut};
 use super::setup::Setup;
 use super::{LEVEL, Thresholds};
 use crate::statistics::holm::corrected;
-use crate::statistics::shift::Hands;
+use crate::statistics::shift::Groups;
 use crate::statistics::{FALSE_ALARMS, aligned, by_key, least_by_chance, median};
 
 /// One side of a contrast.
@@ -131,7 +131,7 @@ impl Tested {
         let strata: Vec<&[Vec<(f64, u32)>; 2]> = matched.iter().flat_map(|matched| &matched.strata).collect();
         let values =
             |hand: &[(f64, u32)]| hand.iter().map(|(value, _)| measure.scaled(*value)).collect::<Vec<_>>();
-        let hands: Vec<Hands> = strata.iter().map(|[then, now]| (values(then), values(now))).collect();
+        let hands: Vec<Groups> = strata.iter().map(|[then, now]| (values(then), values(now))).collect();
         let side = |nth: usize| {
             let figures = || strata.iter().flat_map(move |hands| &hands[nth]);
             let values = || figures().map(|(value, _)| *value);

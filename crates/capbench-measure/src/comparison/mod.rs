@@ -23,14 +23,12 @@ pub mod setup;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::FALSE_ALARMS;
+pub use crate::statistics::LEVEL;
 pub use contrast::{Change, Contrast, Judgement, Side};
 pub use measure::{Better, Measure, Scale};
 pub use pairs::{Pair, of_pairs};
 pub use samples::LeftOut;
 pub use setup::{Field, Setup};
-
-/// The level of intervals, each by itself.
-pub const LEVEL: f64 = 0.95;
 
 /// From which change on a difference is worth saying.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -117,16 +117,8 @@ impl Setup {
     }
 
     /// What it says of a field.
-    pub(crate) fn value(&self, field: Field) -> Option<&str> {
-        match field {
-            Field::Method => self.method.as_deref(),
-            Field::Placement => self.placement.as_deref(),
-            Field::Size => self.frame_size.as_deref(),
-            Field::Traffic => self.traffic.as_deref(),
-            Field::Transmit => self.transmit.as_deref(),
-            Field::Work => self.work.as_deref(),
-            Field::Load => self.load.as_deref(),
-        }
+    pub(crate) fn value(&self, field: Field) -> Option<String> {
+        self.clone().field(field).take()
     }
 
     fn field(&mut self, field: Field) -> &mut Option<String> {

@@ -6,7 +6,10 @@
 //!
 //! A search decides each load by itself. On a host that stalls now and then the share of lossy trials grows slowly with the
 //! load: then which load is just held and which is not is luck, and bounds half a per cent apart are no such precision
-//! ([`Apart`]).
+//! ([`Apart`]). The probability takes the trials as they are. It knows nothing of the bounds being those two loads that came
+//! out on either side, by these very trials, nor of a load having no more trials once it is decided. Both make chance look
+//! smaller than it is: bounds that are not told apart are in doubt, and those that are told apart are so by a little less than
+//! the level says.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +20,8 @@ use super::criteria::Criteria;
 use super::database::{Bounds, Database, Observation};
 use crate::figures::grouped;
 use crate::ledger::LostAt;
-use crate::statistics::counts::{self, Hits, LEVEL};
+use crate::statistics::LEVEL;
+use crate::statistics::counts::{self, Hits};
 use crate::trial::{Phase, TrialResult};
 
 /// Trials by number, and what tells frames that wait because they came together from those that are too many.
@@ -300,10 +304,6 @@ impl fmt::Display for Buffered {
 }
 
 /// What chance has to do with a goal's bounds.
-///
-/// The probability takes the trials as they are. It knows nothing of the bounds being those two loads that came out on either
-/// side, by these very trials, nor of a load having no more trials once it is decided. Both make chance look smaller than it is:
-/// bounds that are not told apart are in doubt, and those that are told apart are so by a little less than the level says.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Apart {
     /// The probability of shares of high-loss trials at least as far apart when both bounds have the same (Fisher's exact

@@ -191,6 +191,5 @@ fn observation(result: &TrialResult, request: Request, burst_frames: u32) -> Obs
         loss_ratio: share(lost + backlogged + result.shortfall(), result.intended),
         path_loss_ratio: share(lost + backlogged, result.sent),
         achieved: Pps::new(offered).unwrap_or(request.load),
-        loss_events: result.loss_shape.as_ref().map(|shape| shape.bursts.count).or((lost == 0).then_some(0)),
     }
 }

@@ -26,8 +26,6 @@ pub struct Observation {
     pub path_loss_ratio: f64,
     /// The offered load, at most the intended one.
     pub achieved: Pps,
-    /// How often one or several frames in a row were lost; absent where nobody looked.
-    pub loss_events: Option<u64>,
 }
 
 impl Observation {
@@ -192,7 +190,7 @@ mod tests {
             for (seconds, loss_ratio, ask) in trials {
                 let duration = Duration::from_secs(seconds);
                 let trial = Observation {
-                    number: 1, load, duration, loss_ratio, path_loss_ratio: 0.0, achieved: load, loss_events: None,
+                    number: 1, load, duration, loss_ratio, path_loss_ratio: 0.0, achieved: load,
                 };
                 seen.add(trial);
                 if ask {

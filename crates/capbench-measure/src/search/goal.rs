@@ -344,10 +344,10 @@ mod tests {
     use std::time::Duration;
 
     use super::{Goal, Ratio, Strategy, Width};
-    use crate::search::presets;
+    use crate::search::notation::preset;
 
     fn ndr() -> Goal {
-        presets::goals("ndr").unwrap().remove(0)
+        preset("ndr").unwrap().remove(0)
     }
 
     #[test]

@@ -89,18 +89,16 @@ impl Grid {
 
     /// The highest place of at most this rate, where there is one.
     pub(super) fn at_most(&self, frames_per_second: f64) -> Step {
-        let step = ((frames_per_second.max(f64::MIN_POSITIVE) / self.least.get()).ln() / self.unit
-            + ROUNDING)
-            .floor();
-        (step as Step).clamp(0, self.top)
+        ((self.place(frames_per_second) + ROUNDING).floor() as Step).clamp(0, self.top)
     }
 
     /// The lowest place of at least this rate, where there is one.
     pub(super) fn at_least(&self, frames_per_second: f64) -> Step {
-        let step = ((frames_per_second.max(f64::MIN_POSITIVE) / self.least.get()).ln() / self.unit
-            - ROUNDING)
-            .ceil();
-        (step as Step).clamp(0, self.top)
+        ((self.place(frames_per_second) - ROUNDING).ceil() as Step).clamp(0, self.top)
+    }
+
+    fn place(&self, frames_per_second: f64) -> f64 {
+        (frames_per_second.max(f64::MIN_POSITIVE) / self.least.get()).ln() / self.unit
     }
 }
 

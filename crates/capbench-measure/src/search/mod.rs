@@ -4,8 +4,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `goal`, `presets`, `notation` | goals as data, those that have a name, and how users write them |
-//! | `plan`, `estimate` | goals with their limits; what they will cost |
+//! | `goal`, `notation` | goals as data; how users write them, and those that have a name |
+//! | `plan` | goals with their limits, and what they will cost |
 //! | `criteria`, `database` | when a load is held; every trial by load, and the bounds that follow |
 //! | `strategist` | what a strategy asks for; plain binary search |
 //! | `grid`, `selector`, `mlr` | multiple loss ratio search: all its goals from shared trials |
@@ -22,7 +22,6 @@ mod bound;
 mod conduct;
 pub mod criteria;
 pub mod database;
-mod estimate;
 pub mod goal;
 mod grid;
 mod maximum;
@@ -32,7 +31,6 @@ mod numbers;
 mod observer;
 mod outcome;
 pub mod plan;
-pub mod presets;
 pub mod ranking;
 pub mod repeats;
 mod runner;
@@ -43,12 +41,11 @@ mod tests;
 
 pub use bound::{Apart, Backlogged, Bound, Buffered, HighLoss, Losses, Moments};
 pub use conduct::Finished;
-pub use estimate::Estimate;
 pub use goal::{Goal, Ratio, Strategy, Width};
 pub use maximum::{MaximumLoad, MaximumSource, SelfTest, Try};
-pub use notation::{parse, read};
+pub use notation::{Listed, parse, presets, read};
 pub use numbers::{Held, Longest, LossEvents, LossNumbers};
 pub use observer::Observer;
 pub use outcome::{GoalResult, Reason, SearchOutcome, SoFar, Status};
-pub use plan::SearchPlan;
+pub use plan::{Estimate, SearchPlan};
 pub use runner::{End, Stored};

@@ -1,4 +1,4 @@
-//! How users write goals: names of presets, `NAME:KEY=VALUE,...`, or a TOML file with tables `[goals.NAME]`. The two forms
+//! How users write goals, and those that have a name: names of presets, `NAME:KEY=VALUE,...`, or a TOML file with tables `[goals.NAME]`. The two forms
 //! have the same keys.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::goal::Ratio;
 use super::goal::{Goal, Strategy, Width};
-use super::presets;
 use crate::error::{MeasureError, Result};
 
 /// Widths are relative unless the text ends so.
@@ -15,6 +14,71 @@ const OF_MAXIMUM: &str = "max";
 /// Where a goal of one's own does not say.
 const EXCEED_RATIO: Ratio = Ratio::fixed(0.5);
 const WIDTH: Width = Width::Relative(Ratio::fixed(0.005));
+
+/// What the user asks for, the goal's name in results, where its attributes come from, and those as users write them. In the
+/// order in which they are listed.
+#[rustfmt::skip]
+const PRESETS: [[&str; 4]; 10] = [
+    ["rfc2544", "rfc2544", "RFC 2544 26.1: throughput",
+        "strategy=binary,loss=0,exceed=0,width=0.5%,duration=60s,sum=60s"],
+    ["tst009", "tst009", "ETSI GS NFV-TST 009 12.3.3: binary search with loss verification, max(r) = 2",
+        "strategy=binary,loss=0,exceed=0.5,width=0.5%,duration=60s,sum=120s"],
+    ["ndr", "ndr", "FD.io CSIT: no-drop rate",
+        "strategy=mlr,loss=0,exceed=0.5,width=0.5%,duration=1s,sum=21s"],
+    ["pdr", "pdr", "FD.io CSIT: partial-drop rate, half a per cent",
+        "strategy=mlr,loss=0.5%,exceed=0.5,width=0.5%,duration=1s,sum=21s"],
+    ["strict-capture", "strict-capture", "capbench: 60 s a load without a single loss",
+        "strategy=mlr,loss=0,exceed=0,width=0.5%,duration=10s,sum=60s"],
+    ["quick", "quick-ndr", "capbench: a first look",
+        "strategy=mlr,loss=0,exceed=0.2,width=2%,duration=1s,sum=5s"],
+    ["quick", "quick-pdr", "capbench: a first look",
+        "strategy=mlr,loss=0.1%,exceed=0.2,width=2%,duration=1s,sum=5s"],
+    ["trex-like", "trex-like", "attributes of TRex's NDR benchmark",
+        "strategy=mlr,loss=0.1%,exceed=0,width=1%,duration=20s,sum=20s"],
+    ["nfvbench-ndr", "nfvbench-ndr", "attributes of OPNFV NFVbench: NDR",
+        "strategy=binary,loss=0.001%,exceed=0,width=0.1%max,duration=60s,sum=60s"],
+    ["nfvbench-pdr", "nfvbench-pdr", "attributes of OPNFV NFVbench: PDR",
+        "strategy=binary,loss=0.1%,exceed=0,width=0.1%max,duration=60s,sum=60s"],
+];
+
+/// The first trials of a multiple loss ratio search, and coarser targets before each goal (CSIT).
+const INITIAL: Duration = Duration::from_secs(1);
+const PRECEDING_TARGETS: u32 = 2;
+
+/// The goals of a preset; `None` where there is no such preset.
+pub fn preset(name: &str) -> Option<Vec<Goal>> {
+    let named = PRESETS.into_iter().filter(|[preset, ..]| *preset == name);
+    let goals: Vec<_> = named.map(|row| listed(row).goal).collect();
+    (!goals.is_empty()).then_some(goals)
+}
+
+/// A row of the list of presets.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// What to ask for.
+    pub preset: &'static str,
+    /// Where its attributes come from.
+    pub source: &'static str,
+    /// The goal.
+    pub goal: Goal,
+}
+
+/// All presets with their goals.
+pub fn presets() -> Vec<Listed> {
+    PRESETS.into_iter().map(listed).collect()
+}
+
+fn listed([preset, name, source, attributes]: [&'static str; 4]) -> Listed {
+    let goal = pairs(attributes).and_then(|pairs| goal(name, &pairs));
+    Listed { preset, source, goal: goal.expect("the attributes of a preset") }
+}
+
+/// All names, each once, for messages.
+fn names() -> String {
+    let mut names = PRESETS.map(|[preset, ..]| preset).to_vec();
+    names.dedup();
+    names.join(", ")
+}
 
 /// The goals that a text names: presets with commas between, or one goal in the form `NAME:KEY=VALUE,...`.
 ///
@@ -26,7 +90,7 @@ const WIDTH: Width = Width::Relative(Ratio::fixed(0.005));
 /// [`MeasureError::Goal`] with what cannot be understood or contradicts itself.
 pub fn parse(text: &str) -> Result<Vec<Goal>> {
     let Some((name, settings)) = text.split_once(':') else {
-        let goals: Result<Vec<_>> = text.split(',').map(|name| preset(name.trim())).collect();
+        let goals: Result<Vec<_>> = text.split(',').map(|name| named(name.trim())).collect();
         return Ok(goals?.into_iter().flatten().collect());
     };
     let goal = pairs(settings).and_then(|pairs| goal(name.trim(), &pairs));
@@ -94,16 +158,16 @@ fn text_of((key, value): (String, toml::Value)) -> std::result::Result<(String, 
     Ok((key, text))
 }
 
-fn preset(name: &str) -> Result<Vec<Goal>> {
+fn named(name: &str) -> Result<Vec<Goal>> {
     if name.is_empty() {
         let reason = "a goal has no name; name one, such as ndr, or several with a comma between two".into();
         return Err(MeasureError::Search { reason });
     }
-    presets::goals(name).ok_or_else(|| MeasureError::Goal {
+    preset(name).ok_or_else(|| MeasureError::Goal {
         goal: name.into(),
         reason: format!(
             "there is no such preset; there are {}; a goal of your own is NAME:loss=0.1%,duration=1s,sum=21s",
-            presets::names()
+            names()
         ),
     })
 }
@@ -128,7 +192,8 @@ pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Resul
             return Err(format!("{key}: it is given twice"));
         }
     }
-    let from = value(&said, "from", base)?;
+    let (from, loss, given) =
+        (value(&said, "from", base)?, value(&said, "loss", str::parse)?, value(&said, "duration", duration)?);
     let missing = ["duration", "loss"].into_iter().find(|key| !said.contains_key(key));
     if let Some(key) = missing.filter(|_| from.is_none()) {
         return Err(format!("{key} is missing; give it, or from=PRESET"));
@@ -141,14 +206,14 @@ pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Resul
         width: WIDTH,
         final_duration: Duration::ZERO,
         duration_sum: Duration::ZERO,
-        initial_duration: presets::INITIAL,
-        preceding_targets: presets::PRECEDING_TARGETS,
+        initial_duration: INITIAL,
+        preceding_targets: PRECEDING_TARGETS,
     });
-    let final_duration = value(&said, "duration", duration)?.unwrap_or(usual.final_duration);
+    let final_duration = given.unwrap_or(usual.final_duration);
     Ok(Goal {
         name: name.into(),
         strategy: value(&said, "strategy", strategy)?.unwrap_or(usual.strategy),
-        loss_ratio: value(&said, "loss", str::parse)?.unwrap_or(usual.loss_ratio),
+        loss_ratio: loss.unwrap_or(usual.loss_ratio),
         exceed_ratio: value(&said, "exceed", str::parse)?.unwrap_or(usual.exceed_ratio),
         width: value(&said, "width", width)?.unwrap_or(usual.width),
         final_duration,
@@ -175,8 +240,8 @@ fn whole(text: &str) -> std::result::Result<u32, String> {
 }
 
 fn base(text: &str) -> std::result::Result<Goal, String> {
-    let mut goals = presets::goals(text)
-        .ok_or_else(|| format!("there is no preset \"{text}\"; there are {}", presets::names()))?;
+    let mut goals =
+        preset(text).ok_or_else(|| format!("there is no preset \"{text}\"; there are {}", names()))?;
     match goals.len() {
         1 => Ok(goals.remove(0)),
         several => Err(format!("preset \"{text}\" has {several} goals; name one that has one")),
@@ -202,12 +267,12 @@ fn strategy(text: &str) -> std::result::Result<Strategy, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::time::Duration;
 
-    use super::{Unread, parse, parse_toml};
+    use super::{Unread, parse, parse_toml, preset, presets};
     use crate::search::Ratio;
     use crate::search::goal::{Strategy, Width};
-    use crate::search::presets;
 
     fn ratio(value: f64) -> Ratio {
         Ratio::new(value).unwrap()
@@ -222,7 +287,7 @@ mod tests {
     #[test]
     fn a_goal_of_ones_own_has_every_attribute() {
         let goals = parse("mine:loss=0.5%,duration=1s,sum=21s,exceed=0.5,width=0.5%").unwrap();
-        let pdr = presets::goals("pdr").unwrap().remove(0);
+        let pdr = preset("pdr").unwrap().remove(0);
         assert_eq!(goals, [crate::search::goal::Goal { name: "mine".into(), ..pdr }]);
         let goal = &parse("b:loss=0,duration=10s,strategy=binary,width=0.1%max").unwrap()[0];
         assert_eq!((goal.strategy, goal.width), (Strategy::Binary, Width::OfMaximum(ratio(0.001))));
@@ -280,5 +345,22 @@ mod tests {
         let names: Vec<_> = goals.iter().map(|goal| goal.name.as_str()).collect();
         assert_eq!(names, ["five-minutes", "ndr-fine", "plain"]);
         assert_eq!(goals[0].duration_sum, Duration::from_secs(300));
+    }
+
+    #[test]
+    fn every_preset_is_a_valid_goal_of_its_own_name() {
+        for row in presets() {
+            row.goal.validate().unwrap();
+        }
+        let names: BTreeSet<_> = presets().into_iter().map(|row| row.goal.name).collect();
+        assert_eq!(names.len(), presets().len());
+        assert_eq!(preset("quick").unwrap().len(), 2);
+        assert!(preset("Quick").is_none());
+    }
+
+    #[test]
+    fn presets_are_as_their_documents_have_them() {
+        let table: Vec<_> = presets().iter().map(|row| format!("{:14} {}", row.preset, row.goal)).collect();
+        insta::assert_snapshot!(table.join("\n"));
     }
 }

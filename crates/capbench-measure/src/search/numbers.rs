@@ -10,8 +10,8 @@ use super::bound::{self, Moments, Trials};
 use super::criteria::Criteria;
 use super::database::{Bounds, Database};
 use super::goal::Ratio;
+use super::notation::preset;
 use super::outcome::{GoalResult, Status};
-use super::presets;
 use crate::statistics::counts;
 use crate::trial::{TrialResult, Verdict};
 
@@ -106,15 +106,15 @@ impl LossNumbers {
     pub(super) fn new(goals: &[GoalResult], seen: &Database, trials: &Trials<'_>, top: Option<Pps>) -> Self {
         let held = |by: &str, criteria: &Criteria| Held::new(by, criteria, seen, top);
         let of = |name: &str| {
-            let preset = presets::goals(name).map_or(STRICT, |goals| goals[0].criteria());
+            let usual = preset(name).map_or(STRICT, |goals| goals[0].criteria());
             let is_called_so = |own: &&GoalResult| own.goal.name == name;
-            let asks_the_same = |own: &&GoalResult| own.goal.criteria() == preset;
+            let asks_the_same = |own: &&GoalResult| own.goal.criteria() == usual;
             match goals.iter().find(is_called_so).or_else(|| goals.iter().find(asks_the_same)) {
                 Some(own) => Held {
                     at_least: own.status == Status::AtLeast,
                     ..held(&own.goal.name, &own.goal.criteria())
                 },
-                None => held(name, &preset),
+                None => held(name, &usual),
             }
         };
         Self {

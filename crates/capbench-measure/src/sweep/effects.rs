@@ -13,7 +13,7 @@ use super::swept::{Swept, numbers};
 use crate::figures::{grouped, percent};
 use crate::programs::Programs;
 use crate::statistics::interval::Estimate;
-use crate::statistics::shift::Hands;
+use crate::statistics::shift::Groups;
 use crate::subject::{self, Subject};
 
 /// Rates that differ by less, as a part of them, are the same.
@@ -144,7 +144,7 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
 }
 
 /// Blocks of so many neighbouring points, each with every later one of as many.
-fn blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, Vec<Hands>)> {
+fn blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, Vec<Groups>)> {
     let values: Vec<Vec<f64>> = readings.iter().map(|reading| swept.sustained(reading)).collect();
     let of = |first: usize| values[first..first + width].concat();
     let ends = (readings.len() + 1).saturating_sub(width);
@@ -156,9 +156,9 @@ fn blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, 
 
 /// Blocks of so many neighbouring points that both methods have, the ring's repeats first. Points are compared with
 /// themselves only.
-fn beside(swept: &Swept<'_>, points: &[(&Reading, &Reading)], width: usize) -> Vec<(usize, Vec<Hands>)> {
+fn beside(swept: &Swept<'_>, points: &[(&Reading, &Reading)], width: usize) -> Vec<(usize, Vec<Groups>)> {
     let rates = |reading| swept.sustained(reading);
-    let hands = points.iter().map(|(ring, socket)| (rates(ring), rates(socket))).collect::<Vec<Hands>>();
+    let hands = points.iter().map(|(ring, socket)| (rates(ring), rates(socket))).collect::<Vec<Groups>>();
     hands.windows(width).enumerate().map(|(first, block)| (first, block.to_vec())).collect()
 }
 

@@ -6,7 +6,7 @@
 
 use super::contrasts::WIDEST;
 use crate::statistics::FALSE_ALARMS;
-use crate::statistics::shift::{Hands, largest};
+use crate::statistics::shift::{Groups, largest};
 
 /// The largest factors that one kind of comparison leaves possible.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub(super) struct Limits {
 impl Limits {
     /// Of comparisons of a width, each the hands of its strata behind its first point, the lower one first. `None` where no
     /// width has repeats enough.
-    pub(super) fn of(comparisons: impl Fn(usize) -> Vec<(usize, Vec<Hands>)>) -> Option<Self> {
+    pub(super) fn of(comparisons: impl Fn(usize) -> Vec<(usize, Vec<Groups>)>) -> Option<Self> {
         (1..=WIDEST).find_map(|width| {
             let all = comparisons(width);
             let level = FALSE_ALARMS / all.len() as f64;

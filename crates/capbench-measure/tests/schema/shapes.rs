@@ -29,7 +29,7 @@ pub fn schema_of_results(source: &Source) -> Value {
 
 /// The schema of what `compare --json` prints.
 pub fn schema_of_comparisons(source: &Source) -> Value {
-    let mut schema = schema_of(source, &["capbench_measure", "compare", "document"], "Document");
+    let mut schema = schema_of(source, &["capbench_measure", "compare"], "Document");
     schema["title"] = "capbench compare --json".into();
     schema["description"] = format!("Two saved runs, compared. {ABSENT} {LATER}").into();
     schema["properties"]["schema_version"]["const"] = compare::SCHEMA_VERSION.into();

@@ -1,35 +1,35 @@
-//! Whether the second of two hands lies higher, over strata, and by how much: a permutation test of aligned ranks.
+//! Stratified permutation test of aligned ranks: is the second group above the first, and by how much?
 //!
-//! In each stratum the values of both hands were measured under the same conditions, and what differs between strata is no
-//! difference between the hands. So the median of both hands is subtracted stratum by stratum, all that is left is ranked
-//! together, and the statistic is the sum of the ranks of the second hands (Hodges and Lehmann, 1962). Where chance dealt
-//! the values, every way to deal them to the hands within each stratum is equally likely: counting them gives the probability,
-//! exactly, for whatever distribution the values have, and with ties. One stratum makes it the test of Wilcoxon, strata of a
-//! pair each make it his signed ranks. The interval is that of the shifts that the same test does not reject.
+//! In each stratum the values of both groups were measured under the same conditions. What differs between strata is no
+//! difference between the groups, so the median of each stratum is subtracted. All values are then ranked together, and the
+//! statistic is the sum of the ranks of the second groups (Hodges and Lehmann, 1962). If the groups do not differ, every way to
+//! divide the values of a stratum between them is equally likely. Counting these permutations gives the probability: exact for
+//! every distribution of the values, and with ties. With one stratum it is the test of Wilcoxon, with strata of one pair each
+//! his test of signed ranks. The interval is that of the shifts that the same test does not reject.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::ranks::below_normal;
-use super::shift::Hands;
+use super::shift::Groups;
 use super::{median, ways};
 
-/// Additions that an exact probability may take; beyond it deals are drawn.
+/// Additions that an exact probability may take; beyond it permutations are sampled.
 const EXACT: usize = 5_000_000;
-/// Additions that each of the probabilities of an interval may take; beyond it the normal distribution stands for the exact one.
+/// Additions that each of the probabilities of an interval may take; beyond it the normal distribution replaces the exact one.
 /// By then there are so many ranks that it is near.
 const EXACT_AT_ENDS: usize = 200_000;
-/// Deals that are drawn: enough to tell a probability of 1 in 1000 to a tenth of it, mostly.
-const DRAWS: u32 = 20_000;
-/// The draws are the same every time, so that the same data say the same.
+/// Sampled permutations: enough to estimate a probability of 1 in 1000 to a tenth of it, mostly.
+const SAMPLES: u32 = 20_000;
+/// The samples are the same every time, so that the same data give the same probability.
 const SEED: u64 = 0x5eed_0fde_a150_0001;
 
-/// Pairs of which the means of two are looked at; of more, single differences are near enough to each other.
+/// Up to so many pairs the means of every two differences are candidates; of more, single differences are near enough.
 const MEANS: usize = 1000;
 /// Sums of the same shares in another order differ by less.
 const ROUNDING: f64 = 1e-9;
 
-/// How likely chance alone gives the second hands ranks as high, or as low, as they have.
+/// How likely chance alone gives the second groups ranks as high, or as low, as they have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tails {
     /// As high, or higher.
@@ -45,34 +45,34 @@ impl Tails {
     }
 }
 
-/// How much higher the second hands are.
+/// How much higher the second groups are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// The shift that makes the hands alike.
+    /// The shift that makes the groups alike.
     pub middle: f64,
-    /// The shifts between which the true one lies; absent where there are too few values for the level.
+    /// The interval of the true shift; absent where there are too few values for the level.
     pub ends: Option<(f64, f64)>,
 }
 
-/// Whether every deal gives the same, because the values of each stratum do not differ.
-pub fn is_constant(strata: &[Hands]) -> bool {
+/// Whether every permutation gives the same, because the values of each stratum do not differ.
+pub fn is_constant(strata: &[Groups]) -> bool {
     strata.iter().all(|(one, other)| one.iter().chain(other).all(|value| Some(value) == one.first()))
 }
 
-/// Sets the second hands, each value less this shift, against the first ones.
-pub fn test(strata: &[Hands], shift: f64) -> Tails {
-    let dealt = ranked(strata, shift);
-    if effort(&dealt) <= EXACT { counted(&dealt) } else { drawn(&dealt) }
+/// Compares the second groups, each value less this shift, with the first ones.
+pub fn test(strata: &[Groups], shift: f64) -> Tails {
+    let ranked = rank(strata, shift);
+    if effort(&ranked) <= EXACT { counted(&ranked) } else { sampled(&ranked) }
 }
 
 /// The same where many shifts are tried.
-fn test_quickly(strata: &[Hands], shift: f64) -> Tails {
-    let dealt = ranked(strata, shift);
-    if effort(&dealt) <= EXACT_AT_ENDS { counted(&dealt) } else { by_normal(&dealt) }
+fn test_quickly(strata: &[Groups], shift: f64) -> Tails {
+    let ranked = rank(strata, shift);
+    if effort(&ranked) <= EXACT_AT_ENDS { counted(&ranked) } else { by_normal(&ranked) }
 }
 
-/// How much higher the second hands are, with an interval of this level.
-pub fn shift(strata: &[Hands], level: f64) -> Option<Shift> {
+/// How much higher the second groups are, with an interval of this level.
+pub fn shift(strata: &[Groups], level: f64) -> Option<Shift> {
     let candidates = candidates(strata);
     let (first, last) = (*candidates.first()?, *candidates.last()?);
     // The test is asked between two candidates: at a candidate there are ties.
@@ -85,7 +85,7 @@ pub fn shift(strata: &[Hands], level: f64) -> Option<Shift> {
         test_quickly(strata, at)
     };
     let tail = (1.0 - level) / 2.0;
-    // The more is taken off the second hands, the likelier are ranks as high as theirs, and the less likely as low.
+    // The more is taken off the second groups, the likelier are ranks as high as theirs, and the less likely as low.
     let middle = first_of(candidates.len(), |gap| {
         let tails = between(gap);
         tails.as_high >= tails.as_low - ROUNDING
@@ -116,7 +116,7 @@ pub fn shift(strata: &[Hands], level: f64) -> Option<Shift> {
     Some(Shift { middle, ends })
 }
 
-fn are_few_pairs(strata: &[Hands]) -> bool {
+fn are_few_pairs(strata: &[Groups]) -> bool {
     strata.len() <= MEANS && strata.iter().all(|(one, other)| one.len() == 1 && other.len() == 1)
 }
 
@@ -132,7 +132,7 @@ fn first_of(last: usize, holds: impl Fn(usize) -> bool) -> usize {
 
 /// Shifts at which ranks change: differences within a stratum, or where strata are pairs, the means of two of them (Walsh).
 /// Where several strata have several values, ranks change at other shifts, too.
-fn candidates(strata: &[Hands]) -> Vec<f64> {
+fn candidates(strata: &[Groups]) -> Vec<f64> {
     let differences: Vec<f64> = strata
         .iter()
         .flat_map(|(one, other)| other.iter().flat_map(move |other| one.iter().map(move |one| other - one)))
@@ -149,21 +149,22 @@ fn candidates(strata: &[Hands]) -> Vec<f64> {
     candidates
 }
 
-/// The ranks of a stratum, twice what they are so that those of ties are whole, less the least of them: what all deals have in
-/// common does not matter.
+/// The ranks of a stratum, doubled so that those of ties are whole numbers, less the least of them: what all permutations have
+/// in common does not matter.
 #[derive(Debug)]
-struct Dealt {
-    /// Those of the first hand and then those of the second.
+struct RankedStratum {
+    /// Those of the first group, then those of the second.
     ranks: Vec<u64>,
+    /// Size of the first group.
     first: usize,
 }
 
-impl Dealt {
+impl RankedStratum {
     fn second(&self) -> &[u64] {
         &self.ranks[self.first..]
     }
 
-    /// The largest sum that a deal can give the second hand, or a bound of it.
+    /// No permutation gives the second group a larger sum.
     fn most(&self) -> usize {
         self.ranks.iter().sum::<u64>() as usize
     }
@@ -172,37 +173,37 @@ impl Dealt {
         self.ranks.len() * self.second().len() * (self.most() + 1)
     }
 
-    /// How likely each sum of the second hand's ranks is, those that cannot be left out.
+    /// How likely each possible sum of the second group's ranks is.
     fn sums(&self) -> Vec<(usize, f64)> {
-        let (taken, most) = (self.second().len(), self.most());
-        // By how many values were taken: the number of ways to each sum.
-        let mut counts = vec![vec![0.0; most + 1]; taken + 1];
+        let (size, most) = (self.second().len(), self.most());
+        // By how many values are in the second group: the number of ways to each sum.
+        let mut counts = vec![vec![0.0; most + 1]; size + 1];
         counts[0][0] = 1.0;
         for (nth, &rank) in self.ranks.iter().enumerate() {
             let rank = rank as usize;
-            for count in (0..taken.min(nth + 1)).rev() {
+            for count in (0..size.min(nth + 1)).rev() {
                 let (fewer, more) = counts.split_at_mut(count + 1);
                 for sum in rank..=most {
                     more[0][sum] += fewer[count][sum - rank];
                 }
             }
         }
-        let all = ways(self.first, taken);
-        let possible = counts[taken].iter().enumerate().filter(|(_, count)| **count > 0.0);
+        let all = ways(self.first, size);
+        let possible = counts[size].iter().enumerate().filter(|(_, count)| **count > 0.0);
         possible.map(|(sum, count)| (sum, count / all)).collect()
     }
 }
 
-/// The sum of the ranks of the second hands.
-fn found(dealt: &[Dealt]) -> u64 {
-    dealt.iter().flat_map(Dealt::second).sum()
+/// The sum of the ranks of the second groups.
+fn observed(strata: &[RankedStratum]) -> u64 {
+    strata.iter().flat_map(RankedStratum::second).sum()
 }
 
-/// Additions that counting every deal takes, at most.
-fn effort(dealt: &[Dealt]) -> usize {
+/// Additions that counting every permutation takes, at most.
+fn effort(strata: &[RankedStratum]) -> usize {
     let mut sum: usize = 1;
-    let mut effort: usize = dealt.iter().map(Dealt::effort).sum();
-    for stratum in dealt {
+    let mut effort: usize = strata.iter().map(RankedStratum::effort).sum();
+    for stratum in strata {
         let different = (ways(stratum.first, stratum.second().len()) as usize).min(stratum.most() + 1);
         effort = effort.saturating_add(sum.saturating_mul(different));
         sum += stratum.most();
@@ -210,7 +211,7 @@ fn effort(dealt: &[Dealt]) -> usize {
     effort
 }
 
-fn ranked(strata: &[Hands], shift: f64) -> Vec<Dealt> {
+fn rank(strata: &[Groups], shift: f64) -> Vec<RankedStratum> {
     let mut aligned: Vec<(f64, usize, usize)> = Vec::new();
     for (nth, (one, other)) in strata.iter().enumerate() {
         let values: Vec<f64> = one.iter().copied().chain(other.iter().map(|value| value - shift)).collect();
@@ -218,28 +219,28 @@ fn ranked(strata: &[Hands], shift: f64) -> Vec<Dealt> {
         aligned.extend(values.iter().enumerate().map(|(place, value)| (value - middle, nth, place)));
     }
     aligned.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut dealt: Vec<Dealt> = strata
+    let mut ranked: Vec<RankedStratum> = strata
         .iter()
-        .map(|(one, other)| Dealt { ranks: vec![0; one.len() + other.len()], first: one.len() })
+        .map(|(one, other)| RankedStratum { ranks: vec![0; one.len() + other.len()], first: one.len() })
         .collect();
     let mut from = 0;
     while from < aligned.len() {
         let ties = aligned[from..].iter().take_while(|value| value.0 == aligned[from].0).count();
         for &(_, stratum, place) in &aligned[from..from + ties] {
-            dealt[stratum].ranks[place] = (2 * from + ties + 1) as u64;
+            ranked[stratum].ranks[place] = (2 * from + ties + 1) as u64;
         }
         from += ties;
     }
-    for stratum in &mut dealt {
+    for stratum in &mut ranked {
         let least = stratum.ranks.iter().copied().min().unwrap_or(0);
         stratum.ranks.iter_mut().for_each(|rank| *rank -= least);
     }
-    dealt
+    ranked
 }
 
-fn counted(dealt: &[Dealt]) -> Tails {
+fn counted(strata: &[RankedStratum]) -> Tails {
     let mut all = vec![1.0];
-    for stratum in dealt {
+    for stratum in strata {
         let mut next = vec![0.0; all.len() + stratum.most()];
         for (sum, share) in stratum.sums() {
             for (before, likely) in all.iter().enumerate() {
@@ -248,40 +249,40 @@ fn counted(dealt: &[Dealt]) -> Tails {
         }
         all = next;
     }
-    let found = found(dealt) as usize;
+    let observed = observed(strata) as usize;
     Tails {
-        as_high: all[found..].iter().sum::<f64>().min(1.0),
-        as_low: all[..=found].iter().sum::<f64>().min(1.0),
+        as_high: all[observed..].iter().sum::<f64>().min(1.0),
+        as_low: all[..=observed].iter().sum::<f64>().min(1.0),
     }
 }
 
-/// The deal that was found counts as one of those drawn, so that no probability comes out too small (Phipson and Smyth, 2010).
-fn drawn(dealt: &[Dealt]) -> Tails {
-    let found = found(dealt);
+/// The observed permutation counts as one of the samples, so that no probability is too small (Phipson and Smyth, 2010).
+fn sampled(strata: &[RankedStratum]) -> Tails {
+    let observed = observed(strata);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
-    let mut ranks: Vec<Vec<u64>> = dealt.iter().map(|stratum| stratum.ranks.clone()).collect();
+    let mut ranks: Vec<Vec<u64>> = strata.iter().map(|stratum| stratum.ranks.clone()).collect();
     let (mut as_high, mut as_low) = (1_u32, 1_u32);
-    for _ in 0..DRAWS {
+    for _ in 0..SAMPLES {
         let mut sum = 0;
-        for (stratum, ranks) in dealt.iter().zip(&mut ranks) {
+        for (stratum, ranks) in strata.iter().zip(&mut ranks) {
             for place in 0..stratum.second().len() {
                 let left = (ranks.len() - place) as u128;
-                let drawn = place + ((u128::from(random.next_u64()) * left) >> 64) as usize;
-                ranks.swap(place, drawn);
+                let chosen = place + ((u128::from(random.next_u64()) * left) >> 64) as usize;
+                ranks.swap(place, chosen);
                 sum += ranks[place];
             }
         }
-        as_high += u32::from(sum >= found);
-        as_low += u32::from(sum <= found);
+        as_high += u32::from(sum >= observed);
+        as_low += u32::from(sum <= observed);
     }
-    let share = |count: u32| f64::from(count) / f64::from(DRAWS + 1);
+    let share = |count: u32| f64::from(count) / f64::from(SAMPLES + 1);
     Tails { as_high: share(as_high), as_low: share(as_low) }
 }
 
-/// By the mean and the variance that sums of ranks have when they are dealt.
-fn by_normal(dealt: &[Dealt]) -> Tails {
+/// By the mean and the variance of the sum of ranks over all permutations.
+fn by_normal(strata: &[RankedStratum]) -> Tails {
     let (mut mean, mut variance) = (0.0, 0.0);
-    for stratum in dealt {
+    for stratum in strata {
         let (all, second) = (stratum.ranks.len() as f64, stratum.second().len() as f64);
         let middle = stratum.ranks.iter().sum::<u64>() as f64 / all;
         let squares: f64 = stratum.ranks.iter().map(|&rank| (rank as f64 - middle).powi(2)).sum();
@@ -292,7 +293,7 @@ fn by_normal(dealt: &[Dealt]) -> Tails {
         return Tails { as_high: 1.0, as_low: 1.0 };
     }
     // Ranks are doubled, so sums are 2 apart where there are no ties, and half of that is 1.
-    let above = (found(dealt) as f64 - mean) / variance.sqrt();
+    let above = (observed(strata) as f64 - mean) / variance.sqrt();
     let half = 1.0 / variance.sqrt();
     Tails { as_high: below_normal(half - above), as_low: below_normal(half + above) }
 }

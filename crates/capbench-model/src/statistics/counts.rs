@@ -1,9 +1,9 @@
-//! What a few trials leave open: exact intervals for shares and rates, and whether two shares differ by more than chance.
+//! Exact intervals for shares and rates of which a few were counted, and whether two shares differ by more than chance.
 
 use std::cmp::Ordering;
 
-/// The level of intervals.
-pub const LEVEL: f64 = 0.95;
+use super::LEVEL;
+
 /// Halvings of an interval from 0 to 1: as far as the numbers go.
 const HALVINGS: u32 = 60;
 
@@ -19,7 +19,7 @@ fn turn(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The share of which `hits` of `all` were found (Clopper and Pearson, 1934): whatever the share is, it lies inside with a
+/// An interval for the share of which `hits` of `all` were found (Clopper and Pearson, 1934): it includes the true share with a
 /// probability of at least [`LEVEL`].
 pub fn share(hits: u32, all: u32) -> Limits {
     let tail = (1.0 - LEVEL) / 2.0;

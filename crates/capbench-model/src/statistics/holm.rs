@@ -1,4 +1,4 @@
-//! What one probability is worth among many: where the largest of many differences is looked for, one is found by chance.
+//! Correction of probabilities for many comparisons: among many differences, a large one is found by chance.
 
 /// Each probability after Holm's correction (1979) for all of them: what is at most [`super::FALSE_ALARMS`] may be said.
 pub fn corrected(by_chance: &[f64]) -> Vec<f64> {
@@ -20,7 +20,7 @@ mod tests {
     use super::corrected;
 
     #[test]
-    fn the_least_probability_is_taken_as_often_as_there_are_comparisons() {
+    fn the_least_probability_is_multiplied_by_the_number_of_comparisons() {
         assert_eq!(corrected(&[0.01, 0.04, 0.03]), [0.03, 0.06, 0.06]);
         assert_eq!(corrected(&[0.9, 0.8]), [1.0, 1.0]);
         assert_eq!(corrected(&[]), [0.0; 0]);

@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::LEVEL;
+
 /// Which interval it is, for results and reports.
 pub const METHOD: &str = "median with the interval between two order statistics; its level is exact for whatever \
                           distribution the repeats have, and at least 0.95 from 6 repeats on";
-
-/// The level that intervals are to have where there are repeats enough.
-const LEVEL: f64 = 0.95;
 
 /// Repeats of one quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

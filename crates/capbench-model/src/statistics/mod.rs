@@ -1,12 +1,12 @@
-//! What repeats say, and what is chance: exact for whatever distribution the repeats have, as loss has none that is normal.
+//! What repeats show and what is chance: exact for every distribution of the repeats, because that of loss is not normal.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`interval`] | the median of repeats, and an interval for it |
-//! | `ranks`, `shift` | whether repeats lie higher in one place than in another, and by how much they may |
-//! | `aligned` | the same over strata, and by how much, with an interval |
-//! | `holm` | what one probability is worth among many |
-//! | `counts` | shares and rates of which a few were counted |
+//! | `ranks`, `shift` | rank test of two groups, and the largest factor that it leaves possible |
+//! | `aligned` | stratified permutation test of two groups, and their difference with an interval |
+//! | `holm` | correction for many comparisons |
+//! | `counts` | intervals for shares and rates of which a few were counted; Fisher's exact test |
 
 pub mod aligned;
 pub mod counts;
@@ -17,7 +17,10 @@ pub mod shift;
 
 pub use interval::median;
 
-/// A search among many comparisons may say something false with this probability, whatever their number.
+/// The level of intervals, each by itself.
+pub const LEVEL: f64 = 0.95;
+
+/// The probability that a search among many comparisons says something false, for any number of comparisons.
 pub const FALSE_ALARMS: f64 = 0.05;
 
 /// The least probability, two-sided, that repeats of such numbers in two groups can have by ranks, over strata.

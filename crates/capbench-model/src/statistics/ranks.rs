@@ -1,25 +1,25 @@
-//! Whether repeats lie higher in one place than in another: exact for whatever distribution they have.
+//! Rank test: are the repeats of one group above those of another? Exact for every distribution of the repeats.
 
-/// Beyond so many repeats on a side the normal distribution stands for the exact one.
+/// With more repeats in a group the normal distribution replaces the exact one.
 const EXACT: usize = 60;
 
-/// Repeats in two hands.
+/// Numbers of repeats in two groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stratum {
-    /// In the one that is to be lower.
+    /// In the group that is to be lower.
     pub low: usize,
-    /// In the other.
+    /// In the other group.
     pub high: usize,
 }
 
-/// Pairs that speak against the second hand being higher: those in which its repeat is not above the first's.
+/// Pairs that speak against the second group being higher: those in which its repeat is not above the first's.
 pub fn against(low: &[f64], high: &[f64]) -> usize {
     low.iter().map(|low| high.iter().filter(|high| *high <= low).count()).sum()
 }
 
-/// The probability that at most so many pairs, in all strata together, speak against it when both hands hold repeats of the
-/// same quantity (Mann and Whitney, 1947; over strata, van Elteren, 1960, unweighted). Where every repeat of the second hand
-/// comes from a quantity that is not above any of the first's, it is less likely still, so a hand may hold several
+/// The probability that up to so many pairs, in all strata together, speak against it when both groups have repeats of the
+/// same quantity (Mann and Whitney, 1947; over strata, van Elteren, 1960, unweighted). Where every repeat of the second group
+/// comes from a quantity that is not above any of the first's, it is less likely still, so a group may have repeats of several
 /// quantities. Ties speak against it.
 pub fn by_chance(against: usize, strata: &[Stratum]) -> f64 {
     let pairs: usize = strata.iter().map(|stratum| stratum.low * stratum.high).sum();
@@ -29,7 +29,7 @@ pub fn by_chance(against: usize, strata: &[Stratum]) -> f64 {
     if strata.iter().any(|stratum| stratum.low.max(stratum.high) > EXACT) {
         return by_normal(against, strata);
     }
-    // The shares of deals with 0, 1, 2 ... pairs against: of a stratum, the Gaussian binomial coefficient.
+    // The shares of permutations with 0, 1, 2 ... pairs against: of a stratum, the Gaussian binomial coefficient.
     let mut shares = vec![0.0; against.min(pairs) + 1];
     shares[0] = 1.0;
     for stratum in strata {
@@ -41,7 +41,7 @@ pub fn by_chance(against: usize, strata: &[Stratum]) -> f64 {
             for at in nth..shares.len() {
                 shares[at] += shares[at - nth];
             }
-            // Of as many deals as there are, step by step, so that no number grows too large.
+            // Divided by the number of permutations step by step, so that no number grows too large.
             shares.iter_mut().for_each(|share| *share *= nth as f64 / larger as f64);
         }
     }
@@ -82,15 +82,15 @@ mod tests {
         [Stratum { low, high }]
     }
 
-    /// Counts all deals.
+    /// Counts all permutations.
     fn counted(limit: usize, low: usize, high: usize) -> f64 {
         let (mut all, mut within) = (0_u32, 0_u32);
-        for deal in 0_u32..1 << (low + high) {
-            if deal.count_ones() as usize != low {
+        for chosen in 0_u32..1 << (low + high) {
+            if chosen.count_ones() as usize != low {
                 continue;
             }
             let of = |bit: u32| -> Vec<f64> {
-                (0..low + high).filter(|nth| deal >> nth & 1 == bit).map(|nth| nth as f64).collect()
+                (0..low + high).filter(|nth| chosen >> nth & 1 == bit).map(|nth| nth as f64).collect()
             };
             all += 1;
             within += u32::from(against(&of(1), &of(0)) <= limit);
@@ -121,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn deals_are_counted_right(low in 1..6_usize, high in 1..6_usize, limit in 0..26_usize) {
+        fn permutations_are_counted_right(low in 1..6_usize, high in 1..6_usize, limit in 0..26_usize) {
             prop_assert!((by_chance(limit, &one(low, high)) - counted(limit, low, high)).abs() < 1e-9);
         }
     }

@@ -1,13 +1,13 @@
-//! By how much one hand of repeats may be above another: the shifts at which the test by ranks sees no difference, exact for
-//! whatever distribution the repeats have (Hodges and Lehmann, 1963).
+//! By how much one group of repeats may be above another: the shifts at which the test by ranks sees no difference, exact for
+//! every distribution of the repeats (Hodges and Lehmann, 1963).
 
 use super::ranks::{Stratum, by_chance};
 
-/// Repeats of two hands, of which the first is the one that is to be lower.
-pub type Hands = (Vec<f64>, Vec<f64>);
+/// Repeats in two groups, the one that is to be lower first.
+pub type Groups = (Vec<f64>, Vec<f64>);
 
-/// The largest factor by which the second hand may be above the first; `None` where there are too few repeats to say.
-pub fn largest(strata: &[Hands], level: f64) -> Option<f64> {
+/// The largest factor by which the second group may be above the first; `None` where there are too few repeats to say.
+pub fn largest(strata: &[Groups], level: f64) -> Option<f64> {
     let sizes: Vec<Stratum> =
         strata.iter().map(|(low, high)| Stratum { low: low.len(), high: high.len() }).collect();
     if by_chance(0, &sizes) > level {
@@ -40,9 +40,9 @@ mod tests {
     fn the_limit_is_the_factor_that_as_many_pairs_exceed_as_chance_allows() {
         // Of 6 and 6 repeats, 5 pairs against have the probability 19 in 924, and 6 have 30.
         let low: Vec<f64> = (0..6).map(|nth| 100.0 + f64::from(nth)).collect();
-        let hands = [(low.clone(), low.clone())];
-        assert_eq!(largest(&hands, 0.025), Some(105.0 / 102.0));
-        assert_eq!(largest(&hands, 0.001), None, "one in 924 is the least");
+        let groups = [(low.clone(), low.clone())];
+        assert_eq!(largest(&groups, 0.025), Some(105.0 / 102.0));
+        assert_eq!(largest(&groups, 0.001), None, "one in 924 is the least");
         assert_eq!(largest(&[(vec![0.0; 6], low)], 0.025), Some(f64::INFINITY));
     }
 }

@@ -9,7 +9,7 @@ use capbench_measure::figures::grouped;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::RunDirectory;
-use capbench_measure::search::presets::Listed;
+use capbench_measure::search::Listed;
 use capbench_measure::search::{self, End, Estimate, Goal, SearchOutcome, SearchPlan, Status, Stored};
 use capbench_measure::trial::{Load, Profile, TrialResult};
 use capbench_report::formats::text::wrapped;
@@ -34,7 +34,7 @@ const DEFAULTS: Defaults = Defaults {
 /// Runs the command.
 pub fn run(flags: &SearchFlags) -> Result<Exit> {
     if flags.list_goals {
-        print(&goals(&search::presets::list()))?;
+        print(&goals(&search::presets()))?;
         return Ok(Exit::Done);
     }
     match &flags.resume {

@@ -2,8 +2,7 @@ use std::time::Duration;
 
 use super::queue::Queue;
 use super::{Watching, pps, setup};
-use crate::laboratory::Laboratory;
-use crate::rfc2544::latency::{Across, LatencyOutcome, LatencyTest};
+use crate::rfc2544::latency::{Across, LatencyTest};
 use crate::rfc2544::{Ended, Finished, Found, Tested};
 use crate::simulated::tampered::{Tampered, lose_one};
 use crate::trial::{Phase, TrialResult};
@@ -17,17 +16,13 @@ fn test() -> LatencyTest {
     }
 }
 
-fn run(path: &mut dyn Laboratory) -> Finished<LatencyOutcome> {
-    test().run(&setup(), path, &mut Watching::default()).unwrap()
-}
-
 fn at(ns: u64) -> Across {
     Across { median_ns: ns, min_ns: ns, max_ns: ns }
 }
 
 #[test]
 fn a_path_that_delays_each_frame_alike_has_that_latency_and_no_variation() {
-    let finished = run(&mut Queue::new(10_000, 10));
+    let finished = test().run(&setup(), &mut Queue::new(10_000, 10), &mut Watching::default()).unwrap();
     let outcome = finished.outcome;
     let total = outcome.total.unwrap();
     assert_eq!(
@@ -54,7 +49,7 @@ fn figures_over_trials_are_medians_with_their_range() {
             lose_one(result);
         }
     });
-    let outcome = run(&mut path).outcome;
+    let outcome = test().run(&setup(), &mut path, &mut Watching::default()).unwrap().outcome;
     assert_eq!(outcome.total.unwrap().typical, Across { median_ns: 30, min_ns: 10, max_ns: 50 });
     assert_eq!(outcome.lossy, [4]);
 }
@@ -66,7 +61,7 @@ fn a_leg_that_one_trial_lacks_is_absent() {
             result.latency.as_mut().unwrap().total = None;
         }
     });
-    let outcome = run(&mut path).outcome;
+    let outcome = test().run(&setup(), &mut path, &mut Watching::default()).unwrap().outcome;
     assert_eq!(outcome.total, None);
 }
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use super::paths::{Path, Record, bounds, plan, run};
+use super::paths::{Changing, Path, Record, bounds, plan, run, search, stopped};
 use crate::guards::{Guarded, Policy};
 use crate::laboratory::Laboratory;
 use crate::search::{End, MaximumSource, Reason, SearchPlan, Status, Stored};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
-use crate::trial::{Load, Phase, Trial, TrialResult};
+use crate::trial::{Load, Phase, TrialResult};
 
 #[test]
 fn the_generator_is_tested_first_and_its_limit_is_no_throughput() {
@@ -41,19 +41,12 @@ fn unsent_frames_count_as_lost_and_never_as_the_methods_limit() {
 
 #[test]
 fn a_lower_bound_is_given_at_the_load_that_was_sent() {
-    /// Leaves a few frames unsent, within the tolerance.
-    struct Rounding(Path);
-    impl Trial for Rounding {
-        fn run(&mut self, load: Load, duration: Duration) -> crate::Result<TrialResult> {
-            self.0.generator = load.pps().unwrap_or(f64::INFINITY) - 3.0;
-            self.0.run(load, duration)
-        }
-        fn line_rate(&self) -> Option<Pps> {
-            self.0.line_rate()
-        }
-    }
-    let mut path = Rounding(Path::new(1e6));
-    let finished = plan("ndr").run("a path", &mut path, Stored::default(), &mut Record::default()).unwrap();
+    // A few frames are left unsent, within the tolerance.
+    let rounding = |path: &mut Path, load: Load| {
+        path.generator = load.pps().unwrap_or(f64::INFINITY) - 3.0;
+        Ok(())
+    };
+    let finished = search(&plan("ndr"), &mut Changing(Path::new(1e6), rounding));
     let goal = &finished.outcome.goals[0];
     let lower = goal.lower.as_ref().unwrap();
     assert_eq!(goal.status, Status::Regular);
@@ -62,19 +55,12 @@ fn a_lower_bound_is_given_at_the_load_that_was_sent() {
 
 #[test]
 fn a_generator_that_is_slower_by_plan_is_found_out() {
-    struct Paced(Path);
-    impl Trial for Paced {
-        fn run(&mut self, load: Load, duration: Duration) -> crate::Result<TrialResult> {
-            self.0.generator = if load == Load::Maximum { 1e6 } else { 900_000.0 };
-            self.0.run(load, duration)
-        }
-        fn line_rate(&self) -> Option<Pps> {
-            self.0.line_rate()
-        }
-    }
+    let paced = |path: &mut Path, load: Load| {
+        path.generator = if load == Load::Maximum { 1e6 } else { 900_000.0 };
+        Ok(())
+    };
     let plan = SearchPlan { maximum_pps: None, ..plan("quick") };
-    let finished =
-        plan.run("a path", &mut Paced(Path::new(5e5)), Stored::default(), &mut Record::default()).unwrap();
+    let finished = search(&plan, &mut Changing(Path::new(5e5), paced));
     let maximum = finished.outcome.maximum.unwrap();
     assert_eq!(maximum.load_pps.get(), 900_000.0);
     assert!(maximum.self_test.is_some_and(|test| test.held && test.unpaced_pps == 1e6));
@@ -83,21 +69,14 @@ fn a_generator_that_is_slower_by_plan_is_found_out() {
 
 #[test]
 fn a_host_that_stalls_is_told_from_a_generator_that_reaches_no_more() {
-    /// A generator that reaches a million, on a host that takes a part of some trials from it.
-    struct Stalling(Path, fn(u32) -> f64);
-    impl Trial for Stalling {
-        fn run(&mut self, load: Load, duration: Duration) -> crate::Result<TrialResult> {
-            self.0.generator = 1e6 * (self.1)(self.0.trials + 1);
-            self.0.run(load, duration)
-        }
-        fn line_rate(&self) -> Option<Pps> {
-            self.0.line_rate()
-        }
-    }
+    // A generator that reaches a million, on a host that takes a part of some trials from it.
     let plan = SearchPlan { maximum_pps: None, ..plan("quick") };
     let tested = |stalls: fn(u32) -> f64| {
-        let mut path = Stalling(Path::new(2e5), stalls);
-        plan.run("a path", &mut path, Stored::default(), &mut Record::default()).unwrap().outcome
+        let stalling = |path: &mut Path, _| {
+            path.generator = 1e6 * stalls(path.trials + 1);
+            Ok(())
+        };
+        search(&plan, &mut Changing(Path::new(2e5), stalling)).outcome
     };
     // Once without a plan, and once by plan: what it reaches is found all the same.
     let outcome = tested(|trial| if trial == 1 || trial == 3 { 0.69 } else { 1.0 });
@@ -211,25 +190,13 @@ fn a_trial_that_shows_nothing_ends_the_search_with_its_reason_and_is_kept() {
 
 #[test]
 fn a_stop_or_a_failure_keeps_the_trials() {
-    let mut record = Record { stop_after: Some(4), ..Record::default() };
-    let finished = plan("ndr").run("a path", &mut Path::new(1e6), Stored::default(), &mut record).unwrap();
+    let finished = stopped(&plan("ndr"), &Path::new(1e6), 4);
     assert_eq!((finished.outcome.ended, finished.trials.len()), (End::Stopped, 4));
-
-    struct Breaking(Path, u32);
-    impl Trial for Breaking {
-        fn run(&mut self, load: Load, duration: Duration) -> crate::Result<TrialResult> {
-            self.1 += 1;
-            match self.1 {
-                1..5 => self.0.run(load, duration),
-                _ => Err(capbench_host::HostError::NoInterface { interface: "eth9".into() }.into()),
-            }
-        }
-        fn line_rate(&self) -> Option<Pps> {
-            self.0.line_rate()
-        }
-    }
-    let mut path = Breaking(Path::new(1e6), 0);
-    let finished = plan("ndr").run("a path", &mut path, Stored::default(), &mut Record::default()).unwrap();
+    let breaking = |path: &mut Path, _| match path.trials {
+        ..4 => Ok(()),
+        _ => Err(capbench_host::HostError::NoInterface { interface: "eth9".into() }.into()),
+    };
+    let finished = search(&plan("ndr"), &mut Changing(Path::new(1e6), breaking));
     assert!(matches!(finished.outcome.ended, End::Failed { reason } if reason.contains("eth9")));
     assert_eq!(finished.trials.len(), 4);
 }
@@ -340,7 +307,7 @@ fn the_simulated_laboratory_is_searched_like_any_other() {
     let mut laboratory = SimulatedLaboratory::new(1e6, vec![method]);
     let plan = SearchPlan { maximum_pps: None, ..plan("ndr,pdr,strict-capture") };
     let mut trial = laboratory.prepare(&setup(64)).unwrap();
-    let finished = plan.run("a path", &mut *trial, Stored::default(), &mut Record::default()).unwrap();
+    let finished = search(&plan, &mut *trial);
     for goal in ["ndr", "strict-capture"] {
         let (lower, upper) = bounds(&finished, goal);
         assert!(lower.unwrap() < 400_001.0 && upper.unwrap() > 400_000.0, "{goal}");

@@ -153,7 +153,6 @@ fn at(seen: &mut Database, pps: f64, lossy: u32, all: u32) -> Pps {
             loss_ratio,
             path_loss_ratio: loss_ratio,
             achieved: load,
-            loss_events: None,
         };
         seen.add(trial);
     }

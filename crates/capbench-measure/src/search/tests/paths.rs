@@ -9,6 +9,7 @@ use capbench_frames::rates::Pps;
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
 use crate::loss_shape::{LossShape, Spread};
+use crate::search::database::Observation;
 use crate::search::{Finished, SearchPlan, Stored, parse};
 use crate::session::Observer;
 use crate::trial::tests::{measured, profile};
@@ -107,6 +108,20 @@ impl Trial for Path {
     }
 }
 
+/// A path that something changes before each trial, or that refuses it.
+pub(super) struct Changing<F>(pub Path, pub F);
+
+impl<F: FnMut(&mut Path, Load) -> Result<()>> Trial for Changing<F> {
+    fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
+        (self.1)(&mut self.0, load)?;
+        self.0.run(load, duration)
+    }
+
+    fn line_rate(&self) -> Option<Pps> {
+        self.0.line_rate()
+    }
+}
+
 fn shape(sent: u64, lost: u64, events: u64) -> LossShape {
     let bursts = Spread { count: events, total: lost, ..Spread::default() };
     LossShape { bursts, ..LossShape::in_windows(sent, lost, 10, 1) }
@@ -168,7 +183,23 @@ pub(super) fn plan(goals: &str) -> SearchPlan {
 }
 
 pub(super) fn run(plan: &SearchPlan, path: &Path) -> Finished {
-    plan.run("a path", &mut path.clone(), Stored::default(), &mut Record::default()).unwrap()
+    search(plan, &mut path.clone())
+}
+
+pub(super) fn search(plan: &SearchPlan, path: &mut dyn Trial) -> Finished {
+    plan.run("a path", path, Stored::default(), &mut Record::default()).unwrap()
+}
+
+/// A search that was stopped after so many trials.
+pub(super) fn stopped(plan: &SearchPlan, path: &Path, after: usize) -> Finished {
+    let mut record = Record { stop_after: Some(after), ..Record::default() };
+    plan.run("a path", &mut path.clone(), Stored::default(), &mut record).unwrap()
+}
+
+/// A trial at a million frames per second.
+pub(super) fn observed(duration: Duration, loss_ratio: f64) -> Observation {
+    let load = Pps::new(1e6).unwrap();
+    Observation { number: 0, load, duration, loss_ratio, path_loss_ratio: loss_ratio, achieved: load }
 }
 
 /// Lower and upper bound of a goal, intended loads.

@@ -2,25 +2,15 @@
 
 use std::time::Duration;
 
-use capbench_frames::rates::Pps;
 use proptest::prelude::*;
 
-use super::paths::{Path, plan, run};
+use super::paths::{Path, observed, plan, run};
 use crate::search::criteria::{Class, Criteria};
 use crate::search::database::Observation;
 use crate::search::{End, Ratio, Reason, SearchPlan, Status};
 
 fn observation(milliseconds: u64, loss: f64) -> Observation {
-    let load = Pps::new(1e6).unwrap();
-    Observation {
-        number: 0,
-        load,
-        duration: Duration::from_millis(milliseconds),
-        loss_ratio: loss,
-        path_loss_ratio: loss,
-        achieved: load,
-        loss_events: None,
-    }
+    observed(Duration::from_millis(milliseconds), loss)
 }
 
 fn rank(class: Class) -> i32 {

@@ -1,6 +1,6 @@
 //! Searches that go on from the trials of an earlier run.
 
-use super::paths::{Path, Record, plan, run};
+use super::paths::{Path, Record, plan, run, stopped};
 use crate::error::{MeasureError, Result};
 use crate::guards::{Guarding, SetAside};
 use crate::laboratory::Setup;
@@ -15,11 +15,6 @@ fn stored(trials: &[TrialResult]) -> Stored {
     Stored::new(&read, |_| true).unwrap()
 }
 
-fn interrupted(plan: &SearchPlan, path: &Path, after: usize) -> Finished {
-    let mut record = Record { stop_after: Some(after), ..Record::default() };
-    plan.run("a path", &mut path.clone(), Stored::default(), &mut record).unwrap()
-}
-
 #[test]
 fn a_search_interrupted_anywhere_comes_to_the_same_result() {
     let plan =
@@ -31,7 +26,7 @@ fn a_search_interrupted_anywhere_comes_to_the_same_result() {
         let whole = run(&plan, &path);
         assert_eq!(whole.outcome.ended, End::Complete);
         for after in 0..whole.trials.len() {
-            let first = interrupted(&plan, &path, after);
+            let first = stopped(&plan, &path, after);
             assert_eq!((first.outcome.ended, first.trials.len()), (End::Stopped, after));
             // The path goes on from where it was: what it does depends on what ran before.
             let mut path = path.clone();
@@ -80,7 +75,7 @@ fn a_search_that_a_trial_ended_goes_on_without_it() {
 fn what_was_spent_before_counts_against_the_time_allowed() {
     let path = Path::new(1e6);
     let plan = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(30)), ..plan("ndr,pdr") };
-    let first = interrupted(&plan, &path, 20);
+    let first = stopped(&plan, &path, 20);
     let mut record = Record::default();
     let mut path = Path { trials: 20, ..path };
     let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
@@ -96,7 +91,7 @@ fn what_was_spent_before_counts_against_the_time_allowed() {
 #[test]
 fn what_guards_sent_for_a_trial_counts_as_time_and_traffic() {
     let path = Path::new(1e6);
-    let mut trials = interrupted(&plan("ndr"), &path, 5).trials;
+    let mut trials = stopped(&plan("ndr"), &path, 5).trials;
     let set_aside = vec![SetAside { because: vec!["steal".into()], trial: trials[0].clone() }];
     trials[1].guarding = Some(Box::new(Guarding { attempt: 2, set_aside, recovery: None }));
     let more = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(27)), ..plan("ndr") };
@@ -130,7 +125,7 @@ fn another_goal_uses_the_trials_that_it_can() {
 #[test]
 fn trials_of_another_set_up_are_refused() {
     let path = Path::new(1e6);
-    let first = interrupted(&plan("ndr"), &path, 5);
+    let first = stopped(&plan("ndr"), &path, 5);
     let mut other = first.trials.clone();
     other[2].profile.work = "touch".into();
     assert!(Stored::new(&other, |_| true).unwrap_err().contains("trial 3 is of another set-up"));
@@ -144,7 +139,7 @@ fn trials_of_another_set_up_are_refused() {
 #[test]
 fn trials_that_are_of_no_search_are_left_out() {
     let path = Path::new(1e6);
-    let mut trials = interrupted(&plan("ndr"), &path, 5).trials;
+    let mut trials = stopped(&plan("ndr"), &path, 5).trials;
     trials[0].phase = crate::trial::Phase::BestEffort;
     let stored = Stored::new(&trials, |_| true).unwrap();
     assert_eq!(stored.left(), 4);
@@ -187,8 +182,7 @@ fn who_is_killed_has_what_a_stop_would_have_left() {
         (whole.trials.len(), whole.trials.len())
     );
     for trials in [0, 1, 7, whole.trials.len() - 1] {
-        let mut record = Record { stop_after: Some(trials), ..Record::default() };
-        let stopped = plan.run("a path", &mut path.clone(), Stored::default(), &mut record).unwrap().outcome;
+        let stopped = stopped(&plan, &path, trials).outcome;
         assert_eq!((stopped.trials.len(), &stopped.ended), (trials, &End::Stopped));
         assert_eq!(following.so_far[trials], stopped);
     }

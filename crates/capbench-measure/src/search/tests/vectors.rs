@@ -3,25 +3,13 @@
 
 use std::time::Duration;
 
-use capbench_frames::rates::Pps;
-
-use super::paths::{Path, bounds, plan, run};
+use super::paths::{Path, bounds, observed, plan, run};
 use crate::search::criteria::{Class, Criteria};
 use crate::search::database::Observation;
 use crate::search::{Ratio, Status};
 
 fn trials(count: usize, seconds: u64, loss: f64) -> Vec<Observation> {
-    let load = Pps::new(1e6).unwrap();
-    let one = Observation {
-        number: 0,
-        load,
-        duration: Duration::from_secs(seconds),
-        loss_ratio: loss,
-        path_loss_ratio: loss,
-        achieved: load,
-        loss_events: None,
-    };
-    vec![one; count]
+    vec![observed(Duration::from_secs(seconds), loss); count]
 }
 
 fn criteria(full_length: u64, sum: u64, loss: f64, exceed: f64) -> Criteria {

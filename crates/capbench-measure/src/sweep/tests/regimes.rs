@@ -25,26 +25,40 @@ fn saturated(run: &SweepRun) -> Vec<Saturated> {
         .collect()
 }
 
+/// Work of nanoseconds from 0 on, in so many points.
+fn up_to(ns: u32, points: usize) -> Axis {
+    Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(ns), points, Spacing::Linear).unwrap()
+}
+
+/// A sweep with repeats of a method on a path with noise.
+fn noisy(axis: Axis, load: Load, method: SimulatedMethod, seed: u64, noise: Noise) -> SweepRun {
+    let plan = SweepPlan { repeats: 5, seed, loads: vec![load], ..plan(axis, &["recv"]) };
+    run(&plan, &mut SimulatedLaboratory::new(1e6, vec![method]).noise(seed, noise))
+}
+
 fn sweep(work: fn(u32) -> WorkModel, load: Load, seed: u64, noise: f64) -> SweepRun {
     let axis = Axis::work(work(0), work(36_000), 40, Spacing::Linear).unwrap();
-    let plan = SweepPlan { repeats: 5, seed, loads: vec![load], ..plan(axis, &["recv"]) };
-    let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())])
-        .noise(seed, Noise { per_trial: noise, per_second: noise });
-    run(&plan, &mut path)
+    let noise = Noise { per_trial: noise, per_second: noise };
+    noisy(axis, load, SimulatedMethod::with_regimes("recv", dain()), seed, noise)
 }
 
 fn is_near(found: f64, built_in: f64) -> bool {
     (found / built_in - 1.0).abs() < 0.05
 }
 
+/// Whether these are the two costs of a packet that are built in.
+fn are(costs: &[f64], built_in: [f64; 2]) -> bool {
+    costs.len() == 2 && is_near(costs[0], built_in[0]) && is_near(costs[1], built_in[1])
+}
+
+const DAIN: [f64; 2] = [17_300.0, 4600.0];
+
+fn costs(found: &Regimes) -> Vec<f64> {
+    found.plateaus.iter().map(|plateau| plateau.cost_ns).collect()
+}
+
 fn check(found: &Regimes, seed: u64) {
-    let costs: Vec<_> = found.plateaus.iter().map(|plateau| plateau.cost_ns).collect();
-    assert!(
-        costs.len() == 2 && is_near(costs[0], 17_300.0) && is_near(costs[1], 4600.0),
-        "seed {seed}: {costs:?} {:?} {:?}",
-        found.unit,
-        found.costs_ns
-    );
+    assert!(are(&costs(found), DAIN), "seed {seed}: {found:?}");
 }
 
 #[test]
@@ -63,18 +77,16 @@ fn both_constants_are_recovered_exactly_without_noise() {
 
 #[test]
 fn both_constants_are_recovered_with_noise() {
-    for seed in 1..=60 {
-        let run = sweep(WorkModel::Nanoseconds, Load::Maximum, seed, 0.01);
-        check(&find(&saturated(&run), Some(1.0)).unwrap(), seed);
-    }
-}
-
-#[test]
-fn both_constants_are_recovered_at_a_rate_as_dain_had_it() {
-    // At 45,000 packets/s the cost is known where frames are lost: not below 4.9 us of work, nor where both fit.
-    for seed in 1..=20 {
-        let run = sweep(WorkModel::Nanoseconds, at(45_000.0), seed, 0.01);
-        check(&find(&saturated(&run), Some(1.0)).unwrap(), seed);
+    // At 45,000 packets/s the cost is known where frames are lost: not below 4.9 us of work, nor where both fit. A loop that
+    // was measured needs no slope.
+    let nanoseconds: fn(u32) -> WorkModel = WorkModel::Nanoseconds;
+    let (maximum, dains) = (Load::Maximum, at(45_000.0));
+    for (work, load, seeds) in
+        [(nanoseconds, maximum, 60), (nanoseconds, dains, 20), (WorkModel::Loop, dains, 20)]
+    {
+        for seed in 1..=seeds {
+            check(&find(&saturated(&sweep(work, load, seed, 0.01)), Some(1.0)).unwrap(), seed);
+        }
     }
 }
 
@@ -86,14 +98,6 @@ fn the_time_of_an_iteration_is_read_off_the_slope() {
         let found = find(&saturated(&run), None).unwrap();
         assert!(found.unit.is_fitted && is_near(found.unit.ns, 1.0), "{:?}", found.unit);
         check(&found, seed);
-    }
-}
-
-#[test]
-fn a_measured_loop_needs_no_slope() {
-    for seed in 1..=20 {
-        let run = sweep(WorkModel::Loop, at(45_000.0), seed, 0.01);
-        check(&find(&saturated(&run), Some(1.0)).unwrap(), seed);
     }
 }
 
@@ -115,25 +119,18 @@ fn constants_are_recovered_whatever_they_are() {
             busy_from: ns(from),
             batch: 10.0,
         };
-        let axis = Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(36_000), 40, Spacing::Linear)
-            .unwrap();
-        let plan = SweepPlan { repeats: 5, seed, loads: vec![Load::Maximum], ..plan(axis, &["recv"]) };
+        let plan =
+            SweepPlan { repeats: 5, seed, loads: vec![Load::Maximum], ..plan(up_to(36_000, 40), &["recv"]) };
         let mut path = SimulatedLaboratory::new(5e6, vec![SimulatedMethod::with_regimes("recv", regimes)])
             .noise(seed, Noise { per_trial: 0.003, per_second: 0.003 });
-        let found = find(&saturated(&run(&plan, &mut path)), Some(1.0)).unwrap();
-        let costs: Vec<_> = found.plateaus.iter().map(|plateau| plateau.cost_ns).collect();
-        assert!(
-            costs.len() == 2 && is_near(costs[0], asleep) && is_near(costs[1], busy),
-            "seed {seed}, {asleep} and {busy}: {costs:?}"
-        );
+        let found = costs(&find(&saturated(&run(&plan, &mut path)), Some(1.0)).unwrap());
+        assert!(are(&found, [asleep, busy]), "seed {seed}, {asleep} and {busy}: {found:?}");
     }
 }
 
 #[test]
 fn what_lay_in_a_large_ring_at_the_end_does_not_make_packets_look_cheap() {
-    let axis =
-        Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(20_000), 11, Spacing::Linear).unwrap();
-    let plan = SweepPlan { loads: vec![Load::Maximum], ..plan(axis, &["recv"]) };
+    let plan = SweepPlan { loads: vec![Load::Maximum], ..plan(up_to(20_000, 11), &["recv"]) };
     let plan = SweepPlan { base: Setup { quiet: Duration::from_millis(500), ..setup(64) }, ..plan };
     let methods = vec![SimulatedMethod::new("recv", 200_000.0).room(Room::Frames(32_768))];
     let run = run(&plan, &mut SimulatedLaboratory::new(1e6, methods));
@@ -144,12 +141,10 @@ fn what_lay_in_a_large_ring_at_the_end_does_not_make_packets_look_cheap() {
 #[test]
 fn one_regime_is_one_plateau_whatever_the_noise() {
     for seed in 1..=60 {
-        let axis = Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(20_000), 20, Spacing::Linear)
-            .unwrap();
-        let plan = SweepPlan { repeats: 5, seed, loads: vec![Load::Maximum], ..plan(axis, &["recv"]) };
-        let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("recv", 200_000.0)])
-            .noise(seed, Noise { per_trial: 0.005, per_second: 0.0 });
-        let found = find(&saturated(&run(&plan, &mut path)), Some(1.0)).unwrap();
+        let noise = Noise { per_trial: 0.005, per_second: 0.0 };
+        let method = SimulatedMethod::new("recv", 200_000.0);
+        let run = noisy(up_to(20_000, 20), Load::Maximum, method, seed, noise);
+        let found = find(&saturated(&run), Some(1.0)).unwrap();
         assert!(
             found.plateaus.len() == 1 && is_near(found.plateaus[0].cost_ns, 5000.0),
             "seed {seed}: {found:?}"
@@ -161,9 +156,7 @@ fn one_regime_is_one_plateau_whatever_the_noise() {
 fn a_shared_cpu_stretches_the_work() {
     // The kernel takes 5 of 10 us, so a nanosecond of work takes 2, and so does the application's cost.
     let methods = vec![SimulatedMethod::new("recv", 250_000.0).cost(4000, 5000).sharing_cpu()];
-    let axis =
-        Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(20_000), 21, Spacing::Linear).unwrap();
-    let run = run(&plan(axis, &["recv"]), &mut SimulatedLaboratory::new(1e6, methods));
+    let run = run(&plan(up_to(20_000, 21), &["recv"]), &mut SimulatedLaboratory::new(1e6, methods));
     let found = find(&saturated(&run), Some(1.0)).unwrap();
     assert!(found.unit.is_fitted && is_near(found.unit.ns, 2.0), "{:?}", found.unit);
     assert!(found.plateaus.len() == 1 && is_near(found.plateaus[0].cost_ns, 8000.0), "{found:?}");
@@ -207,7 +200,7 @@ fn the_published_table_has_the_regimes_that_were_read_off_it() {
         .collect();
     let found = find(&points, None).unwrap();
     assert!((found.unit.ns - 2.96).abs() < 0.1, "{:?}", found.unit);
-    let costs: Vec<_> = found.plateaus.iter().map(|plateau| plateau.cost_ns).collect();
+    let costs = costs(&found);
     // Shares with two digits leave the slope open to 0.1 ns, and so the second cost to 0.8 us.
     assert!(
         costs.len() == 2 && (costs[0] - 17_300.0).abs() < 300.0 && (costs[1] - 4600.0).abs() < 800.0,
@@ -227,8 +220,7 @@ fn too_few_points_show_nothing() {
 /// What is said of a sweep: its plateaus as far as chance does not explain their difference.
 fn told(run: &SweepRun) -> Vec<f64> {
     let swept = Swept::new(&run.outcome, &run.trials);
-    let found = cost_regimes(&swept, &run.outcome.series[0]).unwrap().found;
-    found.plateaus.iter().map(|plateau| plateau.cost_ns).collect()
+    costs(&cost_regimes(&swept, &run.outcome.series[0]).unwrap().found)
 }
 
 #[test]
@@ -236,18 +228,16 @@ fn twelve_points_recover_both_constants_with_the_refinement() {
     // As `capbench sweep work` does it where nothing is said of points, visits and refinement.
     let mut right = 0;
     for seed in 1..=60 {
-        let axis = Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(36_000), 12, Spacing::Linear);
         let plan = SweepPlan {
             repeats: 6,
             refinement: 4,
             seed,
             loads: vec![Load::Maximum],
-            ..plan(axis.unwrap(), &["recv"])
+            ..plan(up_to(36_000, 12), &["recv"])
         };
         let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())])
             .noise(seed, Noise { per_trial: 0.01, per_second: 0.01 });
-        let costs = told(&run(&plan, &mut path));
-        right += usize::from(costs.len() == 2 && is_near(costs[0], 17_300.0) && is_near(costs[1], 4600.0));
+        right += usize::from(are(&told(&run(&plan, &mut path)), DAIN));
     }
     assert_eq!(right, 60);
 }
@@ -273,9 +263,6 @@ fn a_preset_shows_both_regimes_of_a_host_like_dains() {
         let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", regimes)])
             .noise(seed, Noise { per_trial: 0.01, per_second: 0.01 });
         let costs: Vec<_> = told(&run(&plan, &mut path)).into_iter().map(|ns| ns * FASTER).collect();
-        assert!(
-            costs.len() == 2 && is_near(costs[0], 17_300.0) && is_near(costs[1], 4600.0),
-            "seed {seed}: {costs:?}"
-        );
+        assert!(are(&costs, DAIN), "seed {seed}: {costs:?}");
     }
 }

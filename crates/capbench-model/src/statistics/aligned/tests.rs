@@ -6,28 +6,28 @@ use super::*;
 use crate::statistics::least_by_chance;
 use crate::statistics::ranks::{self, Stratum};
 
-fn least(strata: &[Hands]) -> f64 {
+fn least(strata: &[Groups]) -> f64 {
     least_by_chance(strata.iter().map(|(one, other)| (one.len(), other.len())))
 }
 
-/// The same probabilities by going through every deal.
-fn by_every_deal(strata: &[Hands], shift: f64) -> Tails {
-    let dealt = ranked(strata, shift);
-    let found = found(&dealt);
+/// The same probabilities by going through every permutation.
+fn by_every_permutation(strata: &[Groups], shift: f64) -> Tails {
+    let strata = rank(strata, shift);
+    let observed = observed(&strata);
     let mut sums = vec![0_u64];
-    for stratum in &dealt {
-        let (all, taken) = (stratum.ranks.len(), stratum.second().len());
-        let of = |deal: u32| (0..all).filter(move |nth| deal >> nth & 1 == 1);
+    for stratum in &strata {
+        let (all, size) = (stratum.ranks.len(), stratum.second().len());
+        let of = |chosen: u32| (0..all).filter(move |nth| chosen >> nth & 1 == 1);
         let here: Vec<u64> = (0_u32..1 << all)
-            .filter(|deal| deal.count_ones() as usize == taken)
-            .map(|deal| of(deal).map(|nth| stratum.ranks[nth]).sum())
+            .filter(|chosen| chosen.count_ones() as usize == size)
+            .map(|chosen| of(chosen).map(|nth| stratum.ranks[nth]).sum())
             .collect();
         sums = sums.iter().flat_map(|sum| here.iter().map(move |more| sum + more)).collect();
     }
     let share = |counts: fn(u64, u64) -> bool| {
-        sums.iter().filter(|sum| counts(**sum, found)).count() as f64 / sums.len() as f64
+        sums.iter().filter(|sum| counts(**sum, observed)).count() as f64 / sums.len() as f64
     };
-    Tails { as_high: share(|sum, found| sum >= found), as_low: share(|sum, found| sum <= found) }
+    Tails { as_high: share(|sum, observed| sum >= observed), as_low: share(|sum, observed| sum <= observed) }
 }
 
 fn is_near(one: Tails, other: Tails, within: f64) -> bool {
@@ -49,7 +49,7 @@ impl Source {
         mean + deviation * outlier * normal
     }
 
-    fn hand(&mut self, count: usize, mean: f64, deviation: f64) -> Vec<f64> {
+    fn group(&mut self, count: usize, mean: f64, deviation: f64) -> Vec<f64> {
         (0..count).map(|_| self.value(mean, deviation)).collect()
     }
 }
@@ -68,7 +68,7 @@ fn one_stratum_is_wilcoxons_test() {
 #[test]
 fn pairs_are_wilcoxons_signed_ranks() {
     // Differences 1, 2, 3, 4, 5 and -0.5: of 64 signs, those with a sum of the negative ranks of at most 1.
-    let pairs: Vec<Hands> =
+    let pairs: Vec<Groups> =
         [1.0, 2.0, 3.0, 4.0, 5.0, -0.5].iter().map(|by| (vec![10.0], vec![10.0 + by])).collect();
     assert!((test(&pairs, 0.0).as_high - 2.0 / 64.0).abs() < 1e-12);
     assert!((least(&pairs) - 2.0 / 64.0).abs() < 1e-12);
@@ -103,36 +103,36 @@ fn the_shift_of_one_stratum_is_that_of_hodges_and_lehmann() {
     differences.sort_by(f64::total_cmp);
     let found = shift(&[(one, other)], 0.95).unwrap();
     assert!((found.middle - f64::midpoint(differences[7], differences[8])).abs() < 1e-12);
-    // Of 70 deals one alone is as extreme: the ends are the least and the largest difference.
+    // Of 70 permutations one alone is as extreme: the ends are the least and the largest difference.
     assert_eq!(found.ends, Some((differences[0], differences[15])));
 }
 
 #[test]
-fn draws_and_the_normal_distribution_agree_with_counting() {
+fn samples_and_the_normal_distribution_agree_with_counting() {
     let mut source = Source(Xoshiro256PlusPlus::seed_from_u64(4));
-    let strata: Vec<Hands> = (0..4)
-        .map(|nth| (source.hand(5, f64::from(nth), 1.0), source.hand(6, f64::from(nth) + 0.4, 1.0)))
+    let strata: Vec<Groups> = (0..4)
+        .map(|nth| (source.group(5, f64::from(nth), 1.0), source.group(6, f64::from(nth) + 0.4, 1.0)))
         .collect();
-    let dealt = ranked(&strata, 0.0);
-    let (exact, near, normal) = (counted(&dealt), drawn(&dealt), by_normal(&dealt));
+    let ranked = rank(&strata, 0.0);
+    let (exact, near, normal) = (counted(&ranked), sampled(&ranked), by_normal(&ranked));
     assert!(is_near(exact, near, 0.01), "{exact:?} {near:?}");
     assert!(is_near(exact, normal, 0.01), "{exact:?} {normal:?}");
-    assert_eq!(drawn(&dealt), near, "the same every time");
+    assert_eq!(sampled(&ranked), near, "the same every time");
 }
 
-/// Share of rounds in which two sets of hands, the second higher by so much, are told apart at the level; and those in
+/// Share of rounds in which two sets of groups, the second higher by so much, are told apart at the level; and those in
 /// which the interval holds the difference.
 fn rounds(seed: u64, sizes: &[(usize, usize)], by: f64, deviation: f64) -> (f64, f64) {
     const ROUNDS: usize = 400;
     let mut source = Source(Xoshiro256PlusPlus::seed_from_u64(seed));
     let (mut told, mut held) = (0, 0);
     for _ in 0..ROUNDS {
-        let strata: Vec<Hands> = sizes
+        let strata: Vec<Groups> = sizes
             .iter()
             .enumerate()
             .map(|(nth, &(one, other))| {
                 let mean = 10.0 * nth as f64;
-                (source.hand(one, mean, deviation), source.hand(other, mean + by, deviation))
+                (source.group(one, mean, deviation), source.group(other, mean + by, deviation))
             })
             .collect();
         told += usize::from(test(&strata, 0.0).two_sided() <= 0.05);
@@ -167,16 +167,16 @@ fn lengthy_a_difference_of_a_fifth_is_told_and_lies_in_the_interval() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn every_deal_is_counted(
+    fn every_permutation_is_counted(
         strata in prop::collection::vec(
             (prop::collection::vec(0_u8..9, 1..4), prop::collection::vec(0_u8..9, 1..4)), 1..4,
         ),
         shift in -2.0..2.0_f64,
     ) {
-        let values = |hand: Vec<u8>| hand.into_iter().map(f64::from).collect::<Vec<_>>();
-        let strata: Vec<Hands> = strata.into_iter().map(|(one, other)| (values(one), values(other))).collect();
+        let values = |group: Vec<u8>| group.into_iter().map(f64::from).collect::<Vec<_>>();
+        let strata: Vec<Groups> = strata.into_iter().map(|(one, other)| (values(one), values(other))).collect();
         let shift = shift.round();
-        prop_assert!(is_near(test(&strata, shift), by_every_deal(&strata, shift), 1e-9));
+        prop_assert!(is_near(test(&strata, shift), by_every_permutation(&strata, shift), 1e-9));
     }
 
     #[test]
