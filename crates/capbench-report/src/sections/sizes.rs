@@ -74,9 +74,11 @@ pub(super) fn line_rate<'r>(
 fn over_sizes<T>(
     (id, what, label): (&str, String, &str),
     sizes: &Sizes<'_>,
-    by_set_up: Vec<((String, String), Vec<(&SizeLabel, T)>)>,
+    all: Vec<(&SizeLabel, T)>,
+    set_up: impl Fn(&T) -> (String, String),
     of: impl Fn(f64, &[T]) -> Point,
 ) -> Chart {
+    let by_set_up = grouped(all, |(_, one)| set_up(one));
     let scenes = grouped(&by_set_up, |((_, scene), _)| scene.clone());
     let common = if let [(scene, _)] = scenes.as_slice() { format!(": {scene}") } else { String::new() };
     let line = |((method, scene), all): ((String, String), Vec<(&SizeLabel, T)>)| {
@@ -103,7 +105,7 @@ fn searched(results: &Results) -> Vec<Chart> {
         .collect();
     let Some(sizes) = Sizes::of(searches.iter().map(|(size, _)| *size)) else { return Vec::new() };
     let mark = line_rate(results.trials.iter(), |label| sizes.at(label));
-    let set_up = |(_, search): &(&SizeLabel, &SearchOutcome)| {
+    let set_up = |search: &&SearchOutcome| {
         let [method, placement, work] =
             [&search.method, &search.placement, &search.work].map(|part| part.clone().unwrap_or_default());
         (method, naming::place(&placement, &work))
@@ -113,7 +115,7 @@ fn searched(results: &Results) -> Vec<Chart> {
         let limits = (at_least > 0).then(|| format!("Of {at_least} searches here {AT_LEAST}"));
         let words =
             (&*format!("size-{goal}"), format!("Highest load that is held, by goal {goal},"), "Lower bound");
-        over_sizes(words, &sizes, grouped(searches.clone(), set_up), |x, own| bounds(x, goal, own))
+        over_sizes(words, &sizes, searches.clone(), set_up, |x, own| bounds(x, goal, own))
             .marking(mark.clone())
             .noting([BOUNDS])
             .noting(limits)
@@ -131,11 +133,11 @@ fn best_effort(results: &Results) -> Option<Chart> {
         .collect();
     let sizes = Sizes::of(trials.iter().map(|(size, _)| *size))?;
     let mark = line_rate(trials.iter().map(|(_, trial)| *trial), |label| sizes.at(label));
-    let by_set_up = grouped(trials, |(_, trial)| (trial.profile.method.clone(), Scene::of(trial).place()));
+    let set_up = |trial: &&TrialResult| (trial.profile.method.clone(), Scene::of(trial).place());
     let of = |x: f64, own: &[&TrialResult]| {
         let rate = Estimate::of(own.iter().map(|trial| trial.delivered_pps));
         estimated(x, rate.as_ref(), numbers(own.iter().copied()))
     };
     let words = ("size-delivered", "Delivered at maximum load".into(), "Delivered");
-    Some(over_sizes(words, &sizes, by_set_up, of).marking(mark).noting([MAXIMUM]).noting_repeats())
+    Some(over_sizes(words, &sizes, trials, set_up, of).marking(mark).noting([MAXIMUM]).noting_repeats())
 }

@@ -146,13 +146,14 @@ impl Plot<'_> {
         all.map(|(nth, series)| {
             let (begin, wide) = self.bar(nth);
             let middle = begin + wide / 2.0;
+            let aside = self.aside(nth);
             let spot = |point: &Point| {
                 let x = drawable(point.x)?;
                 let place = self.x.at(x);
                 let shape = || {
                     let y = self.y.at(drawable(point.y?)?);
                     Some(match self.chart.kind {
-                        Kind::Lines | Kind::Points => [place + self.aside(nth), y, y],
+                        Kind::Lines | Kind::Points => [place + aside, y, y],
                         Kind::Bars => [place + middle, top, bottom],
                         // A little more than the mark, so that it is met before the layer below it.
                         _ if series.role == Role::Total => [place, y, y + 6.0],
