@@ -5,7 +5,7 @@ use capbench_measure::search::SearchOutcome;
 use capbench_measure::statistics::by_key as grouped;
 use capbench_measure::trial::{Phase, TrialResult};
 
-use crate::model::{Cell, Column, Trials};
+use crate::model::Trials;
 use crate::naming::{self, Scene, by_number};
 
 /// Trials of one method in one set-up at one load.
@@ -13,10 +13,6 @@ use crate::naming::{self, Scene, by_number};
 pub(crate) struct Group<'r> {
     /// What they were run for.
     pub(crate) what: String,
-    /// The method.
-    pub(crate) method: &'r str,
-    /// The set-up.
-    pub(crate) scene: Scene,
     /// The load in words.
     pub(crate) load: String,
     /// The trials, at least one.
@@ -26,57 +22,13 @@ pub(crate) struct Group<'r> {
 impl<'r> Group<'r> {
     fn of(what: String, trials: Vec<&'r TrialResult>) -> Option<Self> {
         let first = trials.first()?;
-        Some(Self {
-            what,
-            method: &first.profile.method,
-            scene: Scene::of(first),
-            load: naming::load(first),
-            trials,
-        })
+        Some(Self { what, load: naming::load(first), trials })
     }
 
     /// Their numbers.
     pub(crate) fn numbers(&self) -> Trials {
         naming::numbers(self.trials.iter().copied())
     }
-
-    /// The columns of [`Self::cells`].
-    pub(crate) fn columns() -> Vec<Column> {
-        let mut columns = scene_columns();
-        columns.push(Column::words("method", "method"));
-        columns.push(Column::words("what", "run for"));
-        columns.push(Column::words("load", "load"));
-        columns
-    }
-
-    /// What it is, in the first cells of a row.
-    pub(crate) fn cells(&self) -> Vec<Cell> {
-        let mut cells = scene_cells(&self.scene);
-        cells.extend([
-            Cell::text(self.method),
-            Cell::text(self.what.as_str()),
-            Cell::text(self.load.as_str()),
-        ]);
-        cells
-    }
-}
-
-/// The columns of [`scene_cells`].
-pub(crate) fn scene_columns() -> Vec<Column> {
-    vec![
-        Column::words("frame_size", "frame size"),
-        Column::words("placement", "placement"),
-        Column::words("work", "work"),
-    ]
-}
-
-/// A set-up in the first cells of a row.
-pub(crate) fn scene_cells(scene: &Scene) -> Vec<Cell> {
-    vec![
-        Cell::text(scene.frame_size.to_string()),
-        Cell::text(scene.placement.as_str()),
-        Cell::text(scene.work.as_str()),
-    ]
 }
 
 /// All groups of a run that mean something by themselves. A search asks many loads; those that bound its goals stand for it.

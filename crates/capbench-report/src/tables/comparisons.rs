@@ -4,8 +4,9 @@ use capbench_measure::comparison::{Comparison, Contrast, Judgement, LEVEL, Measu
 use capbench_measure::figures::grouped;
 use capbench_measure::results::Results;
 
+use super::shape::Columns;
 use crate::figures::number;
-use crate::model::{Cell, Column, Row, Section, Sentence, Table, Unit};
+use crate::model::{Cell, Column, Section, Sentence, Table, Unit};
 use crate::naming::many;
 
 /// What is said of contrasts, in the order in which it matters; its name for links, and a heading.
@@ -55,32 +56,26 @@ fn judged(
 ) -> [Option<Table>; 2] {
     let table = |id: String, caption: String, is_pooled: bool| {
         let own = comparison.judged(*judgement).filter(|contrast| (contrast.setups > 1) == is_pooled);
-        let columns = vec![
-            Column::words("setup", "set-up"),
-            Column::words("method", "method"),
-            Column::new("setups", "set-ups", Unit::Count),
-            Column::words("measure", "figure"),
-            Column::words("then", "then"),
-            Column::words("now", "now"),
-            Column::new("change_ratio", "change (95 %)", Unit::Ratio).whole(),
-            Column::new("by_chance", "chance", Unit::None).detail(),
-            Column::new("corrected", "p", Unit::None),
-        ];
-        let rows = own.map(|contrast| {
-            let cells = vec![
-                Cell::text(contrast.setup.scene().to_string()),
-                Cell::text(contrast.setup.method.as_deref().unwrap_or("all methods")),
-                if is_pooled { Cell::Count(contrast.setups.into()) } else { Cell::Empty },
-                Cell::text(format!("{} {}", contrast.measure.words(), unit(contrast.measure)).trim_end()),
-                figure(contrast.measure, contrast.then.median),
-                figure(contrast.measure, contrast.now.median),
-                change(contrast),
-                Cell::where_known(contrast.by_chance),
-                Cell::where_known(contrast.corrected),
-            ];
-            Row::new(cells, contrast.then.trials.iter().chain(&contrast.now.trials).copied().collect())
-        });
-        Some(Table::of(&id, &caption, columns, rows.collect())?.without_empty_columns().main())
+        let columns = Columns::new()
+            .words("setup", "set-up", |contrast: &&Contrast| contrast.setup.scene().to_string())
+            .words("method", "method", |contrast| {
+                contrast.setup.method.clone().unwrap_or("all methods".into())
+            })
+            .count("setups", "set-ups", move |contrast| match is_pooled {
+                true => Cell::from(contrast.setups),
+                false => Cell::Empty,
+            })
+            .words("measure", "figure", |contrast| {
+                format!("{} {}", contrast.measure.words(), unit(contrast.measure)).trim_end().to_string()
+            })
+            .words("then", "then", |contrast| figure(contrast.measure, contrast.then.median))
+            .words("now", "now", |contrast| figure(contrast.measure, contrast.now.median))
+            .with(Column::named("change_ratio", "change (95 %)").whole(), |contrast| change(contrast))
+            .with(Column::words("by_chance", "chance").detail(), |one| Cell::where_known(one.by_chance))
+            .words("corrected", "p", |contrast| Cell::where_known(contrast.corrected));
+        let trials =
+            |one: &&Contrast| one.then.trials.iter().chain(&one.now.trials).copied().collect::<Vec<_>>();
+        Some(columns.table(&id, &caption, own, trials)?.without_empty_columns().main())
     };
     [
         table(format!("{id}-{name}"), (*heading).into(), false),

@@ -3,98 +3,71 @@
 use capbench_measure::results::Results;
 use capbench_measure::trial::TrialResult;
 
-use crate::model::{Cell, Column, Row, Table, Unit};
+use super::shape::Columns;
+use crate::model::Table;
 use crate::naming::{self, key};
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     [attempts(results), marks(results)].into_iter().flatten().collect()
 }
 
+/// A trial that is no result: the trial that it belongs to, itself, what it is and why.
+type Kept<'r> = (&'r TrialResult, &'r TrialResult, &'static str, String);
+
 /// Attempts that do not stand, and probes, with the trial that they belong to.
 fn attempts(results: &Results) -> Option<Table> {
-    let mut rows = Vec::new();
+    let mut rows: Vec<Kept<'_>> = Vec::new();
     for trial in &results.trials {
         let Some(guarding) = &trial.guarding else { continue };
-        for aside in &guarding.set_aside {
-            rows.push(row(trial, &aside.trial, "set aside", aside.because.join("; ")));
-        }
+        let aside = guarding.set_aside.iter();
+        rows.extend(aside.map(|aside| (trial, &aside.trial, "set aside", aside.because.join("; "))));
         if let Some(recovery) = &guarding.recovery {
-            let outcome =
-                if recovery.recovered { "the path had recovered" } else { "the path had not recovered" };
-            let why = format!("after the overload of trial {}; {outcome}", recovery.after);
-            rows.extend(recovery.probes.iter().map(|probe| row(trial, probe, "probe", why.clone())));
+            let had = if recovery.recovered { "had" } else { "had not" };
+            let why = format!("after the overload of trial {}; the path {had} recovered", recovery.after);
+            rows.extend(recovery.probes.iter().map(|probe| (trial, probe, "probe", why.clone())));
         }
     }
-    let columns = vec![
-        Column::new("number", "number", Unit::None),
-        Column::new("belongs_to", "belongs to trial", Unit::None),
-        Column::words("what", "what"),
-        Column::words("because", "because"),
-        Column::words("method", "method"),
-        Column::words("load", "load"),
-        Column::new("sent", "sent", Unit::Count),
-        Column::new("delivered", "delivered", Unit::Count),
-        Column::words("lost_where", "lost"),
-        Column::words("verdict", "verdict"),
-    ];
-    Table::of(
-        "guards-attempts",
-        "Attempts set aside and probes: kept with their trial, and no results",
-        columns,
-        rows,
-    )
+    let columns = Columns::new()
+        .words("number", "number", |(_, kept, ..): &Kept<'_>| kept.number)
+        .words("belongs_to", "belongs to trial", |(trial, ..)| trial.number)
+        .words("what", "what", |(_, _, what, _)| *what)
+        .words("because", "because", |(.., because)| because.clone())
+        .words("method", "method", |(_, kept, ..)| kept.profile.method.as_str())
+        .words("load", "load", |(_, kept, ..)| naming::load(kept))
+        .count("sent", "sent", |(_, kept, ..)| kept.sent)
+        .count("delivered", "delivered", |(_, kept, ..)| kept.delivered)
+        .words("lost_where", "lost", |(_, kept, ..)| naming::places(&kept.losses(), kept.unexplained))
+        .words("verdict", "verdict", |(_, kept, ..)| key(kept.verdict));
+    let caption = "Attempts set aside and probes: kept with their trial, and no results";
+    columns.table("guards-attempts", caption, rows, |(trial, ..)| vec![trial.number])
 }
 
-fn row(trial: &TrialResult, kept: &TrialResult, what: &str, because: String) -> Row {
-    let cells = vec![
-        Cell::Count(kept.number.into()),
-        Cell::Count(trial.number.into()),
-        Cell::text(what),
-        Cell::text(because),
-        Cell::text(kept.profile.method.as_str()),
-        Cell::text(naming::load(kept)),
-        Cell::Count(kept.sent),
-        Cell::Count(kept.delivered),
-        Cell::text(naming::places(&kept.losses(), kept.unexplained)),
-        Cell::text(key(kept.verdict)),
-    ];
-    Row::new(cells, vec![trial.number])
+/// Why a trial that stands is to be taken with care; empty where it is not.
+fn care(trial: &TrialResult) -> String {
+    let mut care: Vec<String> = trial.noise.clone();
+    care.extend(trial.disturbance.reasons().into_iter().map(String::from));
+    care.extend(trial.invalid_because.iter().map(|why| format!("shows nothing: {why}")));
+    care.extend(trial.livelock.as_ref().map(|livelock| {
+        format!(
+            "livelock: trial {} delivered {} of {}",
+            livelock.against,
+            naming::rate(livelock.delivered_pps),
+            naming::rate(livelock.offered_pps)
+        )
+    }));
+    care.dedup();
+    care.join("; ")
 }
 
 /// Trials that stand and are to be taken with care.
 fn marks(results: &Results) -> Option<Table> {
-    let rows = results
-        .trials
-        .iter()
-        .filter_map(|trial| {
-            let mut care: Vec<String> = trial.noise.clone();
-            care.extend(trial.disturbance.reasons().into_iter().map(String::from));
-            care.extend(trial.invalid_because.iter().map(|why| format!("shows nothing: {why}")));
-            care.extend(trial.livelock.as_ref().map(|livelock| {
-                format!(
-                    "livelock: trial {} delivered {} of {}",
-                    livelock.against,
-                    naming::rate(livelock.delivered_pps),
-                    naming::rate(livelock.offered_pps)
-                )
-            }));
-            care.dedup();
-            let cells = vec![
-                Cell::Count(trial.number.into()),
-                Cell::text(trial.profile.method.as_str()),
-                Cell::text(naming::phase(trial.phase)),
-                Cell::text(naming::load(trial)),
-                Cell::text(care.join("; ")),
-            ];
-            (!care.is_empty()).then(|| Row::new(cells, vec![trial.number]))
-        })
-        .collect();
-    let columns = vec![
-        Column::new("trial", "trial", Unit::None),
-        Column::words("method", "method"),
-        Column::words("phase", "run for"),
-        Column::words("load", "load"),
-        Column::words("care", "to be taken with care because"),
-    ];
-    Table::of("guards-marks", "Trials that stand and are to be taken with care", columns, rows)
+    let columns = Columns::new()
+        .words("trial", "trial", |trial: &&TrialResult| trial.number)
+        .words("method", "method", |trial| trial.profile.method.as_str())
+        .words("phase", "run for", |trial| naming::phase(trial.phase))
+        .words("load", "load", |trial| naming::load(trial))
+        .words("care", "to be taken with care because", |trial| care(trial));
+    let rows = results.trials.iter().filter(|trial| !care(trial).is_empty());
+    let caption = "Trials that stand and are to be taken with care";
+    columns.table("guards-marks", caption, rows, |trial| vec![trial.number])
 }

@@ -2,74 +2,48 @@
 
 use capbench_measure::latency::Delays;
 use capbench_measure::results::Results;
+use capbench_measure::trial::TrialResult;
 
-use crate::groups::{scene_cells, scene_columns};
-use crate::model::{Cell, Column, Row, Table, Unit};
-use crate::naming::{self, Scene};
+use super::shape::{Columns, set_up};
+use crate::groups::grouped;
+use crate::model::Table;
+use crate::naming;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     table(results).into_iter().collect()
 }
 
+/// A leg of a trial's way.
+type OfLeg<'r> = (&'r TrialResult, &'static str, &'r Delays);
+
 fn table(results: &Results) -> Option<Table> {
-    let mut columns = scene_columns();
-    columns.extend([
-        Column::words("method", "method"),
-        Column::words("load", "load"),
-        Column::words("leg", "leg"),
-        Column::new("frames", "frames", Unit::Count),
-        Column::named("min_ns", "least"),
-        Column::named("mean_ns", "mean"),
-        Column::named("p50_ns", "median"),
-        Column::named("p90_ns", "90 %"),
-        Column::named("p99_ns", "99 %"),
-        Column::named("p99_9_ns", "99.9 %"),
-        Column::named("max_ns", "largest"),
-        Column::named("pdv_ns", "variation (PDV)"),
-        Column::new("lost", "lost in the trial", Unit::Count),
-    ]);
-    let (mut rows, mut notes) = (Vec::new(), Vec::<String>::new());
-    for trial in &results.trials {
-        let Some(latency) = &trial.latency else { continue };
+    let columns = Columns::new()
+        .part(set_up(), |(trial, ..): &OfLeg<'_>| &trial.profile)
+        .words("load", "load", |(trial, ..)| naming::load(trial))
+        .words("leg", "leg", |(_, leg, _)| *leg)
+        .count("frames", "frames", |(.., delays)| delays.frames)
+        .named("min_ns", "least", |(.., delays)| delays.min_ns as f64)
+        .named("mean_ns", "mean", |(.., delays)| delays.mean_ns)
+        .named("p50_ns", "median", |(.., delays)| delays.p50_ns as f64)
+        .named("p90_ns", "90 %", |(.., delays)| delays.p90_ns as f64)
+        .named("p99_ns", "99 %", |(.., delays)| delays.p99_ns as f64)
+        .named("p99_9_ns", "99.9 %", |(.., delays)| delays.p99_9_ns as f64)
+        .named("max_ns", "largest", |(.., delays)| delays.max_ns as f64)
+        .named("pdv_ns", "variation (PDV)", |(.., delays)| delays.pdv_ns as f64)
+        .count("lost", "lost in the trial", |(trial, ..)| trial.lost());
+    let recorded = || results.trials.iter().filter_map(|trial| Some((trial, trial.latency.as_ref()?)));
+    let rows = recorded().flat_map(|(trial, latency)| {
         let legs = [
             ("to_kernel", &latency.to_kernel),
             ("to_application", &latency.to_application),
             ("total", &latency.total),
         ];
-        for (leg, delays) in legs {
-            let Some(delays) = delays else { continue };
-            let mut cells = scene_cells(&Scene::of(trial));
-            cells.extend([
-                Cell::text(trial.profile.method.as_str()),
-                Cell::text(naming::load(trial)),
-                Cell::text(leg),
-            ]);
-            cells.extend(spread(delays));
-            cells.push(Cell::Count(trial.lost()));
-            rows.push(Row::new(cells, vec![trial.number]));
-        }
-        if let Some(why) = &latency.absent_because {
-            let note = format!("{}: {why}.", trial.profile.method);
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-    }
+        legs.into_iter().filter_map(move |(leg, delays)| Some((trial, leg, delays.as_ref()?)))
+    });
+    let absent = recorded().filter_map(|(trial, latency)| {
+        Some(format!("{}: {}.", trial.profile.method, latency.absent_because.as_ref()?))
+    });
     let caption = "Latency of every frame, a row for each trial and leg; the figures are those of RFC 8219";
-    Some(Table::of("latency-by-trial", caption, columns, rows)?.with_notes(notes))
-}
-
-fn spread(delays: &Delays) -> [Cell; 9] {
-    let ns = |ns: u64| Cell::Number(ns as f64);
-    [
-        Cell::Count(delays.frames),
-        ns(delays.min_ns),
-        Cell::number(Some(delays.mean_ns)),
-        ns(delays.p50_ns),
-        ns(delays.p90_ns),
-        ns(delays.p99_ns),
-        ns(delays.p99_9_ns),
-        ns(delays.max_ns),
-        ns(delays.pdv_ns),
-    ]
+    let table = columns.table("latency-by-trial", caption, rows, |(trial, ..)| vec![trial.number])?;
+    Some(table.with_notes(grouped(absent, String::clone).into_iter().map(|(note, _)| note)))
 }

@@ -2,60 +2,32 @@
 
 use std::collections::BTreeSet;
 
-use capbench_measure::ledger::Place;
+use capbench_measure::ledger::{Entry, Place};
 use capbench_measure::places;
 use capbench_measure::results::Results;
-use capbench_measure::trial::{Phase, TrialResult};
+use capbench_measure::trial::TrialResult;
 
-use crate::groups::{scene_cells, scene_columns};
-use crate::model::{Cell, Column, Row, Table, Unit};
+use super::shape::{Columns, set_up};
+use crate::groups::grouped;
+use crate::model::{Cell, Table};
 use crate::naming::{self, Scene};
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     [by_method(results), sources(results)].into_iter().flatten().collect()
 }
 
-/// Trials of one method in one set-up for one purpose.
-struct Sum<'r> {
-    phase: Phase,
-    method: &'r str,
-    scene: Scene,
-    trials: Vec<&'r TrialResult>,
-}
-
-impl Sum<'_> {
-    fn total(&self, of: impl Fn(&TrialResult) -> u64) -> u64 {
-        self.trials.iter().fold(0, |sum, trial| sum.saturating_add(of(trial)))
-    }
-
-    /// Frames at a place; unknown where one trial cannot tell.
-    fn at(&self, place: Place) -> Option<u64> {
-        let counts: Option<Vec<u64>> = self.trials.iter().map(|trial| count(trial, place)).collect();
-        counts.map(|counts| counts.into_iter().fold(0, u64::saturating_add))
-    }
-}
-
 fn count(trial: &TrialResult, place: Place) -> Option<u64> {
     trial.ledger.iter().find(|entry| entry.place == place)?.count
 }
 
-fn sums(results: &Results) -> Vec<Sum<'_>> {
-    let mut sums: Vec<Sum<'_>> = Vec::new();
-    for trial in &results.trials {
-        let scene = Scene::of(trial);
-        let method = trial.profile.method.as_str();
-        let same =
-            |sum: &&mut Sum<'_>| sum.phase == trial.phase && sum.method == method && sum.scene == scene;
-        match sums.iter_mut().find(same) {
-            Some(sum) => sum.trials.push(trial),
-            None => sums.push(Sum { phase: trial.phase, method, scene, trials: vec![trial] }),
-        }
-    }
-    sums
+/// Trials of one method in one set-up for one purpose.
+type Sum<'r> = Vec<&'r TrialResult>;
+
+fn total(sum: &Sum<'_>, of: impl Fn(&TrialResult) -> u64) -> u64 {
+    sum.iter().fold(0, |sum, trial| sum.saturating_add(of(trial)))
 }
 
 fn by_method(results: &Results) -> Option<Table> {
-    let sums = sums(results);
     // A place has a column where it lost something; the others are told of under the table.
     let (mut losing, mut clean, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for place in places::ALL {
@@ -68,84 +40,67 @@ fn by_method(results: &Results) -> Option<Table> {
             clean.push(place.words());
         }
     }
-    let mut columns = scene_columns();
-    columns.extend([
-        Column::words("method", "method"),
-        Column::words("phase", "run for"),
-        Column::new("trials", "trials", Unit::Count),
-        Column::new("intended", "intended", Unit::Count),
-    ]);
-    columns.extend(
-        losing.iter().map(|place| {
-            Column::new(&format!("lost_{}", places::about(*place).key), place.word(), Unit::Count)
-        }),
+    let mut columns = Columns::new()
+        .part(set_up(), |sum: &Sum<'_>| &sum[0].profile)
+        .words("phase", "run for", |sum| naming::phase(sum[0].phase))
+        .count("trials", "trials", |sum| sum.len())
+        .count("intended", "intended", |sum| total(sum, |trial| trial.intended));
+    for place in losing {
+        // Unknown where one trial cannot tell.
+        let at = move |sum: &Sum<'_>| {
+            let counts: Option<Vec<u64>> = sum.iter().map(|trial| count(trial, place)).collect();
+            Cell::count(counts.map(|counts| counts.into_iter().fold(0, u64::saturating_add)))
+        };
+        columns = columns.count(&format!("lost_{}", places::about(place).key), place.word(), at);
+    }
+    let columns = columns.count("delivered", "delivered", |sum| total(sum, |trial| trial.delivered)).count(
+        "unexplained",
+        "unexplained",
+        |sum| sum.iter().fold(0i64, |sum, trial| sum.saturating_add(trial.unexplained)),
     );
-    columns.extend([
-        Column::new("delivered", "delivered", Unit::Count),
-        Column::new("unexplained", "unexplained", Unit::Count),
-    ]);
-    let rows = sums
-        .iter()
-        .map(|sum| {
-            let mut cells = scene_cells(&sum.scene);
-            cells.extend([
-                Cell::text(sum.method),
-                Cell::text(naming::phase(sum.phase)),
-                Cell::Count(sum.trials.len() as u64),
-                Cell::Count(sum.total(|trial| trial.intended)),
-            ]);
-            cells.extend(losing.iter().map(|place| Cell::count(sum.at(*place))));
-            let unexplained =
-                sum.trials.iter().fold(0i64, |sum, trial| sum.saturating_add(trial.unexplained));
-            cells.extend([Cell::Count(sum.total(|trial| trial.delivered)), Cell::Signed(unexplained)]);
-            Row::new(cells, naming::numbers(sum.trials.iter().copied()))
-        })
-        .collect();
+    let rows =
+        grouped(&results.trials, |trial| (trial.phase, trial.profile.method.as_str(), Scene::of(trial)));
+    let rows = rows.into_iter().map(|(_, trials)| trials);
     let named = |what: &str, places: &[&str]| {
         if places.is_empty() { String::new() } else { format!("{what}: {}.", places.join("; ")) }
     };
     let caption = "Frames by method and the place that lost them: each row sums up to what was intended";
-    Some(Table::of("ledger-by-method", caption, columns, rows)?.with_notes([
+    let trials = |sum: &Sum<'_>| naming::numbers(sum.iter().copied());
+    Some(columns.table("ledger-by-method", caption, rows, trials)?.with_notes([
         named("Nothing was lost", &clean),
         named("Nobody here can tell how many were lost", &unknown),
     ]))
 }
 
+/// What the trials say of a place: entries with a count, and entries without one.
+type OfPlace<'r> = (Place, Vec<&'r Entry>, Vec<&'r Entry>);
+
 fn sources(results: &Results) -> Option<Table> {
-    let rows = places::ALL
-        .into_iter()
-        .filter_map(|place| {
-            let entries =
-                || results.trials.iter().flat_map(|trial| &trial.ledger).filter(|entry| entry.place == place);
-            let (known, unknown): (Vec<_>, Vec<_>) = entries().partition(|entry| entry.count.is_some());
-            if known.is_empty() && unknown.is_empty() {
-                return None;
-            }
-            let lost = known.iter().filter_map(|entry| entry.count).fold(0, u64::saturating_add);
-            let said = |entries: &[&capbench_measure::ledger::Entry]| {
-                let words: BTreeSet<&str> = entries.iter().map(|entry| entry.source.as_str()).collect();
-                words.into_iter().collect::<Vec<_>>().join("; ")
-            };
-            let trials =
-                results.trials.iter().filter(|trial| count(trial, place).is_some_and(|count| count > 0));
-            let cells = vec![
-                Cell::text(places::about(place).key),
-                Cell::text(places::about(place).meaning),
-                if known.is_empty() { Cell::Unknown } else { Cell::Count(lost) },
-                Cell::text(said(&known)),
-                Cell::Count(unknown.len() as u64),
-                Cell::text(said(&unknown)),
-            ];
-            Some(Row::new(cells, naming::numbers(trials)))
+    let said = |entries: &[&Entry]| {
+        let words: BTreeSet<&str> = entries.iter().map(|entry| entry.source.as_str()).collect();
+        words.into_iter().collect::<Vec<_>>().join("; ")
+    };
+    let columns = Columns::new()
+        .words("place", "place", |(place, ..): &OfPlace<'_>| places::about(*place).key)
+        .words("meaning", "a frame stands here because of", |(place, ..)| places::about(*place).meaning)
+        .count("lost", "lost", |(_, known, _)| {
+            let counts = known.iter().filter_map(|entry| entry.count);
+            Cell::count((!known.is_empty()).then(|| counts.fold(0, u64::saturating_add)))
         })
-        .collect();
-    let columns = vec![
-        Column::words("place", "place"),
-        Column::words("meaning", "a frame stands here because of"),
-        Column::new("lost", "lost", Unit::Count),
-        Column::words("source", "who counted"),
-        Column::new("unknown_trials", "trials that cannot tell", Unit::Count),
-        Column::words("unknown_because", "why they cannot"),
-    ];
-    Table::of("ledger-sources", "Places in the order of the path, all trials together", columns, rows)
+        .words("source", "who counted", move |(_, known, _)| said(known))
+        .count("unknown_trials", "trials that cannot tell", |(.., unknown)| unknown.len())
+        .words("unknown_because", "why they cannot", move |(.., unknown)| said(unknown));
+    let entries = |place| {
+        let all = results.trials.iter().flat_map(|trial| &trial.ledger);
+        let (known, unknown) =
+            all.filter(|entry| entry.place == place).partition(|entry| entry.count.is_some());
+        (place, known, unknown)
+    };
+    let rows = places::ALL.into_iter().map(entries);
+    let rows = rows.filter(|(_, known, unknown): &OfPlace<'_>| known.len() + unknown.len() > 0);
+    let trials = |(place, ..): &OfPlace<'_>| {
+        let loses = |trial: &&TrialResult| count(trial, *place).is_some_and(|count| count > 0);
+        naming::numbers(results.trials.iter().filter(loses))
+    };
+    columns.table("ledger-sources", "Places in the order of the path, all trials together", rows, trials)
 }

@@ -1,10 +1,12 @@
 //! When frames were lost, and how many at a time.
 
-use capbench_measure::loss_shape::LossShape;
+use capbench_measure::loss_shape::{Burst, LossShape};
 use capbench_measure::results::Results;
+use capbench_measure::trial::TrialResult;
 
+use super::shape::{Columns, group};
 use crate::groups::{self, Group};
-use crate::model::{Cell, Column, Row, Table, Unit};
+use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{self, key};
 
 /// Bursts that are listed at most.
@@ -14,71 +16,62 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     [shapes(results), longest(results)].into_iter().flatten().collect()
 }
 
+/// Trials that lost frames, with the shapes of their loss; unknown where one has none.
+type OfLoss<'r> = (&'r Group<'r>, u64, Option<Vec<&'r LossShape>>);
+
 fn shapes(results: &Results) -> Option<Table> {
-    let mut columns = Group::columns();
-    columns.extend([
-        Column::new("trials", "trials", Unit::Count),
-        Column::new("lost", "lost", Unit::Count),
-        Column::new("loss_bursts", "bursts", Unit::Count),
-        Column::new("longest_burst", "frames of the longest", Unit::Count),
-        Column::named("longest_burst_ns", "time of the longest"),
-        Column::named("worst_100ms_loss_ratio", "worst 100 ms"),
-        Column::named("lossy_100ms_ratio", "100 ms with loss"),
-        Column::new("lost_at_start", "in the first 100 ms", Unit::Count),
-        Column::new("lost_steadily", "in between", Unit::Count),
-        Column::new("lost_at_end", "in the last 100 ms", Unit::Count),
-    ]);
-    let mut not_looked_at = 0;
-    let rows = groups::of(results)
-        .iter()
-        .filter_map(|group| {
-            let lost = group.trials.iter().fold(0u64, |sum, trial| sum.saturating_add(trial.lost()));
-            if lost == 0 {
-                return None;
-            }
-            let shapes: Option<Vec<&LossShape>> = group
-                .trials
-                .iter()
-                .filter(|trial| trial.lost() > 0)
-                .map(|trial| trial.loss_shape.as_ref())
-                .collect();
-            not_looked_at += usize::from(shapes.is_none());
-            let sum = |of: fn(&LossShape) -> u64| {
-                shapes
-                    .as_ref()
-                    .map(|shapes| shapes.iter().map(|shape| of(shape)).fold(0, u64::saturating_add))
-            };
-            let most = |of: fn(&LossShape) -> u64| {
-                shapes.as_ref().and_then(|shapes| shapes.iter().map(|shape| of(shape)).max())
-            };
-            let worst = shapes
-                .as_ref()
-                .and_then(|shapes| shapes.iter().map(|shape| shape.worst_ratio()).reduce(f64::max));
-            let windows = sum(|shape| shape.windows).filter(|windows| *windows > 0);
-            let lossy = sum(|shape| shape.lossy_windows);
-            let mut cells = group.cells();
-            cells.extend([
-                Cell::Count(group.trials.len() as u64),
-                Cell::Count(lost),
-                Cell::count(sum(|shape| shape.bursts.count)),
-                Cell::count(most(|shape| shape.bursts.max.unwrap_or(0))),
-                Cell::number(most(duration_of_longest).map(|ns| ns as f64)),
-                Cell::number(worst),
-                Cell::number(lossy.zip(windows).map(|(lossy, windows)| lossy as f64 / windows as f64)),
-                Cell::count(sum(|shape| shape.lost_at_start)),
-                Cell::count(sum(|shape| shape.lost_steadily)),
-                Cell::count(sum(|shape| shape.lost_at_end)),
-            ]);
-            Some(Row::new(cells, group.numbers()))
-        })
-        .collect();
-    let caption = "Bursts of loss and the worst 100 ms, of trials that lost frames; sums of several trials, and the largest of them";
-    let note = if not_looked_at > 0 {
-        "Unknown where frames were not looked at one by one.".into()
-    } else {
-        String::new()
+    let groups = groups::of(results);
+    let sum = |shapes: &Option<Vec<&LossShape>>, of: fn(&LossShape) -> u64| {
+        shapes.as_ref().map(|shapes| shapes.iter().map(|shape| of(shape)).fold(0, u64::saturating_add))
     };
-    Some(Table::of("loss-bursts", caption, columns, rows)?.with_notes([note]))
+    let most = |shapes: &Option<Vec<&LossShape>>, of: fn(&LossShape) -> u64| {
+        shapes.as_ref().and_then(|shapes| shapes.iter().map(|shape| of(shape)).max())
+    };
+    let total = move |key, heading, of: fn(&LossShape) -> u64| {
+        let head = Column::new(key, heading, Unit::Count);
+        (head, move |(.., shapes): &OfLoss<'_>| Cell::count(sum(shapes, of)))
+    };
+    let bursts = total("loss_bursts", "bursts", |shape| shape.bursts.count);
+    let at_start = total("lost_at_start", "in the first 100 ms", |shape| shape.lost_at_start);
+    let steadily = total("lost_steadily", "in between", |shape| shape.lost_steadily);
+    let at_end = total("lost_at_end", "in the last 100 ms", |shape| shape.lost_at_end);
+    let columns = Columns::new()
+        .part(group(), |(group, ..): &OfLoss<'_>| *group)
+        .count("trials", "trials", |(group, ..)| group.trials.len())
+        .count("lost", "lost", |(_, lost, _)| *lost)
+        .with(bursts.0, bursts.1)
+        .count("longest_burst", "frames of the longest", move |(.., shapes)| {
+            Cell::count(most(shapes, |shape| shape.bursts.max.unwrap_or(0)))
+        })
+        .named("longest_burst_ns", "time of the longest", move |(.., shapes)| {
+            Cell::number(most(shapes, duration_of_longest).map(|ns| ns as f64))
+        })
+        .named("worst_100ms_loss_ratio", "worst 100 ms", |(.., shapes)| {
+            let worst =
+                |shapes: &Vec<&LossShape>| shapes.iter().map(|one| one.worst_ratio()).reduce(f64::max);
+            Cell::number(shapes.as_ref().and_then(worst))
+        })
+        .named("lossy_100ms_ratio", "100 ms with loss", move |(.., shapes)| {
+            let windows = sum(shapes, |shape| shape.windows).filter(|windows| *windows > 0);
+            let lossy = sum(shapes, |shape| shape.lossy_windows);
+            Cell::number(lossy.zip(windows).map(|(lossy, windows)| lossy as f64 / windows as f64))
+        })
+        .with(at_start.0, at_start.1)
+        .with(steadily.0, steadily.1)
+        .with(at_end.0, at_end.1);
+    let rows: Vec<OfLoss<'_>> = groups
+        .iter()
+        .map(|group| {
+            let lossy = group.trials.iter().filter(|trial| trial.lost() > 0);
+            let shapes = lossy.clone().map(|trial| trial.loss_shape.as_ref()).collect();
+            (group, lossy.fold(0u64, |sum, trial| sum.saturating_add(trial.lost())), shapes)
+        })
+        .filter(|(_, lost, _)| *lost > 0)
+        .collect();
+    let is_open = rows.iter().any(|(.., shapes)| shapes.is_none());
+    let note = is_open.then(|| "Unknown where frames were not looked at one by one.".to_string());
+    let caption = "Bursts of loss and the worst 100 ms, of trials that lost frames; sums of several trials, and the largest of them";
+    Some(columns.table("loss-bursts", caption, rows, |(group, ..)| group.numbers())?.with_notes(note))
 }
 
 /// From the first frame of the longest burst until one came again.
@@ -87,47 +80,27 @@ fn duration_of_longest(shape: &LossShape) -> u64 {
 }
 
 fn longest(results: &Results) -> Option<Table> {
-    let mut bursts: Vec<_> = results
+    type OfBurst<'r> = (&'r TrialResult, &'r Burst);
+    let mut bursts: Vec<OfBurst<'_>> = results
         .trials
         .iter()
-        .flat_map(|trial| {
-            trial
-                .loss_shape
-                .iter()
-                .flat_map(move |shape| shape.longest.iter().map(move |burst| (trial, burst)))
-        })
+        .filter_map(|trial| Some((trial, trial.loss_shape.as_ref()?)))
+        .flat_map(|(trial, shape)| shape.longest.iter().map(move |burst| (trial, burst)))
         .collect();
     bursts.sort_by_key(|(_, burst)| std::cmp::Reverse(burst.frames));
-    let all = bursts.len();
-    let rows = bursts
-        .into_iter()
-        .take(BURSTS)
-        .map(|(trial, burst)| {
-            let cells = vec![
-                Cell::Count(trial.number.into()),
-                Cell::text(trial.profile.method.as_str()),
-                Cell::text(naming::load(trial)),
-                Cell::Count(burst.frames),
-                Cell::Count(burst.first),
-                Cell::Number(burst.from_ns as f64),
-                Cell::Number(burst.to_ns.saturating_sub(burst.from_ns) as f64),
-                Cell::text(key(burst.position)),
-                burst.marked.map_or(Cell::Unknown, |marked| Cell::text(if marked { "yes" } else { "no" })),
-            ];
-            Row::new(cells, vec![trial.number])
-        })
-        .collect();
-    let columns = vec![
-        Column::new("trial", "trial", Unit::None),
-        Column::words("method", "method"),
-        Column::words("load", "load"),
-        Column::new("frames", "frames", Unit::Count),
-        Column::new("first", "first frame", Unit::Count),
-        Column::named("from_ns", "began"),
-        Column::named("length_ns", "lasted"),
-        Column::words("position", "part of the trial"),
-        Column::words("marked", "marked by the method"),
-    ];
-    let caption = format!("The longest bursts of loss, {} of those that trials keep", BURSTS.min(all));
-    Table::of("loss-longest", &caption, columns, rows)
+    bursts.truncate(BURSTS);
+    let columns = Columns::new()
+        .words("trial", "trial", |(trial, _): &OfBurst<'_>| trial.number)
+        .words("method", "method", |(trial, _)| trial.profile.method.as_str())
+        .words("load", "load", |(trial, _)| naming::load(trial))
+        .count("frames", "frames", |(_, burst)| burst.frames)
+        .count("first", "first frame", |(_, burst)| burst.first)
+        .named("from_ns", "began", |(_, burst)| burst.from_ns as f64)
+        .named("length_ns", "lasted", |(_, burst)| burst.to_ns.saturating_sub(burst.from_ns) as f64)
+        .words("position", "part of the trial", |(_, burst)| key(burst.position))
+        .words("marked", "marked by the method", |(_, burst)| {
+            burst.marked.map_or(Cell::Unknown, |marked| if marked { "yes" } else { "no" }.into())
+        });
+    let caption = format!("The longest bursts of loss, {} of those that trials keep", bursts.len());
+    columns.table("loss-longest", &caption, bursts, |(trial, _)| vec![trial.number])
 }

@@ -1,16 +1,19 @@
 //! What the tests of RFC 2544 beside throughput found.
 
 use capbench_measure::results::Results;
-use capbench_measure::rfc2544::latency::Leg;
-use capbench_measure::rfc2544::recovery::Recovery;
-use capbench_measure::rfc2544::{Ended, Found, LatencyOutcome, Tested};
+use capbench_measure::rfc2544::back_to_back::Benchmark;
+use capbench_measure::rfc2544::frame_loss::LossPoint;
+use capbench_measure::rfc2544::latency::{Across, Leg};
+use capbench_measure::rfc2544::recovery::{Recovery, Repetition};
+use capbench_measure::rfc2544::{
+    BackToBackOutcome, Ended, Found, FrameLossOutcome, LatencyOutcome, RecoveryOutcome, Tested,
+};
 use capbench_measure::search::Status;
 
-use crate::groups::Group;
-use crate::model::{Cell, Column, Row, Table, Unit};
-use crate::naming::{key, many, rate, time};
-
+use super::shape::Columns;
 use super::sweeps::ends;
+use crate::model::{Cell, Table};
+use crate::naming::{key, many, rate, time};
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let tested = &results.rfc2544;
@@ -49,19 +52,13 @@ pub(crate) fn unfinished(found: &Found) -> Option<String> {
     }
 }
 
-pub(crate) fn scene_columns() -> Vec<Column> {
-    let mut columns = Group::columns();
-    columns.truncate(4);
-    columns
-}
-
-pub(crate) fn scene_cells(tested: &Tested) -> Vec<Cell> {
-    vec![
-        Cell::text(tested.frame_size.to_string()),
-        Cell::text(tested.placement.as_str()),
-        Cell::text(tested.work.as_str()),
-        Cell::text(tested.method.as_str()),
-    ]
+/// Set-up and method of a test.
+pub(super) fn set_up<'c>() -> Columns<'c, &'c Tested> {
+    Columns::new()
+        .words("frame_size", "frame size", |tested: &&Tested| tested.frame_size.to_string())
+        .words("placement", "placement", |tested| tested.placement.as_str())
+        .words("work", "work", |tested| tested.work.as_str())
+        .words("method", "method", |tested| tested.method.as_str())
 }
 
 fn notes(tested: &[Tested], is_such: fn(&Found) -> bool) -> Vec<String> {
@@ -72,18 +69,27 @@ fn notes(tested: &[Tested], is_such: fn(&Found) -> bool) -> Vec<String> {
     .collect()
 }
 
+/// A leg of a test of latency.
+type OfLeg<'r> = (&'r Tested, &'r LatencyOutcome, &'static str, Option<&'r Leg>);
+
 fn latency(all: &[Tested]) -> Option<Table> {
-    let mut columns = scene_columns();
-    columns.extend([
-        Column::named("rate_pps", "at"),
-        Column::words("leg", "leg"),
-        Column::new("repetitions", "trials", Unit::Count),
-        Column::named("mean_ns", "mean"),
-        Column::named("typical_ns", "median (range)"),
-        Column::named("worst_ns", "99.9 % (range)"),
-        Column::named("pdv_ns", "PDV (range)"),
-        Column::new("lossy", "trials with loss", Unit::Count),
-    ]);
+    let across = |leg: Option<&Leg>, of: fn(&Leg) -> Across| {
+        leg.map(of).map_or(Cell::Unknown, |across| Cell::Interval {
+            middle: across.median_ns as f64,
+            low: across.min_ns as f64,
+            high: across.max_ns as f64,
+        })
+    };
+    let columns = Columns::new()
+        .part(set_up(), |(tested, ..): &OfLeg<'_>| *tested)
+        .named("rate_pps", "at", |(_, outcome, ..)| outcome.rate_pps.get().floor())
+        .words("leg", "leg", |(.., name, _)| *name)
+        .count("repetitions", "trials", |(_, outcome, ..)| outcome.repetitions)
+        .named("mean_ns", "mean", |(.., leg)| Cell::number(leg.map(|leg| leg.mean_ns)))
+        .named("typical_ns", "median (range)", move |(.., leg)| across(*leg, |leg| leg.typical))
+        .named("worst_ns", "99.9 % (range)", move |(.., leg)| across(*leg, |leg| leg.worst))
+        .named("pdv_ns", "PDV (range)", move |(.., leg)| across(*leg, |leg| leg.pdv))
+        .count("lossy", "trials with loss", |(_, outcome, ..)| outcome.lossy.len());
     let (mut rows, mut worth) = (Vec::new(), Vec::new());
     for tested in all {
         let Found::Latency(outcome) = &tested.found else { continue };
@@ -98,39 +104,14 @@ fn latency(all: &[Tested]) -> Option<Table> {
                 tested.method, outcome.lossy
             ));
         }
-        let legs: [(&str, &Option<Leg>); 3] = [
-            ("planned to kernel", &outcome.to_kernel),
-            ("kernel to application", &outcome.to_application),
-            ("planned to application", &outcome.total),
-        ];
-        for (name, leg) in legs {
-            let mut cells = scene_cells(tested);
-            cells.extend([
-                Cell::Number(outcome.rate_pps.get().floor()),
-                Cell::text(name),
-                Cell::Count(outcome.repetitions.into()),
-            ]);
-            let across = |of: fn(&Leg) -> capbench_measure::rfc2544::latency::Across| {
-                leg.as_ref().map_or(Cell::Unknown, |leg| {
-                    let across = of(leg);
-                    Cell::Interval {
-                        middle: across.median_ns as f64,
-                        low: across.min_ns as f64,
-                        high: across.max_ns as f64,
-                    }
-                })
-            };
-            cells.extend([
-                Cell::number(leg.as_ref().map(|leg| leg.mean_ns)),
-                across(|leg| leg.typical),
-                across(|leg| leg.worst),
-                across(|leg| leg.pdv),
-                Cell::Count(outcome.lossy.len() as u64),
-            ]);
-            rows.push(Row::new(cells, tested.trials.clone()));
-        }
+        rows.extend([
+            (tested, outcome, "planned to kernel", outcome.to_kernel.as_ref()),
+            (tested, outcome, "kernel to application", outcome.to_application.as_ref()),
+            (tested, outcome, "planned to application", outcome.total.as_ref()),
+        ]);
     }
-    let table = Table::of("rfc2544-latency", "Latency (26.2; figures of RFC 8219)", columns, rows)?;
+    let caption = "Latency (26.2; figures of RFC 8219)";
+    let table = columns.table("rfc2544-latency", caption, rows, |(tested, ..)| tested.trials.clone())?;
     Some(table.with_notes(notes(all, |found| matches!(found, Found::Latency(_)))).with_notes(worth).main())
 }
 
@@ -141,136 +122,126 @@ fn extent(outcome: &LatencyOutcome) -> String {
 }
 
 fn frame_loss(all: &[Tested]) -> Option<Table> {
-    let mut columns = scene_columns();
-    columns.extend([
-        Column::words("maximum", "100 % is"),
-        Column::new("load_ratio", "load", Unit::Ratio),
-        Column::new("offered_ratio", "offered", Unit::Ratio),
-        Column::new("sent", "sent", Unit::Count),
-        Column::new("delivered", "delivered", Unit::Count),
-        Column::new("loss_ratio", "frame loss rate", Unit::Ratio),
-        Column::words("verdict", "verdict"),
-    ]);
-    let mut rows = Vec::new();
-    let mut notes = notes(all, |found| matches!(found, Found::FrameLoss(_)));
-    for tested in all {
-        let Found::FrameLoss(outcome) = &tested.found else { continue };
-        for point in &outcome.points {
-            let mut cells = scene_cells(tested);
-            cells.extend([
-                Cell::text(outcome.maximum.to_string()),
-                Cell::number(Some(point.load_percent / 100.0)),
-                Cell::number(Some(point.offered_percent / 100.0)),
-                Cell::Count(point.sent),
-                Cell::Count(point.delivered),
-                Cell::number(Some(point.loss_percent / 100.0)),
-                Cell::text(key(point.verdict)),
-            ]);
-            rows.push(Row::new(cells, vec![point.trial]));
-        }
-        if !outcome.ends_without_loss {
-            notes.push(format!(
-                "{}: the last two trials did not both send everything and lose nothing.",
-                tested.method
-            ));
-        }
-    }
-    if all.iter().any(|tested| matches!(&tested.found, Found::FrameLoss(outcome) if outcome.points.iter().any(|point| point.generator_limited))) {
-        notes.push(
-            "Verdict generator_limited: the load was not reached. Loss is that of what was sent, and no loss shows nothing of that \
-             load."
-                .into(),
-        );
-    }
-    Some(Table::of("rfc2544-frame-loss", "Frame loss rate (26.3)", columns, rows)?.with_notes(notes).main())
+    type OfLoad<'r> = (&'r Tested, &'r FrameLossOutcome, &'r LossPoint);
+    let columns = Columns::new()
+        .part(set_up(), |(tested, ..): &OfLoad<'_>| *tested)
+        .words("maximum", "100 % is", |(_, outcome, _)| outcome.maximum.to_string())
+        .named("load_ratio", "load", |(.., point)| point.load_percent / 100.0)
+        .named("offered_ratio", "offered", |(.., point)| point.offered_percent / 100.0)
+        .count("sent", "sent", |(.., point)| point.sent)
+        .count("delivered", "delivered", |(.., point)| point.delivered)
+        .named("loss_ratio", "frame loss rate", |(.., point)| point.loss_percent / 100.0)
+        .words("verdict", "verdict", |(.., point)| key(point.verdict));
+    let outcomes = || {
+        all.iter().filter_map(|tested| match &tested.found {
+            Found::FrameLoss(outcome) => Some((tested, outcome)),
+            _ => None,
+        })
+    };
+    let rows = outcomes()
+        .flat_map(|(tested, outcome)| outcome.points.iter().map(move |point| (tested, outcome, point)));
+    let table = columns
+        .table("rfc2544-frame-loss", "Frame loss rate (26.3)", rows, |(.., point)| vec![point.trial])?;
+    let lossy = outcomes().filter(|(_, outcome)| !outcome.ends_without_loss).map(|(tested, _)| {
+        format!("{}: the last two trials did not both send everything and lose nothing.", tested.method)
+    });
+    let is_limited =
+        outcomes().any(|(_, outcome)| outcome.points.iter().any(|point| point.generator_limited));
+    let limited = is_limited.then(|| {
+        "Verdict generator_limited: the load was not reached. Loss is that of what was sent, and no loss shows nothing of that \
+         load."
+            .to_string()
+    });
+    let ended = notes(all, |found| matches!(found, Found::FrameLoss(_)));
+    Some(table.with_notes(ended.into_iter().chain(lossy).chain(limited)).main())
 }
 
 fn back_to_back(all: &[Tested]) -> Option<Table> {
-    let mut columns = scene_columns();
-    columns.extend([
-        Column::words("maximum", "bursts at"),
-        Column::named("throughput_pps", "throughput"),
-        Column::new("searches", "searches", Unit::Count),
-        Column::new("average_frames", "longest burst, mean", Unit::Count),
-        Column::new("min_frames", "least", Unit::Count),
-        Column::new("max_frames", "most", Unit::Count),
-        Column::new("stdev_frames", "deviation", Unit::Count),
-        Column::named("implied_buffer_s", "implied buffer"),
-        Column::named("corrected_buffer_s", "corrected buffer"),
-        Column::words("ended", "how searches ended"),
-        Column::words("invalid_because", "not valid because"),
-        Column::named("offered_ratio", "sent at, of that rate"),
-    ]);
-    let mut rows = Vec::new();
-    for tested in all {
-        let Found::BackToBack(outcome) = &tested.found else { continue };
-        let benchmark = outcome.benchmark.as_ref();
-        let mut cells = scene_cells(tested);
-        cells.extend([
-            Cell::text(outcome.maximum.to_string()),
-            Cell::Number(outcome.throughput_pps.get().floor()),
-            Cell::Count(outcome.searches.len() as u64),
-            Cell::number(benchmark.map(|benchmark| benchmark.average_frames)),
-            Cell::count(benchmark.map(|benchmark| benchmark.min_frames)),
-            Cell::count(benchmark.map(|benchmark| benchmark.max_frames)),
-            Cell::where_known(benchmark.and_then(|benchmark| benchmark.stdev_frames)),
-            Cell::number(benchmark.map(|benchmark| benchmark.implied_buffer_s)),
-            Cell::number(benchmark.map(|benchmark| benchmark.corrected_buffer_s)),
-            Cell::text(ends(&outcome.searches.iter().map(|search| search.end).collect::<Vec<_>>())),
-            Cell::words(outcome.invalid_because.as_deref()),
-            Cell::where_known(
-                benchmark.and_then(|benchmark| benchmark.offered_percent).map(|percent| percent / 100.0),
-            ),
-        ]);
-        rows.push(Row::new(cells, tested.trials.clone()));
-    }
+    type OfTest<'r> = (&'r Tested, &'r BackToBackOutcome);
+    let number = |outcome: &BackToBackOutcome, of: fn(&Benchmark) -> f64| {
+        Cell::number(outcome.benchmark.as_ref().map(of))
+    };
+    let frames = |outcome: &BackToBackOutcome, of: fn(&Benchmark) -> u64| {
+        Cell::count(outcome.benchmark.as_ref().map(of))
+    };
+    let known = |outcome: &BackToBackOutcome, of: fn(&Benchmark) -> Option<f64>| {
+        Cell::where_known(outcome.benchmark.as_ref().and_then(of))
+    };
+    let columns = Columns::new()
+        .part(set_up(), |(tested, _): &OfTest<'_>| *tested)
+        .words("maximum", "bursts at", |(_, outcome)| outcome.maximum.to_string())
+        .named("throughput_pps", "throughput", |(_, outcome)| outcome.throughput_pps.get().floor())
+        .count("searches", "searches", |(_, outcome)| outcome.searches.len())
+        .count("average_frames", "longest burst, mean", move |(_, one)| {
+            number(one, |found| found.average_frames)
+        })
+        .count("min_frames", "least", move |(_, one)| frames(one, |found| found.min_frames))
+        .count("max_frames", "most", move |(_, one)| frames(one, |found| found.max_frames))
+        .count("stdev_frames", "deviation", move |(_, one)| known(one, |found| found.stdev_frames))
+        .named("implied_buffer_s", "implied buffer", move |(_, one)| {
+            number(one, |found| found.implied_buffer_s)
+        })
+        .named("corrected_buffer_s", "corrected buffer", move |(_, one)| {
+            number(one, |found| found.corrected_buffer_s)
+        })
+        .words("ended", "how searches ended", |(_, one)| ends(one.searches.iter().map(|search| search.end)))
+        .words("invalid_because", "not valid because", |(_, outcome)| outcome.invalid_because.as_deref())
+        .named("offered_ratio", "sent at, of that rate", move |(_, one)| {
+            known(one, |found| found.offered_percent.map(|percent| percent / 100.0))
+        });
+    let rows = all.iter().filter_map(|tested| match &tested.found {
+        Found::BackToBack(outcome) => Some((tested, outcome)),
+        _ => None,
+    });
     let caption = "Back-to-back frames (26.4, RFC 9004)";
-    let table = Table::of("rfc2544-back-to-back", caption, columns, rows)?.without_empty_columns();
-    let table =
-        table.with_notes(["The corrected time takes off the frames that were taken out meanwhile.".into()]);
-    Some(table.with_notes(notes(all, |found| matches!(found, Found::BackToBack(_)))).main())
+    let table = columns.table("rfc2544-back-to-back", caption, rows, |(tested, _)| tested.trials.clone())?;
+    let note = "The corrected time takes off the frames that were taken out meanwhile.".to_string();
+    let ended = notes(all, |found| matches!(found, Found::BackToBack(_)));
+    Some(table.without_empty_columns().with_notes([note]).with_notes(ended).main())
 }
 
 fn recovery(all: &[Tested]) -> Option<Table> {
-    let mut columns = scene_columns();
-    columns.extend([
-        Column::words("load", "load"),
-        Column::words("outcome", "outcome"),
-        Column::named("after_s", "last frame lost after"),
-        Column::named("generator_late_ns", "generator late by at most"),
-    ]);
-    let (mut rows, mut averages) = (Vec::new(), Vec::new());
-    for tested in all {
-        let Found::Recovery(outcome) = &tested.found else { continue };
-        if let Some(average) = outcome.average_s.filter(|_| outcome.repetitions.len() > 1) {
-            averages.push(format!("{}: on average after {}.", tested.method, time(average)));
-        }
-        let load = format!(
-            "{} for {}, then {} for {}",
-            rate(outcome.overload_pps.get()),
-            time(outcome.overloaded_s),
-            rate(outcome.after_pps.get()),
-            time(outcome.observed_s)
-        );
-        for repetition in &outcome.repetitions {
-            let (words, after) = match &repetition.recovery {
-                Recovery::Recovered { after_s } => ("recovered".to_string(), Cell::number(Some(*after_s))),
-                Recovery::NothingLost => ("nothing was lost: it was no overload".into(), Cell::Empty),
-                Recovery::NotRecovered { at_least_s } => ("not recovered".into(), Cell::AtLeast(*at_least_s)),
-                Recovery::Unknown { because } => (format!("unknown: {because}"), Cell::Unknown),
-            };
-            let mut cells = scene_cells(tested);
-            cells.extend([
-                Cell::text(load.as_str()),
-                Cell::text(words),
-                after,
-                Cell::number(repetition.generator_late_ns.map(|ns| ns as f64)),
-            ]);
-            rows.push(Row::new(cells, vec![repetition.trial]));
-        }
-    }
-    let table = Table::of("rfc2544-recovery", "System recovery (26.5)", columns, rows)?;
-    Some(
-        table.with_notes(notes(all, |found| matches!(found, Found::Recovery(_)))).with_notes(averages).main(),
-    )
+    type OfOverload<'r> = (&'r Tested, &'r RecoveryOutcome, &'r Repetition);
+    let columns = Columns::new()
+        .part(set_up(), |(tested, ..): &OfOverload<'_>| *tested)
+        .words("load", "load", |(_, outcome, _)| {
+            format!(
+                "{} for {}, then {} for {}",
+                rate(outcome.overload_pps.get()),
+                time(outcome.overloaded_s),
+                rate(outcome.after_pps.get()),
+                time(outcome.observed_s)
+            )
+        })
+        .words("outcome", "outcome", |(.., repetition)| match &repetition.recovery {
+            Recovery::Recovered { .. } => "recovered".to_string(),
+            Recovery::NothingLost => "nothing was lost: it was no overload".into(),
+            Recovery::NotRecovered { .. } => "not recovered".into(),
+            Recovery::Unknown { because } => format!("unknown: {because}"),
+        })
+        .named("after_s", "last frame lost after", |(.., repetition)| match repetition.recovery {
+            Recovery::Recovered { after_s } => after_s.into(),
+            Recovery::NothingLost => Cell::Empty,
+            Recovery::NotRecovered { at_least_s } => Cell::AtLeast(at_least_s),
+            Recovery::Unknown { .. } => Cell::Unknown,
+        })
+        .named("generator_late_ns", "generator late by at most", |(.., repetition)| {
+            Cell::number(repetition.generator_late_ns.map(|ns| ns as f64))
+        });
+    let outcomes = || {
+        all.iter().filter_map(|tested| match &tested.found {
+            Found::Recovery(outcome) => Some((tested, outcome)),
+            _ => None,
+        })
+    };
+    let rows = outcomes()
+        .flat_map(|(tested, outcome)| outcome.repetitions.iter().map(move |one| (tested, outcome, one)));
+    let table =
+        columns.table("rfc2544-recovery", "System recovery (26.5)", rows, |(.., one)| vec![one.trial])?;
+    let averages = outcomes().filter(|(_, outcome)| outcome.repetitions.len() > 1);
+    let averages = averages.filter_map(|(tested, outcome)| {
+        Some(format!("{}: on average after {}.", tested.method, time(outcome.average_s?)))
+    });
+    let ended = notes(all, |found| matches!(found, Found::Recovery(_)));
+    Some(table.with_notes(ended).with_notes(averages).main())
 }

@@ -1,11 +1,17 @@
 //! What searches found: goals with their bounds and what those are worth, the numbers that belong together, repeats.
 
+use capbench_measure::ledger::LostAt;
+use capbench_measure::limit::Limit;
 use capbench_measure::results::Results;
-use capbench_measure::search::{self, Bound, Held, MaximumSource, SearchOutcome, Status};
+use capbench_measure::search::repeats::Repeated;
+use capbench_measure::search::{
+    self, Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
+    SearchOutcome, SelfTest, SoFar, Status,
+};
 
+use super::shape::Columns;
 use crate::figures::count;
-use crate::groups::{Group, of_search};
-use crate::model::{Cell, Column, Row, Table, Unit};
+use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{percent, rate, time};
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
@@ -23,25 +29,28 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     .collect()
 }
 
-/// The first cells of a search's rows, and their columns.
-pub(crate) fn scene_cells(search: &SearchOutcome) -> Vec<Cell> {
-    let unknown =
-        |text: &Option<String>| text.as_ref().map_or(Cell::Unknown, |text| Cell::text(text.as_str()));
-    vec![
-        search.frame_size.as_ref().map_or(Cell::Unknown, |size| Cell::text(size.to_string())),
-        unknown(&search.placement),
-        unknown(&search.work),
-        unknown(&search.method),
-        search.nth.map_or(Cell::Empty, |nth| Cell::Count(nth.into())),
-    ]
+/// The set-up of a search and its method.
+pub(crate) fn set_up<'c>() -> Columns<'c, &'c SearchOutcome> {
+    let known = |text: Option<&str>| text.map_or(Cell::Unknown, Cell::from);
+    Columns::new()
+        .words("frame_size", "frame size", |search: &&SearchOutcome| {
+            search.frame_size.as_ref().map_or(Cell::Unknown, |size| size.to_string().into())
+        })
+        .words("placement", "placement", move |search| known(search.placement.as_deref()))
+        .words("work", "work", move |search| known(search.work.as_deref()))
+        .words("method", "method", move |search| known(search.method.as_deref()))
 }
 
-/// The columns of [`scene_cells`].
-pub(crate) fn scene_columns() -> Vec<Column> {
-    let mut columns = Group::columns();
-    columns.truncate(4);
-    columns.push(Column::new("nth", "search", Unit::None));
-    columns
+/// The same, and which of several searches it is.
+pub(crate) fn which<'c>() -> Columns<'c, &'c SearchOutcome> {
+    set_up().words("nth", "search", |search| search.nth.map_or(Cell::Empty, Cell::from))
+}
+
+/// Every goal of every search.
+pub(crate) type OfGoal<'r> = (&'r SearchOutcome, &'r GoalResult);
+
+pub(crate) fn of_goals(searches: &[SearchOutcome]) -> impl Iterator<Item = OfGoal<'_>> {
+    searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)))
 }
 
 /// The lower bound of a goal as a cell: "at least" where it is no more than that.
@@ -63,113 +72,57 @@ pub(crate) fn worth(status: Status) -> &'static str {
 }
 
 fn goals(searches: &[SearchOutcome]) -> Option<Table> {
-    let mut columns = scene_columns();
-    columns.extend([
-        Column::words("goal", "goal"),
-        Column::words("status", "result"),
-        Column::named("lower_pps", "lower bound"),
-        Column::named("upper_pps", "upper bound"),
-        Column::named("relative_width_ratio", "width"),
-        Column::named("conditional_throughput_pps", "conditional throughput"),
-        Column::words("limit", "what limits"),
-        Column::words("reason", "why not regular"),
-        Column::words("so_far", "known so far, by a coarser target"),
-        Column::words("apart", "bounds told apart"),
-        Column::words("attributes", "what was asked for"),
-    ]);
-    let mut rows = Vec::new();
-    for search in searches {
-        for result in &search.goals {
-            let mut cells = scene_cells(search);
-            let so_far = result.so_far.as_ref().map(|so_far| {
-                format!(
-                    "by {} a load: {} to {}, {} apart",
-                    time(so_far.duration_sum.as_secs_f64()),
-                    rate(so_far.lower.achieved_pps),
-                    rate(so_far.upper.intended_pps),
-                    percent(so_far.relative_width)
-                )
-            });
-            let apart = result.apart.map(|apart| match apart.nearest {
-                _ if apart.is_told() => format!("yes (chance {:.3})", apart.by_chance),
-                Some([from, to]) => {
-                    format!(
-                        "no (chance {:.2}); told apart are {} and {}",
-                        apart.by_chance,
-                        rate(from),
-                        rate(to)
-                    )
-                }
-                None => format!("no (chance {:.2}), and no two loads are", apart.by_chance),
-            });
-            cells.extend([
-                Cell::text(result.goal.name.as_str()),
-                Cell::text(worth(result.status)),
-                lower(result.status, result.lower.as_ref()),
-                Cell::number(result.upper.as_ref().map(|bound| bound.intended_pps.floor())),
-                Cell::where_known(result.relative_width),
-                Cell::where_known(result.conditional_throughput_pps.map(f64::floor)),
-                Cell::words(result.limit.map(|limit| limit.words())),
-                Cell::words(result.reason.as_ref().map(ToString::to_string)),
-                Cell::words(so_far),
-                Cell::words(apart),
-                Cell::text(result.goal.to_string()),
-            ]);
-            let bounds = [&result.lower, &result.upper].into_iter().flatten();
-            rows.push(Row::new(cells, bounds.flat_map(|bound| bound.trials.clone()).collect()));
+    let so_far = |so_far: &SoFar| {
+        format!(
+            "by {} a load: {} to {}, {} apart",
+            time(so_far.duration_sum.as_secs_f64()),
+            rate(so_far.lower.achieved_pps),
+            rate(so_far.upper.intended_pps),
+            percent(so_far.relative_width)
+        )
+    };
+    let apart = |apart: Apart| match apart.nearest {
+        _ if apart.is_told() => format!("yes (chance {:.3})", apart.by_chance),
+        Some([from, to]) => {
+            format!("no (chance {:.2}); told apart are {} and {}", apart.by_chance, rate(from), rate(to))
         }
-    }
+        None => format!("no (chance {:.2}), and no two loads are", apart.by_chance),
+    };
+    let upper = |goal: &GoalResult| goal.upper.as_ref().map(|bound| bound.intended_pps.floor());
+    let columns = Columns::new()
+        .part(which(), |(search, _): &OfGoal<'_>| *search)
+        .words("goal", "goal", |(_, goal)| goal.goal.name.as_str())
+        .words("status", "result", |(_, goal)| worth(goal.status))
+        .named("lower_pps", "lower bound", |(_, goal)| lower(goal.status, goal.lower.as_ref()))
+        .named("upper_pps", "upper bound", move |(_, goal)| Cell::number(upper(goal)))
+        .named("relative_width_ratio", "width", |(_, goal)| Cell::where_known(goal.relative_width))
+        .named("conditional_throughput_pps", "conditional throughput", |(_, goal)| {
+            Cell::where_known(goal.conditional_throughput_pps.map(f64::floor))
+        })
+        .words("limit", "what limits", |(_, goal)| goal.limit.map(Limit::words))
+        .words("reason", "why not regular", |(_, goal)| goal.reason.as_ref().map(ToString::to_string))
+        .words("so_far", "known so far, by a coarser target", move |(_, goal)| {
+            goal.so_far.as_ref().map(so_far)
+        })
+        .words("apart", "bounds told apart", move |(_, goal)| goal.apart.map(apart))
+        .words("attributes", "what was asked for", |(_, goal)| goal.goal.to_string());
     let caption = "Goals: the highest load that is held and the lowest that is not";
-    Some(Table::of("searches-goals", caption, columns, rows)?.without_empty_columns())
+    let trials = |(_, goal): &OfGoal<'_>| {
+        let bounds = [&goal.lower, &goal.upper].into_iter().flatten();
+        bounds.flat_map(|bound| bound.trials.clone()).collect()
+    };
+    Some(columns.table("searches-goals", caption, of_goals(searches), trials)?.without_empty_columns())
 }
+
+/// A bound of a goal, with what it is called.
+type OfBound<'r> = (OfGoal<'r>, &'static str, &'r Bound);
 
 fn bounds(searches: &[SearchOutcome]) -> Option<Table> {
-    let mut columns = scene_columns();
-    columns.extend([
-        Column::words("goal", "goal"),
-        Column::words("bound", "bound"),
-        Column::named("intended_pps", "intended"),
-        Column::named("achieved_pps", "offered at least"),
-        Column::named("seconds_s", "seconds of trials"),
-        Column::new("trials", "trials", Unit::Count),
-        Column::new("high_loss_trials", "of these high-loss", Unit::Count),
-        Column::new("high_loss_ratio", "share that this fits (95 %)", Unit::Ratio),
-        Column::words("lost", "lost, by place"),
-        Column::new("most_of_a_trial_ratio", "most of a trial", Unit::Ratio),
-        Column::words("moments", "100 ms with loss, longest burst"),
-        Column::new("disturbed", "disturbed trials", Unit::Count),
-    ]);
-    let mut rows = Vec::new();
-    for search in searches {
-        for result in &search.goals {
-            let of_goal = [("lower", result.lower.as_ref()), ("upper", result.upper.as_ref())];
-            let of_target = result.so_far.as_ref().map(|so_far| {
-                [
-                    ("lower, coarser target", Some(&so_far.lower)),
-                    ("upper, coarser target", Some(&so_far.upper)),
-                ]
-            });
-            for (name, bound) in of_goal.into_iter().chain(of_target.into_iter().flatten()) {
-                let Some(bound) = bound else { continue };
-                let mut cells = scene_cells(search);
-                cells.extend([Cell::text(result.goal.name.as_str()), Cell::text(name)]);
-                cells.extend(bound_cells(bound));
-                rows.push(Row::new(cells, bound.trials.clone()));
-            }
-        }
-    }
-    let caption = "Bounds: how many trials they rest on, and what those lost";
-    Some(Table::of("searches-bounds", caption, columns, rows)?.without_empty_columns())
-}
-
-fn bound_cells(bound: &Bound) -> Vec<Cell> {
-    let losses = bound.losses.as_ref();
-    let lost = losses.map(|losses| {
-        let words: Vec<String> =
-            losses.lost.iter().map(|lost| format!("{} {}", lost.place.word(), count(lost.frames))).collect();
-        words.join(", ")
-    });
-    let moments = losses.and_then(|losses| losses.moments).map(|moments| {
+    let lost = |losses: &Losses| {
+        let place = |lost: &LostAt| format!("{} {}", lost.place.word(), count(lost.frames));
+        losses.lost.iter().map(place).collect::<Vec<_>>().join(", ")
+    };
+    let moments = |moments: Moments| {
         format!(
             "{} of {}; {} frames or {}",
             count(moments.lossy_windows),
@@ -177,72 +130,90 @@ fn bound_cells(bound: &Bound) -> Vec<Cell> {
             count(moments.longest_frames),
             time(moments.longest_ns as f64 / 1e9)
         )
+    };
+    let share = |high: HighLoss| Cell::Interval {
+        middle: f64::from(high.trials) / f64::from(high.of.max(1)),
+        low: high.low,
+        high: high.high,
+    };
+    let high_loss = Column::new("high_loss_ratio", "share that this fits (95 %)", Unit::Ratio);
+    let columns = Columns::new()
+        .part(which(), |((search, _), ..): &OfBound<'_>| *search)
+        .words("goal", "goal", |((_, goal), ..)| goal.goal.name.as_str())
+        .words("bound", "bound", |(_, name, _)| *name)
+        .named("intended_pps", "intended", |(.., bound)| bound.intended_pps.floor())
+        .named("achieved_pps", "offered at least", |(.., bound)| bound.achieved_pps.floor())
+        .named("seconds_s", "seconds of trials", |(.., bound)| bound.seconds)
+        .count("trials", "trials", |(.., bound)| bound.trials.len())
+        .count("high_loss_trials", "of these high-loss", |(.., bound)| {
+            Cell::count(bound.high_loss.map(|high| high.trials.into()))
+        })
+        .with(high_loss, move |(.., bound)| bound.high_loss.map_or(Cell::Unknown, share))
+        .words("lost", "lost, by place", move |(.., bound)| bound.losses.as_ref().map(lost))
+        .named("most_of_a_trial_ratio", "most of a trial", |(.., bound)| {
+            Cell::where_known(bound.losses.as_ref().map(|losses| losses.most_of_a_trial))
+        })
+        .words("moments", "100 ms with loss, longest burst", move |(.., bound)| {
+            bound.losses.as_ref().and_then(|losses| losses.moments).map(moments)
+        })
+        .count("disturbed", "disturbed trials", |(.., bound)| bound.disturbed.len());
+    let rows = of_goals(searches).flat_map(|(search, goal)| {
+        let coarser = goal.so_far.as_ref();
+        let bounds = [
+            ("lower", goal.lower.as_ref()),
+            ("upper", goal.upper.as_ref()),
+            ("lower, coarser target", coarser.map(|so_far| &so_far.lower)),
+            ("upper, coarser target", coarser.map(|so_far| &so_far.upper)),
+        ];
+        bounds.into_iter().filter_map(move |(name, bound)| Some(((search, goal), name, bound?)))
     });
-    vec![
-        Cell::number(Some(bound.intended_pps.floor())),
-        Cell::number(Some(bound.achieved_pps.floor())),
-        Cell::number(Some(bound.seconds)),
-        Cell::Count(bound.trials.len() as u64),
-        bound.high_loss.map_or(Cell::Unknown, |high| Cell::Count(high.trials.into())),
-        bound.high_loss.map_or(Cell::Unknown, |high| Cell::Interval {
-            middle: f64::from(high.trials) / f64::from(high.of.max(1)),
-            low: high.low,
-            high: high.high,
-        }),
-        Cell::words(lost),
-        Cell::where_known(losses.map(|losses| losses.most_of_a_trial)),
-        Cell::words(moments),
-        Cell::Count(bound.disturbed.len() as u64),
-    ]
+    let caption = "Bounds: how many trials they rest on, and what those lost";
+    let table = columns.table("searches-bounds", caption, rows, |(.., bound)| bound.trials.clone());
+    Some(table?.without_empty_columns())
 }
 
 fn numbers(searches: &[SearchOutcome]) -> Option<Table> {
-    let mut columns = scene_columns();
-    columns.extend([
-        Column::named("strict_lossless_pps", "without any loss"),
-        Column::named("strict_lossless_below_pps", "with loss from"),
-        Column::named("ndr_pps", "NDR"),
-        Column::named("pdr_pps", "PDR"),
-        Column::named("loss_events_up_to_pps", "loss events up to"),
-        Column::new("loss_events", "loss events", Unit::Count),
-        Column::named("loss_events_per_second", "a second (95 %)"),
-        Column::words("lossy_trials", "trials with loss"),
-        Column::words("longest", "longest burst"),
-    ]);
-    let rows = searches
-        .iter()
-        .map(|search| {
-            let numbers = &search.numbers;
-            let held = [&numbers.strict_lossless, &numbers.ndr, &numbers.pdr];
-            let events = numbers.loss_events.as_ref();
-            let mut cells = scene_cells(search);
-            let strict = &numbers.strict_lossless;
-            cells.push(held_cell(strict));
+    let events = |search: &SearchOutcome| search.numbers.loss_events.clone();
+    let columns = Columns::new()
+        .part(which(), |search: &&SearchOutcome| *search)
+        .named("strict_lossless_pps", "without any loss", |search| held_cell(&search.numbers.strict_lossless))
+        .named("strict_lossless_below_pps", "with loss from", |search| {
+            let strict = &search.numbers.strict_lossless;
             let below = strict.upper_pps.filter(|_| strict.pps.is_some() && !strict.at_least);
-            cells.push(Cell::where_known(below.map(f64::floor)));
-            cells.extend([&numbers.ndr, &numbers.pdr].map(held_cell));
-            let longest = events.and_then(|events| events.longest).map(|longest| {
-                format!("{} frames or {}", count(longest.frames), time(longest.ns as f64 / 1e9))
-            });
-            cells.extend([
-                Cell::where_known(events.map(|events| events.up_to_pps.floor())),
-                events.map_or(Cell::Empty, |events| match events.at_least {
-                    true => Cell::AtLeast(events.events as f64),
-                    false => Cell::Count(events.events),
-                }),
-                events.map_or(Cell::Empty, |events| match events.per_second_limits {
-                    Some([_, most]) if events.events == 0 => Cell::AtMost(most),
-                    Some([low, high]) => Cell::Interval { middle: events.per_second, low, high },
-                    None => Cell::number(Some(events.per_second)),
-                }),
-                Cell::words(events.map(|events| format!("{} of {}", events.lossy_trials, events.trials))),
-                Cell::words(longest),
-            ]);
-            Row::new(cells, held.iter().flat_map(|held| held.trials.clone()).collect())
+            Cell::where_known(below.map(f64::floor))
         })
-        .collect();
+        .named("ndr_pps", "NDR", |search| held_cell(&search.numbers.ndr))
+        .named("pdr_pps", "PDR", |search| held_cell(&search.numbers.pdr))
+        .named("loss_events_up_to_pps", "loss events up to", move |search| {
+            Cell::where_known(events(search).map(|events| events.up_to_pps.floor()))
+        })
+        .count("loss_events", "loss events", move |search| {
+            events(search).map_or(Cell::Empty, |events| match events.at_least {
+                true => Cell::AtLeast(events.events as f64),
+                false => Cell::Count(events.events),
+            })
+        })
+        .named("loss_events_per_second", "a second (95 %)", move |search| {
+            events(search).map_or(Cell::Empty, |events| match events.per_second_limits {
+                Some([_, most]) if events.events == 0 => Cell::AtMost(most),
+                Some([low, high]) => Cell::Interval { middle: events.per_second, low, high },
+                None => events.per_second.into(),
+            })
+        })
+        .words("lossy_trials", "trials with loss", move |search| {
+            events(search).map(|events| format!("{} of {}", events.lossy_trials, events.trials))
+        })
+        .words("longest", "longest burst", move |search| {
+            let longest = events(search).and_then(|events| events.longest);
+            longest.map(|one| format!("{} frames or {}", count(one.frames), time(one.ns as f64 / 1e9)))
+        });
+    let trials = |search: &&SearchOutcome| {
+        let numbers = &search.numbers;
+        let held = [&numbers.strict_lossless, &numbers.ndr, &numbers.pdr];
+        held.iter().flat_map(|held| held.trials.clone()).collect()
+    };
     let caption = "Numbers that belong together: any one of them alone misleads on a noisy host";
-    Some(Table::of("searches-numbers", caption, columns, rows)?.without_empty_columns().main())
+    Some(columns.table("searches-numbers", caption, searches, trials)?.without_empty_columns().main())
 }
 
 fn held_cell(held: &Held) -> Cell {
@@ -255,116 +226,66 @@ fn held_cell(held: &Held) -> Cell {
 }
 
 fn repeats(searches: &[SearchOutcome]) -> Option<Table> {
-    let columns = vec![
-        Column::words("frame_size", "frame size"),
-        Column::words("placement", "placement"),
-        Column::words("work", "work"),
-        Column::words("method", "method"),
-        Column::words("goal", "goal"),
-        Column::new("searches", "searches", Unit::Count),
-        Column::named("lower_pps", "lower bound, median"),
-        Column::named("least_pps", "least"),
-        Column::named("most_pps", "most"),
-        Column::new("spread_ratio", "from least to most", Unit::Ratio),
-        Column::new("regular", "regular", Unit::Count),
-        Column::new("at_least", "at least", Unit::Count),
-        Column::new("coarser", "by a coarser target", Unit::Count),
-        Column::new("without", "without a bound", Unit::Count),
-    ];
-    let rows = search::repeats::of(searches)
-        .iter()
-        .map(|repeat| {
-            let cells = vec![
-                Cell::text(repeat.frame_size.to_string()),
-                Cell::text(repeat.placement.as_str()),
-                Cell::text(repeat.work.as_str()),
-                Cell::text(repeat.method.as_str()),
-                Cell::text(repeat.goal.as_str()),
-                Cell::Count(repeat.searches.into()),
-                Cell::estimate(Some(&repeat.lower_pps)),
-                Cell::number(Some(repeat.least_pps)),
-                Cell::number(Some(repeat.most_pps)),
-                Cell::number(Some((repeat.most_pps - repeat.least_pps) / repeat.lower_pps.median)),
-                Cell::Count(repeat.regular.into()),
-                Cell::Count(repeat.at_least.into()),
-                Cell::Count(repeat.coarser.into()),
-                Cell::Count(repeat.without.into()),
-            ];
-            Row::new(cells, repeat.trials.clone())
-        })
-        .collect();
+    let all = search::repeats::of(searches);
+    let spread = Column::new("spread_ratio", "from least to most", Unit::Ratio);
+    let columns = Columns::new()
+        .words("frame_size", "frame size", |repeat: &&Repeated| repeat.frame_size.to_string())
+        .words("placement", "placement", |repeat| repeat.placement.as_str())
+        .words("work", "work", |repeat| repeat.work.as_str())
+        .words("method", "method", |repeat| repeat.method.as_str())
+        .words("goal", "goal", |repeat| repeat.goal.as_str())
+        .count("searches", "searches", |repeat| repeat.searches)
+        .named("lower_pps", "lower bound, median", |repeat| &repeat.lower_pps)
+        .named("least_pps", "least", |repeat| repeat.least_pps)
+        .named("most_pps", "most", |repeat| repeat.most_pps)
+        .with(spread, |repeat| (repeat.most_pps - repeat.least_pps) / repeat.lower_pps.median)
+        .count("regular", "regular", |repeat| repeat.regular)
+        .count("at_least", "at least", |repeat| repeat.at_least)
+        .count("coarser", "by a coarser target", |repeat| repeat.coarser)
+        .count("without", "without a bound", |repeat| repeat.without);
     let caption = "Several searches of the same set-up: how far their results lie apart is what one of them is good for";
-    Table::of("searches-repeats", caption, columns, rows)
+    columns.table("searches-repeats", caption, &all, |repeat| repeat.trials.clone())
 }
 
 fn buffered(searches: &[SearchOutcome]) -> Option<Table> {
-    let mut columns = scene_columns();
-    columns.extend([
-        Column::named("from_pps", "from"),
-        Column::named("to_pps", "to"),
-        Column::named("taken_pps", "taken at most"),
-        Column::named("behind_s", "behind at most"),
-    ]);
-    let rows = searches
-        .iter()
-        .filter_map(|search| {
-            let buffered = search.buffered.as_ref()?;
-            let mut cells = scene_cells(search);
-            cells.extend(
-                [buffered.from_pps, buffered.to_pps, buffered.taken_pps, buffered.behind_s]
-                    .map(|value| Cell::number(Some(value))),
-            );
-            Some(Row::new(cells, buffered.trials.clone()))
-        })
-        .collect();
+    let columns = Columns::new()
+        .part(which(), |(search, _): &(&SearchOutcome, &Buffered)| *search)
+        .named("from_pps", "from", |(_, buffered)| buffered.from_pps)
+        .named("to_pps", "to", |(_, buffered)| buffered.to_pps)
+        .named("taken_pps", "taken at most", |(_, buffered)| buffered.taken_pps)
+        .named("behind_s", "behind at most", |(_, buffered)| buffered.behind_s);
+    let rows = searches.iter().filter_map(|search| Some((search, search.buffered.as_ref()?)));
     let caption = "Loads that lost nothing only because there was room; what lay in buffers counts as lost";
-    Table::of("searches-buffered", caption, columns, rows)
+    columns.table("searches-buffered", caption, rows, |(_, buffered)| buffered.trials.clone())
 }
 
 fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
-    let mut columns = scene_columns();
-    columns.extend([
-        Column::named("maximum_pps", "maximum load"),
-        Column::words("maximum_source", "which is"),
-        Column::named("unpaced_pps", "self-test, unpaced"),
-        Column::named("paced_pps", "self-test, by plan"),
-        Column::new("trials", "trials", Unit::Count),
-        Column::named("sending_s", "traffic"),
-        Column::named("spent_s", "in all"),
-        Column::words("ended", "how it ended"),
-        Column::words("warnings", "to be taken with care"),
-    ]);
-    let rows = searches
-        .iter()
-        .map(|search| {
-            let maximum = search.maximum.as_ref();
-            let test = maximum.and_then(|maximum| maximum.self_test.as_ref());
-            let source = maximum.map(|maximum| match maximum.source {
-                MaximumSource::Generator => "what the generator reaches with this method capturing",
-                MaximumSource::GeneratorAndReceiver => "what generator and receiver reach together",
-                MaximumSource::LineRate => "the line rate, which the generator reaches",
-                MaximumSource::Given => "as asked for",
-            });
-            let mut cells = scene_cells(search);
-            cells.extend([
-                Cell::number(maximum.map(|maximum| maximum.load_pps.get().floor())),
-                Cell::words(source),
-                Cell::where_known(test.map(|test| test.unpaced_pps)),
-                Cell::where_known(test.map(|test| test.paced_pps)),
-                Cell::Count(search.trials.len() as u64),
-                Cell::number(Some(search.sending_s)),
-                Cell::number(Some(search.spent_s)),
-                Cell::text(search.ended.to_string()),
-                if search.warnings.is_empty() { Cell::Empty } else { Cell::text(search.warnings.join("; ")) },
-            ]);
-            Row::new(cells, search.trials.clone())
+    let source = |maximum: &MaximumLoad| match maximum.source {
+        MaximumSource::Generator => "what the generator reaches with this method capturing",
+        MaximumSource::GeneratorAndReceiver => "what generator and receiver reach together",
+        MaximumSource::LineRate => "the line rate, which the generator reaches",
+        MaximumSource::Given => "as asked for",
+    };
+    let tested = |search: &SearchOutcome, of: fn(&SelfTest) -> f64| {
+        Cell::where_known(search.maximum.as_ref().and_then(|maximum| maximum.self_test.as_ref()).map(of))
+    };
+    let columns = Columns::new()
+        .part(which(), |search: &&SearchOutcome| *search)
+        .named("maximum_pps", "maximum load", |search| {
+            Cell::number(search.maximum.as_ref().map(|maximum| maximum.load_pps.get().floor()))
         })
-        .collect();
-    let caption = "How each search went";
-    let table = Table::of("searches-conduct", caption, columns, rows)?.without_empty_columns().main();
-    let unnamed = searches.iter().filter(|search| search.method.is_none()).map(of_search).collect::<Vec<_>>();
-    Some(
-        table
-            .with_notes((!unnamed.is_empty()).then(|| "A search without a method ran no trial.".to_string())),
-    )
+        .words("maximum_source", "which is", move |search| search.maximum.as_ref().map(source))
+        .named("unpaced_pps", "self-test, unpaced", move |search| tested(search, |test| test.unpaced_pps))
+        .named("paced_pps", "self-test, by plan", move |search| tested(search, |test| test.paced_pps))
+        .count("trials", "trials", |search| search.trials.len())
+        .named("sending_s", "traffic", |search| search.sending_s)
+        .named("spent_s", "in all", |search| search.spent_s)
+        .words("ended", "how it ended", |search| search.ended.to_string())
+        .words("warnings", "to be taken with care", |search| {
+            (!search.warnings.is_empty()).then(|| search.warnings.join("; "))
+        });
+    let table = columns.table("searches-conduct", "How each search went", searches, |one| one.trials.clone());
+    let is_unnamed = searches.iter().any(|search| search.method.is_none());
+    let note = is_unnamed.then(|| "A search without a method ran no trial.".to_string());
+    Some(table?.without_empty_columns().main().with_notes(note))
 }

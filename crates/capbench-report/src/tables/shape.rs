@@ -1,7 +1,9 @@
 //! How tables are put together: columns by the names that results files have for their numbers, cells of what may be unknown.
 
 use capbench_measure::statistics::interval::Estimate;
+use capbench_measure::trial::Profile;
 
+use crate::groups::Group;
 use crate::model::{Cell, Column, Narrow, Row, Table, Trials, Unit};
 
 impl Column {
@@ -73,6 +75,139 @@ impl Cell {
         let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
         Self::estimate(numbers.and_then(Estimate::of).as_ref())
     }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+/// Words that have no meaning where they are absent.
+impl<T: Into<String>> From<Option<T>> for Cell {
+    fn from(text: Option<T>) -> Self {
+        Self::words(text)
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<u32> for Cell {
+    fn from(count: u32) -> Self {
+        Self::Count(count.into())
+    }
+}
+
+impl From<usize> for Cell {
+    fn from(count: usize) -> Self {
+        Self::Count(count as u64)
+    }
+}
+
+impl From<i64> for Cell {
+    fn from(number: i64) -> Self {
+        Self::Signed(number)
+    }
+}
+
+/// Unknown where it is no finite number.
+impl From<f64> for Cell {
+    fn from(number: f64) -> Self {
+        Self::number(Some(number))
+    }
+}
+
+impl From<&Estimate> for Cell {
+    fn from(estimate: &Estimate) -> Self {
+        Self::estimate(Some(estimate))
+    }
+}
+
+/// What finds a column's cell in a row.
+type Find<'c, R> = Box<dyn Fn(&R) -> Cell + 'c>;
+
+/// The columns of a table whose rows are `R`: each has its head, and what finds its cell in a row.
+pub(crate) struct Columns<'c, R>(Vec<(Column, Find<'c, R>)>);
+
+impl<'c, R: 'c> Columns<'c, R> {
+    /// None yet.
+    pub(crate) fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// With a column.
+    pub(crate) fn with<C: Into<Cell>>(mut self, head: Column, find: impl Fn(&R) -> C + 'c) -> Self {
+        self.0.push((head, Box::new(move |row| find(row).into())));
+        self
+    }
+
+    /// With a column of words.
+    pub(crate) fn words<C: Into<Cell>>(self, key: &str, heading: &str, find: impl Fn(&R) -> C + 'c) -> Self {
+        self.with(Column::words(key, heading), find)
+    }
+
+    /// With a column of counts.
+    pub(crate) fn count<C: Into<Cell>>(self, key: &str, heading: &str, find: impl Fn(&R) -> C + 'c) -> Self {
+        self.with(Column::new(key, heading, Unit::Count), find)
+    }
+
+    /// With a column whose unit is in its name.
+    pub(crate) fn named<C: Into<Cell>>(self, key: &str, heading: &str, find: impl Fn(&R) -> C + 'c) -> Self {
+        self.with(Column::named(key, heading), find)
+    }
+
+    /// With the columns of a part of each row.
+    pub(crate) fn part<P: 'c>(
+        mut self,
+        columns: Columns<'c, P>,
+        part: impl Fn(&R) -> P + Clone + 'c,
+    ) -> Self {
+        self.0.extend(columns.0.into_iter().map(|(head, find)| {
+            let part = part.clone();
+            (head, Box::new(move |row: &R| find(&part(row))) as Find<'c, R>)
+        }));
+        self
+    }
+
+    /// The table, unless it has no row; `trials` are those that a row rests on.
+    pub(crate) fn table(
+        self,
+        id: &str,
+        caption: &str,
+        rows: impl IntoIterator<Item = R>,
+        trials: impl Fn(&R) -> Trials,
+    ) -> Option<Table> {
+        let (heads, find): (Vec<Column>, Vec<Find<'c, R>>) = self.0.into_iter().unzip();
+        let row = |row: R| Row::new(find.iter().map(|find| find(&row)).collect(), trials(&row));
+        Table::of(id, caption, heads, rows.into_iter().map(row).collect())
+    }
+}
+
+/// Set-up and method.
+pub(super) fn set_up<'c>() -> Columns<'c, &'c Profile> {
+    Columns::new()
+        .words("frame_size", "frame size", |profile: &&Profile| profile.frame_size.to_string())
+        .words("placement", "placement", |profile| profile.placement.as_str())
+        .words("work", "work", |profile| profile.work.as_str())
+        .words("method", "method", |profile| profile.method.as_str())
+}
+
+/// What a group of trials is.
+pub(super) fn group<'c>() -> Columns<'c, &'c Group<'c>> {
+    Columns::new()
+        .part(set_up(), |group: &&'c Group<'c>| &group.trials[0].profile)
+        .words("what", "run for", |group| group.what.as_str())
+        .words("load", "load", |group| group.load.as_str())
 }
 
 impl Row {

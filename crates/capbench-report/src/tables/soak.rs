@@ -1,11 +1,13 @@
 //! What a soak keeps: its ledger, the stretches that lost frames, and the largest bursts.
 
+use capbench_measure::ledger::Entry;
 use capbench_measure::places;
 use capbench_measure::results::Results;
-use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_measure::soak::record::{Interval, LossEvent, SoakRecord};
 
-use crate::figures::count;
-use crate::model::{Cell, Column, Row, Table, Trials, Unit};
+use super::shape::Columns;
+use crate::figures::{count, utc};
+use crate::model::{Cell, Table, Trials};
 
 /// Rows at most of what is long.
 const ROWS: usize = 100;
@@ -15,79 +17,47 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     [ledger(record), stretches(record), bursts(record), care(record)].into_iter().flatten().collect()
 }
 
-fn kept(record: &SoakRecord) -> Trials {
+pub(super) fn kept(record: &SoakRecord) -> Trials {
     record.kept.iter().map(|trial| trial.number).collect()
 }
 
-/// The columns of [`stretch_cells`].
-pub(crate) fn stretch_columns() -> Vec<Column> {
-    vec![
-        Column::named("from_s", "from"),
-        Column::named("sending_s", "sending"),
-        Column::new("segments", "segments", Unit::Count),
-        Column::new("lossy", "with loss", Unit::Count),
-        Column::new("sent", "sent", Unit::Count),
-        Column::new("delivered", "delivered", Unit::Count),
-        Column::new("lost", "lost", Unit::Count),
-        Column::named("sent_loss_ratio", "lost"),
-        Column::words("lost_where", "where"),
-        Column::new("unexplained", "unexplained", Unit::Count),
-        Column::new("worst_100ms_lost", "most lost in 100 ms", Unit::Count),
-        Column::new("untaken", "only because of pauses", Unit::Count),
-        Column::named("app_ns_per_packet", "application"),
-        Column::named("latest_ns", "generator late by at most"),
-    ]
-}
-
 /// A stretch of a soak.
-pub(crate) fn stretch_cells(interval: &Interval) -> Vec<Cell> {
-    let lost: Vec<String> =
-        interval.lost.iter().map(|(place, frames)| format!("{place} {}", count(*frames))).collect();
-    let sent = interval.counts.sent;
-    vec![
-        Cell::number(Some(interval.from_s)),
-        Cell::number(Some(interval.sending_s)),
-        Cell::Count(interval.segments),
-        Cell::Count(interval.lossy),
-        Cell::Count(sent),
-        Cell::Count(interval.counts.delivered),
-        Cell::Count(interval.lost()),
-        Cell::number((sent > 0).then(|| interval.lost() as f64 / sent as f64)),
-        Cell::text(lost.join(", ")),
-        Cell::Signed(interval.counts.unexplained),
-        Cell::count(interval.worst_100ms_lost),
-        Cell::Count(interval.untaken),
-        Cell::number(interval.app_ns_per_packet),
-        Cell::number(interval.latest_ns.map(|ns| ns as f64)),
-    ]
+pub(super) fn stretch<'c>() -> Columns<'c, &'c Interval> {
+    let places = |stretch: &Interval| {
+        let words = stretch.lost.iter().map(|(place, frames)| format!("{place} {}", count(*frames)));
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let ratio = |stretch: &Interval| {
+        let sent = stretch.counts.sent;
+        Cell::number((sent > 0).then(|| stretch.lost() as f64 / sent as f64))
+    };
+    Columns::new()
+        .named("from_s", "from", |stretch: &&Interval| stretch.from_s)
+        .named("sending_s", "sending", |stretch| stretch.sending_s)
+        .count("segments", "segments", |stretch| stretch.segments)
+        .count("lossy", "with loss", |stretch| stretch.lossy)
+        .count("sent", "sent", |stretch| stretch.counts.sent)
+        .count("delivered", "delivered", |stretch| stretch.counts.delivered)
+        .count("lost", "lost", |stretch| stretch.lost())
+        .named("sent_loss_ratio", "lost", move |stretch| ratio(stretch))
+        .words("lost_where", "where", move |stretch| places(stretch))
+        .count("unexplained", "unexplained", |stretch| stretch.counts.unexplained)
+        .count("worst_100ms_lost", "most lost in 100 ms", |stretch| Cell::count(stretch.worst_100ms_lost))
+        .count("untaken", "only because of pauses", |stretch| stretch.untaken)
+        .named("app_ns_per_packet", "application", |stretch| Cell::number(stretch.app_ns_per_packet))
+        .named("latest_ns", "generator late by at most", |stretch| {
+            Cell::number(stretch.latest_ns.map(|ns| ns as f64))
+        })
 }
 
 fn ledger(record: &SoakRecord) -> Option<Table> {
-    let rows = record
-        .ledger
-        .iter()
-        .map(|entry| {
-            let cells = vec![
-                Cell::text(places::about(entry.place).key),
-                Cell::text(places::about(entry.place).meaning),
-                Cell::count(entry.count),
-                Cell::text(entry.source.as_str()),
-            ];
-            Row::new(cells, kept(record))
-        })
-        .collect();
-    let columns = vec![
-        Column::words("place", "place"),
-        Column::words("meaning", "a frame stands here because of"),
-        Column::new("lost", "lost", Unit::Count),
-        Column::words("source", "who counted"),
-    ];
-    Table::of(
-        "soak-ledger",
-        "The ledger of the whole soak; unknown where one segment could not tell",
-        columns,
-        rows,
-    )
+    let columns = Columns::new()
+        .words("place", "place", |entry: &&Entry| places::about(entry.place).key)
+        .words("meaning", "a frame stands here because of", |entry| places::about(entry.place).meaning)
+        .count("lost", "lost", |entry| Cell::count(entry.count))
+        .words("source", "who counted", |entry| entry.source.as_str());
+    let caption = "The ledger of the whole soak; unknown where one segment could not tell";
+    columns.table("soak-ledger", caption, &record.ledger, |_| kept(record))
 }
 
 fn stretches(record: &SoakRecord) -> Option<Table> {
@@ -96,13 +66,12 @@ fn stretches(record: &SoakRecord) -> Option<Table> {
     lossy.sort_by_key(|interval| std::cmp::Reverse(interval.lost()));
     lossy.truncate(ROWS);
     lossy.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
-    let rows = lossy.iter().map(|interval| Row::new(stretch_cells(interval), kept(record))).collect();
     let caption = format!(
         "Stretches that lost frames, {} of {all}; each of {} segments",
         lossy.len(),
         count(record.segments_per_interval)
     );
-    Table::of("soak-stretches", &caption, stretch_columns(), rows)
+    stretch().table("soak-stretches", &caption, lossy, |_| kept(record))
 }
 
 fn bursts(record: &SoakRecord) -> Option<Table> {
@@ -110,41 +79,21 @@ fn bursts(record: &SoakRecord) -> Option<Table> {
     events.sort_by_key(|event| std::cmp::Reverse(event.frames));
     events.truncate(ROWS);
     events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
-    let rows = events
-        .iter()
-        .map(|event| {
-            let cells = vec![
-                Cell::number(Some(event.at_s)),
-                Cell::text(crate::figures::utc(event.unix_s)),
-                Cell::Count(event.frames),
-                Cell::number(Some(event.length_s)),
-            ];
-            Row::new(cells, kept(record))
-        })
-        .collect();
-    let columns = vec![
-        Column::named("at_s", "after"),
-        Column::words("at_utc", "time of day (UTC)"),
-        Column::new("frames", "frames", Unit::Count),
-        Column::named("length_s", "lasted"),
-    ];
     let caption = format!("The largest bursts of loss, {} of {}", events.len(), count(record.bursts));
-    Table::of("soak-bursts", &caption, columns, rows)
+    let columns = Columns::new()
+        .named("at_s", "after", |event: &&LossEvent| event.at_s)
+        .words("at_utc", "time of day (UTC)", |event| utc(event.unix_s))
+        .count("frames", "frames", |event| event.frames)
+        .named("length_s", "lasted", |event| event.length_s);
+    columns.table("soak-bursts", &caption, events, |_| kept(record))
 }
 
 fn care(record: &SoakRecord) -> Option<Table> {
-    let rows = record
-        .noise
-        .iter()
-        .map(|(reason, segments)| {
-            Row::new(vec![Cell::text(reason.as_str()), Cell::Count(*segments)], kept(record))
-        })
-        .collect();
-    let columns = vec![
-        Column::words("care", "to be taken with care because"),
-        Column::new("segments", "segments", Unit::Count),
-    ];
-    let table = Table::of("soak-care", "Reasons for care, by how many segments had them", columns, rows)?;
+    let columns = Columns::new()
+        .words("care", "to be taken with care because", |(reason, _): &(&String, &u64)| reason.as_str())
+        .count("segments", "segments", |(_, segments)| **segments);
+    let caption = "Reasons for care, by how many segments had them";
+    let table = columns.table("soak-care", caption, &record.noise, |_| kept(record))?;
     let further = (record.further_noise > 0)
         .then(|| format!("Further reasons came up {} times.", count(record.further_noise)));
     Some(table.with_notes(further))

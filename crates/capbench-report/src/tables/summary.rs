@@ -1,17 +1,20 @@
 //! The table right after the verdict: what a run of this kind is looked at for.
 
 use capbench_measure::results::Results;
-use capbench_measure::rfc2544::Found;
-use capbench_measure::sweep::Reading;
+use capbench_measure::rfc2544::{Found, Tested};
+use capbench_measure::search::{Bound, GoalResult, Status};
+use capbench_measure::soak::record::Interval;
+use capbench_measure::sweep::{Reading, Series, SweepOutcome};
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
 
+use super::searches::OfGoal;
+use super::shape::{Columns, set_up};
+use super::{claims, rfc2544, searches, soak};
 use crate::figures::number;
-use crate::groups::{scene_cells, scene_columns};
-use crate::model::{Cell, Column, Row, Table, Unit};
+use crate::groups::grouped;
+use crate::model::{Cell, Table, Unit};
 use crate::naming::{self, Kind, Scene};
 use crate::sentences;
-
-use super::{claims, rfc2544, searches, soak};
 
 /// The table of a run; `None` where it has nothing to show.
 pub(crate) fn table(results: &Results) -> Option<Table> {
@@ -77,105 +80,77 @@ impl<'r> Visits<'r> {
         self.0.iter().any(|trial| !trial.noise.is_empty() || trial.verdict == Verdict::Invalid)
     }
 
-    /// Offered, delivered, lost and where.
-    fn outcome(&self) -> [Cell; 4] {
+    /// The place that lost most; with a plus where others lost frames, too.
+    fn place(&self) -> String {
         let shown = self.shown();
         let losses = naming::losses(shown.iter().copied());
-        let is_explained = shown.iter().all(|trial| trial.unexplained == 0);
-        let place: String = match &losses[..] {
-            _ if !is_explained => "unknown".into(),
+        match &losses[..] {
+            _ if shown.iter().any(|trial| trial.unexplained != 0) => "unknown".into(),
             [] => String::new(),
             [(place, _)] => place.word().into(),
             [(place, _), ..] => format!("{}+", place.word()),
-        };
-        [
-            self.median(|trial| Some(trial.offered_pps)),
-            self.median(|trial| Some(trial.delivered_pps)),
-            self.median(|trial| Some(trial.sent_loss_ratio())),
-            Cell::text(place),
-        ]
+        }
     }
 
     /// The verdict, or how many visits have which.
     fn verdict(&self) -> String {
-        let mut counts: Vec<(Verdict, usize)> = Vec::new();
-        for trial in &self.0 {
-            match counts.iter_mut().find(|(known, _)| *known == trial.verdict) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((trial.verdict, 1)),
+        let word = |verdict: &Verdict| naming::key(*verdict).replace('_', " ");
+        match &grouped(&self.0, |trial| trial.verdict)[..] {
+            [(verdict, _)] => word(verdict),
+            several => {
+                let words = several.iter().map(|(verdict, own)| format!("{} {}", own.len(), word(verdict)));
+                words.collect::<Vec<_>>().join(", ")
             }
         }
-        let word = |verdict: Verdict| naming::key(verdict).replace('_', " ");
-        if let [(verdict, _)] = counts[..] {
-            return word(verdict);
-        }
-        let words: Vec<String> =
-            counts.iter().map(|(verdict, count)| format!("{count} {}", word(*verdict))).collect();
-        words.join(", ")
+    }
+}
+
+/// A method in a set-up: its trials at the highest load, and those at the load that all held.
+struct Entrant<'r> {
+    shown: Visits<'r>,
+    cost: Visits<'r>,
+}
+
+impl<'r> Entrant<'r> {
+    fn of(trials: &'r [TrialResult], scene: &Scene, method: &str) -> Option<Self> {
+        let of = |phases: &[Phase]| Visits::of(trials, scene, method, phases);
+        let highest = of(&[Phase::BestEffort, Phase::FixedLoad]);
+        let shown = if highest.0.is_empty() { of(&[Phase::CommonLoad]) } else { highest };
+        let cost = of(&[Phase::CommonLoad, Phase::FixedLoad]).held();
+        (!shown.0.is_empty()).then_some(Self { shown, cost })
+    }
+
+    fn trials(&self) -> Vec<u32> {
+        let mut trials = naming::numbers(self.shown.0.iter().copied());
+        let more = self.cost.0.iter().map(|trial| trial.number);
+        trials.extend(more.filter(|number| self.shown.0.iter().all(|shown| shown.number != *number)));
+        trials
     }
 }
 
 /// A method in a set-up: what it did at the highest load, and what it cost at the load that all held.
 fn bench(trials: &[TrialResult]) -> Option<Table> {
-    let mut pairs: Vec<(Scene, &str)> = Vec::new();
-    for trial in trials {
-        let pair = (Scene::of(trial), trial.profile.method.as_str());
-        if !pairs.contains(&pair) {
-            pairs.push(pair);
-        }
-    }
     // By set-up, as tables of a terminal have it.
-    let mut order: Vec<&Scene> = Vec::new();
-    for (scene, _) in &pairs {
-        if !order.contains(&scene) {
-            order.push(scene);
-        }
-    }
-    let mut columns = scene_columns();
-    columns.extend([
-        Column::words("method", "method"),
-        Column::named("offered_pps", "offered"),
-        Column::named("delivered_pps", "delivered"),
-        Column::named("sent_loss_ratio", "lost"),
-        Column::words("lost_where", "where"),
-        Column::named("app_ns_per_packet", "app"),
-        Column::named("app_ns_per_packet_at_most", "app at most"),
-        Column::named("total_ns_per_packet", "cpu"),
-        Column::named("busy_cores", "busy"),
-        Column::words("verdict", "verdict"),
-        Column::words("care", "care"),
-    ]);
-    let (mut rows, mut is_visited) = (Vec::new(), false);
-    for scene in order {
-        for (own, method) in pairs.iter().filter(|(own, _)| own == scene) {
-            let of = |phases: &[Phase]| Visits::of(trials, own, method, phases);
-            let mut shown = of(&[Phase::BestEffort, Phase::FixedLoad]);
-            if shown.0.is_empty() {
-                shown = of(&[Phase::CommonLoad]);
-            }
-            if shown.0.is_empty() {
-                continue;
-            }
-            let cost = of(&[Phase::CommonLoad, Phase::FixedLoad]).held();
-            is_visited |= shown.0.len() > 1 || cost.0.len() > 1;
-            let mut cells = scene_cells(own);
-            cells.push(Cell::text(*method));
-            cells.extend(shown.outcome());
-            cells.extend([
-                cost.median(|trial| trial.cpu.app_ns_per_packet),
-                cost.app_at_most(),
-                cost.median(|trial| trial.cpu.total_ns_per_packet),
-                cost.median(|trial| trial.cpu.busy_cores),
-                Cell::text(shown.verdict()),
-                if shown.is_doubtful() || cost.is_doubtful() { Cell::text("*") } else { Cell::Empty },
-            ]);
-            let mut trials = naming::numbers(shown.0.iter().copied());
-            let more = cost.0.iter().map(|trial| trial.number).filter(|number| !trials.contains(number));
-            let more: Vec<u32> = more.collect();
-            trials.extend(more);
-            rows.push(Row::new(cells, trials));
-        }
-    }
+    let scenes = grouped(trials, |trial| Scene::of(trial)).into_iter();
+    let rows: Vec<Entrant<'_>> = scenes
+        .flat_map(|(scene, own)| {
+            let methods = grouped(own, |trial| trial.profile.method.as_str()).into_iter();
+            methods.filter_map(move |(method, _)| Entrant::of(trials, &scene, method))
+        })
+        .collect();
+    let is_visited = rows.iter().any(|row| row.shown.0.len() > 1 || row.cost.0.len() > 1);
+    let columns = Columns::new()
+        .part(set_up(), |row: &Entrant<'_>| &row.shown.0[0].profile)
+        .named("offered_pps", "offered", |row| row.shown.median(|trial| Some(trial.offered_pps)))
+        .named("delivered_pps", "delivered", |row| row.shown.median(|trial| Some(trial.delivered_pps)))
+        .named("sent_loss_ratio", "lost", |row| row.shown.median(|trial| Some(trial.sent_loss_ratio())))
+        .words("lost_where", "where", |row| row.shown.place())
+        .named("app_ns_per_packet", "app", |row| row.cost.median(|trial| trial.cpu.app_ns_per_packet))
+        .named("app_ns_per_packet_at_most", "app at most", |row| row.cost.app_at_most())
+        .named("total_ns_per_packet", "cpu", |row| row.cost.median(|trial| trial.cpu.total_ns_per_packet))
+        .named("busy_cores", "busy", |row| row.cost.median(|trial| trial.cpu.busy_cores))
+        .words("verdict", "verdict", |row| row.shown.verdict())
+        .words("care", "care", |row| (row.shown.is_doubtful() || row.cost.is_doubtful()).then_some("*"));
     let loads: Vec<String> = costs_at(trials);
     let caption =
         "Each method at the highest load that was put on it; CPU time a packet at the load that all held";
@@ -192,7 +167,7 @@ fn bench(trials: &[TrialResult]) -> Option<Table> {
     let has_invalid = trials.iter().any(|trial| trial.verdict == Verdict::Invalid);
     let invalid =
         if has_invalid { "A trial with the verdict invalid shows nothing.".into() } else { String::new() };
-    let table = Table::of("summary", caption, columns, rows)?.without_empty_columns();
+    let table = columns.table("summary", caption, rows, Entrant::trials)?.without_empty_columns();
     let care = match table.columns.iter().any(|column| column.key == "care") {
         true => "*: noisy or invalid trials; the findings say why.".into(),
         false => String::new(),
@@ -250,175 +225,137 @@ fn cpus(trials: &[TrialResult]) -> Vec<String> {
 
 /// The common loads of a bench, each once: of each set-up the last, to which those that not all held were lowered.
 fn costs_at(trials: &[TrialResult]) -> Vec<String> {
-    let mut loads: Vec<(Scene, String)> = Vec::new();
-    for trial in trials.iter().filter(|trial| trial.phase == Phase::CommonLoad && trial.held_load()) {
-        let (scene, load) = (Scene::of(trial), naming::load(trial));
-        match loads.iter_mut().find(|(known, _)| *known == scene) {
-            Some((_, known)) => *known = load,
-            None => loads.push((scene, load)),
-        }
-    }
-    let mut said: Vec<String> = Vec::new();
-    for (_, load) in loads {
-        if !said.contains(&load) {
-            said.push(load);
-        }
-    }
-    said
+    let held = trials.iter().filter(|trial| trial.phase == Phase::CommonLoad && trial.held_load());
+    let last = grouped(held, |trial| Scene::of(trial)).into_iter().filter_map(|(_, own)| own.last().copied());
+    grouped(last.map(naming::load), String::clone).into_iter().map(|(load, _)| load).collect()
 }
 
 fn search(results: &Results) -> Option<Table> {
-    let mut columns = searches::scene_columns();
-    columns.extend([
-        Column::words("goal", "goal"),
-        Column::named("lower_pps", "lower bound"),
-        Column::named("upper_pps", "upper bound"),
-        Column::named("conditional_throughput_pps", "conditional throughput"),
-        Column::new("relative_width_ratio", "width", Unit::Ratio),
-        Column::words("status", "result"),
-    ]);
-    let (mut rows, mut is_so_far) = (Vec::new(), false);
-    for search in &results.searches {
-        for result in &search.goals {
-            // Where the search ended before the goal had its bounds, those of a coarser target are the best there is.
-            let so_far = result.so_far.as_ref();
-            let (lower, upper, width, worth) = match so_far {
-                Some(so_far) => {
-                    (Some(&so_far.lower), Some(&so_far.upper), Some(so_far.relative_width), "so far *")
-                }
-                None => (
-                    result.lower.as_ref(),
-                    result.upper.as_ref(),
-                    result.relative_width,
-                    searches::worth(result.status),
-                ),
-            };
-            is_so_far |= so_far.is_some();
-            let mut cells = searches::scene_cells(search);
-            cells.extend([
-                Cell::text(result.goal.name.as_str()),
-                searches::lower(result.status, lower),
-                Cell::number(upper.map(|bound| bound.intended_pps.floor())),
-                Cell::where_known(result.conditional_throughput_pps.map(f64::floor)),
-                Cell::where_known(width),
-                Cell::text(worth),
-            ]);
-            let bounds = [lower, upper].into_iter().flatten();
-            rows.push(Row::new(cells, bounds.flat_map(|bound| bound.trials.clone()).collect()));
-        }
-    }
+    let columns = Columns::new()
+        .part(searches::which(), |(search, _): &OfGoal<'_>| *search)
+        .words("goal", "goal", |(_, goal)| goal.goal.name.as_str())
+        .named("lower_pps", "lower bound", |(_, goal)| searches::lower(goal.status, bounds(goal).0))
+        .named("upper_pps", "upper bound", |(_, goal)| {
+            Cell::number(bounds(goal).1.map(|bound| bound.intended_pps.floor()))
+        })
+        .named("conditional_throughput_pps", "conditional throughput", |(_, goal)| {
+            Cell::where_known(goal.conditional_throughput_pps.map(f64::floor))
+        })
+        .named("relative_width_ratio", "width", |(_, goal)| {
+            let so_far = goal.so_far.as_ref().map(|so_far| so_far.relative_width);
+            Cell::where_known(so_far.or(goal.relative_width))
+        })
+        .words("status", "result", |(_, goal)| match goal.so_far {
+            Some(_) => "so far *",
+            None => searches::worth(goal.status),
+        });
+    let trials = |(_, goal): &OfGoal<'_>| {
+        let (lower, upper) = bounds(goal);
+        [lower, upper].into_iter().flatten().flat_map(|bound| bound.trials.clone()).collect()
+    };
     let caption = "Goals: the highest load that is held, and the lowest that is not";
+    let table = columns.table("summary", caption, searches::of_goals(&results.searches), trials)?;
+    let is_so_far = searches::of_goals(&results.searches).any(|(_, goal)| goal.so_far.is_some());
     let note =
         is_so_far.then(|| "* by fewer trials than the goal asks for: the search ended before.".to_string());
-    Some(Table::of("summary", caption, columns, rows)?.without_empty_columns().with_notes(note))
+    Some(table.without_empty_columns().with_notes(note))
+}
+
+/// The bounds of a goal: where the search ended before it had its own, those of a coarser target are the best there is.
+fn bounds(goal: &GoalResult) -> (Option<&Bound>, Option<&Bound>) {
+    match &goal.so_far {
+        Some(so_far) => (Some(&so_far.lower), Some(&so_far.upper)),
+        None => (goal.lower.as_ref(), goal.upper.as_ref()),
+    }
 }
 
 fn sweep(results: &Results) -> Option<Table> {
-    let columns = vec![
-        Column::words("axis", "sweep"),
-        Column::words("method", "method"),
-        Column::words("placement", "placement"),
-        Column::words("load", "load"),
-        Column::new("points", "points", Unit::Count),
-        Column::new("lossy_points", "with loss", Unit::Count),
-        Column::words("onset", "outcome"),
-        Column::named("delivered_pps", "delivered most"),
-        Column::words("delivered_at", "at"),
-    ];
-    let (mut rows, mut few) = (Vec::new(), 0);
-    for sweep in &results.sweeps {
-        for series in &sweep.series {
-            let by_rate =
-                |a: &&Reading, b: &&Reading| a.delivered_pps.median.total_cmp(&b.delivered_pps.median);
-            let best = series.readings.iter().max_by(by_rate);
-            let is_of_bursts = series.readings.iter().any(|reading| reading.back_to_back.is_some());
-            let onset = sentences::sweep::onset(sweep, series).filter(|_| !is_of_bursts);
-            let of_loads = onset.as_ref().map(|(words, _)| {
-                words.strip_prefix(&series.name()).unwrap_or(words).trim_start().to_string()
-            });
-            let words = of_loads.or_else(|| sentences::sweep::bursts_of(sweep, series));
-            if !is_of_bursts {
-                let is_few = |reading: &&Reading| !reading.loses() && !reading.is_clean();
-                few += series.readings.iter().filter(is_few).count() as u64;
+    type OfSeries<'r> = (&'r SweepOutcome, &'r Series);
+    let is_of_bursts = |series: &Series| series.readings.iter().any(|one| one.back_to_back.is_some());
+    let best = move |series: &'_ Series| -> Option<Reading> {
+        let by_rate = |a: &&Reading, b: &&Reading| a.delivered_pps.median.total_cmp(&b.delivered_pps.median);
+        series.readings.iter().max_by(by_rate).filter(|_| !is_of_bursts(series)).cloned()
+    };
+    let columns = Columns::new()
+        .words("axis", "sweep", |(sweep, _): &OfSeries<'_>| sweep.axis.to_string())
+        .words("method", "method", |(_, series)| series.method.as_str())
+        .words("placement", "placement", |(_, series)| series.placement.as_deref())
+        .words("load", "load", |(_, series)| series.load.as_deref())
+        .count("points", "points", |(_, series)| series.readings.len())
+        .count("lossy_points", "with loss", move |(_, series)| match is_of_bursts(series) {
+            // A burst is lengthened until it loses.
+            true => Cell::Empty,
+            false => series.readings.iter().filter(|reading| reading.loses()).count().into(),
+        })
+        .words("onset", "outcome", move |(sweep, series)| {
+            if is_of_bursts(series) {
+                return sentences::sweep::bursts_of(sweep, series);
             }
-            let best = best.filter(|_| !is_of_bursts);
-            let cells = vec![
-                Cell::text(sweep.axis.to_string()),
-                Cell::text(series.method.as_str()),
-                Cell::words(series.placement.as_deref()),
-                Cell::words(series.load.as_deref()),
-                Cell::Count(series.readings.len() as u64),
-                if is_of_bursts {
-                    // A burst is lengthened until it loses.
-                    Cell::Empty
-                } else {
-                    Cell::Count(series.readings.iter().filter(|reading| reading.loses()).count() as u64)
-                },
-                Cell::words(words),
-                best.map_or(Cell::Empty, |reading| Cell::estimate(Some(&reading.delivered_pps))),
-                Cell::words(best.map(|reading| sweep.label(reading))),
-            ];
-            let trials = series.readings.iter().flat_map(|reading| reading.trials.clone()).collect();
-            rows.push(Row::new(cells, trials));
-        }
-    }
-    let caption = "Each series of the sweep, and what came out";
+            let (words, _) = sentences::sweep::onset(sweep, series)?;
+            Some(words.strip_prefix(&series.name()).unwrap_or(&words).trim_start().to_string())
+        })
+        .named("delivered_pps", "delivered most", move |(_, series)| {
+            best(series).map_or(Cell::Empty, |reading| Cell::from(&reading.delivered_pps))
+        })
+        .words("delivered_at", "at", move |(sweep, series)| {
+            best(series).map(|reading| sweep.label(&reading).to_string())
+        });
+    let all =
+        || results.sweeps.iter().flat_map(|sweep| sweep.series.iter().map(move |series| (sweep, series)));
+    let trials =
+        |(_, series): &OfSeries<'_>| series.readings.iter().flat_map(|one| one.trials.clone()).collect();
+    let table = columns.table("summary", "Each series of the sweep, and what came out", all(), trials)?;
+    let of_loads = all().filter(|(_, series)| !is_of_bursts(series));
+    let is_few = |reading: &&Reading| !reading.loses() && !reading.is_clean();
+    let few = of_loads.flat_map(|(_, series)| &series.readings).filter(is_few).count() as u64;
     let points = naming::many(few, "other point", "other points");
     let note = (few > 0)
         .then(|| format!("With loss: points whose median visit lost frames; at {points} fewer visits did."));
-    Some(Table::of("summary", caption, columns, rows)?.without_empty_columns().with_notes(note))
+    Some(table.without_empty_columns().with_notes(note))
 }
 
 fn tests(results: &Results) -> Option<Table> {
-    let mut columns = rfc2544::scene_columns();
-    columns.extend([Column::words("test", "test"), Column::words("outcome", "outcome")]);
-    let mut rows = Vec::new();
-    for search in &results.searches {
-        for result in &search.goals {
-            let mut cells = searches::scene_cells(search);
-            cells.truncate(4);
-            let outcome = match (&result.lower, result.status) {
-                (Some(lower), capbench_measure::search::Status::AtLeast) => {
-                    format!("at least {}, which is no throughput", naming::rate(lower.achieved_pps))
-                }
-                (Some(lower), status) => {
-                    format!("{} ({})", naming::rate(lower.achieved_pps), searches::worth(status))
-                }
-                (None, _) => "no load was held".into(),
-            };
-            cells.extend([Cell::text(format!("throughput ({})", result.goal.name)), Cell::text(outcome)]);
-            rows.push(Row::new(cells, result.lower.iter().flat_map(|lower| lower.trials.clone()).collect()));
-        }
-    }
-    for tested in &results.rfc2544 {
-        let mut cells = rfc2544::scene_cells(tested);
-        let outcome =
-            sentences::rfc2544::outcome(&tested.found).or_else(|| rfc2544::unfinished(&tested.found));
-        let nothing = match &tested.found {
-            Found::Latency(_) => "no latency was recorded",
-            _ => "nothing was found",
-        };
-        cells.extend([
-            Cell::text(rfc2544::name(&tested.found)),
-            Cell::text(outcome.unwrap_or_else(|| nothing.into())),
-        ]);
-        rows.push(Row::new(cells, tested.trials.clone()));
-    }
-    Table::of("summary", "Tests and what they found", columns, rows)
+    let throughput = Columns::new()
+        .part(searches::set_up(), |(search, _): &OfGoal<'_>| *search)
+        .words("test", "test", |(_, goal)| format!("throughput ({})", goal.goal.name))
+        .words("outcome", "outcome", |(_, goal)| match (&goal.lower, goal.status) {
+            (Some(lower), Status::AtLeast) => {
+                format!("at least {}, which is no throughput", naming::rate(lower.achieved_pps))
+            }
+            (Some(lower), status) => {
+                format!("{} ({})", naming::rate(lower.achieved_pps), searches::worth(status))
+            }
+            (None, _) => "no load was held".into(),
+        });
+    let others = Columns::new()
+        .part(rfc2544::set_up(), |tested: &&Tested| *tested)
+        .words("test", "test", |tested| rfc2544::name(&tested.found))
+        .words("outcome", "outcome", |tested| {
+            let outcome = sentences::rfc2544::outcome(&tested.found);
+            outcome.or_else(|| rfc2544::unfinished(&tested.found)).unwrap_or_else(|| match &tested.found {
+                Found::Latency(_) => "no latency was recorded".into(),
+                _ => "nothing was found".into(),
+            })
+        });
+    let held = |(_, goal): &OfGoal<'_>| goal.lower.iter().flat_map(|lower| lower.trials.clone()).collect();
+    let caption = "Tests and what they found";
+    let tables = [
+        throughput.table("summary", caption, searches::of_goals(&results.searches), held),
+        others.table("summary", caption, &results.rfc2544, |tested| tested.trials.clone()),
+    ];
+    tables.into_iter().flatten().reduce(|mut all, more| {
+        all.rows.extend(more.rows);
+        all
+    })
 }
 
 fn whole(results: &Results) -> Option<Table> {
     let record = results.soak.as_ref()?;
-    let trials: Vec<u32> = record.kept.iter().map(|trial| trial.number).collect();
-    let mut rows = Vec::new();
-    for (what, stretch) in [("whole", &record.whole), ("worst segment", &record.worst)] {
-        let Some(stretch) = stretch else { continue };
-        let mut cells = vec![Cell::text(what)];
-        cells.extend(soak::stretch_cells(stretch));
-        rows.push(Row::new(cells, trials.clone()));
-    }
-    let mut columns = vec![Column::words("stretch", "stretch")];
-    columns.extend(soak::stretch_columns());
+    let stretches = [("whole", &record.whole), ("worst segment", &record.worst)];
+    let rows = stretches.into_iter().filter_map(|(what, stretch)| Some((what, stretch.as_ref()?)));
+    let columns = Columns::new()
+        .words("stretch", "stretch", |(what, _): &(&str, &Interval)| *what)
+        .part(soak::stretch(), |(_, stretch)| *stretch);
     let caption = format!(
         "{} for {} in segments of {}",
         naming::rate(record.intended_pps),
@@ -426,15 +363,13 @@ fn whole(results: &Results) -> Option<Table> {
         naming::time(record.segment_s)
     );
     let untaken = record.untaken_ratio();
-    let note = if untaken > 0.0 {
+    let note = (untaken > 0.0).then(|| {
         format!(
             "{} % of the frames were delivered only because the generator pauses after each segment.",
             number(untaken, Unit::Ratio)
         )
-    } else {
-        String::new()
-    };
-    Some(Table::of("summary", &caption, columns, rows)?.with_notes([note]))
+    });
+    Some(columns.table("summary", &caption, rows, |_| soak::kept(record))?.with_notes(note))
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use capbench_measure::ledger::LostAt;
 use capbench_measure::results::Results;
-use capbench_measure::sweep::back_to_back::BurstEnd;
+use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_measure::sweep::{Reading, Series, SweepOutcome};
 
+use super::shape::Columns;
 use crate::figures::count;
-use crate::model::{Cell, Column, Row, Table, Unit};
+use crate::model::{Cell, Column, Table, Unit};
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
@@ -20,21 +22,15 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     tables
 }
 
-/// The first cells of a reading's row.
-fn point_cells(sweep: &SweepOutcome, series: &Series, reading: &Reading) -> Vec<Cell> {
-    let point = sweep.points.get(reading.point);
-    let label = point.map_or("?", |point| point.label.as_str());
-    let added = if point.is_some_and(|point| point.refined) { " (added)" } else { "" };
-    vec![
-        Cell::text(series.method.as_str()),
-        Cell::words(series.placement.as_deref()),
-        Cell::words(series.load.as_deref()),
-        Cell::text(format!("{label}{added}")),
-        Cell::where_known(point.and_then(|point| point.at)),
-    ]
+/// A point of a series.
+type OfPoint<'r> = (&'r Series, &'r Reading);
+
+fn points(sweep: &SweepOutcome) -> impl Iterator<Item = OfPoint<'_>> {
+    sweep.series.iter().flat_map(|series| series.readings.iter().map(move |reading| (series, reading)))
 }
 
-fn point_columns(sweep: &SweepOutcome) -> Vec<Column> {
+/// The series and the point of a row.
+fn point<'c>(sweep: &'c SweepOutcome) -> Columns<'c, OfPoint<'c>> {
     let unit = match sweep.unit.as_deref() {
         Some("ns") => Unit::Nanoseconds,
         Some("iterations") => Unit::Iterations,
@@ -42,62 +38,48 @@ fn point_columns(sweep: &SweepOutcome) -> Vec<Column> {
         Some("packets/s") => Unit::PacketsPerSecond,
         _ => Unit::None,
     };
-    vec![
-        Column::words("method", "method"),
-        Column::words("placement", "placement"),
-        Column::words("load", "load"),
-        Column::words("point", "point"),
-        Column::new("at", &sweep.axis.to_string(), unit).detail(),
-    ]
+    let of = |reading: &Reading| sweep.points.get(reading.point);
+    Columns::new()
+        .words("method", "method", |(series, _): &OfPoint<'c>| series.method.as_str())
+        .words("placement", "placement", |(series, _)| series.placement.as_deref())
+        .words("load", "load", |(series, _)| series.load.as_deref())
+        .words("point", "point", move |(_, reading)| {
+            let added = if of(reading).is_some_and(|point| point.refined) { " (added)" } else { "" };
+            format!("{}{added}", sweep.label(reading))
+        })
+        .with(Column::new("at", &sweep.axis.to_string(), unit).detail(), move |(_, reading)| {
+            Cell::where_known(of(reading).and_then(|point| point.at))
+        })
+}
+
+fn places<'r>(lost: impl IntoIterator<Item = &'r LostAt>, between: &str) -> String {
+    let words = lost.into_iter().map(|lost| format!("{} {}", lost.place.word(), count(lost.frames)));
+    words.collect::<Vec<_>>().join(between)
 }
 
 fn readings(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
-    let mut columns = point_columns(sweep);
-    columns.extend([
-        Column::new("visits", "visits", Unit::Count).detail(),
-        Column::new("lossless", "without loss", Unit::Count).detail(),
-        Column::named("offered_pps", "offered"),
-        Column::named("delivered_pps", "delivered").whole(),
-        Column::named("taken_pps", "taken").detail(),
-        Column::named("sent_loss_ratio", "lost"),
-        Column::words("lost_where", "where"),
-        Column::words("lost", "lost, by place").detail(),
-        Column::named("total_ns_per_packet", "CPU time"),
-        Column::new("invalid", "trials that show nothing", Unit::Count).detail(),
-    ]);
-    let mut rows = Vec::new();
-    for series in &sweep.series {
-        for reading in series.readings.iter().filter(|reading| reading.back_to_back.is_none()) {
-            let mut cells = point_cells(sweep, series, reading);
-            let most = match &reading.lost[..] {
-                [] => Cell::Empty,
-                [only] => Cell::text(only.place.word()),
-                [most, ..] => Cell::text(format!("{}+", most.place.word())),
-            };
-            let lost: Vec<String> = reading
-                .lost
-                .iter()
-                .map(|lost| format!("{} {}", lost.place.word(), count(lost.frames)))
-                .collect();
-            cells.extend([
-                Cell::Count(reading.trials.len() as u64),
-                Cell::Count(reading.lossless.into()),
-                Cell::estimate(Some(&reading.offered_pps)),
-                Cell::estimate(Some(&reading.delivered_pps)),
-                Cell::estimate(Some(&reading.taken_pps)),
-                Cell::estimate(Some(&reading.sent_loss_ratio)),
-                most,
-                Cell::text(lost.join(", ")),
-                Cell::estimate(reading.total_ns_per_packet.as_ref()),
-                Cell::Count(reading.invalid.len() as u64),
-            ]);
-            rows.push(Row::new(cells, reading.trials.iter().chain(&reading.invalid).copied().collect()));
-        }
-    }
+    let detail = |key, heading| Column::new(key, heading, Unit::Count).detail();
+    let columns = point(sweep)
+        .with(detail("visits", "visits"), |(_, reading)| reading.trials.len())
+        .with(detail("lossless", "without loss"), |(_, reading)| reading.lossless)
+        .named("offered_pps", "offered", |(_, reading)| &reading.offered_pps)
+        .with(Column::named("delivered_pps", "delivered").whole(), |(_, reading)| &reading.delivered_pps)
+        .with(Column::named("taken_pps", "taken").detail(), |(_, reading)| &reading.taken_pps)
+        .named("sent_loss_ratio", "lost", |(_, reading)| &reading.sent_loss_ratio)
+        .words("lost_where", "where", |(_, reading)| {
+            let more = if reading.lost.len() > 1 { "+" } else { "" };
+            reading.lost.first().map(|most| format!("{}{more}", most.place.word()))
+        })
+        .with(Column::words("lost", "lost, by place").detail(), |(_, reading)| places(&reading.lost, ", "))
+        .named("total_ns_per_packet", "CPU time", |(_, one)| Cell::estimate(one.total_ns_per_packet.as_ref()))
+        .with(detail("invalid", "trials that show nothing"), |(_, reading)| reading.invalid.len());
+    let rows = points(sweep).filter(|(_, reading)| reading.back_to_back.is_none());
+    let trials =
+        |(_, reading): &OfPoint<'_>| reading.trials.iter().chain(&reading.invalid).copied().collect();
     let caption =
         format!("Sweep of {}: medians of up to {} visits with their intervals", sweep.axis, sweep.repeats);
-    let table = Table::of(&format!("sweep{mark}-readings"), &caption, columns, rows)?.without_empty_columns();
-    let table = table.with_notes([
+    let table = columns.table(&format!("sweep{mark}-readings"), &caption, rows, trials)?;
+    let table = table.without_empty_columns().with_notes([
         format!("Intervals: {}. Seed of the order {}.", sweep.interval, sweep.seed),
         levels(sweep),
         stopped(sweep),
@@ -130,55 +112,38 @@ fn stopped(sweep: &SweepOutcome) -> String {
     }
 }
 
+/// A point at which bursts were searched for.
+type OfBursts<'r> = (OfPoint<'r>, &'r BackToBack);
+
 fn bursts(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
-    let mut columns = point_columns(sweep);
-    columns.extend([
-        Column::new("mean_frames", "longest burst, mean", Unit::Count),
-        Column::new("least_frames", "least", Unit::Count),
-        Column::new("most_frames", "most", Unit::Count),
-        Column::new("deviation_frames", "deviation", Unit::Count),
-        Column::named("implied_buffer_s", "implied buffer"),
-        Column::named("drain_corrected_buffer_s", "drain-corrected buffer"),
-        Column::words("ended", "how searches ended"),
-        Column::words("lost", "shortest burst with loss lost"),
-    ]);
-    let mut rows = Vec::new();
-    for series in &sweep.series {
-        for reading in &series.readings {
-            let Some(bursts) = &reading.back_to_back else { continue };
-            let mut cells = point_cells(sweep, series, reading);
-            let lost: Vec<String> = bursts
-                .searches
-                .iter()
-                .flat_map(|search| search.lost.first())
-                .map(|lost| format!("{} {}", lost.place.word(), count(lost.frames)))
-                .collect();
-            cells.extend([
-                Cell::number(bursts.mean_frames),
-                Cell::count(bursts.least_frames),
-                Cell::count(bursts.most_frames),
-                Cell::where_known(bursts.deviation_frames),
-                Cell::number(bursts.implied_buffer_s),
-                Cell::number(bursts.drain_corrected_buffer_s),
-                Cell::text(ends(&bursts.searches.iter().map(|search| search.end).collect::<Vec<_>>())),
-                Cell::text(lost.join("; ")),
-            ]);
-            rows.push(Row::new(
-                cells,
-                bursts.searches.iter().flat_map(|search| search.trials.clone()).collect(),
-            ));
-        }
-    }
+    let columns = Columns::new()
+        .part(point(sweep), |(point, _): &OfBursts<'_>| *point)
+        .count("mean_frames", "longest burst, mean", |(_, bursts)| Cell::number(bursts.mean_frames))
+        .count("least_frames", "least", |(_, bursts)| Cell::count(bursts.least_frames))
+        .count("most_frames", "most", |(_, bursts)| Cell::count(bursts.most_frames))
+        .count("deviation_frames", "deviation", |(_, bursts)| Cell::where_known(bursts.deviation_frames))
+        .named("implied_buffer_s", "implied buffer", |(_, bursts)| Cell::number(bursts.implied_buffer_s))
+        .named("drain_corrected_buffer_s", "drain-corrected buffer", |(_, bursts)| {
+            Cell::number(bursts.drain_corrected_buffer_s)
+        })
+        .words("ended", "how searches ended", |(_, bursts)| ends(bursts.searches.iter().map(|one| one.end)))
+        .words("lost", "shortest burst with loss lost", |(_, bursts)| {
+            places(bursts.searches.iter().filter_map(|search| search.lost.first()), "; ")
+        });
+    let rows = points(sweep).filter_map(|point| Some((point, point.1.back_to_back.as_ref()?)));
+    let trials = |(_, bursts): &OfBursts<'_>| {
+        bursts.searches.iter().flat_map(|search| search.trials.iter().copied()).collect()
+    };
     let caption =
         format!("Sweep of {}: the longest burst without loss (RFC 2544 26.4, RFC 9004)", sweep.axis);
-    let table = Table::of(&format!("sweep{mark}-bursts"), &caption, columns, rows)?.without_empty_columns();
+    let table = columns.table(&format!("sweep{mark}-bursts"), &caption, rows, trials)?;
     let note = "The drain-corrected time takes off the rate at which frames were taken in that overload, not the throughput of RFC 9004.";
     let means = format!("Means of up to {} visits. Seed {}.", sweep.repeats, sweep.seed);
-    Some(table.with_notes([note.into(), means, stopped(sweep)]).main())
+    Some(table.without_empty_columns().with_notes([note.into(), means, stopped(sweep)]).main())
 }
 
 /// How searches for bursts ended, with how many of each.
-pub(super) fn ends(ends: &[BurstEnd]) -> String {
+pub(super) fn ends(ends: impl Iterator<Item = BurstEnd> + Clone) -> String {
     const ALL: [(BurstEnd, &str); 7] = [
         (BurstEnd::Found, "found"),
         (BurstEnd::NoneHeld, "none held"),
@@ -188,7 +153,7 @@ pub(super) fn ends(ends: &[BurstEnd]) -> String {
         (BurstEnd::Invalid, "shows nothing"),
         (BurstEnd::NotRun, "not run"),
     ];
-    let counted = ALL.map(|(end, words)| (words, ends.iter().filter(|one| **one == end).count()));
+    let counted = ALL.map(|(end, words)| (words, ends.clone().filter(|one| *one == end).count()));
     let words: Vec<String> = counted
         .iter()
         .filter(|(_, count)| *count > 0)
@@ -203,6 +168,7 @@ mod tests {
     use capbench_measure::sweep::AxisKind;
 
     use super::*;
+    use crate::model::Row;
 
     /// A point with these delivered rates.
     fn reading(rates: &[f64]) -> Reading {
