@@ -1,11 +1,8 @@
-//! Compiles the BPF programs.
+//! Compiles the BPF programs that make faults for tests.
 
 #[path = "../capbench-sys/compile_bpf.rs"]
 mod compile_bpf;
 
 fn main() {
-    compile_bpf::compile_bpf("src/why/sockets");
-    compile_bpf::compile_bpf("src/tracer");
-    // Faults for tests.
     compile_bpf::compile_bpf("tests/bpf");
 }

@@ -3,4 +3,7 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-libfuzzer_sys::fuzz_target!(|octets: &[u8]| capbench_measure::fuzzing::kernel(octets));
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
+    capbench_host::fuzzing::kernel(octets);
+    capbench_why::fuzzing::kernel(octets);
+});

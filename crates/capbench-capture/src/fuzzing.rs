@@ -1,5 +1,6 @@
 //! What the fuzz targets of `fuzz/` call: readers of this crate on any octets. Unit tests run each on its corpus.
 
+use crate::filter::SoftwareFilter;
 use std::cell::RefCell;
 
 use capbench_sys::packet::{Frame, PacketType};
@@ -15,7 +16,7 @@ pub fn filter(octets: &[u8]) {
         None => (octets, &[][..]),
     };
     let Ok(FilterText::Program(filter)) = FilterText::of_octets(text) else { return };
-    let printed = filter.listing(Listing::Decimal).expect("numbers need no library");
+    let printed = Listing::Decimal.of(&filter).expect("numbers need no library");
     assert_eq!(printed.parse(), Ok(filter.clone()));
     run(&filter, data);
 }
@@ -31,7 +32,7 @@ fn run(filter: &Filter, data: &[u8]) {
         status: 0,
     };
     for tags in [Tags::Beside, Tags::InFrames] {
-        if let Ok(mut filter) = filter.in_software(SnapLength::EVERYTHING, &Beside::tags(tags)) {
+        if let Ok(mut filter) = SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(tags)) {
             assert_eq!(filter.matches(&frame), filter.pass(&frame));
         }
     }

@@ -1,6 +1,4 @@
-//! The interface to capture from, and which of its frames.
-
-use std::str::FromStr;
+//! The interface to capture from.
 
 use capbench_sys::SysError;
 use capbench_sys::host::interface::{InterfaceIndex, index_of, name_of};
@@ -44,29 +42,5 @@ impl Interface {
     /// When there is no such interface.
     pub fn of_name(name: &str, mtu: u32) -> std::result::Result<Self, SysError> {
         Ok(Self { name: name.into(), index: index_of(name)?, mtu })
-    }
-}
-
-/// Which frames of an interface are captured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Those that arrive.
-    In,
-    /// Those that this host sends.
-    Out,
-    /// Both.
-    Both,
-}
-
-impl FromStr for Direction {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "in" => Ok(Self::In),
-            "out" => Ok(Self::Out),
-            "inout" => Ok(Self::Both),
-            _ => Err(format!("\"{text}\" is not a direction; in, out and inout are")),
-        }
     }
 }

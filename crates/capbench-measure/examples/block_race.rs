@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_frames::{Mtu, Pps};
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path};
@@ -16,7 +17,6 @@ use capbench_measure::placement::PlacementChoice;
 use capbench_measure::simulated;
 use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::Load;
-use capbench_traffic::{Mtu, Pps};
 
 /// Octets of a block, which the frames of a millisecond leave nearly empty.
 const BLOCK: u64 = 1 << 18;

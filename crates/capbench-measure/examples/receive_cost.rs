@@ -7,11 +7,11 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Batch, TimeSource};
+use capbench_frames::{FrameLayout, FramePlan, Mtu, Recogniser, Sizes, Stamp, StreamId, TrialId};
 use capbench_measure::latency::{LatencyRecorder, Recording, Timekeeper};
 use capbench_measure::receiver::Verifier;
 use capbench_sys::packet::BlockGeometry;
 use capbench_sys::packet::stand_in::BlockKernel;
-use capbench_traffic::{FrameLayout, FramePlan, Mtu, Recogniser, Sizes, Stamp, StreamId, TrialId};
 
 const BLOCK: u32 = 1 << 20;
 const ROUNDS: usize = 200;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use crate::comparison::Pair;
 use crate::cost::OVERHEAD;
@@ -256,11 +256,10 @@ mod tests {
     use std::time::Duration;
 
     use capbench_capture::MethodSpec;
-    use capbench_traffic::rates::Pps;
+    use capbench_frames::rates::Pps;
 
     use super::BenchPlan;
     use crate::error::{MeasureError, Result};
-    use crate::findings;
     use crate::laboratory::{Laboratory, Setup};
     use crate::session::Observer;
     use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
@@ -326,8 +325,6 @@ mod tests {
             "{:?}",
             common[0].intended_pps
         );
-        let text: Vec<_> = findings::find(&outcome.trials).into_iter().map(|finding| finding.text).collect();
-        insta::assert_snapshot!(text.join("\n"));
     }
 
     #[test]
@@ -361,11 +358,6 @@ mod tests {
             .map(|trial| (trial.profile.method.as_str(), trial.intended_pps.unwrap()))
             .collect();
         assert_eq!(common, [("packet-v3", 350_000.0), ("recv", 350_000.0)]);
-        let text: Vec<_> = findings::find(&outcome.trials).into_iter().map(|finding| finding.text).collect();
-        assert!(
-            text.iter().any(|text| text.contains("livelocked") && text.contains("too slow")),
-            "{text:#?}"
-        );
     }
 
     #[test]

@@ -8,14 +8,14 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::laboratory::Setup;
 use crate::ledger::LostAt;
 use crate::percent::Percent;
-use crate::session::{Missing, Session, describe};
+use crate::session::{Missing, Session};
 use crate::trial::{Load, Phase, TrialResult};
 
 /// A burst that took longer by more than this share came at another rate; that it was held shows nothing of this one.
@@ -180,11 +180,10 @@ impl BurstSearch {
     ) -> Result<std::result::Result<Shown, Missing>> {
         let load = Load::Burst { frames, rate };
         let duration = Duration::try_from_secs_f64(frames.get() as f64 / rate.get()).unwrap_or(self.limit);
-        let what = describe(&setup.method, &setup.label, setup.placement, load);
         let mut lossy: Vec<TrialResult> = Vec::new();
         for _ in 0..(self.verifications + 1) * ATTEMPTS {
             session.rest(self.depletion.max(duration));
-            let trial = match session.sound(&what, setup, load, duration, Phase::BackToBack)? {
+            let trial = match session.sound(setup, load, duration, Phase::BackToBack)? {
                 Ok(trial) => trial,
                 Err(missing) => return Ok(Err(missing)),
             };

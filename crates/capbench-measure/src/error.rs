@@ -3,16 +3,24 @@
 use std::io;
 use std::path::PathBuf;
 
+use capbench_host::HostError;
+
 /// What can go wrong while a measurement is prepared, run or saved.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
+    /// The host refused, or cannot be used as it is.
+    #[error(transparent)]
+    Host(HostError),
     /// A system call failed; the message names the call.
     #[error(transparent)]
     Sys(#[from] capbench_sys::SysError),
     /// A capture method could not be opened or failed.
     #[error(transparent)]
     Capture(#[from] capbench_capture::CaptureError),
-    /// Traffic could not be planned or sent.
+    /// Frames could not be planned.
+    #[error(transparent)]
+    Frame(#[from] capbench_frames::FrameError),
+    /// Traffic could not be sent.
     #[error(transparent)]
     Traffic(#[from] capbench_traffic::TrafficError),
     /// A file of the kernel or of the user could not be read or written.
@@ -35,16 +43,6 @@ pub enum MeasureError {
         /// What was expected.
         reason: &'static str,
     },
-    /// The kernel refused a request about an interface (rtnetlink).
-    #[error("interface {interface}: cannot {attempt}: {source}")]
-    Netlink {
-        /// The interface.
-        interface: String,
-        /// What was attempted, for example `set the MTU to 9000`.
-        attempt: String,
-        /// The kernel's reason.
-        source: io::Error,
-    },
     /// An interface cannot be used as it is; `reason` ends with what to do.
     #[error("interface {interface}: {reason}")]
     Interface {
@@ -52,39 +50,6 @@ pub enum MeasureError {
         interface: String,
         /// Why it cannot be used, and what to do.
         reason: String,
-    },
-    /// There is no such interface.
-    #[error("interface {interface}: does not exist; `ip link` lists those that do")]
-    NoInterface {
-        /// The name that was given.
-        interface: String,
-    },
-    /// An interface that other traffic uses, without the user's word that the link is isolated.
-    #[error(
-        "interface {interface}: {why}, so it is in use; RFC 6815 forbids benchmarks outside isolated networks; give \
-         --isolated if the link reaches nothing but this test"
-    )]
-    InUse {
-        /// The interface.
-        interface: String,
-        /// What shows that it is in use.
-        why: String,
-    },
-    /// A CPU that was asked for cannot be used; `reason` ends with what to do.
-    #[error("CPU {cpu}: {reason}")]
-    Cpu {
-        /// The CPU as the user numbered it.
-        cpu: u32,
-        /// Why it cannot be used, and what to do.
-        reason: String,
-    },
-    /// The process lacks a privilege; `next` says how to get it.
-    #[error("{reason}; {next}")]
-    Privilege {
-        /// Which privilege is missing, or which setting of the host withholds it.
-        reason: String,
-        /// What to do.
-        next: String,
     },
     /// A capture program under test did not do what a trial needs of it.
     #[error("cmd:{program}: {reason}")]
@@ -160,5 +125,15 @@ impl MeasureError {
     /// A file that could not be written.
     pub(crate) fn writing(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::File { attempt: "cannot write", path: path.into(), source }
+    }
+}
+
+impl From<HostError> for MeasureError {
+    /// What the host cannot do is what the laboratory cannot do: plans go on without it.
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::Unsupported { what, reason } => Self::Unsupported { what, reason },
+            error => Self::Host(error),
+        }
     }
 }

@@ -5,7 +5,6 @@
 
 mod entries;
 mod refused;
-mod traced;
 
 use capbench_capture::{Counters, LossPlace};
 use capbench_sys::host::CpuId;
@@ -14,7 +13,7 @@ use crate::ledger::{Entry, Ledger, Place};
 use crate::work::QueueLength;
 
 use self::refused::Refused;
-pub use self::traced::{Losses, TracedLosses};
+pub use crate::traced_losses::{Losses, TracedLosses};
 
 /// What a place lost, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq)]

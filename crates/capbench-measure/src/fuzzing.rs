@@ -3,18 +3,11 @@
 use std::hint::black_box;
 use std::sync::LazyLock;
 
-use capbench_traffic::{FrameLayout, TrialId};
+use capbench_frames::{FrameLayout, TrialId};
 
-use crate::accounts::cpu::CpuSnapshot;
-use crate::accounts::irqtime::IrqAccounting;
-use crate::accounts::softnet::SoftnetSnapshot;
-use crate::accounts::threads::{ReceiveThread, ThreadTimes};
-use crate::links::exchange::Answer;
-use crate::links::message;
 use crate::programs::{self, Programs};
 use crate::recorded::Recorded;
 use crate::search::notation;
-use crate::why::sockets::{diag, processes};
 
 /// Capture files, as `verify` reads them: every packet of the file is counted once.
 pub fn recorded(octets: &[u8]) {
@@ -46,25 +39,6 @@ pub fn definitions(octets: &[u8]) {
     }
 }
 
-/// Texts of /proc and answers of netlink, the kind in the first octet. Names in them are chosen by users.
-pub fn kernel(octets: &[u8]) {
-    let Some((&kind, octets)) = octets.split_first() else { return };
-    let text = String::from_utf8_lossy(octets);
-    match kind {
-        b'n' => black_box(SoftnetSnapshot::parse(&text).is_ok()),
-        b'c' => black_box(CpuSnapshot::parse(&text, 10_000_000).is_ok()),
-        b't' => black_box(ThreadTimes::parse(&text, &text) == ThreadTimes::parse("", "")),
-        b'i' => black_box(IrqAccounting::parse(&text).hz.is_some()),
-        b'r' => black_box(ReceiveThread::parse(&text).is_some()),
-        b'p' => black_box(processes::parse(&text).is_some()),
-        b'd' => {
-            black_box(diag::parse(&Answer { kind: diag::SOCK_DIAG_BY_FAMILY, body: octets.into() }).is_some())
-        }
-        b'l' => black_box(message::is_any(octets)),
-        _ => false,
-    };
-}
-
 #[cfg(test)]
 mod tests {
     use capbench_testing::replay;
@@ -74,6 +48,5 @@ mod tests {
         replay("capture_file", super::recorded);
         replay("program_report", super::program_report);
         replay("definitions", super::definitions);
-        replay("kernel", super::kernel);
     }
 }

@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use capbench_capture::{CaptureOptions, MethodSpec};
-use capbench_traffic::layout::FrameLayout;
-use capbench_traffic::sizes::Sizes;
+use capbench_frames::layout::FrameLayout;
+use capbench_frames::sizes::Sizes;
 
 use crate::error::Result;
 use crate::latency::Recording;

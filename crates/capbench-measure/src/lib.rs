@@ -1,4 +1,4 @@
-//! Trials, accounts, the ledger, the test bed, findings and results of capbench.
+//! Trials, accounts, the ledger, the test bed and results of capbench.
 //!
 //! | module | what |
 //! |---|---|
@@ -26,43 +26,42 @@
 //! | [`bursts`] | the longest burst without loss, for both of them |
 //! | [`why`] | where an interface loses packets now, and every socket that captures on it |
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
-//! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
+//! | [`results`], [`environment`] | what is saved |
 //! | [`csv_text`] | tables without formulas, for every file of CSV |
 
 #![forbid(unsafe_code)]
 
-pub mod accounts;
-pub mod arrivals;
-pub mod bed;
+pub use capbench_host::accounts;
+pub use capbench_host::bed;
+pub use capbench_model::arrivals;
 pub mod bench;
 pub mod bursts;
 pub mod compare;
 pub mod comparison;
 pub mod cost;
-pub mod csv_text;
-pub mod disturbance;
-pub mod drivers;
-pub mod environment;
+pub use capbench_host::drivers;
+pub use capbench_host::environment;
+pub use capbench_model::csv_text;
+pub use capbench_model::disturbance;
 mod error;
 pub mod evidence;
-pub mod figures;
-pub mod findings;
+pub use capbench_model::figures;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod guards;
 pub mod laboratory;
 pub mod latency;
-pub mod ledger;
+pub use capbench_model::ledger;
 pub mod limit;
-pub mod links;
+pub use capbench_host::links;
 pub mod live;
 pub mod loss_shape;
 pub mod mark;
-pub mod moderation;
+pub use capbench_model::moderation;
 mod order;
 pub mod percent;
-pub mod placement;
-pub mod places;
+pub use capbench_model::placement;
+pub use capbench_model::places;
 pub mod programs;
 pub mod receiver;
 pub mod recorded;
@@ -74,12 +73,13 @@ pub mod search;
 pub mod session;
 pub mod simulated;
 pub mod soak;
-pub mod statistics;
+pub use capbench_model::statistics;
 pub mod subject;
 pub mod sweep;
-pub mod tracer;
+pub use capbench_host::tracer;
+pub use capbench_model::traced_losses;
 pub mod trial;
-pub mod why;
+pub use capbench_why as why;
 pub mod work;
 
 pub use error::{MeasureError, Result};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::{LostAt, Place};
-use crate::statistics::interval::Estimate;
+use crate::statistics::median;
 use crate::trial::TrialResult;
 
 /// Loss in a ring below this share of what was sent can have either cause: too small a ring, too slow an application.
@@ -52,18 +52,18 @@ impl Limit {
         }
     }
 
-    /// What limited these trials, which lost frames at these places, most first. `untaken` tells of a trial how many frames were
+    /// What limited these trials, which lost frames at these places, most first. `backlogged` tells of a trial how many frames were
     /// delivered only because there was room for them when sending ended: a longer trial loses them where frames wait for
     /// the application, so they count as lost there. `None` where nothing was lost or left, or no place is known.
     pub(crate) fn of<'t>(
         lost: &[LostAt],
         trials: impl IntoIterator<Item = &'t TrialResult>,
-        untaken: impl Fn(&TrialResult) -> u64,
+        backlogged: impl Fn(&TrialResult) -> u64,
     ) -> Option<Self> {
-        let trials = trials.into_iter().map(|trial| Short { trial, untaken: untaken(trial) });
+        let trials = trials.into_iter().map(|trial| Short { trial, backlogged: backlogged(trial) });
         let short: Vec<Short<'_>> = trials.filter(Short::is_short).collect();
         let is_behind = most_of(&short, Short::is_behind);
-        let left: u64 = short.iter().map(|trial| trial.untaken).sum();
+        let left: u64 = short.iter().map(|trial| trial.backlogged).sum();
         let most = lost.first();
         if is_behind && most.is_none_or(|most| most.frames <= left) {
             return Some(Self::Application);
@@ -75,7 +75,7 @@ impl Limit {
             place if place.is_before_application() => {
                 let ratios =
                     short.iter().map(|trial| trial.trial.sent_loss_ratio()).filter(|ratio| *ratio > 0.0);
-                let is_little = Estimate::of(ratios).is_some_and(|ratio| ratio.median < TOO_SLOW);
+                let is_little = median(ratios).is_some_and(|ratio| ratio < TOO_SLOW);
                 match () {
                     () if is_behind => Self::Application,
                     () if most_of(&short, Short::loses_in_moments) => Self::Ring,
@@ -96,24 +96,24 @@ fn most_of<'t>(trials: &[Short<'t>], is_so: impl Fn(&Short<'t>) -> bool) -> bool
 struct Short<'t> {
     trial: &'t TrialResult,
     /// Frames delivered only because there was room for them.
-    untaken: u64,
+    backlogged: u64,
 }
 
 impl Short<'_> {
     fn is_short(&self) -> bool {
-        self.untaken > 0 || self.trial.lost() > 0
+        self.backlogged > 0 || self.trial.lost() > 0
     }
 
     /// Whether the application was behind when sending ended.
     fn is_behind(&self) -> bool {
-        self.untaken > 0
+        self.backlogged > 0
     }
 
     /// Whether the application kept up but for single moments. An application that is too slow is behind at the end of a
     /// trial, or loses frames there: however late it is that its ring is full, it stays full. So loss that is dense in one
     /// tenth of a second says something only where the end was seen, and neither was so.
     fn loses_in_moments(&self) -> bool {
-        let keeps_up = self.trial.emptying.is_some() && self.untaken == 0;
+        let keeps_up = self.trial.emptying.is_some() && self.backlogged == 0;
         keeps_up
             && self.trial.loss_shape.as_ref().is_some_and(|shape| {
                 shape.lost_at_end == 0 && shape.worst_ratio() > DENSE * self.trial.sent_loss_ratio()

@@ -2,10 +2,10 @@
 //! [`FrameMark`].
 
 use capbench_capture::{FrameMark, MaskedOctet};
-use capbench_traffic::layout::FrameLayout;
-use capbench_traffic::stamp::TrialId;
+use capbench_frames::layout::FrameLayout;
+use capbench_frames::stamp::TrialId;
 
-/// The mark of a trial's frames. It is weaker than the verification of [`capbench_traffic::recognise`]: lengths, checksums
+/// The mark of a trial's frames. It is weaker than the verification of [`capbench_frames::recognise`]: lengths, checksums
 /// and the flow are not looked at.
 pub fn mark(trial: TrialId, layout: &FrameLayout) -> FrameMark {
     let known = layout.known_octets();
@@ -20,11 +20,11 @@ pub fn mark(trial: TrialId, layout: &FrameLayout) -> FrameMark {
 mod tests {
     use super::mark;
     use capbench_capture::FrameMark;
-    use capbench_traffic::frame::FrameWriter;
-    use capbench_traffic::layout::{Flows, FrameLayout, Network, Transport, VlanTag};
-    use capbench_traffic::recognise::{Recogniser, Seen, TagMetadata};
-    use capbench_traffic::stamp::{Stamp, StreamId, TrialId};
-    use capbench_traffic::units::FrameSize;
+    use capbench_frames::frame::FrameWriter;
+    use capbench_frames::layout::{Flows, FrameLayout, Network, Transport, VlanTag};
+    use capbench_frames::recognise::{Recogniser, Seen, TagMetadata};
+    use capbench_frames::stamp::{Stamp, StreamId, TrialId};
+    use capbench_frames::units::FrameSize;
     use proptest::prelude::*;
 
     const TRIAL: TrialId = TrialId(0x1234);

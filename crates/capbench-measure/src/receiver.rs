@@ -10,9 +10,9 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Capture, Counters, Frame, LossMark, Taker, Tally, Visitor, WaitCounts};
+use capbench_frames::plan::FlowOrder;
+use capbench_frames::recognise::Recogniser;
 use capbench_sys::host::{clock, thread};
-use capbench_traffic::plan::FlowOrder;
-use capbench_traffic::recognise::Recogniser;
 
 use crate::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use crate::accounts::threads::ThreadTimes;

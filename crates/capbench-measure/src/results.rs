@@ -14,7 +14,6 @@ use crate::comparison::Comparison;
 use crate::csv_text::CsvText;
 use crate::environment::Environment;
 use crate::error::{MeasureError, Result};
-use crate::findings::Finding;
 use crate::loss_shape::LossShape;
 use crate::places;
 use crate::reproduction::Reproduction;
@@ -68,6 +67,18 @@ pub struct Results {
     pub reproductions: Vec<Reproduction>,
     /// What follows from them.
     pub findings: Vec<Finding>,
+}
+
+/// A sentence and its evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What it is about, where it concerns one frame size and placement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scene: Option<String>,
+    /// The sentence.
+    pub text: String,
+    /// Numbers of the trials that it rests on.
+    pub trials: Vec<u32>,
 }
 
 /// A set-up that could not be measured.

@@ -100,13 +100,12 @@ impl<'s> Session<'s> {
     /// When it cannot be saved.
     pub(crate) fn sound(
         &mut self,
-        what: &str,
         setup: &Setup,
         load: Load,
         duration: Duration,
         phase: Phase,
     ) -> Result<std::result::Result<TrialResult, Missing>> {
-        Ok(match self.announced(what, setup, load, duration, phase)? {
+        Ok(match self.trial(setup, load, duration, phase)? {
             None if self.stopped => Err(Missing::Stopped),
             None => Err(Missing::NotRun),
             Some(result) if result.verdict == Verdict::Invalid => Err(Missing::of(&result)),

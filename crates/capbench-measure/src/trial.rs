@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
-use capbench_traffic::report::LatenessSummary;
+use capbench_frames::LatenessSummary;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
@@ -337,7 +337,7 @@ fn judge(intended: u64, evidence: &Evidence, load: Load) -> Verdict {
 #[cfg(test)]
 pub(crate) mod tests {
     use capbench_capture::{Counters, Loss, LossPlace};
-    use capbench_traffic::rates::Pps;
+    use capbench_frames::rates::Pps;
 
     use super::*;
 

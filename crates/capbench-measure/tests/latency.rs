@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_frames::{Mtu, Pps};
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::latency::{Latency, Recording};
@@ -18,7 +19,6 @@ use capbench_measure::simulated;
 use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_testing::is_root;
-use capbench_traffic::{Mtu, Pps};
 use network::in_turn;
 
 fn laboratory() -> LiveLaboratory {

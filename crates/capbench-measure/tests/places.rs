@@ -17,6 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_frames::{Mtu, Pps};
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::Place;
@@ -26,7 +27,6 @@ use capbench_measure::simulated;
 use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkModel;
-use capbench_traffic::{Mtu, Pps};
 use faults::host::Host;
 use faults::watched::lost_by_sockets;
 use faults::xdp::Mode;

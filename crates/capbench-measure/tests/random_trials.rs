@@ -15,6 +15,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use capbench_capture::{ByteCount, CaptureError, CaptureOptions, METHODS, MethodSpec, SnapLength};
+use capbench_frames::layout::{Flows, FrameLayout, Network, Transport, VlanTag};
+use capbench_frames::{Mtu, Pps};
 use capbench_measure::MeasureError;
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::laboratory::{Laboratory, Setup};
@@ -27,9 +29,7 @@ use capbench_measure::subject::ReceiveBy;
 use capbench_measure::subject::all_methods;
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkPlan;
-use capbench_traffic::layout::{Flows, FrameLayout, Network, Transport, VlanTag};
 use capbench_traffic::transmit::THROUGH_QDISC;
-use capbench_traffic::{Mtu, Pps};
 use faults::xdp::Mode;
 use faults::{Every, Fault, balance, entry, is_in_doubt};
 use network::{in_turn, privileged};

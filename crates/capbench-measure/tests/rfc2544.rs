@@ -10,7 +10,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_frames::{Mtu, Pps};
 use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::bursts::BurstSearch;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
@@ -24,7 +26,6 @@ use capbench_measure::trial::{Load, LoadShape, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_measure::{MeasureError, Result};
 use capbench_testing::is_root;
-use capbench_traffic::{Mtu, Pps};
 use network::in_turn;
 
 fn laboratory() -> LiveLaboratory {
@@ -106,11 +107,14 @@ fn root_a_larger_ring_holds_a_longer_burst() {
     let mut laboratory = laboratory();
     let mut longest = |ring: u64| {
         let test = BackToBackTest {
-            first: NonZeroU64::new(4).unwrap(),
-            resolution: Percent::new(5.0).unwrap(),
+            search: BurstSearch {
+                first: NonZeroU64::new(4).unwrap(),
+                limit: Duration::from_secs(1),
+                resolution: Percent::new(5.0).unwrap(),
+                verifications: 2,
+                depletion: Duration::from_millis(20),
+            },
             repetitions: NonZeroU32::new(3).unwrap(),
-            depletion: Duration::from_millis(20),
-            limit: Duration::from_secs(1),
             ..BackToBackTest::standard(given(100_000.0), Pps::new(20_000.0).unwrap())
         };
         let finished = test.run(&slow(ring), &mut laboratory, &mut Accounting).unwrap();

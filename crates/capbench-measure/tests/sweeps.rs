@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_frames::{Mtu, Pps};
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::bursts::{BurstEnd, BurstSearch};
 use capbench_measure::laboratory::{Laboratory, Setup};
@@ -17,13 +18,12 @@ use capbench_measure::session::Observer;
 use capbench_measure::simulated;
 use capbench_measure::subject::ReceiveBy;
 use capbench_measure::sweep::{
-    self, Axis, BackToBackTest, Probe, Spacing, SweepOutcome, SweepPlan, SweepRun, find,
+    self, Axis, BackToBackTest, Probe, Spacing, SweepOutcome, SweepPlan, SweepRun,
 };
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkModel;
 use capbench_measure::{MeasureError, Result};
 use capbench_testing::is_root;
-use capbench_traffic::{Mtu, Pps};
 use network::in_turn;
 
 /// Nobody watches, nothing may fail.
@@ -54,11 +54,7 @@ fn laboratory() -> LiveLaboratory {
 }
 
 fn run(plan: &SweepPlan) -> SweepRun {
-    let run = plan.run(&mut laboratory(), &mut Strict).unwrap();
-    for finding in find(&run.outcome, &run.trials) {
-        println!("{}: {}", finding.scene.unwrap_or_default(), finding.text);
-    }
-    run
+    plan.run(&mut laboratory(), &mut Strict).unwrap()
 }
 
 fn plan(axis: Axis, methods: &[&str], pps: f64) -> SweepPlan {

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_capture::CaptureOptions;
+use capbench_frames::{Mtu, Pps};
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::{Entry, Place as Lost};
@@ -22,7 +23,6 @@ use capbench_measure::tracer::{InterfaceTrace, Scope, Tracer};
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_sys::host::{NetNamespace, interface};
 use capbench_testing::Scratch;
-use capbench_traffic::{Mtu, Pps};
 use network::{Place, eventually, in_turn, privileged, program};
 
 fn scope(place: &Place, name: &str) -> Scope {

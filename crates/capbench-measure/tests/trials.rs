@@ -10,6 +10,9 @@ use std::thread;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions, methods};
+use capbench_frames::layout::{Flows, FrameLayout};
+use capbench_frames::{Mtu, Pps};
+use capbench_host::HostError;
 use capbench_measure::MeasureError;
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::laboratory::{Laboratory, Setup};
@@ -23,8 +26,6 @@ use capbench_measure::trial::{Load, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_testing::{HostLoad, busy, is_root, missing};
-use capbench_traffic::layout::{Flows, FrameLayout};
-use capbench_traffic::{Mtu, Pps};
 use network::{eventually, in_turn, privileged};
 
 fn laboratory() -> LiveLaboratory {
@@ -394,7 +395,7 @@ fn root_trials_run_between_interfaces_that_are_there() {
         let setup = setup("recv", PlacementChoice::Same);
         let refused = laboratory(false).prepare(&setup).map(drop).unwrap_err();
         assert!(
-            matches!(&refused, MeasureError::InUse { interface, .. } if interface == "right"),
+            matches!(&refused, MeasureError::Host(HostError::InUse { interface, .. }) if interface == "right"),
             "{refused}"
         );
         laboratory(true).prepare(&setup).map(drop).unwrap();
@@ -410,5 +411,5 @@ fn root_a_cpu_that_is_not_there_is_refused() {
     let (absent, first) = (CpuId::new(99_999), affinity::allowed_cpus().unwrap()[0]);
     let custom = PlacementChoice::Custom { generator: first, kernel: absent, application: first };
     let refused = laboratory().prepare(&setup("recv", custom)).map(drop).unwrap_err();
-    assert!(matches!(refused, MeasureError::Cpu { cpu: 99_999, .. }), "{refused}");
+    assert!(matches!(refused, MeasureError::Host(HostError::Cpu { cpu: 99_999, .. })), "{refused}");
 }

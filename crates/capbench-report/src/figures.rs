@@ -1,5 +1,7 @@
 //! How numbers are written for people: with separators, as many digits as they deserve, and their unit.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use capbench_measure::figures::separated;
 
 use crate::model::{Cell, Unit};
@@ -64,6 +66,18 @@ pub fn cell(cell: &Cell, unit: Unit) -> String {
     }
 }
 
+/// The last second that has a date of four digits.
+const LAST_DATE: f64 = 253_402_300_799.0;
+
+/// A time of day; times that no clock shows are told as seconds.
+pub(crate) fn utc(unix_s: f64) -> String {
+    if !(0.0..=LAST_DATE).contains(&unix_s) {
+        return format!("{unix_s} s since 1970");
+    }
+    let time = UNIX_EPOCH + Duration::from_secs(unix_s as u64);
+    humantime::format_rfc3339_seconds(time).to_string()
+}
+
 /// A share in percent that is 0 or 100 only where nothing, or everything, is meant.
 fn percent(value: f64) -> String {
     if value > 99.0 && value < 100.0 {
@@ -125,6 +139,13 @@ mod tests {
         assert_eq!((rate(Cell::Count(1000)), rate(Cell::Signed(-1000))), ("1,000".into(), "-1,000".into()));
         assert_eq!(rate(Cell::AtLeast(2e6)), "≥ 2,000,000");
         assert_eq!(rate(Cell::Interval { middle: 2.0, low: 1.5, high: 2.25 }), "2 (1.5 to 2.25)");
+    }
+
+    #[test]
+    fn times_that_no_clock_shows_are_no_dates() {
+        assert_eq!(utc(1_700_000_000.0), "2023-11-14T22:13:20Z");
+        assert_eq!(utc(1e19), "10000000000000000000 s since 1970");
+        assert_eq!(utc(-1.0), "-1 s since 1970");
     }
 
     proptest! {

@@ -7,6 +7,7 @@
 //! | [`model`], [`figures`] | what a report says, and how numbers are written |
 //! | [`mod@report`] | results become a report |
 //! | [`mod@verdict`], [`mod@warnings`] | what the run was for, answered; what to know before it is believed |
+//! | [`sentences`] | what follows from results |
 //! | [`sections`] | charts |
 //! | `tables` | tables of everything that was measured |
 //! | [`tidy`] | the rows of files for notebooks |
@@ -32,6 +33,7 @@ pub mod read;
 pub mod report;
 pub mod save;
 pub mod sections;
+pub mod sentences;
 mod tables;
 pub mod tidy;
 pub mod verdict;

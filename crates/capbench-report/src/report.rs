@@ -1,18 +1,16 @@
 //! Results become a report: a pure function of what was saved.
 
 use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
 
 use capbench_measure::comparison::Comparison;
-use capbench_measure::findings::{self, Finding};
-use capbench_measure::results::Results;
-use capbench_measure::{search, soak, sweep};
+use capbench_measure::results::{Finding, Results};
 
 use crate::error::Result;
+use crate::figures::utc;
 use crate::model::{Report, Section, Sentence, Table};
 use crate::naming::{self, Kind};
 use crate::read::Run;
-use crate::{links, sections, tables, verdict, warnings};
+use crate::{links, sections, sentences, tables, verdict, warnings};
 
 /// The report on a run.
 ///
@@ -99,33 +97,13 @@ pub fn command_line(command: &[String]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The last second that has a date of four digits.
-const LAST_DATE: f64 = 253_402_300_799.0;
-
-/// A time of day; times that no clock shows are told as seconds.
-pub(crate) fn utc(unix_s: f64) -> String {
-    if !(0.0..=LAST_DATE).contains(&unix_s) {
-        return format!("{unix_s} s since 1970");
-    }
-    let time = UNIX_EPOCH + Duration::from_secs(unix_s as u64);
-    humantime::format_rfc3339_seconds(time).to_string()
-}
-
 /// What the run found. A run that was interrupted did not get to it, and its trials say the same as they would have then.
 fn findings_of(results: &Results, warnings: &mut Vec<String>) -> Vec<Finding> {
     if results.complete || !results.findings.is_empty() || results.trials.is_empty() {
         return results.findings.clone();
     }
     warnings.push("Findings are worked out from the trials that were finished.".into());
-    let mut found = search::findings::find(&results.searches);
-    for outcome in &results.sweeps {
-        found.extend(sweep::find(outcome, &results.trials));
-    }
-    match &results.soak {
-        Some(record) => found.extend(soak::findings::find(record)),
-        None => found.extend(findings::find(&results.trials)),
-    }
-    found
+    sentences::find(results)
 }
 
 fn said(finding: Finding) -> Sentence {
@@ -187,12 +165,5 @@ mod tests {
         let words = ["/opt/bin/capbench", "bench", "--work", "ns:500+queue=2", "--out", "my run", "it's"];
         let line = command_line(&words.map(String::from));
         assert_eq!(line, "capbench bench --work ns:500+queue=2 --out 'my run' 'it'\\''s'");
-    }
-
-    #[test]
-    fn times_that_no_clock_shows_are_no_dates() {
-        assert_eq!(utc(1_700_000_000.0), "2023-11-14T22:13:20Z");
-        assert_eq!(utc(1e19), "10000000000000000000 s since 1970");
-        assert_eq!(utc(-1.0), "-1 s since 1970");
     }
 }

@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 use capbench_capture::{
     ByteCount, Capture, CaptureOptions, Interface, METHODS, MethodSpec, Visitor, methods, open_with,
 };
+use capbench_frames::{
+    FlowOrder, FrameLayout, FramePlan, FrameSize, Mtu, Recogniser, Schedule, Sizes, StreamId, TrialId,
+};
 use capbench_measure::bed::{Bed, BedOptions};
 use capbench_measure::receiver::Verifier;
 use capbench_measure::work::{LoopSpeed, Work, WorkModel};
@@ -21,10 +24,7 @@ use capbench_sys::packet::{BlockGeometry, Frame, FrameGeometry, FrameVersion, Pa
 use capbench_sys::xdp::stand_in::{QueueSizes, ReceiveKernel};
 use capbench_testing::{is_root, missing};
 use capbench_traffic::transmit::{Refusal, method};
-use capbench_traffic::{
-    FlowOrder, FrameLayout, FramePlan, FrameSize, Limits, Mtu, Recogniser, Schedule, SendJob, Sizes,
-    StreamId, TransmitConfig, TrialId,
-};
+use capbench_traffic::{Limits, SendJob, TransmitConfig};
 use stand_ins::StandIn;
 
 thread_local! {

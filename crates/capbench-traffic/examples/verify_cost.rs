@@ -2,10 +2,10 @@
 //!
 //! `cargo run --release -p capbench-traffic --example verify_cost`
 
-use capbench_traffic::{
-    FrameLayout, FramePlan, FrameSize, Mtu, Recogniser, Result, Seen, Sizes, Stamp, StreamId, TagMetadata,
-    TrialId,
+use capbench_frames::{
+    FrameLayout, FramePlan, FrameSize, Mtu, Recogniser, Seen, Sizes, Stamp, StreamId, TagMetadata, TrialId,
 };
+use capbench_traffic::Result;
 use std::hint::black_box;
 use std::time::Instant;
 

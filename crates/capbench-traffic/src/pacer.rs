@@ -4,11 +4,12 @@
 //! sleeps: the shortest sleep is longer than the distance of two frames.
 
 use crate::error::{Result, TrafficError};
-use crate::plan::{FramePlan, PlannedFrames};
-use crate::report::{Lateness, SendReport};
-use crate::schedule::{PlannedTimes, Schedule};
-use crate::stamp::{Stamp, StreamId, TrialId};
+use crate::report::SendReport;
 use crate::transmission::{Handed, MOST_BATCH, Transmit};
+use capbench_frames::Lateness;
+use capbench_frames::plan::{FramePlan, PlannedFrames};
+use capbench_frames::schedule::{PlannedTimes, Schedule};
+use capbench_frames::stamp::{Stamp, StreamId, TrialId};
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -12,7 +12,7 @@ pub trait Transmit {
     fn room(&mut self) -> usize;
 
     /// Slot `index` of the next batch, `index` below [`Self::room`]. It holds zeros or what a
-    /// [`FrameWriter`](crate::frame::FrameWriter) wrote.
+    /// [`FrameWriter`](capbench_frames::frame::FrameWriter) wrote.
     ///
     /// # Panics
     /// Beyond the room.

@@ -7,13 +7,11 @@ mod network;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use capbench_frames::{FrameLayout, FramePlan, Mtu, Schedule, Sizes, StreamId, TrialId};
 use capbench_sys::host::interface::index_of;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig};
 use capbench_traffic::transmit::{METHODS, Opened, Refusal, method};
-use capbench_traffic::{
-    FrameLayout, FramePlan, Limits, Mtu, Schedule, SendJob, SendReport, Sizes, StreamId, TrafficError,
-    TransmitConfig, TrialId,
-};
+use capbench_traffic::{Limits, SendJob, SendReport, TrafficError, TransmitConfig};
 use network::{Namespaces, eventually, in_turn, privileged, program};
 
 fn plan(size: &str) -> FramePlan {

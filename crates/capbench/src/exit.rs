@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use capbench_capture::CaptureError;
+use capbench_frames::FrameError;
+use capbench_host::HostError;
 use capbench_measure::MeasureError;
 use capbench_record::RecordError;
 use capbench_report::printable;
@@ -210,11 +212,17 @@ fn of_error(error: &anyhow::Error) -> u8 {
         if let Some(error) = cause.downcast_ref::<MeasureError>() {
             return of_measure(error);
         }
+        if let Some(error) = cause.downcast_ref::<HostError>() {
+            return of_host(error);
+        }
         if let Some(error) = cause.downcast_ref::<RecordError>() {
             return of_record(error);
         }
         if let Some(error) = cause.downcast_ref::<CaptureError>() {
             return of_capture(error);
+        }
+        if cause.is::<FrameError>() {
+            return USAGE;
         }
         if let Some(error) = cause.downcast_ref::<TrafficError>() {
             return of_traffic(error);
@@ -225,19 +233,26 @@ fn of_error(error: &anyhow::Error) -> u8 {
 
 fn of_measure(error: &MeasureError) -> u8 {
     match error {
-        MeasureError::Privilege { .. } => PRIVILEGE,
+        MeasureError::Host(error) => of_host(error),
         MeasureError::Unsupported { .. } => UNSUPPORTED,
-        MeasureError::Cpu { .. }
-        | MeasureError::InUse { .. }
-        | MeasureError::NoInterface { .. }
-        | MeasureError::UnknownProgram { .. }
+        MeasureError::UnknownProgram { .. }
         | MeasureError::Definition { .. }
         | MeasureError::Goal { .. }
         | MeasureError::Search { .. }
         | MeasureError::Sweep { .. }
         | MeasureError::Comparison { .. } => USAGE,
         MeasureError::Capture(error) => of_capture(error),
+        MeasureError::Frame(_) => USAGE,
         MeasureError::Traffic(error) => of_traffic(error),
+        _ => FAILED,
+    }
+}
+
+fn of_host(error: &HostError) -> u8 {
+    match error {
+        HostError::Privilege { .. } => PRIVILEGE,
+        HostError::Unsupported { .. } => UNSUPPORTED,
+        HostError::Cpu { .. } | HostError::InUse { .. } | HostError::NoInterface { .. } => USAGE,
         _ => FAILED,
     }
 }

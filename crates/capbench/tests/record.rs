@@ -172,21 +172,18 @@ fn root_captures_that_share_an_interface_record_all_of_it() {
     assert_eq!(document["interfaces"][0]["unexplained"], 0, "{document:#}");
     let mut found: Vec<_> = {
         let octets = fs::read(&file).unwrap();
-        let layout = capbench_traffic::FrameLayout {
-            flows: capbench_traffic::Flows::new(64).unwrap(),
-            ..capbench_traffic::FrameLayout::default()
+        let layout = capbench_frames::FrameLayout {
+            flows: capbench_frames::Flows::new(64).unwrap(),
+            ..capbench_frames::FrameLayout::default()
         };
         let recogniser =
-            capbench_traffic::Recogniser::new(capbench_traffic::TrialId(7), &layout, None).unwrap();
+            capbench_frames::Recogniser::new(capbench_frames::TrialId(7), &layout, None).unwrap();
         let mut reader = capbench_record::file::CaptureReader::new(&octets[..]).unwrap();
         let mut found = Vec::new();
         while let Some(record) = reader.next_record().unwrap() {
             if let capbench_record::file::Record::Packet(packet) = record
-                && let capbench_traffic::Seen::Ours(stamp) = recogniser.look(
-                    packet.data,
-                    packet.original_length,
-                    capbench_traffic::TagMetadata::Absent,
-                )
+                && let capbench_frames::Seen::Ours(stamp) =
+                    recogniser.look(packet.data, packet.original_length, capbench_frames::TagMetadata::Absent)
             {
                 found.push(stamp.sequence);
             }

@@ -6,11 +6,11 @@ use std::fs;
 use std::process::Output;
 
 use capbench_capture::{Frame, Loss, LossPlace, PacketType, SnapLength};
+use capbench_frames::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
 use capbench_record::file::{
     Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts, PcapEncoder,
     PcapngEncoder, SectionDescription,
 };
-use capbench_traffic::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
 use support::{PATIENCE, Scratch, lossy};
 
 /// Octets of the frames, with FCS.

@@ -17,12 +17,13 @@ mod prepare;
 use super::absent::Absent;
 use super::frame_slots;
 use crate::error::{CaptureError, Result};
-use crate::interface::{Direction, Interface};
+use crate::interface::Interface;
 use crate::method::number_of;
 use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::units::ByteCount;
+use capbench_model::direction::Direction;
 
 /// Stands for the capture where the feature is off.
 #[cfg(not(feature = "dpdk"))]

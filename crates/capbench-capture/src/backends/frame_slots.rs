@@ -17,6 +17,7 @@ use crate::intake::Intake;
 use crate::interface::Interface;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
+use crate::ring_memory;
 use crate::running::{Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::units::ByteCount;
@@ -164,7 +165,7 @@ pub(super) fn check(spec: &MethodSpec, interface: &Interface, options: &CaptureO
 /// the user says otherwise.
 pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Result<FrameGeometry> {
     let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
-    let ring = options.checked_ring()?.0;
+    let ring = ring_memory::checked_ring(options)?.0;
     // Header, address and alignment take 80 octets in front of the network layer; a multiple of 1 KiB is customary.
     let largest = (80 + u64::from(interface.mtu)).next_multiple_of(1024);
     let frame = options.frame.map_or(largest, |frame| frame.0);

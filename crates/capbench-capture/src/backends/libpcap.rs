@@ -23,14 +23,16 @@ use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::filter::{Expression, Filter};
 use crate::intake::Intake;
-use crate::interface::{Direction, Interface};
+use crate::interface::Interface;
 use crate::method::duration_of;
 use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
+use crate::ring_memory;
 use crate::running::Running;
 use crate::units::ByteCount;
 use crate::wait::Waiter;
+use capbench_model::direction::Direction;
 use counting::Counting;
 
 /// The row of the table.
@@ -117,8 +119,8 @@ impl Plan {
         }
         let given = spec.value("buffer").map(str::parse::<ByteCount>).transpose();
         let buffer = match given.map_err(|reason| refuse(format!("+buffer: {reason}")))? {
-            Some(bytes) => CaptureOptions { ring: bytes, ..options.clone() }.checked_ring()?,
-            None => options.checked_ring()?,
+            Some(bytes) => ring_memory::checked_ring(&CaptureOptions { ring: bytes, ..options.clone() })?,
+            None => ring_memory::checked_ring(options)?,
         };
         let too_large = || CaptureError::Option {
             option: "--ring or +buffer",
@@ -152,7 +154,7 @@ fn timeout(spec: &MethodSpec, options: &CaptureOptions) -> Result<u32> {
     let given = duration_of(spec, "timeout")?;
     let options =
         CaptureOptions { retire_timeout: given.unwrap_or(options.retire_timeout), ..options.clone() };
-    match options.retire_milliseconds() {
+    match ring_memory::retire_milliseconds(&options) {
         Ok(0) => refuse("0 means for ever to libpcap; give at least 1ms"),
         Ok(milliseconds) => Ok(milliseconds),
         Err(_) if given.is_some() => refuse("whole milliseconds, 65535 at most, are possible"),

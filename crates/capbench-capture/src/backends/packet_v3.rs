@@ -18,6 +18,7 @@ use crate::interface::Interface;
 use crate::method::{CapturePoint, Delivery, Method, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
+use crate::ring_memory;
 use crate::running::{Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::units::ByteCount;
@@ -224,12 +225,12 @@ impl Batch for Block {
 /// As many blocks as fit into the memory asked for; a ring smaller than a block becomes one block.
 fn geometry(options: &CaptureOptions) -> Result<BlockGeometry> {
     let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
-    let ring = options.checked_ring()?.0;
+    let ring = ring_memory::checked_ring(options)?.0;
     let block = options.block.0.min(ring);
     let (Ok(block), Ok(blocks)) = (u32::try_from(block), u32::try_from(ring / block)) else {
         return refuse("--ring or --block", "blocks are below 4 GiB and at most 65535".into());
     };
-    match BlockGeometry::new(block, blocks, options.retire_milliseconds()?) {
+    match BlockGeometry::new(block, blocks, ring_memory::retire_milliseconds(options)?) {
         Ok(geometry) => Ok(geometry),
         Err(error) => refuse("--ring or --block", error.to_string()),
     }

@@ -16,12 +16,13 @@ use crate::capture::{Batch, Capture};
 use crate::counters::WaitCounts;
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::{CaptureError, Result};
-use crate::interface::{Direction, Interface};
+use crate::interface::Interface;
 use crate::method::number_of;
 use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::running::Running;
+use capbench_model::direction::Direction;
 use running::Below;
 
 /// The row of the table.

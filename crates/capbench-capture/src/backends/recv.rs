@@ -18,6 +18,7 @@ use crate::interface::Interface;
 use crate::method::{CapturePoint, Delivery, Method, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
+use crate::ring_memory;
 use crate::running::{Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::units::ByteCount;
@@ -89,7 +90,7 @@ pub(super) fn check(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) 
 
 /// The receive buffer to ask for, in bytes.
 fn buffer(options: &CaptureOptions) -> Result<u32> {
-    let ring = options.checked_ring()?;
+    let ring = ring_memory::checked_ring(options)?;
     match u32::try_from(ring.0) {
         Ok(bytes) if bytes <= i32::MAX as u32 / 2 => Ok(bytes),
         _ => Err(CaptureError::Option {
@@ -141,7 +142,7 @@ impl<C: ReceiveCall> SocketReader<C> {
         let (method, frames) = (C::NAME, C::FRAMES);
         let context = Context::new(method, interface);
         let fail = |source| context.fail(source);
-        let ring = options.checked_ring()?;
+        let ring = ring_memory::checked_ring(options)?;
         let (socket, filtered) = unbound(&context, interface, options)?;
         let polling = Polling::set(&context, spec, options, &socket)?;
         // The kernel doubles what is asked, for its own overhead (socket(7)).

@@ -4,18 +4,19 @@ use std::time::Duration;
 
 use capbench_sys::SysError;
 use capbench_sys::busy_poll::{BusyPoll, incoming_napi};
-use capbench_sys::packet::{PacketSocket, Protocol, Version};
+use capbench_sys::packet::{FanoutRule, PacketSocket, Protocol, Version};
 
 use crate::context::Context;
 use crate::error::Result;
 use crate::filter::{self, Keep};
 use crate::intake::NOTHING;
-use crate::interface::{Direction, Interface};
+use crate::interface::Interface;
 use crate::method::SettingInfo;
 use crate::method::duration_of;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::running::Running;
+use capbench_model::direction::Direction;
 
 /// The options that every AF_PACKET method uses.
 pub(super) const COMMON_OPTIONS: [&str; 5] =
@@ -142,7 +143,16 @@ pub(super) fn bind(
     let fail = |source| context.fail(source);
     socket.bind(interface.index, Protocol::All).map_err(fail)?;
     let Some(fanout) = &options.fanout else { return Ok(String::new()) };
-    let id = fanout.join(socket, options.direction).map_err(fail)?;
+    let rule = FanoutRule {
+        mode: fanout.mode(),
+        rollover: fanout.rollover(),
+        ignore_outgoing: options.direction == Direction::In,
+    };
+    let join = |group| match group {
+        Some(group) => socket.join_fanout(group, rule).map(|()| group),
+        None => socket.make_fanout(rule),
+    };
+    let id = fanout.join(join).map_err(fail)?;
     match filter::program(options.direction.into(), options.snap_length, options.filter.as_ref()) {
         Some(program) => socket.attach_filter(&program).map_err(fail)?,
         None => socket.detach_filter().map_err(fail)?,

@@ -7,12 +7,12 @@ use capbench_sys::{Fetch, SysError};
 
 use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
-use crate::interface::Direction;
 use crate::method::SettingInfo;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::units::SnapLength;
 use crate::wait::Waiter;
+use capbench_model::direction::Direction;
 
 /// Which build of the library.
 pub(super) const LIBRARY: SettingInfo = SettingInfo {

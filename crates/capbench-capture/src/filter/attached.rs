@@ -2,9 +2,9 @@
 
 use capbench_sys::packet::FilterInstruction;
 
-use super::program::Filter;
-use crate::interface::Direction;
 use crate::units::SnapLength;
+use capbench_model::direction::Direction;
+use capbench_model::filter::program::Filter;
 
 const LOAD_WORD: u16 = 0x20;
 const JUMP_IF_EQUAL: u16 = 0x15;

@@ -3,8 +3,8 @@
 use capbench_sys::host::ethtool::{Offload, offload};
 use capbench_sys::host::interface::InterfaceIndex;
 
-use super::operation::Ancillary;
 use crate::running::Running;
+use capbench_model::filter::operation::Ancillary;
 
 /// Where VLAN tags are when a method gives a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

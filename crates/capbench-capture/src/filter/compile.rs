@@ -7,10 +7,10 @@ use capbench_sys::SysError;
 use capbench_sys::pcap::{self, LinkType, Pcap, PcapLibrary, Settings};
 
 use super::place;
-use super::program::{Expression, Filter, MOST_INSTRUCTIONS};
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::units::SnapLength;
+use capbench_model::filter::program::{Expression, Filter, MOST_INSTRUCTIONS};
 
 /// What messages call it.
 const WHAT: &str = "a filter expression";

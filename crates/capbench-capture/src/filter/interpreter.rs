@@ -7,12 +7,12 @@
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
 
 use super::beside::{Answer, Beside};
-use super::check::MEMORY;
-use super::operation::{Ancillary, Arithmetic, Condition, Operand, Operation, Width};
-use super::program::Filter;
 use crate::counters::{Loss, LossPlace};
 use crate::error::{CaptureError, Result};
 use crate::units::SnapLength;
+use capbench_model::filter::check::MEMORY;
+use capbench_model::filter::operation::{Ancillary, Arithmetic, Condition, Operand, Operation, Width};
+use capbench_model::filter::program::Filter;
 
 /// A program with all that has to be found out about it, and how many frames it has let through and left out.
 #[derive(Clone, Debug)]
@@ -56,25 +56,23 @@ enum Step {
     IndexToAccumulator,
 }
 
-impl Filter {
-    /// The program ready to run here, on frames of which `beside` is known; frames are kept up to `most` octets.
+impl SoftwareFilter {
+    /// A program ready to run here, on frames of which `beside` is known; frames are kept up to `most` octets.
     ///
     /// # Errors
     /// [`CaptureError::Filter`]: it asks for something that is not told of these frames.
-    pub fn in_software(&self, most: SnapLength, beside: &Beside) -> Result<SoftwareFilter> {
+    pub fn new(filter: &Filter, most: SnapLength, beside: &Beside) -> Result<Self> {
         let step = |instruction: &FilterInstruction| {
             decode(instruction, beside).map_err(|reason| CaptureError::Filter {
-                expression: self.expression().map(|expression| expression.text.clone()).unwrap_or_default(),
+                expression: filter.expression().map(|expression| expression.text.clone()).unwrap_or_default(),
                 reason,
                 place: None,
             })
         };
-        let steps = self.program().iter().map(step).collect::<Result<_>>()?;
-        Ok(SoftwareFilter { steps, most, passed: 0, filtered: 0 })
+        let steps = filter.program().iter().map(step).collect::<Result<_>>()?;
+        Ok(Self { steps, most, passed: 0, filtered: 0 })
     }
-}
 
-impl SoftwareFilter {
     /// How many octets of a frame are to be kept at most; `None` for a frame that is not wanted.
     ///
     /// Octets that were not captured cannot be asked for: the method has to capture frames whole.

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use capbench_sys::pcap::PcapLibrary;
 
 use super::compile::library;
-use super::program::Filter;
 use crate::error::{CaptureError, Result};
+use capbench_model::filter::program::Filter;
 
 /// How tcpdump(8) prints programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,23 +29,21 @@ impl Listing {
             _ => Some(Self::Decimal),
         }
     }
-}
 
-impl Filter {
-    /// The program, a line for each instruction.
+    /// A program, a line for each instruction.
     ///
     /// # Errors
     /// [`CaptureError::Library`]: [`Listing::Words`] are libpcap's, and there is none.
-    pub fn listing(&self, listing: Listing) -> Result<String> {
+    pub fn of(self, filter: &Filter) -> Result<String> {
         let mut lines = String::new();
-        let all = self.program();
-        match listing {
-            Listing::Words => return words(&library()?, self),
+        let all = filter.program();
+        match self {
+            Self::Words => return words(&library()?, filter),
             // Writing into a String cannot fail.
-            Listing::C => all.iter().for_each(|at| {
+            Self::C => all.iter().for_each(|at| {
                 let _ = writeln!(lines, "{{ {:#x}, {}, {}, 0x{:08x} }},", at.code, at.jt, at.jf, at.k);
             }),
-            Listing::Decimal => {
+            Self::Decimal => {
                 let _ = writeln!(lines, "{}", all.len());
                 all.iter().for_each(|at| {
                     let _ = writeln!(lines, "{} {} {} {}", at.code, at.jt, at.jf, at.k);
@@ -70,8 +68,8 @@ mod tests {
     fn a_listing_in_decimal_can_be_read_again() {
         let text = "4\n128 0 0 0\n53 0 1 100\n6 0 0 262144\n6 0 0 0\n";
         let filter: Filter = text.parse().unwrap();
-        assert_eq!(filter.listing(Listing::Decimal).unwrap(), text);
-        let c = filter.listing(Listing::C).unwrap();
+        assert_eq!(Listing::Decimal.of(&filter).unwrap(), text);
+        let c = Listing::C.of(&filter).unwrap();
         assert!(c.starts_with("{ 0x80, 0, 0, 0x00000000 },\n{ 0x35, 0, 1, 0x00000064 },\n"), "{c}");
         assert_eq!(
             [0, 1, 2, 3, 9].map(|count| Listing::of_count(count).is_some()),

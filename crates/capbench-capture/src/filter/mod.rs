@@ -6,9 +6,6 @@
 //! | [`text`] | what a user gives: an expression, a program, a file with either |
 //! | [`compile`] | an expression becomes a program, by libpcap on a live handle |
 //! | [`place`] | where in an expression an error is |
-//! | [`program`] | a program, checked |
-//! | `operation` | what an instruction does |
-//! | `check` | which programs may run |
 //! | [`listing`] | a program as tcpdump prints it |
 //! | `attached` | the program for a socket: filter, snap length and direction in one |
 //! | [`interpreter`] | runs a program on the frames of methods that have no filter of their own |
@@ -30,19 +27,17 @@
 
 mod attached;
 pub mod beside;
-mod check;
 pub mod compile;
 pub mod interpreter;
 pub mod listing;
-mod operation;
 pub mod place;
-pub mod program;
 pub mod text;
+
+pub use capbench_model::filter::{Expression, Filter};
 
 pub(crate) use attached::{Keep, program};
 pub use beside::{Beside, Tags};
 pub use compile::{Compiler, Optimise};
 pub use interpreter::SoftwareFilter;
 pub use listing::Listing;
-pub use program::{Expression, Filter};
 pub use text::FilterText;

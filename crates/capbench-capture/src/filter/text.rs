@@ -5,10 +5,10 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::compile::{Compiler, Optimise};
-use super::program::Filter;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::units::SnapLength;
+use capbench_model::filter::program::Filter;
 
 /// Octets of a filter at most; tcpdump knows no limit, and nobody writes as many.
 const MOST_OCTETS: u64 = 1 << 20;

@@ -1,6 +1,7 @@
 //! A table of expressions: the kernel, tcpdump and the interpreter agree on random frames.
 
 use capbench_capture::SnapLength;
+use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::filter::{Beside, Compiler, Filter, Listing, Optimise, Tags};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -102,7 +103,7 @@ fn root_expressions_run_here_as_in_the_kernel() {
         let both: Vec<_> = filters
             .iter()
             .map(|filter| {
-                let software = filter.in_software(snap, &Beside::tags(Tags::InFrames)).unwrap();
+                let software = SoftwareFilter::new(&filter, snap, &Beside::tags(Tags::InFrames)).unwrap();
                 (software, InKernel::new(filter.program()).unwrap())
             })
             .collect();
@@ -147,7 +148,8 @@ fn root_expressions_want_what_tcpdump_wants() {
         if *text == "ip broadcast" {
             continue;
         }
-        let software = filter.in_software(SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap();
+        let software =
+            SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap();
         let here: Vec<_> =
             (0..frames.len()).filter(|&at| software.matches(&plain(&frames[at])).is_some()).collect();
         let mut tcpdump = program("tcpdump");
@@ -176,7 +178,7 @@ fn root_listings_are_those_of_tcpdump() {
                 let mut tcpdump = program("tcpdump");
                 tcpdump.args(["-i", "left", flag]).args(&flags).arg(text);
                 let theirs = place.output(&mut tcpdump);
-                assert_eq!(filter.listing(listing).unwrap(), lossy(&theirs.stdout), "{flag} {text}");
+                assert_eq!(listing.of(&filter).unwrap(), lossy(&theirs.stdout), "{flag} {text}");
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use capbench_capture::backends::libpcap::Libpcap;
 use capbench_capture::backends::packet_v3::PacketV3;
+use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::filter::{Beside, FilterText, Listing, Optimise, Tags};
 use capbench_capture::{
     ByteCount, Capture, CaptureOptions, Filter, METHODS, MethodSpec, SnapLength, Visitor, open_with,
@@ -102,7 +103,7 @@ fn root_tags_that_the_kernel_took_out_are_filtered_by() {
         assert_eq!(all.iter().filter(|seen| seen.vlan.is_some()).count(), 8, "the kernel took them out");
         for (text, wanted) in WANTED {
             let filter = compile(place, text);
-            let software = filter.in_software(SnapLength::EVERYTHING, &Beside::tags(tags)).unwrap();
+            let software = SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(tags)).unwrap();
             let here = all.iter().filter(|seen| software.matches(&beside(&seen.data, seen.vlan)).is_some());
             assert_eq!(here.map(number).collect::<Vec<_>>(), wanted, "{text} here");
             let mut capture = open(Some(filter));
@@ -141,7 +142,7 @@ fn root_every_method_with_a_filter_heeds_it() {
         let place = &spaces.right;
         place.inside(|| {
             let expression = compile(place, "udp port 53");
-            let program: Filter = expression.listing(Listing::Decimal).unwrap().parse().unwrap();
+            let program: Filter = Listing::Decimal.of(&expression).unwrap().parse().unwrap();
             for filter in [expression, program] {
                 let spec: MethodSpec = method.parse().unwrap();
                 // In immediate mode libpcap asks for slots of 64 KiB each.
@@ -168,14 +169,15 @@ fn root_tags_that_may_be_taken_out_untold_are_not_filtered_by() {
         let found = || Tags::found(capture.running(), place.interface);
         place.run("ethtool", "-K left rxvlan on");
         assert_eq!(found(), Tags::Unknown);
-        let said =
-            filter.in_software(SnapLength::EVERYTHING, &Beside::tags(found())).unwrap_err().to_string();
+        let said = SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(found()))
+            .unwrap_err()
+            .to_string();
         assert!(
             said.contains("VLAN tag") && said.contains("rxvlan off") && said.contains("vlan 100"),
             "{said}"
         );
         place.run("ethtool", "-K left rxvlan off");
         assert_eq!(found(), Tags::InFrames);
-        assert!(filter.in_software(SnapLength::EVERYTHING, &Beside::tags(found())).is_ok());
+        assert!(SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(found())).is_ok());
     });
 }

@@ -1,5 +1,6 @@
 //! Programs of any kind: what is hostile does no harm, what the kernel takes is taken, and both run it alike.
 
+use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::filter::{Beside, Filter, Tags};
 use capbench_capture::{Frame, LossPlace, PacketType, SnapLength, VlanTag};
 use capbench_sys::host::interface::InterfaceIndex;
@@ -68,7 +69,7 @@ proptest! {
             prop_assert_eq!(kernel.is_some(), here.is_ok(), "{:?}", here);
         }
         let (Some(kernel), Ok(filter)) = (kernel, here) else { return Ok(()) };
-        let software = filter.in_software(SnapLength::EVERYTHING, &known());
+        let software = SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &known());
         prop_assert!(software.is_ok(), "{software:?}");
         let software = software.unwrap();
         for frame in &frames {
@@ -89,7 +90,7 @@ proptest! {
         let program: Vec<_> = program.iter().map(instruction).collect();
         let Ok(filter) = listed(&program).parse::<Filter>() else { return Ok(()) };
         prop_assert_eq!(filter.program(), &program[..]);
-        let Ok(software) = filter.in_software(SnapLength::EVERYTHING, &known()) else { return Ok(()) };
+        let Ok(software) = SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &known()) else { return Ok(()) };
         let frame = Frame { wire_length, packet_type: PacketType::Unknown, ..plain(&data) };
         let _ = software.matches(&frame);
     }
@@ -115,39 +116,46 @@ fn ancillary_data_is_told_where_it_is_known() {
     let cases =
         [(0, 0x86dd), (4, 2), (8, 5), (24, 3), (28, 1), (32, 77), (44, 0x6064), (48, 1), (60, 0x88a8)];
     for (number, value) in cases {
-        let keeps =
-            |value| equal(number, value).in_software(SnapLength::EVERYTHING, &told).unwrap().matches(&frame);
+        let keeps = |value| {
+            SoftwareFilter::new(&equal(number, value), SnapLength::EVERYTHING, &told).unwrap().matches(&frame)
+        };
         assert_eq!(keeps(value), Some(SnapLength::new(7)), "{number}");
         assert_eq!(keeps(value + 1), None, "{number}");
-        let nothing = equal(number, value).in_software(SnapLength::EVERYTHING, &Beside::tags(Tags::Unknown));
+        let nothing =
+            SoftwareFilter::new(&equal(number, value), SnapLength::EVERYTHING, &Beside::tags(Tags::Unknown));
         match nothing {
             Ok(_) => assert_eq!(number, 0, "the protocol follows from the octets"),
             Err(error) => assert!(error.to_string().contains("cannot tell"), "{error}"),
         }
     }
     for number in [12, 16, 20, 36, 52, 56] {
-        let said = equal(number, 0).in_software(SnapLength::EVERYTHING, &told).unwrap_err().to_string();
+        let said =
+            SoftwareFilter::new(&equal(number, 0), SnapLength::EVERYTHING, &told).unwrap_err().to_string();
         assert!(said.contains("cannot tell of its frames"), "{said}");
     }
     // Tags that are among the octets are none beside.
     let among = Beside { tags: Tags::InFrames, ..told };
-    assert!(equal(48, 0).in_software(SnapLength::EVERYTHING, &among).unwrap().matches(&frame).is_some());
+    assert!(
+        SoftwareFilter::new(&equal(48, 0), SnapLength::EVERYTHING, &among).unwrap().matches(&frame).is_some()
+    );
 }
 
 #[test]
 fn the_protocol_is_that_of_the_kernel() {
     for (kind, protocol) in [(0x0800, 0x0800), (0x0600, 0x0600), (0x05ff, 4), (46, 4)] {
-        let filter = equal(0, protocol).in_software(SnapLength::EVERYTHING, &known()).unwrap();
+        let filter = SoftwareFilter::new(&equal(0, protocol), SnapLength::EVERYTHING, &known()).unwrap();
         assert!(filter.matches(&plain(&frame_of(kind))).is_some(), "{kind:#x}");
     }
     let mut raw = frame_of(46);
     raw[14..16].fill(0xff);
     assert!(
-        equal(0, 1).in_software(SnapLength::EVERYTHING, &known()).unwrap().matches(&plain(&raw)).is_some()
+        SoftwareFilter::new(&equal(0, 1), SnapLength::EVERYTHING, &known())
+            .unwrap()
+            .matches(&plain(&raw))
+            .is_some()
     );
     assert!(
-        equal(0, 0)
-            .in_software(SnapLength::EVERYTHING, &known())
+        SoftwareFilter::new(&equal(0, 0), SnapLength::EVERYTHING, &known())
             .unwrap()
             .matches(&plain(&[0; 13]))
             .is_none()
@@ -156,7 +164,8 @@ fn the_protocol_is_that_of_the_kernel() {
 
 #[test]
 fn what_is_kept_ends_at_the_snap_length_and_both_outcomes_are_counted() {
-    let mut filter = equal(0, 0x0800).in_software(SnapLength::new(5), &Beside::tags(Tags::Unknown)).unwrap();
+    let mut filter =
+        SoftwareFilter::new(&equal(0, 0x0800), SnapLength::new(5), &Beside::tags(Tags::Unknown)).unwrap();
     assert_eq!(filter.pass(&plain(&frame_of(0x0800))), Some(SnapLength::new(5)));
     for _ in 0..2 {
         assert_eq!(filter.pass(&plain(&frame_of(0x0806))), None);

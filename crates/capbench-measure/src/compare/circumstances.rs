@@ -6,7 +6,7 @@ use crate::comparison::captures;
 use crate::comparison::setup::{Field, Setup};
 use crate::figures::grouped;
 use crate::results::Results;
-use crate::statistics::interval::Estimate;
+use crate::statistics::median;
 use crate::trial::TrialResult;
 
 /// By how much a figure of the host's speed may differ and be called the same.
@@ -132,7 +132,7 @@ pub(super) fn is_disturbed(run: &Results) -> bool {
 fn speed(then: &Results, now: &Results) -> Option<String> {
     let of = |run: &Results| {
         let costs = run.trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
-        Estimate::of(costs).map(|estimate| estimate.median)
+        median(costs)
     };
     let (before, after) = (of(then)?, of(now)?);
     let change = after / before - 1.0;
@@ -176,6 +176,5 @@ fn iterations(run: &Results) -> BTreeMap<&str, f64> {
             found.entry(work).or_default().push(asked / of_one);
         }
     }
-    let median = |values: Vec<f64>| Estimate::of(values).map(|estimate| estimate.median);
     found.into_iter().filter_map(|(work, values)| Some((work, median(values)?))).collect()
 }

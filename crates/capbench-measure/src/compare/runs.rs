@@ -12,7 +12,6 @@ use crate::comparison::setup::{COMMON_LOAD, Field, Setup};
 use crate::comparison::{Comparison, Thresholds};
 use crate::error::{MeasureError, Result};
 use crate::results::Results;
-use crate::statistics::FALSE_ALARMS;
 
 /// What the two runs are called.
 const SIDES: [&str; 2] = ["A", "B"];
@@ -79,23 +78,14 @@ pub fn of_runs(
     }
     left_out.extend(without_lone_paces(&mut matched));
     left_out.extend(contrast::without_those_of_generator(&mut matched, "A and B"));
-    let (contrasts, tested) = contrast::judged(contrast::all(&matched), thresholds);
     Ok(Comparison {
-        then: SIDES[0].into(),
-        now: SIDES[1].into(),
-        paired: false,
         disturbed: runs.iter().any(|run| circumstances::is_disturbed(run)),
         damaged: is_changed,
-        thresholds,
-        false_alarms: FALSE_ALARMS,
         differences: circumstances::differences(then, now, across),
         notes,
-        visits_needed: contrast::visits_needed(&contrasts, false),
-        contrasts,
-        tested,
         only_then: only_in(&then_samples, &now_samples),
         only_now: only_in(&now_samples, &then_samples),
-        left_out,
+        ..Comparison::of(SIDES, false, &matched, thresholds, left_out)
     })
 }
 

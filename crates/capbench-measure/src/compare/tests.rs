@@ -6,7 +6,7 @@ mod loss;
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::*;
 use crate::bench::BenchPlan;

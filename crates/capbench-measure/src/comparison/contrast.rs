@@ -6,11 +6,9 @@ use super::measure::{Better, Measure, Scale};
 use super::samples::{IS_OF_GENERATOR, LeftOut};
 use super::setup::Setup;
 use super::{LEVEL, Thresholds};
-use crate::statistics::FALSE_ALARMS;
-use crate::statistics::aligned;
 use crate::statistics::holm::corrected;
-use crate::statistics::interval::Estimate;
 use crate::statistics::shift::Hands;
+use crate::statistics::{FALSE_ALARMS, aligned, by_key, least_by_chance, median};
 
 /// One side of a contrast.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -99,8 +97,7 @@ impl Matched {
 
     /// Whether what was less is what the generator sent, and no limit of the method: then the difference is the generator's.
     pub(crate) fn is_of_generator(&self) -> bool {
-        let medians =
-            [0, 1].map(|side| Estimate::of(self.values(side)).map_or(0.0, |estimate| estimate.median));
+        let medians = [0, 1].map(|side| median(self.values(side)).unwrap_or_default());
         let lower = usize::from(medians[1] < medians[0]);
         2 * self.at_least[lower] > self.values(lower).count()
     }
@@ -137,15 +134,15 @@ impl Tested {
         let hands: Vec<Hands> = strata.iter().map(|[then, now]| (values(then), values(now))).collect();
         let side = |nth: usize| {
             let figures = || strata.iter().flat_map(move |hands| &hands[nth]);
-            let estimate = Estimate::of(figures().map(|(value, _)| *value));
+            let values = || figures().map(|(value, _)| *value);
             Side {
                 trials: figures().map(|(_, trial)| *trial).collect(),
-                median: estimate.filter(|_| matched.len() == 1).map(|estimate| estimate.median),
+                median: median(values()).filter(|_| matched.len() == 1),
                 lossy: (measure == Measure::LossRatio)
-                    .then(|| figures().filter(|(value, _)| *value > 0.0).count() as u32),
+                    .then(|| values().filter(|value| *value > 0.0).count() as u32),
             }
         };
-        let least = aligned::least(&hands);
+        let least = least_by_chance(hands.iter().map(|(then, now)| (then.len(), now.len())));
         let shift = aligned::shift(&hands, LEVEL)?;
         let change = |difference: f64| measure.change(difference);
         let contrast = Contrast {
@@ -170,29 +167,18 @@ impl Tested {
 /// Every set-up by itself, then those of a method together, then all of them.
 pub(crate) fn all(matched: &[Matched]) -> Vec<Tested> {
     let mut groups: Vec<Vec<&Matched>> = matched.iter().map(|matched| vec![matched]).collect();
-    let by_method = |matched: &Matched| (matched.measure, matched.setup.method.clone());
-    let by_measure = |matched: &Matched| matched.measure;
-    let together = pooled(matched, by_method).into_iter().chain(pooled(matched, by_measure));
-    for group in together {
-        let numbers = |group: &[&Matched]| -> Vec<*const Matched> {
-            group.iter().map(|matched| std::ptr::from_ref(*matched)).collect()
+    let by_method = by_key(matched, |one| (one.measure, &one.setup.method));
+    let together = by_method.into_iter().map(|(_, group)| group);
+    let by_measure = by_key(matched, |one| one.measure).into_iter().map(|(_, group)| group);
+    for group in together.chain(by_measure) {
+        let is_group = |known: &Vec<&Matched>| {
+            known.len() == group.len() && known.iter().zip(&group).all(|(a, b)| std::ptr::eq(*a, *b))
         };
-        if !groups.iter().any(|known| numbers(known) == numbers(&group)) {
+        if !groups.iter().any(is_group) {
             groups.push(group);
         }
     }
     groups.iter().filter_map(|group| Tested::of(group)).collect()
-}
-
-fn pooled<K: PartialEq>(matched: &[Matched], key: impl Fn(&Matched) -> K) -> Vec<Vec<&Matched>> {
-    let mut groups: Vec<Vec<&Matched>> = Vec::new();
-    for one in matched {
-        match groups.iter_mut().find(|group| key(group[0]) == key(one)) {
-            Some(group) => group.push(one),
-            None => groups.push(vec![one]),
-        }
-    }
-    groups
 }
 
 /// Judges all contrasts together; how many of them could be tested comes with them.
@@ -233,11 +219,11 @@ pub(crate) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32>
     let is_short = single().any(|contrast| contrast.judgement == Judgement::TooFewVisits);
     // What several set-ups show together is judged in the same family.
     let level = FALSE_ALARMS / contrasts.len().max(1) as f64;
-    let hands = |visits: usize| match paired {
-        true => vec![(vec![0.0], vec![0.0]); visits],
-        false => vec![(vec![0.0; visits], vec![0.0; visits])],
+    let least = |visits: usize| match paired {
+        true => least_by_chance(vec![(1, 1); visits]),
+        false => least_by_chance([(visits, visits)]),
     };
-    is_short.then(|| (2..64).find(|&visits| aligned::least(&hands(visits)) <= level).unwrap_or(64) as u32)
+    is_short.then(|| (2..64).find(|&visits| least(visits) <= level).unwrap_or(64) as u32)
 }
 
 impl Contrast {

@@ -22,6 +22,7 @@ pub mod setup;
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::FALSE_ALARMS;
 pub use contrast::{Change, Contrast, Judgement, Side};
 pub use measure::{Better, Measure, Scale};
 pub use pairs::{Pair, of_pairs};
@@ -100,6 +101,34 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Judges what was matched, where nothing but what is measured differs.
+    pub(crate) fn of(
+        [then, now]: [&str; 2],
+        paired: bool,
+        matched: &[contrast::Matched],
+        thresholds: Thresholds,
+        left_out: Vec<LeftOut>,
+    ) -> Self {
+        let (contrasts, tested) = contrast::judged(contrast::all(matched), thresholds);
+        Self {
+            then: then.into(),
+            now: now.into(),
+            paired,
+            thresholds,
+            false_alarms: FALSE_ALARMS,
+            differences: Vec::new(),
+            notes: Vec::new(),
+            disturbed: false,
+            damaged: false,
+            visits_needed: contrast::visits_needed(&contrasts, paired),
+            contrasts,
+            tested,
+            only_then: Vec::new(),
+            only_now: Vec::new(),
+            left_out,
+        }
+    }
+
     /// Contrasts that were judged so.
     pub fn judged(&self, judgement: Judgement) -> impl Iterator<Item = &Contrast> {
         self.contrasts.iter().filter(move |contrast| contrast.judgement == judgement)

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::contrast::{self, Matched};
 use super::pace::Fastest;
 use super::samples::{self, LeftOut, Sample};
-use super::setup::{Field, Setup};
+use super::setup::Field;
 use super::{Comparison, Thresholds};
-use crate::statistics::FALSE_ALARMS;
+use crate::statistics::by_key;
 use crate::trial::TrialResult;
 
 /// Two trials that ran one after the other, by their numbers.
@@ -22,22 +22,9 @@ pub struct Pair {
 /// Compares each method with the one that it took turns with: a comparison for each.
 pub fn of_pairs(trials: &[TrialResult], pairs: &[Pair], thresholds: Thresholds) -> Vec<Comparison> {
     let find = |number: u32| trials.iter().find(|trial| trial.number == number);
-    let found: Vec<[&TrialResult; 2]> =
-        pairs.iter().filter_map(|pair| Some([find(pair.then)?, find(pair.now)?])).collect();
-    let mut methods: Vec<[&str; 2]> = Vec::new();
-    for pair in &found {
-        let names = pair.map(|trial| trial.profile.method.as_str());
-        if !methods.contains(&names) {
-            methods.push(names);
-        }
-    }
-    methods
-        .into_iter()
-        .map(|names| {
-            let own = found.iter().filter(|pair| pair.map(|trial| trial.profile.method.as_str()) == names);
-            of_methods(names, &own.copied().collect::<Vec<_>>(), thresholds)
-        })
-        .collect()
+    let found = pairs.iter().filter_map(|pair| Some([find(pair.then)?, find(pair.now)?]));
+    let methods = by_key(found, |pair| pair.map(|trial| trial.profile.method.as_str()));
+    methods.into_iter().map(|(names, own)| of_methods(names, &own, thresholds)).collect()
 }
 
 fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: Thresholds) -> Comparison {
@@ -86,22 +73,5 @@ fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: T
         because: "one of the pair shows nothing, its generator did not reach its load, or its CPUs ran slower than those of the other".into(),
         trials: unusable,
     }));
-    let (contrasts, tested) = contrast::judged(contrast::all(&matched), thresholds);
-    Comparison {
-        then: then.into(),
-        now: now.into(),
-        paired: true,
-        disturbed: false,
-        damaged: false,
-        thresholds,
-        false_alarms: FALSE_ALARMS,
-        differences: Vec::new(),
-        notes: Vec::new(),
-        visits_needed: contrast::visits_needed(&contrasts, true),
-        contrasts,
-        tested,
-        only_then: Vec::<Setup>::new(),
-        only_now: Vec::new(),
-        left_out,
-    }
+    Comparison::of([then, now], true, &matched, thresholds, left_out)
 }

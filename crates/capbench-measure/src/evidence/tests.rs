@@ -5,6 +5,7 @@ use capbench_capture::{Counters, Loss, LossPlace};
 use proptest::prelude::*;
 
 use crate::ledger::Place;
+use crate::places;
 
 fn ring(accepted: Option<u64>, drops: Option<u64>) -> Counters {
     let loss = Loss { place: LossPlace::Ring, count: drops, source: "tp_drops".into() };
@@ -25,6 +26,13 @@ fn quiet(sent: u64, delivered: u64) -> Evidence {
         method: ring(Some(delivered), Some(0)),
         ..Evidence::default()
     }
+}
+
+/// Each place once, in the order of the documented table.
+#[test]
+fn every_ledger_has_the_places_of_the_table() {
+    let booked: Vec<Place> = Evidence::default().book().entries.iter().map(|entry| entry.place).collect();
+    assert_eq!(booked, places::ALL);
 }
 
 #[test]

@@ -1,10 +1,8 @@
-//! What disturbs a trial, and what its findings say of CPUs that stood still.
+//! What disturbs a trial.
 
-use super::tests::{MS, at, guarded, run, stolen, texts};
+use super::tests::{MS, stolen};
 use super::{CpuDisturbance, Disturbance, Pace, Standstill};
 use crate::disturbance::ClockDrift;
-use crate::ledger::{Entry, Place};
-use crate::loss_shape::{Burst, LossShape, Position};
 
 #[test]
 fn what_spoils_a_trial_and_what_does_not() {
@@ -61,43 +59,4 @@ fn a_cpu_that_took_longer_than_it_can_before_or_after_disturbs() {
         assert!(slow.reasons()[0].contains("slower than it can"), "{:?}", slow.reasons());
         assert!(slow.beside_pace().reasons().is_empty());
     }
-}
-
-/// Loss in bursts of these beginnings, in ms, and lengths, in frames.
-fn lost_at(bursts: &[(u64, u64)]) -> LossShape {
-    let burst = |&(from_ms, frames): &(u64, u64)| Burst {
-        first: 0,
-        frames,
-        from_ns: from_ms * MS,
-        to_ns: (from_ms + 1) * MS,
-        position: Position::Steady,
-        marked: None,
-    };
-    let lost = bursts.iter().map(|(_, frames)| frames).sum();
-    LossShape {
-        lost_steadily: 0,
-        longest: bursts.iter().map(burst).collect(),
-        ..LossShape::in_windows(100_000, lost, 10, 2)
-    }
-}
-
-#[test]
-fn frames_lost_while_a_cpu_stood_still_are_told_from_others() {
-    let lost_in = |place: Place| {
-        let mut path = guarded(move |trial| {
-            trial.disturbance = stood_still(None);
-            trial.loss_shape = Some(lost_at(&[(497, 700), (501, 200), (300, 100)]));
-            trial.delivered -= 1000;
-            trial.ledger = vec![Entry { place, count: Some(1000), source: String::new() }];
-        });
-        texts(&[run(&mut path, at(100_000.0))])
-    };
-    let stood = "CPU 1 stood still once in 1 trial, for up to 5.0 ms (at least 3.0 ms, by its timer tick): the hypervisor ran \
-                 something else, or interrupts were off.";
-    let meanwhile =
-        "Of 1000 frames lost in them, most in the softirq backlog, at least 700 were sent in those moments.";
-    let found = lost_in(Place::Backlog);
-    assert!(found.contains(&format!("{stood} {meanwhile} [1]")), "{found}");
-    let found = lost_in(Place::Ring);
-    assert!(found.contains(&format!("{stood} [1]")), "{found}");
 }

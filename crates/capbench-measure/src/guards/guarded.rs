@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::{Guarding, Policy, Recovery, SetAside, line_rate, saturation};
 use crate::error::Result;

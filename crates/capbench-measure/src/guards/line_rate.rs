@@ -1,7 +1,7 @@
 //! No link carries more than its speed. A rate above it is a mistake of the measurement: the 2008 report printed 550,691
 //! packets/s where the line carries 550,660, an effect of its time stamps.
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use crate::figures::grouped;
 use crate::ledger::Place;

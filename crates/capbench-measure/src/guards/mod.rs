@@ -16,7 +16,6 @@
 
 #[cfg(test)]
 mod disturbance_tests;
-pub(crate) mod findings;
 mod guarded;
 pub(crate) mod line_rate;
 pub mod livelock;

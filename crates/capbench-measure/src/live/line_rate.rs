@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use capbench_frames::rates::Pps;
 use capbench_sys::host::SysfsView;
-use capbench_traffic::rates::Pps;
 use capbench_traffic::transmit::TransmitFacts;
 
 use crate::bed::{Bed, Side};

@@ -20,17 +20,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{CaptureError, Interface};
-use capbench_traffic::layout::FrameLayout;
-use capbench_traffic::plan::FramePlan;
-use capbench_traffic::rates::Pps;
-use capbench_traffic::stamp::TrialId;
+use capbench_frames::layout::FrameLayout;
+use capbench_frames::plan::FramePlan;
+use capbench_frames::rates::Pps;
+use capbench_frames::stamp::TrialId;
+use capbench_frames::units::Mtu;
 use capbench_traffic::transmit;
-use capbench_traffic::units::Mtu;
 
 use crate::accounts::irqtime::IrqAccounting;
 use crate::bed::Moderated;
 use crate::bed::{Bed, BedOptions, KernelWork, Placement};
 use crate::environment::interface::{self, PathInterface};
+use capbench_host::HostError;
+
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::placement::PlacementChoice;
@@ -196,7 +198,7 @@ impl LiveLaboratory {
                 };
                 match make(&placement) {
                     // Its statement says what that means for the load.
-                    Err(MeasureError::Unsupported { .. }) if choice == PlacementChoice::Other => {
+                    Err(HostError::Unsupported { .. }) if choice == PlacementChoice::Other => {
                         let placement = Placement::other_in_sender_context()?;
                         (make(&placement)?, placement)
                     }

@@ -16,7 +16,7 @@ use crate::links::LinkStats;
 
 /// The counters of a side's driver now; to be read before its link statistics, which many drivers bring up to date by it.
 pub(super) fn look(side: &Side) -> Result<NicSnapshot> {
-    side.run(|| NicSnapshot::take(side.name()))?
+    Ok(side.run(|| NicSnapshot::take(side.name()))??)
 }
 
 /// How long the driver takes to have counted what has happened.

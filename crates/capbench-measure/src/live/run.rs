@@ -6,13 +6,13 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use capbench_capture::LossPlace;
+use capbench_frames::plan::FramePlan;
+use capbench_frames::rates::Pps;
+use capbench_frames::recognise::Recogniser;
+use capbench_frames::schedule::Schedule;
+use capbench_frames::stamp::TrialId;
 use capbench_sys::host::{CpuId, clock};
-use capbench_traffic::plan::FramePlan;
-use capbench_traffic::rates::Pps;
-use capbench_traffic::recognise::Recogniser;
 use capbench_traffic::report::SendReport;
-use capbench_traffic::schedule::Schedule;
-use capbench_traffic::stamp::TrialId;
 
 use super::account::{Account, Snapshot};
 use super::calibration::Calibration;

@@ -4,15 +4,15 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use capbench_frames::layout::FrameLayout;
+use capbench_frames::plan::FramePlan;
+use capbench_frames::schedule::Schedule;
+use capbench_frames::sizes::Sizes;
+use capbench_frames::stamp::{StreamId, TrialId};
+use capbench_frames::units::{FrameSize, Mtu};
 use capbench_sys::host::{CpuId, affinity};
 use capbench_sys::packet::PacketSocket;
-use capbench_traffic::layout::FrameLayout;
-use capbench_traffic::plan::FramePlan;
-use capbench_traffic::schedule::Schedule;
-use capbench_traffic::sizes::Sizes;
-use capbench_traffic::stamp::{StreamId, TrialId};
 use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
-use capbench_traffic::units::{FrameSize, Mtu};
 use capbench_traffic::{Limits, SendJob};
 
 use crate::accounts::softnet::{SoftnetSnapshot, busiest_kernel_cpu};

@@ -6,12 +6,12 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Interface, open_with};
+use capbench_frames::plan::FramePlan;
+use capbench_frames::recognise::Recogniser;
+use capbench_frames::schedule::Schedule;
+use capbench_frames::stamp::{Stamp, StreamId, TrialId};
 use capbench_sys::host::{affinity, clock};
-use capbench_traffic::plan::FramePlan;
-use capbench_traffic::recognise::Recogniser;
 use capbench_traffic::report::SendReport;
-use capbench_traffic::schedule::Schedule;
-use capbench_traffic::stamp::{Stamp, StreamId, TrialId};
 use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
 use capbench_traffic::{Limits, SendJob};
 

@@ -39,7 +39,7 @@ impl Tracing {
                 };
                 Ok(())
             }
-            Self::Running(tracer) => tracer.watch(&scopes),
+            Self::Running(tracer) => Ok(tracer.watch(&scopes)?),
             Self::None(_) => Ok(()),
         }
     }

@@ -12,7 +12,7 @@ pub(super) struct Worker<Order, Done> {
     orders: Option<SyncSender<Order>>,
     done: Receiver<Done>,
     /// Entering the namespace can fail, and so can the work.
-    thread: Option<JoinHandle<Result<Result<()>>>>,
+    thread: Option<JoinHandle<capbench_host::Result<Result<()>>>>,
 }
 
 impl<Order: Send + 'static, Done: Send + 'static> Worker<Order, Done> {

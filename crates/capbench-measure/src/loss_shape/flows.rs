@@ -1,6 +1,6 @@
 //! Which flows lost frames, and which receive queues.
 
-use capbench_traffic::plan::FlowOrder;
+use capbench_frames::plan::FlowOrder;
 use serde::{Deserialize, Serialize};
 
 use super::spread::{Spread, Spreading};
@@ -162,7 +162,7 @@ impl QueueWatch {
 #[cfg(test)]
 mod tests {
     use super::{FlowCounts, LONG, QueueWatch};
-    use capbench_traffic::{FrameLayout, FramePlan, Mtu, layout::Flows, plan::FlowOrder};
+    use capbench_frames::{FrameLayout, FramePlan, Mtu, layout::Flows, plan::FlowOrder};
 
     fn order(flows: u32, sizes: &str) -> FlowOrder {
         let layout = FrameLayout { flows: Flows::new(flows).unwrap(), ..FrameLayout::default() };

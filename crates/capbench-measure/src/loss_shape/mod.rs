@@ -14,9 +14,7 @@
 //! | `flows` | loss by flow and by receive queue |
 //! | `watch` | marks of loss that the method gives, against the numbers |
 //! | `spread` | how lengths are spread |
-//! | `findings` | what follows, in sentences |
 
-pub(crate) mod findings;
 mod flows;
 mod in_time;
 pub(crate) mod recorder;

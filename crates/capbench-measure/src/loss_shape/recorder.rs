@@ -1,6 +1,6 @@
 //! Records which numbers of a stream never came: in order of their numbers, in bounded memory.
 
-use capbench_traffic::plan::FlowOrder;
+use capbench_frames::plan::FlowOrder;
 
 use super::flows::FlowCounts;
 use super::spread::{Spread, Spreading};

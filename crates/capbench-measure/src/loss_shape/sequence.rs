@@ -1,6 +1,6 @@
 //! Which sequence numbers of a stream arrived, how often, and in what order; and, where that is wanted, which never did.
 
-use capbench_traffic::plan::FlowOrder;
+use capbench_frames::plan::FlowOrder;
 
 use super::recorder::{Anchor, LossRecorder};
 

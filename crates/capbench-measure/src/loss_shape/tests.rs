@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capbench_capture::{Batch, Frame, LossMark, PacketType};
+use capbench_frames::layout::Flows;
+use capbench_frames::plan::FlowOrder;
+use capbench_frames::{FrameLayout, FramePlan, Mtu, Recogniser, Stamp, StreamId, TrialId};
 use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};
 use capbench_sys::packet::{BlockGeometry, FrameBatch, FrameGeometry, FrameVersion};
-use capbench_traffic::layout::Flows;
-use capbench_traffic::plan::FlowOrder;
-use capbench_traffic::{FrameLayout, FramePlan, Mtu, Recogniser, Stamp, StreamId, TrialId};
 use proptest::prelude::*;
 
 use super::recorder::LostRun;

@@ -1,7 +1,7 @@
 //! Sets marks of loss that a method gives against gaps in the sequence numbers, while frames arrive.
 
 use capbench_capture::{Frame, LossMark};
-use capbench_traffic::plan::FlowOrder;
+use capbench_frames::plan::FlowOrder;
 
 use super::flows::QueueWatch;
 use crate::arrivals::Arrivals;

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{CaptureOptions, Interface};
-use capbench_traffic::plan::FlowOrder;
-use capbench_traffic::recognise::Recogniser;
+use capbench_frames::plan::FlowOrder;
+use capbench_frames::recognise::Recogniser;
 
 use super::arguments::Values;
 use super::outcome::Outcome;

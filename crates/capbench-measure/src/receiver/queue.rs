@@ -312,10 +312,10 @@ impl Worker {
 
 #[cfg(test)]
 mod tests {
-    use capbench_traffic::layout::FrameLayout;
-    use capbench_traffic::plan::FlowOrder;
-    use capbench_traffic::recognise::Recogniser;
-    use capbench_traffic::stamp::TrialId;
+    use capbench_frames::layout::FrameLayout;
+    use capbench_frames::plan::FlowOrder;
+    use capbench_frames::recognise::Recogniser;
+    use capbench_frames::stamp::TrialId;
     use std::sync::atomic::AtomicBool;
 
     use super::*;

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use capbench_capture::{Counters, Frame, LossMark, LossPlace, Tally};
-use capbench_traffic::layout::VlanTag;
-use capbench_traffic::plan::FlowOrder;
-use capbench_traffic::recognise::{Recogniser, Seen, TagMetadata};
+use capbench_frames::layout::VlanTag;
+use capbench_frames::plan::FlowOrder;
+use capbench_frames::recognise::{Recogniser, Seen, TagMetadata};
 
 use crate::arrivals::Arrivals;
 use crate::latency::Timekeeper;

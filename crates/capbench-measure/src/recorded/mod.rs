@@ -12,8 +12,9 @@ mod missing;
 use std::io::Read;
 use std::ops::Range;
 
+use capbench_frames::FrameError;
+use capbench_frames::{FrameLayout, Recogniser, Seen, Stamp, StreamId, TagMetadata, TrialId};
 use capbench_record::file::{CaptureReader, ETHERNET, FileError, FileFormat, Packet, Record};
-use capbench_traffic::{FrameLayout, Recogniser, Seen, Stamp, StreamId, TagMetadata, TrafficError, TrialId};
 
 pub use self::interface::RecordedInterface;
 pub use self::missing::Missing;
@@ -34,7 +35,7 @@ pub enum RecordedError {
     Link(u16),
     /// Its snapshot length cuts off what frames are known by.
     #[error("cannot be verified: {0}")]
-    SnapLength(#[from] TrafficError),
+    SnapLength(#[from] FrameError),
 }
 
 /// A file, as far as it could be read.
@@ -271,7 +272,7 @@ enum Found {
 }
 
 impl Look {
-    fn new(trials: &[TrialFrames], layout: &FrameLayout, snap: Option<u32>) -> Result<Self, TrafficError> {
+    fn new(trials: &[TrialFrames], layout: &FrameLayout, snap: Option<u32>) -> Result<Self, FrameError> {
         trials.iter().map(|of| Recogniser::new(of.trial, layout, snap)).collect::<Result<_, _>>().map(Self)
     }
 

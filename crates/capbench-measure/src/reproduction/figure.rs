@@ -126,5 +126,5 @@ fn load(trial: &TrialResult, ns: Option<u64>) -> Option<f64> {
 
 /// Frames that were delivered only because there was room for them until sending had ended; loads here are evenly spaced.
 pub(super) fn buffered(trial: &TrialResult) -> Option<f64> {
-    trial.untaken(1).map(|frames| frames as f64)
+    trial.backlogged(1).map(|frames| frames as f64)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::measured::{Done, Seen, is_short};
 use super::outcome::{Answer, Judgement};
+use crate::statistics::least_by_chance;
 
 /// How an answer follows from visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,17 +21,13 @@ impl Chance {
     /// How often chance does it with so many visits of each thing, whichever side it is: of things that do not differ, or
     /// that lie as often on one side of the limit as on the other.
     fn of(self, visits: u32) -> Option<f64> {
+        let visits = visits as usize;
         match self {
-            // One in half as many as there are ways to choose as many of twice as many.
-            Self::Apart => {
-                let ways =
-                    (1..=visits).fold(1.0, |ways, nth| ways * f64::from(visits + nth) / f64::from(nth));
-                Some(2.0 / ways)
-            }
-            Self::Limit => Some(2.0 / 2_f64.powf(visits.into())),
+            _ if visits < 2 => None,
+            Self::Apart => Some(least_by_chance([(visits, visits)])),
+            Self::Limit => Some(least_by_chance(vec![(1, 1); visits])),
             Self::Unknown => None,
         }
-        .filter(|_| visits > 1)
     }
 }
 

@@ -9,6 +9,7 @@ use super::outcome::{Cell, Quantity};
 use super::plan::StepPlan;
 use crate::placement::PlacementChoice;
 use crate::search::{SearchOutcome, Status};
+use crate::statistics::median;
 use crate::sweep::SweepOutcome;
 use crate::sweep::interval::Estimate;
 use crate::trial::{SizeLabel, TrialResult, Verdict};
@@ -226,7 +227,7 @@ impl<'t> Seen<'t> {
 
     /// The median of a figure; `None` where a trial does not know it.
     pub(super) fn median(&self, of: Figure) -> Option<f64> {
-        Estimate::of(self.values(of)).map(|estimate| estimate.median)
+        median(self.values(of))
     }
 
     /// The median of a figure as people read it.

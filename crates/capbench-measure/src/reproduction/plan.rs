@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 use capbench_capture::units::ByteCount;
-use capbench_traffic::layout::{Flows, FrameLayout};
-use capbench_traffic::rates::Pps;
-use capbench_traffic::sizes::Sizes;
-use capbench_traffic::units::FrameSize;
+use capbench_frames::layout::{Flows, FrameLayout};
+use capbench_frames::rates::Pps;
+use capbench_frames::sizes::Sizes;
+use capbench_frames::units::FrameSize;
 use serde::Deserialize;
 
 use super::conditions::Conditions;

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use super::judging::{Chance, judgement};
 use super::measured::{MeasuredSteps, Seen, Select};
 use super::outcome::{Answer, Judgement};
-use crate::sweep::findings::effects::{Appearance, Effect, EffectKind, effects};
+use crate::sweep::effects::{Appearance, Effect, EffectKind, effects};
+use crate::sweep::swept::Swept;
 
 /// An effect is not there where one of half the published size is excluded: his rise is from 81 % to 98 %, by a fifth, and his
 /// ring is behind by more.
@@ -39,7 +40,8 @@ impl Regimes {
         };
         let mut found: Vec<Judgement> = Vec::new();
         let wanted = |effect: &Effect| effect.kind == kind && self.methods.contains(&effect.method);
-        for effect in effects(outcome, &done.trials).into_iter().filter(wanted) {
+        let swept = Swept::new(outcome, &done.trials);
+        for effect in effects(&swept).into_iter().map(|(_, effect)| effect).filter(wanted) {
             let seen = Seen::of(done.trials.iter().filter(|trial| effect.trials.contains(&trial.number)));
             let said = (answer(effect.appearance), format!("{}: {}", effect.method, effect.text));
             let mut judged = judgement(claim, said, &[seen], Chance::Unknown);

@@ -11,11 +11,10 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::maximum::MaximumRate;
-use super::{Ended, Finished};
+use super::{Ended, Finished, MaximumRate};
 use crate::bursts::{BurstEnd, BurstSearch, Longest};
 use crate::error::{MeasureError, Result};
 use crate::figures::grouped;
@@ -39,18 +38,10 @@ pub struct BackToBackTest {
     pub maximum: MaximumRate,
     /// The highest rate without loss, with the same frames.
     pub throughput: Pps,
-    /// The length that is tried first.
-    pub first: NonZeroU64,
-    /// The length is found to this share of it, and not finer than one frame.
-    pub resolution: Percent,
-    /// How long a burst may last at most.
-    pub limit: Duration,
-    /// How often a length that loses is tried again before that is believed.
-    pub verifications: u32,
+    /// How the longest burst is searched for.
+    pub search: BurstSearch,
     /// Independent searches (RFC 2544: at least 50).
     pub repetitions: NonZeroU32,
-    /// How long the path is idle between bursts, at least; never shorter than the burst (RFC 9004: at least 2 s).
-    pub depletion: Duration,
 }
 
 /// What it found.
@@ -122,23 +113,20 @@ impl BackToBackTest {
         Self {
             maximum,
             throughput,
-            first: FIRST,
-            resolution: Percent::fixed(1.0),
-            limit: LONGEST,
-            verifications: 2,
+            search: BurstSearch {
+                first: FIRST,
+                limit: LONGEST,
+                resolution: Percent::fixed(1.0),
+                verifications: 2,
+                depletion: Duration::from_secs(2),
+            },
             repetitions: NonZeroU32::MIN.saturating_add(49),
-            depletion: Duration::from_secs(2),
         }
     }
 
     /// Frames of the longest burst.
     fn limit_frames(&self) -> u64 {
-        self.bursts().limit_frames(self.maximum.pps)
-    }
-
-    fn bursts(&self) -> BurstSearch {
-        let Self { first, limit, resolution, verifications, depletion, .. } = *self;
-        BurstSearch { first, limit, resolution, verifications, depletion }
+        self.search.limit_frames(self.maximum.pps)
     }
 
     /// # Errors
@@ -152,11 +140,11 @@ impl BackToBackTest {
                 self.maximum
             ));
         }
-        if self.limit_frames() < self.first.get() {
+        if self.limit_frames() < self.search.first.get() {
             return refuse(format!(
                 "its first burst has {} frames, and {:?} at the maximum rate have {} only",
-                self.first,
-                self.limit,
+                self.search.first,
+                self.search.limit,
                 self.limit_frames()
             ));
         }
@@ -174,12 +162,13 @@ impl BackToBackTest {
         observer: &mut dyn Observer,
     ) -> Result<Finished<BackToBackOutcome>> {
         self.check()?;
-        let bursts = self.bursts();
         let mut session = Session::new(laboratory, observer);
         let (mut searches, mut ended) = (Vec::new(), Ended::Complete);
         for _ in 0..self.repetitions.get() {
-            match bursts.longest(&mut session, setup, self.maximum.pps)? {
-                Ok(longest) => searches.push(Searched::from(longest)),
+            match self.search.longest(&mut session, setup, self.maximum.pps)? {
+                Ok(Longest { frames, step, offered_pps, end, trials, .. }) => {
+                    searches.push(Searched { end, frames, step_frames: step, offered_pps, trials });
+                }
                 Err(missing) => {
                     ended = missing.into();
                     break;
@@ -190,9 +179,9 @@ impl BackToBackTest {
             maximum: self.maximum,
             throughput_pps: self.throughput,
             limit_frames: self.limit_frames(),
-            resolution_percent: self.resolution,
-            verifications: self.verifications,
-            depletion_s: self.depletion.as_secs_f64(),
+            resolution_percent: self.search.resolution,
+            verifications: self.search.verifications,
+            depletion_s: self.search.depletion.as_secs_f64(),
             benchmark: self.benchmark(&searches),
             invalid_because: self.invalid(&searches),
             searches,
@@ -236,15 +225,8 @@ impl BackToBackTest {
                  it never fills",
                 searches.len(),
                 self.limit_frames(),
-                self.limit
+                self.search.limit
             )
         })
-    }
-}
-
-impl From<Longest> for Searched {
-    fn from(longest: Longest) -> Self {
-        let Longest { frames, step, offered_pps, end, trials, .. } = longest;
-        Self { end, frames, step_frames: step, offered_pps, trials }
     }
 }

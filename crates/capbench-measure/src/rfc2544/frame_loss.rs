@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::maximum::MaximumRate;
-use super::{Ended, Finished};
+use super::{Ended, Finished, MaximumRate};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::percent::Percent;
-use crate::session::{Observer, Session, describe};
+use crate::session::{Observer, Session};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
 
 /// The coarsest step that the standard allows. It encourages finer ones.
@@ -112,8 +111,7 @@ impl FrameLossTest {
         };
         for percent in self.loads()? {
             let load = Load::Rate(self.maximum.part(percent)?);
-            let what = describe(&setup.method, &setup.label, setup.placement, load);
-            match session.sound(&what, setup, load, self.duration, Phase::FrameLoss)? {
+            match session.sound(setup, load, self.duration, Phase::FrameLoss)? {
                 Ok(trial) => outcome.points.push(self.point(percent, &trial)),
                 Err(missing) => {
                     outcome.ended = missing.into();

@@ -8,14 +8,14 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::{Ended, Finished};
+use super::{Ended, Finished, repeated};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::latency::{Delays, Latency, Recording};
-use crate::session::{Observer, Session, describe};
+use crate::session::{Observer, Session};
 use crate::trial::{Load, Phase, TrialResult};
 
 /// A test of latency.
@@ -79,12 +79,6 @@ pub struct Across {
 }
 
 impl LatencyTest {
-    /// As the standards have it.
-    pub fn standard(rate: Pps) -> Self {
-        let seconds = Duration::from_secs;
-        Self { rate, duration: seconds(120), from: seconds(60), repetitions: 20 }
-    }
-
     /// Runs it.
     ///
     /// # Errors
@@ -106,18 +100,9 @@ impl LatencyTest {
         }
         let setup = Setup { latency: Some(Recording { from: self.from }), ..setup.clone() };
         let mut session = Session::new(laboratory, observer);
-        let (mut sound, mut ended) = (Vec::new(), Ended::Complete);
-        for _ in 0..self.repetitions {
-            let load = Load::Rate(self.rate);
-            let what = describe(&setup.method, &setup.label, setup.placement, load);
-            match session.sound(&what, &setup, load, self.duration, Phase::Latency)? {
-                Ok(trial) => sound.push(trial),
-                Err(missing) => {
-                    ended = missing.into();
-                    break;
-                }
-            }
-        }
+        let load = Load::Rate(self.rate);
+        let (sound, ended) =
+            repeated(&mut session, &setup, load, self.duration, Phase::Latency, self.repetitions)?;
         let outcome = LatencyOutcome {
             rate_pps: self.rate,
             duration_s: self.duration.as_secs_f64(),

@@ -6,10 +6,8 @@
 //! | [`frame_loss`] | 26.3 | loss against load, from the maximum rate down |
 //! | [`back_to_back`] | 26.4 as updated by RFC 9004 | the longest burst without loss, and the time that buffers hold |
 //! | [`recovery`] | 26.5 | how long after an overload frames are still lost |
-//! | [`maximum`] | | the rate that loads are shares of |
 //! | [`suite`] | 26.1 | the search for the throughput, and after it the tests that are told in terms of it |
 //! | `rehearsal` | | what a suite will take, by running it on paths that are worked out |
-//! | `stored` | | what is saved of a test, with its set-up |
 //!
 //! For a capture a frame is forwarded when it was delivered to the application, once and intact. None of the tests
 //! searches for the throughput that they are told in terms of; the suite brings it.
@@ -17,28 +15,32 @@
 pub mod back_to_back;
 pub mod frame_loss;
 pub mod latency;
-pub mod maximum;
 pub mod recovery;
 mod rehearsal;
-mod stored;
 pub mod suite;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 pub use crate::percent::Percent;
 pub use back_to_back::{BackToBackOutcome, BackToBackTest};
 pub use frame_loss::{FrameLossOutcome, FrameLossTest};
 pub use latency::{LatencyOutcome, LatencyTest};
-pub use maximum::MaximumRate;
 pub use recovery::{RecoveryOutcome, RecoveryTest};
 pub use rehearsal::Estimate;
-pub use stored::{Found, Tested};
 pub use suite::{Extent, Follower, Suite, Test, Throughput};
 
-use crate::session::Missing;
-use crate::trial::TrialResult;
+use crate::error::Result;
+use crate::figures::grouped;
+use crate::laboratory::Setup;
+use crate::search::{MaximumLoad, MaximumSource, Status};
+use crate::session::{Missing, Session};
+use crate::trial::{Load, Phase, SizeLabel, TrialResult};
 
 /// A test that is over.
 #[derive(Clone, Debug)]
@@ -76,5 +78,125 @@ impl From<Missing> for Ended {
             Missing::NotRun => Self::NotRun,
             Missing::Invalid { trial, because } => Self::Invalid { trials: vec![trial], because },
         }
+    }
+}
+
+impl<T> Finished<T> {
+    /// What is saved of it, where it ran with this set-up; `found` names the test.
+    pub fn tested(self, found: fn(T) -> Found, setup: &Setup, throughput_status: Option<Status>) -> Tested {
+        Tested {
+            method: setup.method.to_string(),
+            placement: setup.placement.to_string(),
+            frame_size: setup.label.clone(),
+            work: setup.work.to_string(),
+            throughput_status,
+            trials: self.trials.iter().map(|trial| trial.number).collect(),
+            found: found(self.outcome),
+        }
+    }
+}
+
+/// The same trial so many times: those that show something, up to the first that does not.
+fn repeated(
+    session: &mut Session<'_>,
+    setup: &Setup,
+    load: Load,
+    duration: Duration,
+    phase: Phase,
+    times: u32,
+) -> Result<(Vec<TrialResult>, Ended)> {
+    let mut sound = Vec::new();
+    for _ in 0..times {
+        match session.sound(setup, load, duration, phase)? {
+            Ok(trial) => sound.push(trial),
+            Err(missing) => return Ok((sound, missing.into())),
+        }
+    }
+    Ok((sound, Ended::Complete))
+}
+
+/// A test with its set-up. Its trials stand with the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tested {
+    /// The method.
+    pub method: String,
+    /// The placement.
+    pub placement: String,
+    /// The frame size.
+    pub frame_size: SizeLabel,
+    /// The work per packet.
+    pub work: String,
+    /// What the throughput that it is told in terms of is worth; absent where that was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput_status: Option<Status>,
+    /// Numbers of its trials, in the order in which they ran.
+    pub trials: Vec<u32>,
+    /// Which test it was, and what it found.
+    #[serde(flatten)]
+    pub found: Found,
+}
+
+/// What a test found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "test", rename_all = "kebab-case")]
+pub enum Found {
+    /// RFC 2544 26.2.
+    Latency(LatencyOutcome),
+    /// RFC 2544 26.3.
+    FrameLoss(FrameLossOutcome),
+    /// RFC 2544 26.4, RFC 9004.
+    BackToBack(BackToBackOutcome),
+    /// RFC 2544 26.5.
+    Recovery(RecoveryOutcome),
+}
+
+impl Found {
+    /// How it ended.
+    pub fn ended(&self) -> &Ended {
+        match self {
+            Self::Latency(outcome) => &outcome.ended,
+            Self::FrameLoss(outcome) => &outcome.ended,
+            Self::BackToBack(outcome) => &outcome.ended,
+            Self::Recovery(outcome) => &outcome.ended,
+        }
+    }
+}
+
+/// The highest rate of a test: the line rate, which is the theoretical maximum of the standards (RFC 2544 appendix B), or
+/// what takes its place. On a link without a rate, as a virtual one, that is what the generator reaches, and results depend
+/// on it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MaximumRate {
+    /// Frames per second.
+    pub pps: Pps,
+    /// Where it comes from.
+    pub source: MaximumSource,
+}
+
+impl From<&MaximumLoad> for MaximumRate {
+    fn from(maximum: &MaximumLoad) -> Self {
+        Self { pps: maximum.load_pps, source: maximum.source }
+    }
+}
+
+impl fmt::Display for MaximumRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = match self.source {
+            MaximumSource::LineRate => "the line rate",
+            MaximumSource::Generator => "the generator's maximum",
+            MaximumSource::GeneratorAndReceiver => "the maximum of generator and receiver together",
+            MaximumSource::Given => "as it was given",
+        };
+        write!(f, "{} packets/s, {source}", grouped(self.pps.get()))
+    }
+}
+
+impl MaximumRate {
+    /// A part of it.
+    ///
+    /// # Errors
+    /// A rate so small that it is none.
+    pub(super) fn part(self, percent: Percent) -> Result<Pps> {
+        Ok(Pps::new(self.pps.get() * percent.ratio())?)
     }
 }

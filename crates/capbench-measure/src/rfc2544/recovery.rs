@@ -7,17 +7,16 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
-use capbench_traffic::schedule::Step;
+use capbench_frames::rates::Pps;
+use capbench_frames::schedule::Step;
 use serde::{Deserialize, Serialize};
 
-use super::maximum::MaximumRate;
-use super::{Ended, Finished};
+use super::{Ended, Finished, MaximumRate, repeated};
 use crate::error::{MeasureError, Result};
 use crate::figures::grouped;
 use crate::laboratory::{Laboratory, Setup};
 use crate::percent::Percent;
-use crate::session::{Observer, Session, describe};
+use crate::session::{Observer, Session};
 use crate::trial::{Load, Phase, TrialResult};
 
 /// At the end of a trial, so much of the time after the overload must pass without loss, or else nobody knows whether it
@@ -165,22 +164,15 @@ impl RecoveryTest {
         let step = self.load()?;
         let duration = self.overloaded + self.observed;
         let mut session = Session::new(laboratory, observer);
-        let (mut repetitions, mut ended) = (Vec::new(), Ended::Complete);
-        for _ in 0..self.repetitions {
-            let load = Load::Step(step);
-            let what = describe(&setup.method, &setup.label, setup.placement, load);
-            match session.sound(&what, setup, load, duration, Phase::Recovery)? {
-                Ok(trial) => repetitions.push(Repetition {
-                    recovery: recovery(&trial, &step),
-                    generator_late_ns: trial.lateness.map(|lateness| lateness.max_ns),
-                    trial: trial.number,
-                }),
-                Err(missing) => {
-                    ended = missing.into();
-                    break;
-                }
-            }
-        }
+        let load = Load::Step(step);
+        let (sound, ended) =
+            repeated(&mut session, setup, load, duration, Phase::Recovery, self.repetitions)?;
+        let repetition = |trial: &TrialResult| Repetition {
+            recovery: recovery(trial, &step),
+            generator_late_ns: trial.lateness.map(|lateness| lateness.max_ns),
+            trial: trial.number,
+        };
+        let repetitions: Vec<_> = sound.iter().map(repetition).collect();
         let outcome = RecoveryOutcome {
             throughput_pps: self.throughput,
             maximum: self.maximum,

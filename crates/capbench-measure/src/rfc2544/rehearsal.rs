@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use capbench_capture::ByteCount;
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::suite::{Extent, Rates, Suite, Test, Throughput};
 use crate::cost::{Cost, Spread};

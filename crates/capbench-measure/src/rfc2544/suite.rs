@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::frame_loss::COARSEST;
 use super::{
@@ -115,18 +115,12 @@ impl Test {
 
     /// Whether it is told in terms of the maximum rate, too.
     pub fn needs_maximum(self) -> bool {
-        match self {
-            Self::Latency => false,
-            Self::FrameLoss | Self::BackToBack | Self::Recovery => true,
-        }
+        self != Self::Latency
     }
 
     /// Whether it offers more than the throughput, and says nothing where that is not known to be more.
     pub fn overloads(self) -> bool {
-        match self {
-            Self::Latency | Self::FrameLoss => false,
-            Self::BackToBack | Self::Recovery => true,
-        }
+        matches!(self, Self::BackToBack | Self::Recovery)
     }
 }
 
@@ -199,18 +193,15 @@ impl Suite {
             }
         };
         for &test in &self.tests {
-            let rates = match &rates {
-                Some(rates) => rates,
-                None => {
-                    let why = "no throughput was found that it could be told in terms of";
-                    follower.passes_over(setup, test, why.into());
+            let unknown = "no throughput was found that it could be told in terms of";
+            let rates = rates.as_ref().ok_or_else(|| unknown.into());
+            let rates = match rates.and_then(|rates| rates.refuse(test).map_or(Ok(rates), Err)) {
+                Ok(rates) => rates,
+                Err(why) => {
+                    follower.passes_over(setup, test, why);
                     continue;
                 }
             };
-            if let Some(why) = rates.refuse(test) {
-                follower.passes_over(setup, test, why);
-                continue;
-            }
             match test.run(&self.extent, rates, setup, laboratory, &mut *follower) {
                 Ok(tested) => {
                     let stopped = *tested.found.ended() == Ended::Stopped;
@@ -276,25 +267,22 @@ impl Test {
         Ok(match self {
             Self::Latency => {
                 let test = LatencyTest {
+                    rate: throughput,
                     duration: 2 * extent.trial,
                     from: extent.trial,
                     repetitions: extent.latency,
-                    ..LatencyTest::standard(throughput)
                 };
-                test.run(setup, laboratory, observer)?.tested(setup, status)
+                test.run(setup, laboratory, observer)?.tested(Found::Latency, setup, status)
             }
             Self::FrameLoss => {
                 let test = FrameLossTest { maximum, step: extent.step, duration: extent.trial };
-                test.run(setup, laboratory, observer)?.tested(setup, status)
+                test.run(setup, laboratory, observer)?.tested(Found::FrameLoss, setup, status)
             }
             Self::BackToBack => {
-                let test = BackToBackTest {
-                    repetitions: extent.bursts,
-                    limit: extent.longest_burst,
-                    depletion: extent.depletion,
-                    ..BackToBackTest::standard(maximum, throughput)
-                };
-                test.run(setup, laboratory, observer)?.tested(setup, status)
+                let mut test = BackToBackTest::standard(maximum, throughput);
+                test.repetitions = extent.bursts;
+                (test.search.limit, test.search.depletion) = (extent.longest_burst, extent.depletion);
+                test.run(setup, laboratory, observer)?.tested(Found::BackToBack, setup, status)
             }
             Self::Recovery => {
                 let test = RecoveryTest {
@@ -303,20 +291,8 @@ impl Test {
                     repetitions: extent.recovery,
                     ..RecoveryTest::standard(throughput, maximum)
                 };
-                test.run(setup, laboratory, observer)?.tested(setup, status)
+                test.run(setup, laboratory, observer)?.tested(Found::Recovery, setup, status)
             }
         })
-    }
-}
-
-impl Found {
-    /// How it ended.
-    pub fn ended(&self) -> &Ended {
-        match self {
-            Self::Latency(outcome) => &outcome.ended,
-            Self::FrameLoss(outcome) => &outcome.ended,
-            Self::BackToBack(outcome) => &outcome.ended,
-            Self::Recovery(outcome) => &outcome.ended,
-        }
     }
 }

@@ -1,14 +1,24 @@
 //! A load that is held, or is not, with what its trials lost: how many of them, where, and how much at a time.
+//!
+//! Some loads lose nothing only because there is room: what comes faster than it is taken waits, and a trial that ends
+//! before the room is full delivers all of it. A search is about what is held for as long as one likes, so such frames count
+//! as those that a longer trial loses ([`Backlogged`], [`Buffered`]).
+//!
+//! A search decides each load by itself. On a host that stalls now and then the share of lossy trials grows slowly with the
+//! load: then which load is just held and which is not is luck, and bounds half a per cent apart are no such precision
+//! ([`Apart`]).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::criteria::Criteria;
-use super::database::Observation;
+use super::database::{Bounds, Database, Observation};
+use crate::figures::grouped;
 use crate::ledger::LostAt;
-use crate::statistics::counts::{self, Hits};
-use crate::trial::TrialResult;
+use crate::statistics::counts::{self, Hits, LEVEL};
+use crate::trial::{Phase, TrialResult};
 
 /// Trials by number, and what tells frames that wait because they came together from those that are too many.
 #[derive(Clone, Debug)]
@@ -39,7 +49,7 @@ impl<'t> Trials<'t> {
     }
 
     /// Frames of a trial that were delivered only because there was room for them.
-    pub(super) fn untaken(&self, trial: &TrialResult) -> u64 {
+    pub(super) fn backlogged(&self, trial: &TrialResult) -> u64 {
         trial.buffered_frames(self.burst_frames)
     }
 
@@ -48,7 +58,7 @@ impl<'t> Trials<'t> {
     /// And what was taken more slowly than it came is too much whether room for it was there or not.
     pub(super) fn is_overloaded(&self, trial: &TrialResult) -> bool {
         match &trial.loss_shape {
-            _ if self.untaken(trial) > 0 => true,
+            _ if self.backlogged(trial) > 0 => true,
             _ if trial.lost() == 0 => false,
             Some(shape) => shape.lossy_windows * 2 >= shape.windows.max(1),
             None => trial.sent_loss_ratio() >= 0.01,
@@ -75,26 +85,26 @@ pub struct Bound {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub losses: Option<Losses>,
     /// Frames that high-loss trials delivered only because there was room; absent where there were none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub untaken: Option<Untaken>,
+    #[serde(rename = "untaken", default, skip_serializing_if = "Option::is_none")]
+    pub backlogged: Option<Backlogged>,
     /// Those of them that the host disturbed, and that stand because repeats were used up, or because a slow CPU is no reason
     /// for one: they decide as the others do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<u32>,
 }
 
-/// Frames that were not taken while the load lasted, and lay in buffers when it ended: a longer trial loses them.
+/// Frames that were still in buffers when sending ended: a longer trial loses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Untaken {
+pub struct Backlogged {
     /// Those frames, of all high-loss trials of the load.
     pub frames: u64,
     /// All frames that made these trials high-loss ones: those, the lost and the unsent.
     pub of: u64,
 }
 
-impl Untaken {
+impl Backlogged {
     fn of(high: &[&TrialResult], trials: &Trials<'_>) -> Option<Self> {
-        let frames = high.iter().map(|trial| trials.untaken(trial)).sum();
+        let frames = high.iter().map(|trial| trials.backlogged(trial)).sum();
         let others = |trial: &&TrialResult| trial.lost() + trial.shortfall();
         let of = frames + high.iter().map(others).sum::<u64>();
         (frames > 0).then_some(Self { frames, of })
@@ -204,7 +214,7 @@ impl Bound {
             trials: seen.iter().map(|trial| trial.number).collect(),
             high_loss: Some(HighLoss::of(hits(seen, criteria))),
             losses: Losses::of(&own),
-            untaken: Untaken::of(&high.collect::<Vec<_>>(), trials),
+            backlogged: Backlogged::of(&high.collect::<Vec<_>>(), trials),
             disturbed: own
                 .iter()
                 .filter(|trial| !trial.disturbance.reasons().is_empty())
@@ -215,7 +225,7 @@ impl Bound {
 
     /// Whether it is too high a load above all because frames were not taken as they came.
     pub fn is_too_much_to_take(&self) -> bool {
-        self.untaken.is_some_and(Untaken::decides)
+        self.backlogged.is_some_and(Backlogged::decides)
     }
 }
 
@@ -230,4 +240,123 @@ pub(super) fn hits(seen: &[Observation], criteria: &Criteria) -> Hits {
 /// Their intended durations together; 0 of none, without the sign that an empty sum of numbers has.
 pub(super) fn seconds<'o>(seen: impl IntoIterator<Item = &'o Observation>) -> f64 {
     seen.into_iter().fold(0.0, |sum, trial| sum + trial.duration.as_secs_f64())
+}
+
+/// Trials that lost nothing, at loads above what is taken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Buffered {
+    /// The least load of such a trial, frames per second.
+    pub from_pps: f64,
+    /// The highest.
+    pub to_pps: f64,
+    /// The highest rate at which frames were taken in any of them.
+    pub taken_pps: f64,
+    /// Seconds for which the application went on when sending had ended, in that trial of them that it was longest in.
+    pub behind_s: f64,
+    /// Their numbers.
+    pub trials: Vec<u32>,
+}
+
+impl Buffered {
+    /// What trials of a search show of that; `None` where none does.
+    pub(super) fn of(trials: &[TrialResult], burst_frames: u32) -> Option<Self> {
+        let of_search = trials.iter().filter(|trial| trial.phase == Phase::Search);
+        let mut such: Vec<_> =
+            of_search.filter(|trial| trial.lost() == 0 && trial.buffered_frames(burst_frames) > 0).collect();
+        such.sort_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
+        let (first, last) = (such.first()?, such.last()?);
+        let behind = such.iter().filter_map(|trial| trial.behind_s(burst_frames));
+        let mut numbers: Vec<_> = such.iter().map(|trial| trial.number).collect();
+        numbers.sort_unstable();
+        Some(Self {
+            from_pps: first.offered_pps,
+            to_pps: last.offered_pps,
+            taken_pps: such.iter().map(|trial| trial.taken_pps()).fold(0.0, f64::max),
+            behind_s: behind.fold(0.0, f64::max),
+            trials: numbers,
+        })
+    }
+}
+
+impl fmt::Display for Buffered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let loads = if self.trials.len() == 1 {
+            format!("at {} packets/s a trial", grouped(self.from_pps.floor()))
+        } else {
+            format!(
+                "from {} to {} packets/s trials",
+                grouped(self.from_pps.floor()),
+                grouped(self.to_pps.floor())
+            )
+        };
+        write!(
+            f,
+            "{loads} lost nothing only because there was room for what was not taken: at most {} packets/s were, and what \
+             lay in buffers when sending had ended took up to {:.3} s more. It counts as lost, as a longer trial loses it",
+            grouped(self.taken_pps.floor()),
+            self.behind_s
+        )
+    }
+}
+
+/// What chance has to do with a goal's bounds.
+///
+/// The probability takes the trials as they are. It knows nothing of the bounds being those two loads that came out on either
+/// side, by these very trials, nor of a load having no more trials once it is decided. Both make chance look smaller than it is:
+/// bounds that are not told apart are in doubt, and those that are told apart are so by a little less than the level says.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Apart {
+    /// The probability of shares of high-loss trials at least as far apart when both bounds have the same (Fisher's exact
+    /// test, one-sided). Less than it is: the bounds were chosen by the same trials.
+    pub by_chance: f64,
+    /// Where bounds are not told apart, the nearest loads around them that are, from the lower; absent where none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<[f64; 2]>,
+}
+
+impl Apart {
+    pub(super) fn of(seen: &Database, criteria: &Criteria, bounds: Bounds) -> Option<Self> {
+        let (lower, upper) = (bounds.lower?, bounds.upper?);
+        let hits = |trials| hits(trials, criteria);
+        let mut few = hits(seen.at(lower));
+        let mut many = hits(seen.at(upper));
+        let by_chance = counts::as_few(few, many);
+        if by_chance <= 1.0 - LEVEL {
+            return Some(Self { by_chance, nearest: None });
+        }
+        let mut below: Vec<_> = seen.loads().filter(|(load, _)| *load < lower).collect();
+        let mut above: Vec<_> = seen.loads().filter(|(load, _)| *load > upper).collect();
+        above.reverse();
+        let steps = (below.len() + above.len()) as f64;
+        let (mut from, mut to) = (lower.get(), upper.get());
+        // Each step takes in the load that widens the interval least. Loss does not become less with the load, so what lies
+        // on the way to a load makes it look less different than it is, not more. Every step is a comparison, so as many
+        // times is chance given its chance (Bonferroni).
+        let nearest = loop {
+            let widened = |down: f64, up: f64| up / down;
+            let down = below.last().map(|(load, _)| widened(load.get(), to));
+            let up = above.last().map(|(load, _)| widened(from, load.get()));
+            let is_down = match (down, up) {
+                (Some(down), Some(up)) => down <= up,
+                (down, None) if down.is_none() => break None,
+                (down, _) => down.is_some(),
+            };
+            let (side, own, end) = match is_down {
+                true => (&mut below, &mut few, &mut from),
+                false => (&mut above, &mut many, &mut to),
+            };
+            let Some((load, trials)) = side.pop() else { break None };
+            *own = own.and(hits(trials));
+            *end = load.get();
+            if counts::as_few(few, many) * steps <= 1.0 - LEVEL {
+                break Some([from, to]);
+            }
+        };
+        Some(Self { by_chance, nearest })
+    }
+
+    /// Whether trials tell the bounds apart.
+    pub fn is_told(&self) -> bool {
+        self.by_chance <= 1.0 - LEVEL
+    }
 }

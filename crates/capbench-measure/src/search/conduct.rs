@@ -2,19 +2,17 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
-use super::bound::Trials;
-use super::buffered::Buffered;
+use super::bound::{Buffered, Trials};
 use super::database::{Database, Observation};
-use super::maximum::{self, MaximumLoad, SelfTest};
+use super::maximum::{self, MaximumLoad, MaximumSource, SelfTest};
 use super::numbers::LossNumbers;
 use super::observer::Observer;
 use super::outcome::{GoalResult, SearchOutcome};
 use super::plan::SearchPlan;
-use super::request::{Request, Strategist};
-use super::runner::{End, Halt, Runner};
-use super::stored::Stored;
+use super::runner::{End, Halt, Runner, Stored};
+use super::strategist::{Request, pursue};
 use crate::error::Result;
 use crate::trial::{Load, Phase, Trial, TrialResult};
 
@@ -90,8 +88,8 @@ impl SearchPlan {
         found: &mut Option<MaximumLoad>,
         warnings: &[String],
     ) -> std::result::Result<(), Halt> {
-        let maximum = match self.given_maximum() {
-            Some(given) => given,
+        let maximum = match self.maximum_pps {
+            Some(load_pps) => MaximumLoad { load_pps, source: MaximumSource::Given, self_test: None },
             None => maximum::self_test(self, runner)?,
         };
         let load = maximum.load_pps;
@@ -179,42 +177,19 @@ fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<String> {
     doubts
 }
 
-/// Runs what strategies ask for until none asks for more. Trials for one may unsettle what another has found, so all are
-/// asked again.
-pub(super) fn pursue<E>(
-    strategists: &mut [Box<dyn Strategist>],
-    seen: &mut Database,
-    mut measure: impl FnMut(Request, &Database) -> std::result::Result<Observation, E>,
-) -> std::result::Result<(), E> {
-    loop {
-        let mut has_asked = false;
-        for strategist in strategists.iter_mut() {
-            while let Some(request) = strategist.next(seen) {
-                has_asked = true;
-                let trial = measure(request, seen)?;
-                seen.add(trial.clone());
-                strategist.learn(&trial);
-            }
-        }
-        if !has_asked {
-            return Ok(());
-        }
-    }
-}
-
 /// What a search takes from a trial. Unsent frames count as lost, and so do frames that were delivered only because there was
 /// room for them; the load is not what was asked for but what was sent.
 fn observation(result: &TrialResult, request: Request, burst_frames: u32) -> Observation {
     let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let lost = result.lost();
-    let untaken = result.buffered_frames(burst_frames);
+    let backlogged = result.buffered_frames(burst_frames);
     let offered = result.offered_pps.min(request.load.get());
     Observation {
         number: result.number,
         load: request.load,
         duration: request.duration,
-        loss_ratio: share(lost + untaken + result.shortfall(), result.intended),
-        path_loss_ratio: share(lost + untaken, result.sent),
+        loss_ratio: share(lost + backlogged + result.shortfall(), result.intended),
+        path_loss_ratio: share(lost + backlogged, result.sent),
         achieved: Pps::new(offered).unwrap_or(request.load),
         loss_events: result.loss_shape.as_ref().map(|shape| shape.bursts.count).or((lost == 0).then_some(0)),
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::database::Observation;
-use super::ratio::Ratio;
+use super::goal::Ratio;
 
 /// What decides a load: the attributes of a goal, or of a coarser target on the way to it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::criteria::{Class, Criteria, Tally};
-use super::ratio::Ratio;
+use super::goal::Ratio;
 
 /// What the search knows of a trial.
 #[derive(Clone, Debug, PartialEq)]
@@ -167,12 +167,12 @@ impl Database {
 mod tests {
     use std::time::Duration;
 
-    use capbench_traffic::rates::Pps;
+    use capbench_frames::rates::Pps;
     use proptest::prelude::*;
 
     use super::{Database, Observation};
+    use crate::search::Ratio;
     use crate::search::criteria::Criteria;
-    use crate::search::ratio::Ratio;
 
     proptest! {
         /// Asked after every trial or only at the end, the answer is that of all trials.

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
-use super::conduct::pursue;
 use super::database::{Database, Observation};
 use super::maximum::UNPACED;
 use super::plan::SearchPlan;
+use super::strategist::pursue;
 use crate::cost::{Cost, Meter, Spread};
 use crate::error::{MeasureError, Result};
 
@@ -101,72 +101,50 @@ fn loss_ratio(capacity: Pps, load: Pps) -> f64 {
     (1.0 - capacity.get() / load.get()).max(0.0)
 }
 
-/// Something that a plan may use up.
-struct Allowance {
-    allowed: Duration,
-    /// What it is, as it follows its amount.
-    of: &'static str,
-    /// What a search uses of it.
-    uses: fn(Cost, Duration) -> Duration,
-}
-
 /// Whether the time and the traffic allowed can suffice; warnings where they need not. What surely takes longer is traffic;
 /// what trials take beside it is a guess, and refuses nothing.
 pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<String>> {
-    let time =
-        plan.time_allowed.map(|allowed| Allowance { allowed, of: "", uses: |cost, quiet| cost.time(quiet) });
-    let traffic = plan.traffic_allowed.map(|allowed| Allowance {
-        allowed,
-        of: " of traffic",
-        uses: |cost, _| cost.traffic,
-    });
-    if time.is_none() && traffic.is_none() {
+    type Uses = fn(Cost, Duration) -> Duration;
+    let limits: [(_, _, Uses); 2] = [
+        (plan.time_allowed, "", |cost, quiet| cost.time(quiet)),
+        (plan.traffic_allowed, " of traffic", |cost, _| cost.traffic),
+    ];
+    if limits.iter().all(|(allowed, ..)| allowed.is_none()) {
         return Ok(Vec::new());
     }
-    let estimate = plan.estimate()?;
-    let warnings: Result<Vec<_>> =
-        [time, traffic].into_iter().flatten().map(|limit| limit.suffices(plan, &estimate)).collect();
-    Ok(warnings?.into_iter().flatten().collect())
-}
-
-impl Allowance {
-    fn suffices(&self, plan: &SearchPlan, estimate: &Estimate) -> Result<Option<String>> {
-        let words = |cost: Cost| {
-            format!(
-                "{} trials, {:.0} s of traffic and about {:.0} s in all",
-                cost.trials,
-                cost.traffic.as_secs_f64(),
-                cost.time(plan.quiet).as_secs_f64()
-            )
-        };
-        let given = format!("{}{}", humantime::format_duration(self.allowed), self.of);
-        let surely = estimate.least_traffic;
-        if surely.traffic > self.allowed {
+    let Estimate { at_maximum, below: Spread { least, most, .. }, least_traffic } = plan.estimate()?;
+    let words = |cost: Cost| {
+        let (traffic, time) = (cost.traffic.as_secs_f64(), cost.time(plan.quiet).as_secs_f64());
+        format!("{} trials, {traffic:.0} s of traffic and about {time:.0} s in all", cost.trials)
+    };
+    let mut warnings = Vec::new();
+    for (allowed, of, uses) in limits {
+        let Some(allowed) = allowed else { continue };
+        let given = format!("{}{of}", humantime::format_duration(allowed));
+        if least_traffic.traffic > allowed {
             return Err(MeasureError::Search {
                 reason: format!(
                     "{given} cannot suffice: the goals need at least {}; allow more time, or give goals with shorter \
                      trials, smaller sums or larger widths",
-                    words(surely)
+                    words(least_traffic)
                 ),
             });
         }
-        let Spread { least, most, .. } = estimate.below;
-        let takes = |cost: Cost| (self.uses)(cost, plan.quiet) > self.allowed;
-        Ok(if takes(least) && takes(estimate.at_maximum) {
-            Some(format!("{given} will hardly suffice: the goals need {}, or more", words(most)))
-        } else if takes(least) {
-            Some(format!(
-                "{given} will hardly suffice unless the maximum load is held: the goals can need {}, or more on a noisy \
-                 host",
-                words(most)
-            ))
-        } else {
-            takes(most).then(|| {
-                format!(
-                    "{given} may not suffice: the goals can need {}, or more on a noisy host",
-                    words(most)
-                )
-            })
-        })
+        let takes_longer = |cost: Cost| uses(cost, plan.quiet) > allowed;
+        let words = words(most);
+        warnings.extend(match (takes_longer(least), takes_longer(most)) {
+            (true, _) if takes_longer(at_maximum) => {
+                Some(format!("{given} will hardly suffice: the goals need {words}, or more"))
+            }
+            (true, _) => Some(format!(
+                "{given} will hardly suffice unless the maximum load is held: the goals can need {words}, or more on a noisy \
+                 host"
+            )),
+            (false, true) => {
+                Some(format!("{given} may not suffice: the goals can need {words}, or more on a noisy host"))
+            }
+            (false, false) => None,
+        });
     }
+    Ok(warnings)
 }

@@ -2,14 +2,119 @@
 //! wanted.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::criteria::Criteria;
-use super::ratio::Ratio;
-use super::seconds;
 use crate::error::{MeasureError, Result};
+
+/// A ratio from 0 to below 1. Written as `0.005` or `0.5%`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Ratio(f64);
+
+impl Ratio {
+    /// Nothing of it.
+    pub const ZERO: Self = Self(0.0);
+
+    /// A ratio.
+    ///
+    /// # Errors
+    /// When it is not from 0 to below 1.
+    pub fn new(value: f64) -> std::result::Result<Self, String> {
+        if (0.0..1.0).contains(&value) {
+            Ok(Self(value))
+        } else {
+            Err(format!("{value} is no ratio from 0 to below 1 (0 % to below 100 %)"))
+        }
+    }
+
+    /// A ratio that the source text holds.
+    pub(super) const fn fixed(value: f64) -> Self {
+        assert!(value >= 0.0 && value < 1.0);
+        Self(value)
+    }
+
+    /// The ratio as a number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl FromStr for Ratio {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let refuse = || format!("\"{text}\" is no ratio; 0.005 and 0.5% are");
+        let (digits, whole) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 100.0));
+        let value: f64 = digits.trim().parse().map_err(|_| refuse())?;
+        Self::new(value / whole)
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Through a rounding that takes off what binary fractions add: 0.1 % is stored as 0.001, not as 0.00099....
+        let percent = (self.0 * 100.0 * 1e9).round() / 1e9;
+        write!(f, "{percent} %")
+    }
+}
+
+impl TryFrom<f64> for Ratio {
+    type Error = String;
+
+    fn try_from(value: f64) -> std::result::Result<Self, String> {
+        Self::new(value)
+    }
+}
+
+impl From<Ratio> for f64 {
+    fn from(ratio: Ratio) -> Self {
+        ratio.0
+    }
+}
+
+/// Durations as seconds in files, for keys that end in `_s`.
+pub(super) mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(in crate::search) fn serialize<S: Serializer>(
+        duration: &Duration,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(duration.as_secs_f64())
+    }
+
+    pub(in crate::search) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Duration, D::Error> {
+        Duration::try_from_secs_f64(f64::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+
+    /// The same for durations that may be absent.
+    pub(in crate::search) mod optional {
+        use super::{Deserialize, Deserializer, Duration, Serialize, Serializer};
+
+        pub(in crate::search) fn serialize<S: Serializer>(
+            duration: &Option<Duration>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            duration.map(|duration| duration.as_secs_f64()).serialize(serializer)
+        }
+
+        pub(in crate::search) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<Duration>, D::Error> {
+            Option::<f64>::deserialize(deserializer)?
+                .map(|seconds| Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom))
+                .transpose()
+        }
+    }
+}
 
 /// How loads are chosen for a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,67 +216,69 @@ impl Goal {
     /// # Errors
     /// [`MeasureError::Goal`] with what contradicts what.
     pub fn validate(&self) -> Result<()> {
-        let refuse = |reason: String| Err(MeasureError::Goal { goal: self.name.clone(), reason });
         let (sum, last, first) = (self.duration_sum, self.final_duration, self.initial_duration);
+        let (width, share, targets) = (self.width, self.width.ratio(), self.preceding_targets);
         let is_name = self.name.starts_with(|c: char| c.is_ascii_alphanumeric())
             && self.name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-        if !is_name {
-            return refuse("a name has letters, digits, -, _ and . only".into());
+        let is_mlr = self.strategy == Strategy::Mlr;
+        let coarsest = share.get() * 2f64.powi(targets as i32);
+        let refusals = [
+            (!is_name, "a name has letters, digits, -, _ and . only".into()),
+            (last.is_zero() || sum.is_zero() || first.is_zero(), "durations are above 0".into()),
+            (
+                last.max(sum).max(first) > Self::LONGEST,
+                "duration, sum and initial are at most 30 days".into(),
+            ),
+            (
+                sum < last,
+                format!("sum={sum:?} is shorter than one trial of duration={last:?}; give at least that"),
+            ),
+            (
+                first > last,
+                format!(
+                    "initial={first:?} is longer than duration={last:?}; first trials are the short ones"
+                ),
+            ),
+            (share == Ratio::ZERO, "width=0 is never reached; 0.5% is usual".into()),
+            (
+                share < Self::LEAST_WIDTH,
+                format!(
+                    "width={width} is closer than rates can be told apart; give at least {}",
+                    Self::LEAST_WIDTH
+                ),
+            ),
+            (
+                sum.as_nanos().div_ceil(last.as_nanos().max(1)) > Self::MOST_TRIALS,
+                format!(
+                    "sum={sum:?} asks for more than {} trials of duration={last:?} at a load; give a smaller sum or longer \
+                     trials",
+                    Self::MOST_TRIALS
+                ),
+            ),
+            (
+                share < self.loss_ratio,
+                format!(
+                    "width={width} is below loss={0}: within the loss that it allows, a narrower interval says nothing \
+                     (RFC 9971); give a width of at least {0}",
+                    self.loss_ratio
+                ),
+            ),
+            (
+                is_mlr && matches!(width, Width::OfMaximum(_)),
+                "a width of the maximum load needs strategy=binary".into(),
+            ),
+            (targets > Self::MOST_TARGETS, format!("targets={targets} is more than {}", Self::MOST_TARGETS)),
+            (
+                is_mlr && coarsest >= 1.0,
+                format!(
+                    "width={width} doubled {targets} times is the whole; give a smaller width or fewer targets"
+                ),
+            ),
+        ];
+        match refusals.into_iter().find(|(is_refused, _)| *is_refused) {
+            Some((_, reason)) => Err(MeasureError::Goal { goal: self.name.clone(), reason }),
+            None => Ok(()),
         }
-        if last.is_zero() || sum.is_zero() || first.is_zero() {
-            return refuse("durations are above 0".into());
-        }
-        if last.max(sum).max(first) > Self::LONGEST {
-            return refuse("duration, sum and initial are at most 30 days".into());
-        }
-        if sum < last {
-            return refuse(format!(
-                "sum={sum:?} is shorter than one trial of duration={last:?}; give at least that"
-            ));
-        }
-        if first > last {
-            return refuse(format!(
-                "initial={first:?} is longer than duration={last:?}; first trials are the short ones"
-            ));
-        }
-        if self.width.ratio() == Ratio::ZERO {
-            return refuse("width=0 is never reached; 0.5% is usual".into());
-        }
-        if self.width.ratio() < Self::LEAST_WIDTH {
-            return refuse(format!(
-                "width={} is closer than rates can be told apart; give at least {}",
-                self.width,
-                Self::LEAST_WIDTH
-            ));
-        }
-        if sum.as_nanos().div_ceil(last.as_nanos()) > Self::MOST_TRIALS {
-            return refuse(format!(
-                "sum={sum:?} asks for more than {} trials of duration={last:?} at a load; give a smaller sum or longer \
-                 trials",
-                Self::MOST_TRIALS
-            ));
-        }
-        if self.width.ratio() < self.loss_ratio {
-            return refuse(format!(
-                "width={} is below loss={}: within the loss that it allows, a narrower interval says nothing \
-                 (RFC 9971); give a width of at least {}",
-                self.width, self.loss_ratio, self.loss_ratio
-            ));
-        }
-        if self.strategy == Strategy::Mlr && matches!(self.width, Width::OfMaximum(_)) {
-            return refuse("a width of the maximum load needs strategy=binary".into());
-        }
-        if self.preceding_targets > Self::MOST_TARGETS {
-            return refuse(format!("targets={} is more than {}", self.preceding_targets, Self::MOST_TARGETS));
-        }
-        let coarsest = self.width.ratio().get() * 2f64.powi(self.preceding_targets as i32);
-        if self.strategy == Strategy::Mlr && coarsest >= 1.0 {
-            return refuse(format!(
-                "width={} doubled {} times is the whole; give a smaller width or fewer targets",
-                self.width, self.preceding_targets
-            ));
-        }
-        Ok(())
     }
 
     /// What decides a load.
@@ -236,9 +343,8 @@ impl fmt::Display for Goal {
 mod tests {
     use std::time::Duration;
 
-    use super::{Goal, Strategy, Width};
+    use super::{Goal, Ratio, Strategy, Width};
     use crate::search::presets;
-    use crate::search::ratio::Ratio;
 
     fn ndr() -> Goal {
         presets::goals("ndr").unwrap().remove(0)
@@ -285,5 +391,27 @@ mod tests {
         {
             assert!(text.contains(key), "{key} in {text}");
         }
+    }
+
+    #[test]
+    fn ratios_are_read_in_both_notations_and_written_in_percent() {
+        for (text, value, shown) in [
+            ("0", 0.0, "0 %"),
+            ("0.5%", 0.005, "0.5 %"),
+            ("0.005", 0.005, "0.5 %"),
+            ("0.001%", 1e-5, "0.001 %"),
+            ("50 %", 0.5, "50 %"),
+        ] {
+            let ratio: Ratio = text.parse().unwrap();
+            assert_eq!((ratio.get(), ratio.to_string().as_str()), (value, shown));
+        }
+    }
+
+    #[test]
+    fn the_whole_less_than_nothing_and_no_number_are_refused() {
+        for text in ["1", "100%", "-0.1", "NaN", "inf", "half", "%", ""] {
+            assert!(text.parse::<Ratio>().is_err(), "{text}");
+        }
+        assert!("1".parse::<Ratio>().unwrap_err().contains("below 1"));
     }
 }

@@ -1,9 +1,9 @@
 //! The loads that a multiple loss ratio search uses: a geometric series from the least load to the maximum, so that
 //! relative widths are differences of whole numbers.
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
-use super::ratio::Ratio;
+use super::goal::Ratio;
 use crate::error::{MeasureError, Result};
 
 /// A load by its place in the series: 0 is the least.
@@ -106,11 +106,11 @@ impl Grid {
 
 #[cfg(test)]
 mod tests {
-    use capbench_traffic::rates::Pps;
+    use capbench_frames::rates::Pps;
     use proptest::prelude::*;
 
     use super::{CLOSE, Grid};
-    use crate::search::ratio::Ratio;
+    use crate::search::Ratio;
 
     fn grid(least: f64, maximum: f64, widths: &[f64]) -> Grid {
         let widths: Vec<_> = widths.iter().map(|&width| Ratio::new(width).unwrap()).collect();

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::plan::SearchPlan;
@@ -80,12 +80,6 @@ pub struct Try {
     pub offered_pps: f64,
     /// Whether everything was sent that was asked for.
     pub held: bool,
-}
-
-impl MaximumLoad {
-    pub(super) fn given(load_pps: Pps) -> Self {
-        Self { load_pps, source: MaximumSource::Given, self_test: None }
-    }
 }
 
 impl SearchPlan {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::database::{Database, Observation};
 use super::goal::Goal;
+use super::goal::Ratio;
 use super::grid::{Grid, Step};
-use super::ratio::Ratio;
-use super::request::{Request, Strategist};
 use super::selector::{Candidate, Interval, Selector, Target, middle, targets};
+use super::strategist::{Request, Strategist};
 
 /// The search of all goals of this strategy.
 #[derive(Debug)]

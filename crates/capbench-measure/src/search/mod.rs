@@ -4,30 +4,25 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `goal`, `presets`, `notation`, `ratio` | goals as data, those that have a name, and how users write them |
+//! | `goal`, `presets`, `notation` | goals as data, those that have a name, and how users write them |
 //! | `plan`, `estimate` | goals with their limits; what they will cost |
 //! | `criteria`, `database` | when a load is held; every trial by load, and the bounds that follow |
+//! | `strategist` | what a strategy asks for; plain binary search |
 //! | `grid`, `selector`, `mlr` | multiple loss ratio search: all its goals from shared trials |
-//! | `binary` | plain binary search |
 //! | `maximum` | what the generator can do |
-//! | `runner`, `stored` | trials that are run, or taken from an earlier run |
+//! | `runner` | trials that are run, or taken from an earlier run |
 //! | `conduct` | a search from its first trial to its outcome |
-//! | `buffered` | loads that lose nothing only because there is room |
-//! | `outcome`, `bound`, `apart` | what is saved: a result for each goal, its bounds with what was lost there, and whether they differ by more than chance |
-//! | `numbers`, `findings` | the numbers that belong together; sentences |
+//! | `outcome`, `bound` | what is saved: a result for each goal, its bounds with what was lost there, and whether they differ by more than chance |
+//! | `numbers` | the numbers that belong together |
 //! | `repeats`, `ranking` | several searches of the same set-up, and of several methods |
 //!
 //! Strategies choose trials and run none, so the same code serves the path, the replay of stored trials and the estimate.
 
-mod apart;
-mod binary;
 mod bound;
-mod buffered;
 mod conduct;
 pub mod criteria;
 pub mod database;
 mod estimate;
-pub mod findings;
 pub mod goal;
 mod grid;
 mod maximum;
@@ -38,29 +33,22 @@ mod observer;
 mod outcome;
 pub mod plan;
 pub mod presets;
-mod ranking;
-pub mod ratio;
+pub mod ranking;
 pub mod repeats;
-mod request;
 mod runner;
-mod seconds;
 mod selector;
-mod stored;
+mod strategist;
 #[cfg(test)]
 mod tests;
 
-pub use apart::Apart;
-pub use bound::{Bound, HighLoss, Losses, Moments, Untaken};
-pub use buffered::Buffered;
+pub use bound::{Apart, Backlogged, Bound, Buffered, HighLoss, Losses, Moments};
 pub use conduct::Finished;
 pub use estimate::Estimate;
-pub use goal::{Goal, Strategy, Width};
+pub use goal::{Goal, Ratio, Strategy, Width};
 pub use maximum::{MaximumLoad, MaximumSource, SelfTest, Try};
 pub use notation::{parse, read};
 pub use numbers::{Held, Longest, LossEvents, LossNumbers};
 pub use observer::Observer;
 pub use outcome::{GoalResult, Reason, SearchOutcome, SoFar, Status};
 pub use plan::SearchPlan;
-pub use ratio::Ratio;
-pub use runner::End;
-pub use stored::Stored;
+pub use runner::{End, Stored};

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use super::goal::Ratio;
 use super::goal::{Goal, Strategy, Width};
 use super::presets;
-use super::ratio::Ratio;
 use crate::error::{MeasureError, Result};
 
 /// Widths are relative unless the text ends so.
@@ -29,14 +29,7 @@ pub fn parse(text: &str) -> Result<Vec<Goal>> {
         let goals: Result<Vec<_>> = text.split(',').map(|name| preset(name.trim())).collect();
         return Ok(goals?.into_iter().flatten().collect());
     };
-    let pairs: std::result::Result<Vec<_>, String> = settings
-        .split(',')
-        .map(|pair| {
-            let (key, value) = pair.split_once('=').ok_or_else(|| format!("\"{pair}\" is not KEY=VALUE"))?;
-            Ok((key.trim().to_string(), value.trim().to_string()))
-        })
-        .collect();
-    let goal = pairs.and_then(|pairs| goal(name.trim(), &pairs));
+    let goal = pairs(settings).and_then(|pairs| goal(name.trim(), &pairs));
     Ok(vec![checked(name.trim(), goal)?])
 }
 
@@ -81,7 +74,16 @@ pub(crate) fn parse_toml(text: &str) -> std::result::Result<Vec<Goal>, Unread> {
         .collect()
 }
 
-/// A value as it would stand in the other form.
+/// The settings of the form `KEY=VALUE,...`.
+pub(super) fn pairs(settings: &str) -> std::result::Result<Vec<(String, String)>, String> {
+    let pair = |pair: &str| {
+        let (key, value) = pair.split_once('=').ok_or_else(|| format!("\"{pair}\" is not KEY=VALUE"))?;
+        Ok((key.trim().to_string(), value.trim().to_string()))
+    };
+    settings.split(',').map(pair).collect()
+}
+
+/// A value as the other form has it.
 fn text_of((key, value): (String, toml::Value)) -> std::result::Result<(String, String), String> {
     let text = match value {
         toml::Value::String(text) => text,
@@ -112,74 +114,64 @@ fn checked(name: &str, goal: std::result::Result<Goal, String>) -> Result<Goal> 
     Ok(goal)
 }
 
-/// What a user said about a goal so far.
-#[derive(Default)]
-struct Said {
-    from: Option<Goal>,
-    loss: Option<Ratio>,
-    exceed: Option<Ratio>,
-    width: Option<Width>,
-    duration: Option<Duration>,
-    sum: Option<Duration>,
-    initial: Option<Duration>,
-    targets: Option<u32>,
-    strategy: Option<Strategy>,
-}
+const KEYS: [&str; 9] =
+    ["from", "loss", "duration", "sum", "exceed", "width", "initial", "targets", "strategy"];
 
-/// A row of the table of keys: its name, and how its value is taken.
-type Key = (&'static str, fn(&mut Said, &str) -> std::result::Result<(), String>);
-
-const KEYS: [Key; 9] = [
-    ("from", |said, text| put(&mut said.from, base(text))),
-    ("loss", |said, text| put(&mut said.loss, text.parse())),
-    ("duration", |said, text| put(&mut said.duration, duration(text))),
-    ("sum", |said, text| put(&mut said.sum, duration(text))),
-    ("exceed", |said, text| put(&mut said.exceed, text.parse())),
-    ("width", |said, text| put(&mut said.width, width(text))),
-    ("initial", |said, text| put(&mut said.initial, duration(text))),
-    ("targets", |said, text| {
-        put(&mut said.targets, text.parse().map_err(|_| format!("\"{text}\" is no whole number")))
-    }),
-    ("strategy", |said, text| put(&mut said.strategy, strategy(text))),
-];
-
-fn put<T>(place: &mut Option<T>, value: std::result::Result<T, String>) -> std::result::Result<(), String> {
-    match place.replace(value?) {
-        None => Ok(()),
-        Some(_) => Err("it is given twice".into()),
-    }
-}
-
-fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Result<Goal, String> {
-    let mut said = Said::default();
+/// The goal of this name with these attributes.
+pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Result<Goal, String> {
+    let mut said: BTreeMap<&str, &str> = BTreeMap::new();
     for (key, value) in pairs {
-        let (_, take) = KEYS.iter().find(|(name, _)| name == key).ok_or_else(|| {
-            let known: Vec<_> = KEYS.iter().map(|(name, _)| *name).collect();
-            format!("there is no key \"{key}\"; there are {}", known.join(", "))
-        })?;
-        take(&mut said, value).map_err(|reason| format!("{key}: {reason}"))?;
+        if !KEYS.contains(&key.as_str()) {
+            return Err(format!("there is no key \"{key}\"; there are {}", KEYS.join(", ")));
+        }
+        if said.insert(key, value).is_some() {
+            return Err(format!("{key}: it is given twice"));
+        }
     }
-    let from = said.from.as_ref();
-    let needed = |key: &str| format!("{key} is missing; give it, or from=PRESET");
-    let final_duration =
-        said.duration.or(from.map(|goal| goal.final_duration)).ok_or_else(|| needed("duration"))?;
-    // A preset's sum and first trials fit its own duration; beside another one they are made to fit.
-    let sum = from.map_or(final_duration, |goal| goal.duration_sum.max(final_duration));
-    let initial = from.map_or(presets::INITIAL, |goal| goal.initial_duration).min(final_duration);
+    let from = value(&said, "from", base)?;
+    let missing = ["duration", "loss"].into_iter().find(|key| !said.contains_key(key));
+    if let Some(key) = missing.filter(|_| from.is_none()) {
+        return Err(format!("{key} is missing; give it, or from=PRESET"));
+    }
+    let usual = from.unwrap_or_else(|| Goal {
+        name: name.into(),
+        strategy: Strategy::Mlr,
+        loss_ratio: Ratio::ZERO,
+        exceed_ratio: EXCEED_RATIO,
+        width: WIDTH,
+        final_duration: Duration::ZERO,
+        duration_sum: Duration::ZERO,
+        initial_duration: presets::INITIAL,
+        preceding_targets: presets::PRECEDING_TARGETS,
+    });
+    let final_duration = value(&said, "duration", duration)?.unwrap_or(usual.final_duration);
     Ok(Goal {
         name: name.into(),
-        strategy: said.strategy.or(from.map(|goal| goal.strategy)).unwrap_or(Strategy::Mlr),
-        loss_ratio: said.loss.or(from.map(|goal| goal.loss_ratio)).ok_or_else(|| needed("loss"))?,
-        exceed_ratio: said.exceed.or(from.map(|goal| goal.exceed_ratio)).unwrap_or(EXCEED_RATIO),
-        width: said.width.or(from.map(|goal| goal.width)).unwrap_or(WIDTH),
+        strategy: value(&said, "strategy", strategy)?.unwrap_or(usual.strategy),
+        loss_ratio: value(&said, "loss", str::parse)?.unwrap_or(usual.loss_ratio),
+        exceed_ratio: value(&said, "exceed", str::parse)?.unwrap_or(usual.exceed_ratio),
+        width: value(&said, "width", width)?.unwrap_or(usual.width),
         final_duration,
-        duration_sum: said.sum.unwrap_or(sum),
-        initial_duration: said.initial.unwrap_or(initial),
-        preceding_targets: said
-            .targets
-            .or(from.map(|goal| goal.preceding_targets))
-            .unwrap_or(presets::PRECEDING_TARGETS),
+        // A preset's sum and first trials fit its own duration; with another one they are made to fit.
+        duration_sum: value(&said, "sum", duration)?.unwrap_or(usual.duration_sum.max(final_duration)),
+        initial_duration: value(&said, "initial", duration)?
+            .unwrap_or(usual.initial_duration.min(final_duration)),
+        preceding_targets: value(&said, "targets", whole)?.unwrap_or(usual.preceding_targets),
     })
+}
+
+/// What was said for a key.
+fn value<T>(
+    said: &BTreeMap<&str, &str>,
+    key: &str,
+    read: fn(&str) -> std::result::Result<T, String>,
+) -> std::result::Result<Option<T>, String> {
+    let value = said.get(key).map(|text| read(text));
+    value.transpose().map_err(|reason| format!("{key}: {reason}"))
+}
+
+fn whole(text: &str) -> std::result::Result<u32, String> {
+    text.parse().map_err(|_| format!("\"{text}\" is no whole number"))
 }
 
 fn base(text: &str) -> std::result::Result<Goal, String> {
@@ -213,9 +205,9 @@ mod tests {
     use std::time::Duration;
 
     use super::{Unread, parse, parse_toml};
+    use crate::search::Ratio;
     use crate::search::goal::{Strategy, Width};
     use crate::search::presets;
-    use crate::search::ratio::Ratio;
 
     fn ratio(value: f64) -> Ratio {
         Ratio::new(value).unwrap()

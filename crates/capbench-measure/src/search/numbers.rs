@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::bound::{self, Moments, Trials};
 use super::criteria::Criteria;
 use super::database::{Bounds, Database};
+use super::goal::Ratio;
 use super::outcome::{GoalResult, Status};
 use super::presets;
-use super::ratio::Ratio;
 use crate::statistics::counts;
 use crate::trial::{TrialResult, Verdict};
 
@@ -106,19 +106,15 @@ impl LossNumbers {
     pub(super) fn new(goals: &[GoalResult], seen: &Database, trials: &Trials<'_>, top: Option<Pps>) -> Self {
         let held = |by: &str, criteria: &Criteria| Held::new(by, criteria, seen, top);
         let of = |name: &str| {
-            let preset = presets::goals(name).and_then(|goals| goals.into_iter().next());
-            let asks_the_same = |own: &&GoalResult| {
-                preset.as_ref().is_some_and(|preset| preset.criteria() == own.goal.criteria())
-            };
+            let preset = presets::goals(name).map_or(STRICT, |goals| goals[0].criteria());
             let is_called_so = |own: &&GoalResult| own.goal.name == name;
-            let own = goals.iter().find(is_called_so).or_else(|| goals.iter().find(asks_the_same));
-            match (own, &preset) {
-                (Some(own), _) => Held {
+            let asks_the_same = |own: &&GoalResult| own.goal.criteria() == preset;
+            match goals.iter().find(is_called_so).or_else(|| goals.iter().find(asks_the_same)) {
+                Some(own) => Held {
                     at_least: own.status == Status::AtLeast,
                     ..held(&own.goal.name, &own.goal.criteria())
                 },
-                (None, Some(preset)) => held(&preset.name, &preset.criteria()),
-                (None, None) => held(name, &STRICT),
+                None => held(name, &preset),
             }
         };
         Self {

@@ -4,20 +4,17 @@
 use std::fmt;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::apart::Apart;
-use super::bound::{Bound, Trials};
-use super::buffered::Buffered;
+use super::bound::{Apart, Bound, Buffered, Moments, Trials};
 use super::criteria::Criteria;
 use super::database::{Bounds, Database, Observation};
-use super::goal::Goal;
+use super::goal::{Goal, seconds};
 use super::maximum::{MaximumLoad, MaximumSource};
 use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
 use super::runner::End;
-use super::seconds;
 use crate::figures::grouped;
 use crate::limit::Limit;
 use crate::trial::SizeLabel;
@@ -232,6 +229,37 @@ impl GoalResult {
             upper,
         }
     }
+
+    /// Its own bounds, or those of the finest coarser target where it does not have both.
+    pub fn best_bounds(&self) -> Option<(&Bound, &Bound)> {
+        let own = self.lower.as_ref().zip(self.upper.as_ref());
+        own.or(self.so_far.as_ref().map(|so_far| (&so_far.lower, &so_far.upper)))
+    }
+
+    /// Its upper bound, or where it has none, that of the finest coarser target.
+    pub fn best_upper(&self) -> Option<&Bound> {
+        self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))
+    }
+
+    /// When frames were lost at the upper bound, where the loss is that of single moments and not of too high a load. Frames
+    /// that were not taken as they came make a load too high, whatever else was lost.
+    pub fn stalls(&self) -> Option<Moments> {
+        let upper = self.best_upper().filter(|upper| !upper.is_too_much_to_take())?;
+        let moments = upper.losses.as_ref()?.moments?;
+        (moments.lossy_windows > 0 && moments.lossy_windows * 4 < moments.windows).then_some(moments)
+    }
+
+    /// Numbers of the trials that its bounds rest on, those of the coarser target included; some may be there twice.
+    pub fn trials(&self) -> Vec<u32> {
+        let coarser = self.so_far.as_ref();
+        let bounds = [
+            self.lower.as_ref(),
+            self.upper.as_ref(),
+            coarser.map(|so_far| &so_far.lower),
+            coarser.map(|so_far| &so_far.upper),
+        ];
+        bounds.into_iter().flatten().flat_map(|bound| bound.trials.iter().copied()).collect()
+    }
 }
 
 /// What limits where trials at an upper bound lost frames, or did not take them as they came: then what little was lost
@@ -241,7 +269,7 @@ fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
         return Some(Limit::Application);
     }
     let own = upper.trials.iter().filter_map(|&number| trials.get(number));
-    Limit::of(&upper.losses.as_ref()?.lost, own, |trial| trials.untaken(trial))
+    Limit::of(&upper.losses.as_ref()?.lost, own, |trial| trials.backlogged(trial))
 }
 
 impl fmt::Display for End {

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::binary::Binary;
-use super::goal::{Goal, Strategy};
+use super::estimate;
+use super::goal::{Goal, Strategy, seconds};
 use super::grid::Grid;
-use super::maximum::MaximumLoad;
 use super::mlr::Mlr;
-use super::request::Strategist;
-use super::{estimate, seconds};
+use super::strategist::{Binary, Strategist};
 use crate::error::{MeasureError, Result};
 use crate::figures::grouped;
 
@@ -184,10 +182,5 @@ impl SearchPlan {
             strategists.push(Box::new(Binary::new(goal, self.least_pps, maximum)));
         }
         Ok(strategists)
-    }
-
-    /// The maximum load where no self-test is needed for it.
-    pub(super) fn given_maximum(&self) -> Option<MaximumLoad> {
-        self.maximum_pps.map(MaximumLoad::given)
     }
 }

@@ -2,81 +2,43 @@
 
 use std::time::Duration;
 
-use super::goal::{Goal, Strategy, Width};
-use super::ratio::Ratio;
+use super::goal::Goal;
+use super::notation;
 
-/// A row of the table: one goal of a preset.
-struct Preset {
-    /// What the user asks for.
-    name: &'static str,
-    /// The goal's name in results.
-    goal: &'static str,
-    source: &'static str,
-    strategy: Strategy,
-    loss: f64,
-    exceed: f64,
-    width: Width,
-    trial_s: u64,
-    sum_s: u64,
-}
-
-const fn relative(width: f64) -> Width {
-    Width::Relative(Ratio::fixed(width))
-}
-
-const fn of_maximum(width: f64) -> Width {
-    Width::OfMaximum(Ratio::fixed(width))
-}
-
-/// Rows in the order in which they are listed.
+/// What the user asks for, the goal's name in results, where its attributes come from, and those as users write them. In the
+/// order in which they are listed.
 #[rustfmt::skip]
-const PRESETS: [Preset; 10] = [
-    Preset { name: "rfc2544", goal: "rfc2544", source: "RFC 2544 26.1: throughput",
-        strategy: Strategy::Binary, loss: 0.0, exceed: 0.0, width: relative(0.005), trial_s: 60, sum_s: 60 },
-    Preset { name: "tst009", goal: "tst009", source: "ETSI GS NFV-TST 009 12.3.3: binary search with loss verification, max(r) = 2",
-        strategy: Strategy::Binary, loss: 0.0, exceed: 0.5, width: relative(0.005), trial_s: 60, sum_s: 120 },
-    Preset { name: "ndr", goal: "ndr", source: "FD.io CSIT: no-drop rate",
-        strategy: Strategy::Mlr, loss: 0.0, exceed: 0.5, width: relative(0.005), trial_s: 1, sum_s: 21 },
-    Preset { name: "pdr", goal: "pdr", source: "FD.io CSIT: partial-drop rate, half a per cent",
-        strategy: Strategy::Mlr, loss: 0.005, exceed: 0.5, width: relative(0.005), trial_s: 1, sum_s: 21 },
-    Preset { name: "strict-capture", goal: "strict-capture", source: "capbench: 60 s a load without a single loss",
-        strategy: Strategy::Mlr, loss: 0.0, exceed: 0.0, width: relative(0.005), trial_s: 10, sum_s: 60 },
-    Preset { name: "quick", goal: "quick-ndr", source: "capbench: a first look",
-        strategy: Strategy::Mlr, loss: 0.0, exceed: 0.2, width: relative(0.02), trial_s: 1, sum_s: 5 },
-    Preset { name: "quick", goal: "quick-pdr", source: "capbench: a first look",
-        strategy: Strategy::Mlr, loss: 0.001, exceed: 0.2, width: relative(0.02), trial_s: 1, sum_s: 5 },
-    Preset { name: "trex-like", goal: "trex-like", source: "attributes of TRex's NDR benchmark",
-        strategy: Strategy::Mlr, loss: 0.001, exceed: 0.0, width: relative(0.01), trial_s: 20, sum_s: 20 },
-    Preset { name: "nfvbench-ndr", goal: "nfvbench-ndr", source: "attributes of OPNFV NFVbench: NDR",
-        strategy: Strategy::Binary, loss: 1e-5, exceed: 0.0, width: of_maximum(0.001), trial_s: 60, sum_s: 60 },
-    Preset { name: "nfvbench-pdr", goal: "nfvbench-pdr", source: "attributes of OPNFV NFVbench: PDR",
-        strategy: Strategy::Binary, loss: 1e-3, exceed: 0.0, width: of_maximum(0.001), trial_s: 60, sum_s: 60 },
+const PRESETS: [[&str; 4]; 10] = [
+    ["rfc2544", "rfc2544", "RFC 2544 26.1: throughput",
+        "strategy=binary,loss=0,exceed=0,width=0.5%,duration=60s,sum=60s"],
+    ["tst009", "tst009", "ETSI GS NFV-TST 009 12.3.3: binary search with loss verification, max(r) = 2",
+        "strategy=binary,loss=0,exceed=0.5,width=0.5%,duration=60s,sum=120s"],
+    ["ndr", "ndr", "FD.io CSIT: no-drop rate",
+        "strategy=mlr,loss=0,exceed=0.5,width=0.5%,duration=1s,sum=21s"],
+    ["pdr", "pdr", "FD.io CSIT: partial-drop rate, half a per cent",
+        "strategy=mlr,loss=0.5%,exceed=0.5,width=0.5%,duration=1s,sum=21s"],
+    ["strict-capture", "strict-capture", "capbench: 60 s a load without a single loss",
+        "strategy=mlr,loss=0,exceed=0,width=0.5%,duration=10s,sum=60s"],
+    ["quick", "quick-ndr", "capbench: a first look",
+        "strategy=mlr,loss=0,exceed=0.2,width=2%,duration=1s,sum=5s"],
+    ["quick", "quick-pdr", "capbench: a first look",
+        "strategy=mlr,loss=0.1%,exceed=0.2,width=2%,duration=1s,sum=5s"],
+    ["trex-like", "trex-like", "attributes of TRex's NDR benchmark",
+        "strategy=mlr,loss=0.1%,exceed=0,width=1%,duration=20s,sum=20s"],
+    ["nfvbench-ndr", "nfvbench-ndr", "attributes of OPNFV NFVbench: NDR",
+        "strategy=binary,loss=0.001%,exceed=0,width=0.1%max,duration=60s,sum=60s"],
+    ["nfvbench-pdr", "nfvbench-pdr", "attributes of OPNFV NFVbench: PDR",
+        "strategy=binary,loss=0.1%,exceed=0,width=0.1%max,duration=60s,sum=60s"],
 ];
 
 /// The first trials of a multiple loss ratio search, and coarser targets before each goal (CSIT).
 pub(super) const INITIAL: Duration = Duration::from_secs(1);
 pub(super) const PRECEDING_TARGETS: u32 = 2;
 
-impl Preset {
-    fn goal(&self) -> Goal {
-        let final_duration = Duration::from_secs(self.trial_s);
-        Goal {
-            name: self.goal.into(),
-            strategy: self.strategy,
-            loss_ratio: Ratio::fixed(self.loss),
-            exceed_ratio: Ratio::fixed(self.exceed),
-            width: self.width,
-            final_duration,
-            duration_sum: Duration::from_secs(self.sum_s),
-            initial_duration: INITIAL.min(final_duration),
-            preceding_targets: PRECEDING_TARGETS,
-        }
-    }
-}
-
 /// The goals of a preset, or nothing where there is no such preset.
 pub fn goals(name: &str) -> Option<Vec<Goal>> {
-    let goals: Vec<_> = PRESETS.iter().filter(|preset| preset.name == name).map(Preset::goal).collect();
+    let named = PRESETS.into_iter().filter(|[preset, ..]| *preset == name);
+    let goals: Vec<_> = named.map(|row| listed(row).goal).collect();
     (!goals.is_empty()).then_some(goals)
 }
 
@@ -93,13 +55,17 @@ pub struct Listed {
 
 /// All presets with their goals.
 pub fn list() -> Vec<Listed> {
-    let listed = |preset: &Preset| Listed { preset: preset.name, source: preset.source, goal: preset.goal() };
-    PRESETS.iter().map(listed).collect()
+    PRESETS.into_iter().map(listed).collect()
+}
+
+fn listed([preset, name, source, attributes]: [&'static str; 4]) -> Listed {
+    let goal = notation::pairs(attributes).and_then(|pairs| notation::goal(name, &pairs));
+    Listed { preset, source, goal: goal.expect("the attributes of a preset") }
 }
 
 /// All names, each once, for messages.
 pub(super) fn names() -> String {
-    let mut names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+    let mut names = PRESETS.map(|[preset, ..]| preset).to_vec();
     names.dedup();
     names.join(", ")
 }

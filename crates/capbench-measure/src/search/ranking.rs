@@ -4,41 +4,42 @@
 //! bounds that do not overlap, so that one search of each says nothing of an order. Several do: by their ranks, corrected for
 //! all comparisons of the run.
 
-use super::findings::{evidence, sorted};
 use super::outcome::{SearchOutcome, Status};
 use super::repeats;
-use crate::figures::grouped;
-use crate::findings::Finding;
 use crate::statistics::interval::Estimate;
 use crate::statistics::ranks::{self, Stratum};
-use crate::statistics::{FALSE_ALARMS, holm};
+use crate::statistics::{FALSE_ALARMS, holm, least_by_chance};
 
 /// With fewer searches of each no order has a probability that could be told from chance, whatever the number of methods.
 const FEWEST: usize = 4;
 
 /// The methods of one scene by one goal.
 #[derive(Clone, Debug)]
-pub(super) struct Ranking {
-    goal: String,
-    scene: Option<String>,
+pub struct Ranking {
+    /// The goal's name.
+    pub goal: String,
+    /// Frame size and placement, in words.
+    pub scene: Option<String>,
     /// Highest median first.
-    methods: Vec<Ranked>,
+    pub methods: Vec<Ranked>,
     /// For each method but the last, the probability that chance alone puts it so far above the next, corrected for every
     /// comparison of the run.
     by_chance: Vec<f64>,
     /// Searches of each method that it takes to tell so many methods and goals apart.
-    needed: usize,
+    pub needed: usize,
 }
 
 /// What the searches of a method leave open for a goal.
 #[derive(Clone, Debug, Default)]
-struct Ranked {
-    method: String,
-    /// The lower bound of each search.
-    lower: Vec<f64>,
+pub struct Ranked {
+    /// The method.
+    pub method: String,
+    /// The lower bound of each search, frames per second.
+    pub lower: Vec<f64>,
     /// The upper bound of each: infinite where no load showed the method's limit.
-    upper: Vec<f64>,
-    trials: Vec<u32>,
+    pub upper: Vec<f64>,
+    /// The trials of the bounds.
+    pub trials: Vec<u32>,
 }
 
 impl Ranked {
@@ -52,19 +53,10 @@ impl Ranked {
         let strata = [Stratum { low: other.upper.len(), high: self.lower.len() }];
         (2.0 * ranks::by_chance(ranks::against(&other.upper, &self.lower), &strata)).min(1.0)
     }
-
-    fn words(&self) -> String {
-        let least = self.lower.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = self.upper.iter().copied().fold(0.0, f64::max);
-        match most.is_finite() {
-            true => format!("{} {} to {}", self.method, grouped(least.floor()), grouped(most.floor())),
-            false => format!("{} at least {}", self.method, grouped(least.floor())),
-        }
-    }
 }
 
 /// For each goal of several methods in one scene, the methods in their order.
-pub(super) fn of(searches: &[SearchOutcome]) -> Vec<Ranking> {
+pub fn of(searches: &[SearchOutcome]) -> Vec<Ranking> {
     let mut scenes: Vec<(Vec<Option<String>>, Vec<&SearchOutcome>)> = Vec::new();
     for search in searches.iter().filter(|search| search.method.is_some()) {
         let scene = repeats::scene(search)[1..].to_vec();
@@ -102,7 +94,7 @@ fn methods(group: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
         // What is held at least has no upper end that is the method's.
         let upper = match result.status {
             Status::AtLeast => f64::INFINITY,
-            _ => result.said_bounds().map_or(f64::INFINITY, |(_, upper)| upper.intended_pps),
+            _ => result.best_bounds().map_or(f64::INFINITY, |(_, upper)| upper.intended_pps),
         };
         let place = methods.iter().position(|known| known.method == method).unwrap_or_else(|| {
             methods.push(Ranked { method: method.into(), ..Ranked::default() });
@@ -111,7 +103,7 @@ fn methods(group: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
         let ranked = &mut methods[place];
         ranked.lower.push(lower);
         ranked.upper.push(upper);
-        ranked.trials.extend(evidence(result));
+        ranked.trials.extend(result.trials());
     }
     methods.sort_by(|a, b| b.median().total_cmp(&a.median()));
     methods
@@ -146,38 +138,23 @@ fn correct(rankings: &mut [Ranking]) {
 
 /// Searches of each method with which the clearest order is told among so many comparisons.
 fn needed(comparisons: usize) -> usize {
-    let least = |searches| 2.0 * ranks::by_chance(0, &[Stratum { low: searches, high: searches }]);
+    let least = |searches| least_by_chance([(searches, searches)]);
     (FEWEST..).find(|&searches| least(searches) * comparisons as f64 <= FALSE_ALARMS).unwrap_or(FEWEST)
 }
 
 impl Ranking {
-    pub(super) fn finding(&self) -> Finding {
-        let fewest = self.methods.iter().map(|ranked| ranked.lower.len()).min().unwrap_or(0);
-        let is_enough = fewest >= self.needed;
-        let mut text =
-            format!("{} by method, highest first, packets/s: {}", self.goal, self.methods[0].words());
-        for (next, by_chance) in self.methods[1..].iter().zip(&self.by_chance) {
-            text.push_str(match is_enough {
-                false => ", ",
-                true if *by_chance <= FALSE_ALARMS => ", then ",
-                true => ", not told from ",
-            });
-            text.push_str(&next.words());
-        }
-        if !is_enough {
-            let searches = match fewest {
-                1 => "one search each".into(),
-                few => format!("{few} searches each"),
-            };
-            text.push_str(&format!(
-                "; {searches}: the order may be chance, the more so the nearer they are; {} of each can tell it",
-                self.needed
-            ));
-        }
-        Finding {
-            scene: self.scene.clone(),
-            text: format!("{text}."),
-            trials: sorted(self.methods.iter().flat_map(|ranked| ranked.trials.iter().copied()).collect()),
-        }
+    /// Searches of the method with the fewest.
+    pub fn fewest(&self) -> usize {
+        self.methods.iter().map(|ranked| ranked.lower.len()).min().unwrap_or(0)
+    }
+
+    /// Whether there are searches enough to tell an order from chance.
+    pub fn is_told(&self) -> bool {
+        self.fewest() >= self.needed
+    }
+
+    /// Whether chance does not explain that a method is above the next; `None` where there are too few searches to say so.
+    pub fn is_above_next(&self, nth: usize) -> Option<bool> {
+        self.is_told().then(|| self.by_chance.get(nth).is_some_and(|by_chance| *by_chance <= FALSE_ALARMS))
     }
 }

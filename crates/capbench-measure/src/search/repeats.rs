@@ -2,6 +2,7 @@
 //! their results lie apart is what a result is good for, which no search by itself can tell.
 
 use super::outcome::{GoalResult, SearchOutcome, Status};
+use crate::statistics::by_key;
 use crate::statistics::interval::Estimate;
 use crate::trial::SizeLabel;
 
@@ -42,17 +43,13 @@ pub struct Repeated {
 /// For each set-up that was searched more than once, and each goal, in the order of the searches. `None` of those is one
 /// where no search found a lower bound.
 pub fn of(searches: &[SearchOutcome]) -> Vec<Repeated> {
-    let mut groups: Vec<Vec<&SearchOutcome>> = Vec::new();
-    for search in searches.iter().filter(|search| search.nth.is_some() && search.method.is_some()) {
-        match groups.iter_mut().find(|group| scene(group[0]) == scene(search)) {
-            Some(group) => group.push(search),
-            None => groups.push(vec![search]),
-        }
-    }
-    groups
+    let repeated = searches.iter().filter(|search| search.nth.is_some() && search.method.is_some());
+    by_key(repeated, |search| scene(search))
         .iter()
-        .filter(|group| group.len() > 1)
-        .flat_map(|group| group[0].goals.iter().filter_map(|first| Repeated::of(&first.goal.name, group)))
+        .filter(|(_, group)| group.len() > 1)
+        .flat_map(|(_, group)| {
+            group[0].goals.iter().filter_map(|first| Repeated::of(&first.goal.name, group))
+        })
         .collect()
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use capbench_capture::{Counters, Loss, LossPlace};
-use capbench_traffic::rates::Pps;
-use capbench_traffic::schedule::Step;
+use capbench_frames::rates::Pps;
+use capbench_frames::schedule::Step;
 
 use super::interrupts::Interrupts;
 use super::method::{Ability, SimulatedMethod};

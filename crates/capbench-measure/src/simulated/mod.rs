@@ -21,9 +21,9 @@ pub(crate) mod tampered;
 use std::time::Duration;
 
 use capbench_capture::{CaptureOptions, MethodSpec};
-use capbench_traffic::layout::FrameLayout;
-use capbench_traffic::sizes::Sizes;
-use capbench_traffic::units::FrameSize;
+use capbench_frames::layout::FrameLayout;
+use capbench_frames::sizes::Sizes;
+use capbench_frames::units::FrameSize;
 
 pub use interrupts::Interrupts;
 pub use laboratory::SimulatedLaboratory;

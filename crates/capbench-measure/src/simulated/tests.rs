@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 use capbench_capture::units::ByteCount;
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use proptest::prelude::*;
 
 use super::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup};

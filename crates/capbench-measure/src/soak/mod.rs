@@ -6,7 +6,6 @@
 //! the record. What is stored has a bound that does not
 //! depend on how long it lasts: see [`record`]. What ended since the record was last saved is in [`segment`]'s file.
 
-pub mod findings;
 pub mod record;
 pub mod segment;
 #[cfg(test)]
@@ -14,7 +13,7 @@ mod tests;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::segment::Segment;
@@ -253,8 +253,8 @@ impl Interval {
             lossy: u64::from(trial.lost() > 0),
             invalid: u64::from(trial.verdict == Verdict::Invalid),
             disturbed: u64::from(!trial.disturbance.reasons().is_empty()),
-            buffered: u64::from(trial.untaken(1).unwrap_or(0) > 0),
-            untaken: trial.untaken(1).unwrap_or(0),
+            buffered: u64::from(trial.backlogged(1).unwrap_or(0) > 0),
+            untaken: trial.backlogged(1).unwrap_or(0),
             behind_s: trial.behind_s(1).unwrap_or(0.0),
             counts: Counts {
                 intended: trial.intended,
@@ -348,7 +348,7 @@ fn share(part: u64, whole: u64) -> f64 {
 mod tests {
     use super::{EVENTS, Interval, Segment, SoakRecord};
     use crate::loss_shape::{Burst, Position};
-    use capbench_traffic::rates::Pps;
+    use capbench_frames::rates::Pps;
     use std::time::Duration;
 
     #[test]

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use capbench_capture::units::ByteCount;
-use capbench_traffic::rates::Pps;
-use capbench_traffic::sizes::Sizes;
-use capbench_traffic::units::FrameSize;
+use capbench_frames::rates::Pps;
+use capbench_frames::sizes::Sizes;
+use capbench_frames::units::FrameSize;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{MeasureError, Result};

@@ -8,7 +8,7 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::axis::contradiction;

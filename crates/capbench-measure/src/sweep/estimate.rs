@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use capbench_capture::ByteCount;
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::axis::{Axis, AxisKind, Point};
 use super::outcome::SweepOutcome;

@@ -2,8 +2,7 @@
 //!
 //! A sweep is data ([`SweepPlan`]): an [`Axis`] with its points, methods, placements, loads, repeats. Each pass visits
 //! the points in a random order that a seed names, with the methods in turn at each; after the first pass points are
-//! added where the curve bends. What comes out is a [`SweepOutcome`], which is saved beside the trials, and
-//! [`findings`], a pure function of both.
+//! added where the curve bends. What comes out is a [`SweepOutcome`], which is saved next to the trials.
 //!
 //! | file | what |
 //! |---|---|
@@ -12,23 +11,27 @@
 //! | `refine` | which points are added; `crate::order` has in which order points come |
 //! | [`back_to_back`] | the longest burst without loss (RFC 9004) at a point |
 //! | [`outcome`] | what is saved; [`crate::statistics`] has what repeats say together, and in comparison |
-//! | [`regimes`], [`findings`] | what a packet costs at each point; what follows, in words |
+//! | [`swept`], [`contrasts`], `limits` | a sweep with its trials; differences that chance does not explain, and those that are excluded |
+//! | [`regimes`], [`cost_regimes`], [`effects`] | what a packet costs at each point; whether the effects of Dain (2004) appear |
 
 pub mod axis;
 pub mod back_to_back;
+pub mod contrasts;
+pub mod cost_regimes;
+pub mod effects;
 mod estimate;
-pub mod findings;
+mod limits;
 pub mod outcome;
 pub mod plan;
 pub mod presets;
 mod refine;
 pub mod regimes;
 mod run;
+pub mod swept;
 
 pub use crate::statistics::interval;
 pub use axis::{Axis, AxisKind, Point, RingSize, Spacing};
 pub use back_to_back::BackToBackTest;
-pub use findings::find;
 pub use outcome::{Reading, Series, SweepOutcome};
 pub use plan::{Probe, SweepPlan};
 pub use run::{Observer, SweepRun};

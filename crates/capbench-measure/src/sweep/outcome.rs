@@ -173,14 +173,8 @@ impl Reading {
 impl Series {
     /// The series as reports name it.
     pub fn name(&self) -> String {
-        let mut name = self.method.clone();
-        if let Some(placement) = &self.placement {
-            name.push_str(&format!(", placement {placement}"));
-        }
-        if let Some(load) = &self.load {
-            name.push_str(&format!(", {load}"));
-        }
-        name
+        let scene = self.scene().map(|scene| format!(", {scene}"));
+        format!("{}{}", self.method, scene.unwrap_or_default())
     }
 
     /// Where and how the series was measured, without the method.

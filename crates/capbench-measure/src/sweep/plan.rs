@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::axis::{Axis, AxisKind, Point, contradiction};
 use super::back_to_back::BackToBackTest;
@@ -76,12 +76,7 @@ impl SweepPlan {
         }
         if let Probe::BackToBack(test) = self.probe {
             test.check()?;
-            let loads =
-                self.loads.iter().copied().chain(self.axis.points().iter().filter_map(|point| match point {
-                    Point::Load(load) => Some(*load),
-                    _ => None,
-                }));
-            for load in loads {
+            for load in self.named_loads() {
                 let Load::Rate(rate) = load else {
                     return Err(contradiction(
                         "a burst needs a rate to be sent at; give one in place of maximum load",
@@ -95,11 +90,15 @@ impl SweepPlan {
 
     /// Placements and loads in which the axis is swept.
     pub(super) fn scenes(&self) -> Vec<(PlacementChoice, Load)> {
-        // The axis takes the place of whatever stands here.
-        let placements =
-            if self.placements.is_empty() { vec![self.base.placement] } else { self.placements.clone() };
-        let loads = if self.loads.is_empty() { vec![Load::Maximum] } else { self.loads.clone() };
-        placements.iter().flat_map(|&placement| loads.iter().map(move |&load| (placement, load))).collect()
+        // The axis replaces this load.
+        let loads = if self.loads.is_empty() { &[Load::Maximum][..] } else { &self.loads };
+        let placements = self.placements_or_base().iter();
+        placements.flat_map(|&placement| loads.iter().map(move |&load| (placement, load))).collect()
+    }
+
+    /// Placements; where they are the axis, one that it replaces.
+    fn placements_or_base(&self) -> &[PlacementChoice] {
+        if self.placements.is_empty() { std::slice::from_ref(&self.base.placement) } else { &self.placements }
     }
 
     /// Whether a method can be had in a placement.
@@ -126,21 +125,23 @@ impl SweepPlan {
 
     /// Methods that are had, in all placements together.
     pub(super) fn methods_had(&self) -> usize {
-        let placements =
-            if self.placements.is_empty() { vec![self.base.placement] } else { self.placements.clone() };
-        let had = |placement| self.methods.iter().filter(move |method| self.has(placement, method)).count();
-        placements.into_iter().map(had).sum()
+        let had = |&placement| self.methods.iter().filter(move |method| self.has(placement, method)).count();
+        self.placements_or_base().iter().map(had).sum()
     }
 
-    pub(super) fn rates(&self) -> impl Iterator<Item = Pps> + '_ {
-        let rate = |load: &Load| match load {
-            Load::Rate(rate) => Some(*rate),
-            _ => None,
-        };
-        let on_axis = self.axis.points().iter().filter_map(move |point| match point {
-            Point::Load(load) => rate(load),
+    /// Loads that are given, on the axis or beside it.
+    fn named_loads(&self) -> impl Iterator<Item = Load> {
+        let on_axis = self.axis.points().iter().filter_map(|point| match point {
+            Point::Load(load) => Some(*load),
             _ => None,
         });
-        self.loads.iter().filter_map(rate).chain(on_axis)
+        self.loads.iter().copied().chain(on_axis)
+    }
+
+    pub(super) fn rates(&self) -> impl Iterator<Item = Pps> {
+        self.named_loads().filter_map(|load| match load {
+            Load::Rate(rate) => Some(rate),
+            _ => None,
+        })
     }
 }

@@ -1,8 +1,8 @@
 //! Sweeps of publications.
 
-use capbench_traffic::layout::FrameLayout;
-use capbench_traffic::rates::Pps;
-use capbench_traffic::sizes::Sizes;
+use capbench_frames::layout::FrameLayout;
+use capbench_frames::rates::Pps;
+use capbench_frames::sizes::Sizes;
 
 use super::axis::{Axis, Spacing};
 use crate::error::Result;

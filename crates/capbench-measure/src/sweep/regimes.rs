@@ -7,6 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::median;
+
 /// A point at which the application was the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saturated {
@@ -102,26 +104,21 @@ fn noise(point: &Saturated) -> f64 {
     point.spread_ns.max(point.time_ns * LEAST_SPREAD)
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
+/// The median of points, of which there is at least one.
+fn middle(values: impl IntoIterator<Item = f64>) -> f64 {
+    median(values).unwrap_or_default()
 }
 
 /// Slope and level of the line through points, by the medians of Theil and Sen.
 fn line(points: &[Saturated]) -> Option<(f64, f64)> {
-    let slopes: Vec<f64> = points
+    let slopes = points
         .iter()
         .enumerate()
         .flat_map(|(nth, a)| points[nth + 1..].iter().map(move |b| (b.work - a.work, b.time_ns - a.time_ns)))
         .filter(|(work, _)| *work > 0.0)
-        .map(|(work, time)| time / work)
-        .collect();
-    if slopes.is_empty() {
-        return None;
-    }
-    let slope = median(slopes);
-    Some((slope, median(points.iter().map(|point| point.time_ns - slope * point.work).collect())))
+        .map(|(work, time)| time / work);
+    let slope = median(slopes)?;
+    Some((slope, middle(points.iter().map(|point| point.time_ns - slope * point.work))))
 }
 
 /// The longest straight piece at the end: there the application never sleeps, if it ever does not.
@@ -145,10 +142,10 @@ fn tail(points: &[Saturated]) -> Option<(f64, &[Saturated])> {
 fn unit(points: &[Saturated], asked_ns: Option<f64>) -> Option<UnitTime> {
     let fitted = tail(points).filter(|(slope, _)| *slope > 0.0).map(|(slope, piece)| {
         // A packet costs something beside its work: a slope that leaves less than nothing for that is noise.
-        let most = median(piece.iter().map(|point| point.time_ns / point.work.max(1.0)).collect());
+        let most = middle(piece.iter().map(|point| point.time_ns / point.work.max(1.0)));
         let mean = piece.iter().map(|point| point.work).sum::<f64>() / piece.len() as f64;
         let spread: f64 = piece.iter().map(|point| (point.work - mean).powi(2)).sum();
-        let noise = median(piece.iter().map(noise).collect());
+        let noise = middle(piece.iter().map(noise));
         (slope.min(most), noise / spread.sqrt())
     });
     let of_slope = |(ns, error): (f64, f64)| UnitTime { ns, is_fitted: true, error_ns: 3.0 * error };
@@ -204,7 +201,7 @@ fn plateau(points: &[Saturated], costs: &[f64], noise: &[f64], first: usize, las
     let (slope, _) = line(&over)?;
     let plateau = level(costs, first, last);
     let drift = (slope * (points[last].work - points[first].work)).abs();
-    let explained = (LEVEL * plateau.cost_ns.abs()).max(2.0 * median(noise[first..=last].to_vec()));
+    let explained = (LEVEL * plateau.cost_ns.abs()).max(2.0 * middle(noise[first..=last].iter().copied()));
     let points = (last + 1 - first) as f64;
     let doubt = (plateau.most_ns - plateau.least_ns) / points;
     (drift <= explained && doubt <= DOUBT * plateau.cost_ns.abs()).then_some(plateau)
@@ -216,7 +213,7 @@ pub(super) fn level(costs: &[f64], first: usize, last: usize) -> Plateau {
     Plateau {
         first,
         last,
-        cost_ns: median(piece.to_vec()),
+        cost_ns: middle(piece.iter().copied()),
         least_ns: piece.iter().copied().fold(f64::INFINITY, f64::min),
         most_ns: piece.iter().copied().fold(f64::NEG_INFINITY, f64::max),
     }
@@ -224,6 +221,6 @@ pub(super) fn level(costs: &[f64], first: usize, last: usize) -> Plateau {
 
 /// Whether two plateaus side by side are one that noise has cut.
 fn alike(a: &Plateau, b: &Plateau, noise: &[f64]) -> bool {
-    let noise = median(noise[a.first..=b.last].to_vec());
+    let noise = middle(noise[a.first..=b.last].iter().copied());
     (a.cost_ns - b.cost_ns).abs() <= (LEVEL * a.cost_ns.min(b.cost_ns).abs()).max(noise)
 }

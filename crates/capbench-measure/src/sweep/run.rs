@@ -12,7 +12,7 @@ use crate::laboratory::{Laboratory, Setup};
 use crate::order::{Shuffle, turns};
 use crate::placement::PlacementChoice;
 use crate::session::{self, Session, describe};
-use crate::statistics::interval::{self, Estimate};
+use crate::statistics::interval::{self, median};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
 use crate::work::WorkModel;
 
@@ -272,7 +272,7 @@ fn unit_ns<'t>(points: &[(Point, bool)], trials: impl Iterator<Item = &'t TrialR
         Point::Work(WorkModel::Nanoseconds(_)) => Some(1.0),
         Point::Work(WorkModel::Loop(_)) => {
             let known: Option<Vec<f64>> = trials.map(|trial| trial.cpu.wait_ns_per_iteration).collect();
-            Estimate::of(known?).map(|of_trials| of_trials.median)
+            median(known?)
         }
         _ => None,
     }

@@ -47,7 +47,7 @@ impl TrialResult {
     /// Frames of those sent that were delivered only because there was room for them until sending had ended: as many as a
     /// longer trial loses in the same time once its buffers are full. Absent where that is unknown; `together` as for
     /// [`Self::behind_s`].
-    pub fn untaken(&self, together: u32) -> Option<u64> {
+    pub fn backlogged(&self, together: u32) -> Option<u64> {
         let behind_s = self.behind_s(together)?;
         let whole_s = (self.sending_s + behind_s).max(f64::MIN_POSITIVE);
         Some((self.delivered as f64 * behind_s / whole_s).round() as u64)
@@ -55,8 +55,8 @@ impl TrialResult {
 
     /// The same, none where a batch or a stall explains them, or where nobody saw when the last was taken.
     pub fn buffered_frames(&self, together: u32) -> u64 {
-        let untaken = self.untaken(together).unwrap_or(0);
-        if untaken as f64 > TRANSIENT * self.delivered as f64 { untaken } else { 0 }
+        let backlogged = self.backlogged(together).unwrap_or(0);
+        if backlogged as f64 > TRANSIENT * self.delivered as f64 { backlogged } else { 0 }
     }
 }
 
@@ -90,34 +90,35 @@ mod tests {
     fn what_only_lay_in_buffers_is_what_a_longer_trial_loses() {
         // It takes 80,000 a second, so that a fifth waits, and takes a quarter of a second.
         let trial = trial(100_000, 250.0, 10.0, 10_000);
-        assert_eq!(trial.untaken(1), Some(20_000));
+        assert_eq!(trial.backlogged(1), Some(20_000));
         assert!((trial.taken_pps() - 80_000.0).abs() < 1e-6);
         // A tenth is lost as well: of 90,000 in 1.125 s a second has 80,000.
         let trial = self::trial(90_000, 125.0, 10.0, 10_000);
-        assert_eq!((trial.lost(), trial.untaken(1)), (10_000, Some(10_000)));
+        assert_eq!((trial.lost(), trial.backlogged(1)), (10_000, Some(10_000)));
     }
 
     #[test]
     fn batches_and_held_back_frames_are_no_backlog() {
-        let untaken = |after_ms, holds_ms, batches| trial(100_000, after_ms, holds_ms, batches).untaken(1);
-        assert_eq!(untaken(9.9, 0.0, 100_000), Some(0), "the receiver's tick");
-        assert!(untaken(11.0, 0.0, 100_000) > Some(1000));
+        let backlogged =
+            |after_ms, holds_ms, batches| trial(100_000, after_ms, holds_ms, batches).backlogged(1);
+        assert_eq!(backlogged(9.9, 0.0, 100_000), Some(0), "the receiver's tick");
+        assert!(backlogged(11.0, 0.0, 100_000) > Some(1000));
         assert_eq!(
-            untaken(19.9, 10.0, 100),
+            backlogged(19.9, 10.0, 100),
             Some(0),
             "a block that the timeout retires, and one in the application's hands"
         );
-        assert!(untaken(21.0, 10.0, 100) > Some(1000));
-        assert_eq!(untaken(120.0, 64.0, 16), Some(0), "longer blocks");
+        assert!(backlogged(21.0, 10.0, 100) > Some(1000));
+        assert_eq!(backlogged(120.0, 64.0, 16), Some(0), "longer blocks");
         let burst = trial(100_000, 60.0, 0.0, 100_000);
-        assert_eq!(burst.untaken(6000), Some(0), "6000 frames that came at once");
-        assert!(burst.untaken(1) > Some(5000));
+        assert_eq!(burst.backlogged(6000), Some(0), "6000 frames that came at once");
+        assert!(burst.backlogged(1) > Some(5000));
     }
 
     #[test]
     fn what_nobody_saw_is_unknown_and_counts_as_no_time() {
         let trial = TrialResult { emptying: None, ..trial(100_000, 500.0, 0.0, 0) };
-        assert_eq!((trial.behind_s(1), trial.untaken(1), trial.taken_pps()), (None, None, 100_000.0));
+        assert_eq!((trial.behind_s(1), trial.backlogged(1), trial.taken_pps()), (None, None, 100_000.0));
     }
 
     proptest! {
@@ -126,7 +127,7 @@ mod tests {
         fn the_share_does_not_depend_on_the_length(seconds in 1.0..100.0f64, above in 0.03..0.9f64) {
             let mut trial = trial(100_000, seconds * above / (1.0 - above) * 1e3, 10.0, 100_000);
             trial.sending_s = seconds;
-            let share = trial.untaken(1).unwrap() as f64 / 1e5;
+            let share = trial.backlogged(1).unwrap() as f64 / 1e5;
             prop_assert!((share - above).abs() < 1e-4, "{share} {above}");
         }
     }

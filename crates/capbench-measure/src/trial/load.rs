@@ -5,8 +5,8 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
-use capbench_traffic::schedule::{Schedule, Step};
+use capbench_frames::rates::Pps;
+use capbench_frames::schedule::{Schedule, Step};
 use serde::{Deserialize, Serialize};
 
 /// The intended load of a trial.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capbench_traffic::report::LatenessSummary;
+use capbench_frames::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
 use super::{Emptying, LoadShape, Phase, Profile, Verdict, tolerated_frames};

@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, MethodSpec};
+use capbench_frames::Pps;
+use capbench_frames::sizes::Sizes;
+use capbench_frames::units::FrameSize;
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::bursts::BurstSearch;
 use capbench_measure::environment::Environment;
@@ -13,7 +16,7 @@ use capbench_measure::guards::{Guarded, Policy, livelock};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::latency::Recording;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
+use capbench_measure::results::{Finding, NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
 use capbench_measure::rfc2544::{Extent, Follower, Suite, Test, Tested, Throughput};
 use capbench_measure::search::{self, SearchOutcome, SearchPlan, Stored};
 use capbench_measure::session::Observer;
@@ -28,11 +31,8 @@ use capbench_measure::sweep::{
 };
 use capbench_measure::trial::{Load, SizeLabel, TrialResult};
 use capbench_measure::work::WorkModel;
-use capbench_measure::{MeasureError, Result, findings};
+use capbench_measure::{MeasureError, Result};
 use capbench_testing::Scratch;
-use capbench_traffic::Pps;
-use capbench_traffic::sizes::Sizes;
-use capbench_traffic::units::FrameSize;
 use serde_json::Value;
 
 use super::results_file::assert_valid;
@@ -186,7 +186,10 @@ fn bench() -> Results {
     let (mut path, mut kept) = (guarded(path()), Kept::default());
     plan.run(&mut path, &mut kept).unwrap();
     let mut results = results(kept, &path);
-    results.findings = findings::find(&results.trials);
+    results.findings = vec![
+        Finding { scene: None, text: "What all trials show.".into(), trials: vec![1, 2] },
+        Finding { scene: Some("64-byte frames".into()), text: "What some show.".into(), trials: vec![1] },
+    ];
     results
 }
 
@@ -219,9 +222,7 @@ fn searches_are_what_the_schema_says() {
             );
         }
         kept.searches = outcomes;
-        let mut results = results(kept, &path);
-        results.findings = search::findings::find(&results.searches);
-        let saved = check(&results);
+        let saved = check(&results(kept, &path));
         assert_eq!(saved["searches"].as_array().unwrap().len(), searches as usize);
     }
 }
@@ -267,7 +268,6 @@ fn swept(plan: &SweepPlan, path: SimulatedLaboratory) -> Value {
     let run = plan.run(&mut path, &mut kept).unwrap();
     let mut results = results(kept, &path);
     livelock::mark(&mut results.trials);
-    results.findings = sweep::find(&run.outcome, &run.trials);
     results.sweeps = vec![run.outcome];
     check(&results)
 }
@@ -361,7 +361,6 @@ fn a_soak_is_what_the_schema_says() {
     let outcome = plan.run(&mut path, &mut kept).unwrap();
     let mut results = results(kept, &path);
     results.trials = outcome.record.kept.clone();
-    results.findings = soak::findings::find(&outcome.record);
     results.soak = Some(outcome.record);
     let saved = check(&results);
     assert!(saved["soak"]["worst"].is_object(), "{}", saved["soak"]);

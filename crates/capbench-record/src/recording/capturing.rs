@@ -146,8 +146,9 @@ impl Visitor for Loop<'_> {
             interface: Some(source.interface.index),
             ..Beside::tags(Tags::found(&running, &source.interface.name))
         };
-        let filter =
-            software.map(|filter| filter.in_software(SnapLength::EVERYTHING, &beside)).transpose()?;
+        let filter = software
+            .map(|filter| SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &beside))
+            .transpose()?;
         let entrance = Entrance::of(&mut capture, source, board)?;
         let plan = plan_of(&mut capture, methods::find(&source.method)?, &source.options);
         let batches = batches_of(&mut capture, &source.options);

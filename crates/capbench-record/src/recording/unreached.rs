@@ -17,8 +17,9 @@ use capbench_sys::host::ethtool::{self, Offload};
 
 use super::link::LinkSample;
 use super::plan::Source;
+use capbench_capture::Direction;
 use capbench_capture::counters::{Counters, Loss, LossPlace};
-use capbench_capture::interface::{Direction, Interface};
+use capbench_capture::interface::Interface;
 
 /// The driver whose counter is known to count what goes to the stack.
 const DRIVER: &str = "veth";

@@ -1,5 +1,6 @@
 //! Axes, points, series and sentences in few words.
 
+pub(super) use capbench_measure::statistics::by_key as grouped;
 pub(super) use capbench_measure::statistics::interval::Estimate;
 use capbench_measure::statistics::interval::METHOD;
 
@@ -89,22 +90,6 @@ pub(super) fn slug(text: &str) -> String {
     }
     slug.truncate(60);
     slug.trim_end_matches('-').into()
-}
-
-/// Items by what they have in common, in the order in which they come.
-pub(super) fn grouped<T, K: PartialEq>(
-    items: impl IntoIterator<Item = T>,
-    key: impl Fn(&T) -> K,
-) -> Vec<(K, Vec<T>)> {
-    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
-    for item in items {
-        let key = key(&item);
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.push(item),
-            None => groups.push((key, vec![item])),
-        }
-    }
-    groups
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! What a packet costs beside its work, point by point of a work sweep, with the levels that are told apart.
 
 use capbench_measure::results::Results;
-use capbench_measure::sweep::findings::{CostRegimes, cost_regimes};
+use capbench_measure::sweep::cost_regimes::{CostRegimes, cost_regimes};
+use capbench_measure::sweep::swept::Swept;
 use capbench_measure::sweep::{AxisKind, Series as SweptSeries, SweepOutcome};
 
 use super::parts::{chart, grouped, keep_few, linear, point, section, sentence, series};
@@ -42,8 +43,9 @@ fn of_scene(
     lines: &[&SweptSeries],
 ) -> Option<Chart> {
     let varied = Varied::of(sweep);
+    let swept = Swept::new(sweep, &results.trials);
     let found: Vec<(&SweptSeries, CostRegimes<'_>)> =
-        lines.iter().filter_map(|line| Some((*line, cost_regimes(sweep, &results.trials, line)?))).collect();
+        lines.iter().filter_map(|line| Some((*line, cost_regimes(&swept, line)?))).collect();
     let [(first, _), others @ ..] = found.as_slice() else { return None };
     let of = if others.is_empty() { first.name() } else { scene.unwrap_or("all methods").to_string() };
     let title = format!("Cost of a packet beside its work: {of}");
@@ -61,7 +63,7 @@ fn of_scene(
 fn series_of(
     varied: &Varied,
     line: &SweptSeries,
-    CostRegimes { readings, found }: &CostRegimes<'_>,
+    CostRegimes { readings, found, .. }: &CostRegimes<'_>,
 ) -> Vec<Series> {
     let costs: Vec<Point> = readings
         .iter()

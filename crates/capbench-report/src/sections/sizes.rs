@@ -2,6 +2,7 @@
 
 use capbench_measure::results::Results;
 use capbench_measure::search::{SearchOutcome, Status};
+use capbench_measure::statistics::median;
 use capbench_measure::trial::{Phase, SizeLabel, TrialResult};
 
 use super::parts::{Estimate, chart, estimated, grouped, linear, names, point, section, sentence, series};
@@ -155,7 +156,7 @@ pub(super) fn bounds(x: f64, goal: &str, searches: &[&SearchOutcome]) -> Point {
         || searches.iter().flat_map(|search| &search.goals).filter(|result| result.goal.name == goal);
     let lower = || results().filter_map(|result| result.lower.as_ref());
     let upper = || results().filter_map(|result| result.upper.as_ref());
-    let middle = Estimate::of(lower().map(|bound| bound.achieved_pps)).map(|estimate| estimate.median);
+    let middle = median(lower().map(|bound| bound.achieved_pps));
     let least = lower().map(|bound| bound.achieved_pps).fold(f64::INFINITY, f64::min);
     let most = upper().map(|bound| bound.intended_pps).fold(f64::NEG_INFINITY, f64::max);
     let trials = lower().chain(upper()).flat_map(|bound| bound.trials.iter().copied()).collect();

@@ -115,7 +115,7 @@ fn bursts(record: &SoakRecord) -> Option<Table> {
         .map(|event| {
             let cells = vec![
                 Cell::number(Some(event.at_s)),
-                Cell::text(crate::report::utc(event.unix_s)),
+                Cell::text(crate::figures::utc(event.unix_s)),
                 Cell::Count(event.frames),
                 Cell::number(Some(event.length_s)),
             ];

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
+use capbench_frames::rates::Pps;
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::environment::Environment;
 use capbench_measure::guards::{Guarded, Policy, livelock};
@@ -27,12 +28,12 @@ use capbench_measure::soak::{self, SoakPlan};
 use capbench_measure::sweep::{self, Axis, Point, Probe, SweepOutcome, SweepPlan};
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkModel;
-use capbench_measure::{MeasureError, Result, findings};
-use capbench_traffic::rates::Pps;
+use capbench_measure::{MeasureError, Result};
+use capbench_report::sentences;
 
 /// Keeps what it is told.
 #[derive(Default)]
-struct Kept {
+pub struct Kept {
     trials: Vec<TrialResult>,
     searches: Vec<SearchOutcome>,
     tested: Vec<Tested>,
@@ -99,7 +100,7 @@ fn environment() -> Environment {
     }
 }
 
-fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
+pub fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
     Results {
         schema_version: SCHEMA_VERSION,
         command: ["/usr/bin/capbench"].iter().chain(command).map(ToString::to_string).collect(),
@@ -107,7 +108,7 @@ fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
         complete: true,
         environment: environment(),
         statements: vec!["a simulated path: no network was used".into()],
-        findings: findings::find(&trials),
+        findings: Vec::new(),
         trials,
         soak: None,
         sweeps: Vec::new(),
@@ -119,11 +120,16 @@ fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
     }
 }
 
+/// The run with what follows from it, as it is saved at its end.
+fn concluded(run: Results) -> Results {
+    Results { findings: sentences::find(&run), ..run }
+}
+
 fn methods(names: &[&str]) -> Vec<MethodSpec> {
     names.iter().map(|name| MethodSpec::plain(name)).collect()
 }
 
-fn guarded(path: SimulatedLaboratory) -> Guarded<SimulatedLaboratory> {
+pub fn guarded(path: SimulatedLaboratory) -> Guarded<SimulatedLaboratory> {
     Guarded::new(path, Policy::default(), Arc::default())
 }
 
@@ -152,7 +158,7 @@ fn bench_of(names: &[&str], sizes: &[u16], placements: &[&str], visits: u32) -> 
     };
     let mut outcome = plan.run(&mut guarded(path()), &mut Kept::default()).unwrap();
     livelock::mark(&mut outcome.trials);
-    results(&["bench", "--method", &names.join(",")], outcome.trials)
+    concluded(results(&["bench", "--method", &names.join(",")], outcome.trials))
 }
 
 /// Three methods in one set-up.
@@ -208,7 +214,7 @@ pub fn reproduction() -> Results {
         ],
         trials: numbers,
     }];
-    run
+    concluded(run)
 }
 
 /// Three methods, four sizes and two placements, measured until there are 1,000 trials and a few.
@@ -235,9 +241,8 @@ pub fn search() -> Results {
         searches.push(outcome);
     }
     let mut run = results(&["search", "--goal", "ndr,pdr"], trials);
-    run.findings.extend(search::findings::find(&searches));
     run.searches = searches;
-    run
+    concluded(run)
 }
 
 /// Work per packet, two methods.
@@ -258,9 +263,8 @@ pub fn sweep() -> Results {
     };
     let swept = plan.run(&mut path(), &mut Kept::default()).unwrap();
     let mut run = results(&["sweep", "work"], swept.trials);
-    run.findings.extend(sweep::find(&swept.outcome, &run.trials));
     run.sweeps = vec![swept.outcome];
-    run
+    concluded(run)
 }
 
 /// Every test after a search for the throughput.
@@ -285,7 +289,7 @@ pub fn rfc2544() -> Results {
     run.searches = kept.searches;
     run.rfc2544 = kept.tested;
     run.not_measured = kept.passed_over;
-    run
+    concluded(run)
 }
 
 /// Half a minute above what the method holds.
@@ -305,9 +309,8 @@ pub fn soak() -> Results {
         interval.resident_bytes = None;
     }
     let mut run = results(&["soak", "--rate", "950k", "--for", "35s"], record.kept.clone());
-    run.findings = soak::findings::find(&record);
     run.soak = Some(record);
-    run
+    concluded(run)
 }
 
 /// One of every kind, with its name.

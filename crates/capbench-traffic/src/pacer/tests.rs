@@ -1,9 +1,9 @@
 use super::*;
-use crate::layout::FrameLayout;
-use crate::rates::Pps;
-use crate::recognise::{Recogniser, Seen, TagMetadata};
 use crate::transmission::Finish;
-use crate::units::Mtu;
+use capbench_frames::layout::FrameLayout;
+use capbench_frames::rates::Pps;
+use capbench_frames::recognise::{Recogniser, Seen, TagMetadata};
+use capbench_frames::units::Mtu;
 
 const TRIAL: TrialId = TrialId(5);
 static RUNNING: AtomicBool = AtomicBool::new(false);

@@ -8,12 +8,12 @@ mod sendto;
 mod xdp_live;
 
 use crate::error::{Result, TrafficError};
-use crate::head::HEAD_ROOM;
 use crate::pacer::{self, SendJob};
-use crate::plan::FramePlan;
 use crate::report::SendReport;
 use crate::transmission::{Finish, Handed, MOST_BATCH, Transmit};
-use crate::units::FrameSize;
+use capbench_frames::head::HEAD_ROOM;
+use capbench_frames::plan::FramePlan;
+use capbench_frames::units::FrameSize;
 use capbench_sys::SysError;
 use capbench_sys::host::InterfaceIndex;
 use capbench_sys::packet::{PacketSocket, Protocol};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_traffic::Pps;
+use capbench_frames::Pps;
 use clap::Args;
 
 use super::compare::ThresholdFlags;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use capbench_frames::Pps;
 use capbench_measure::rfc2544::frame_loss::COARSEST;
 use capbench_measure::rfc2544::{self, Percent};
-use capbench_traffic::Pps;
 use clap::{Args, ValueEnum};
 
 use super::positive_duration;

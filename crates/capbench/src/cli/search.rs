@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use capbench_traffic::Pps;
+use capbench_frames::Pps;
 use clap::{Arg, Args, value_parser};
 
 use super::positive_duration;

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use capbench_traffic::{Pps, Sizes};
+use capbench_frames::{Pps, Sizes};
 use clap::Args;
 
 use super::positive_duration;

@@ -1,6 +1,6 @@
 //! Flags about what is sent.
 
-use capbench_traffic::{Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
+use capbench_frames::{Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
 use clap::Args;
 
 /// Headers and flows.

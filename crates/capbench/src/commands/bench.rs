@@ -7,7 +7,6 @@ use capbench_capture::MethodSpec;
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::comparison::of_pairs;
 use capbench_measure::figures::grouped;
-use capbench_measure::findings;
 use capbench_measure::placement::PlacementChoice;
 
 use super::measuring::Ready;
@@ -36,7 +35,6 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     let outcome = plan.run(&mut run.laboratory, &mut run.recorder)?;
     let ended = run.end(outcome.stopped, |results| {
         results.comparisons = of_pairs(&results.trials, &outcome.pairs, flags.thresholds.thresholds());
-        results.findings = findings::find(&results.trials);
     })?;
     print(&ended.text())?;
     Ok(ended.exit(&scene))

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_capture::{Capture, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with};
+use capbench_frames::{Recogniser, TrialId};
 use capbench_measure::bed::Side;
 use capbench_measure::mark::mark;
 use capbench_measure::programs::Programs;
 use capbench_measure::receiver::Verifier;
 use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
 use capbench_sys::host::clock;
-use capbench_traffic::{Recogniser, TrialId};
 
 use self::lines::{Lines, Told, Totals};
 use crate::cli::count::CountFlags;

@@ -20,7 +20,7 @@ use capbench_measure::search::End;
 use capbench_measure::trial::Verdict;
 use capbench_report::formats::text;
 use capbench_report::model::Report;
-use capbench_report::{read, report, save};
+use capbench_report::{read, report, save, sentences};
 
 use super::scene::Scene;
 use crate::built;
@@ -197,6 +197,7 @@ impl Run {
         }
         livelock::mark(&mut results.trials);
         conclude(&mut results);
+        results.findings = sentences::find(&results);
         directory.save(&results)?;
         let report = report::report(&read::Run::new(results.clone(), directory.path()))?;
         // Whatever becomes of the page, the results are saved.

@@ -5,20 +5,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use capbench_capture::{CaptureOptions, MethodSpec};
+use capbench_frames::{FrameLayout, FrameSize, Mtu, Sizes};
 use capbench_measure::MeasureError;
 use capbench_measure::cost::Spread;
-use capbench_measure::findings::{self, Finding};
 use capbench_measure::laboratory::Setup;
 use capbench_measure::live::Path;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::programs::Programs;
 use capbench_measure::reproduction::publication::absent_vendors;
-use capbench_measure::reproduction::{self, Conditions, PUBLICATIONS, Publication, Reproduction};
-use capbench_measure::results::Results;
+use capbench_measure::reproduction::{self, Conditions, PUBLICATIONS, Publication};
 use capbench_measure::trial::SizeLabel;
 use capbench_measure::work::WorkModel;
 use capbench_report::formats::text::wrapped;
-use capbench_traffic::{FrameLayout, FrameSize, Mtu, Sizes};
 
 use super::measuring::Ready;
 use crate::cli::reproduce::ReproduceFlags;
@@ -72,7 +70,7 @@ pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
     if refused.len() == publications.len() {
         return Err(refused.remove(0).into());
     }
-    let ended = run.end(stopped, conclude)?;
+    let ended = run.end(stopped, |_| {})?;
     print(&ended.text())?;
     Ok(ended.exit_where(|_| false))
 }
@@ -180,25 +178,6 @@ fn methods(publication: &Publication, conditions: &Conditions) -> Result<Vec<Str
         }
     }
     Ok(names)
-}
-
-/// What the run found: of each publication what has become of its claims, then what concerns all trials.
-fn conclude(results: &mut Results) {
-    let of = |reproduction: &Reproduction| -> Vec<Finding> {
-        let finding = |judgement: &reproduction::outcome::Judgement| Finding {
-            scene: Some(reproduction.key.clone()),
-            text: format!("{}: {} {}", judgement.answer, judgement.claim, judgement.text),
-            trials: judgement.trials.clone(),
-        };
-        reproduction.findings.iter().map(finding).collect()
-    };
-    let mut found: Vec<Finding> = results.reproductions.iter().flat_map(of).collect();
-    found.extend(of_all_trials(results));
-    results.findings = found;
-}
-
-fn of_all_trials(results: &Results) -> Vec<Finding> {
-    findings::find(&results.trials).into_iter().filter(|finding| finding.scene.is_none()).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_measure::cost::Spread;
-use capbench_measure::findings;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::Results;
@@ -100,10 +99,7 @@ pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
             break;
         }
     }
-    let ended = run.end(stopped, |results| {
-        results.findings = search::findings::find(&results.searches);
-        results.findings.extend(findings::find(&results.trials));
-    })?;
+    let ended = run.end(stopped, |_| {})?;
     print(&ended.text())?;
     Ok(match ended.exit(&scene) {
         Exit::Done if !is_conclusive(&ended.results) => Exit::Inconclusive,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_capture::{Direction, MethodSpec};
+use capbench_frames::{FramePlan, FrameSize, Mtu, Recogniser, Sizes, TrialId};
 use capbench_measure::bed::Placement;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::live::Path;
@@ -14,7 +15,6 @@ use capbench_measure::subject;
 use capbench_measure::trial::SizeLabel;
 use capbench_report::formats::text::wrapped;
 use capbench_sys::host::CpuId;
-use capbench_traffic::{FramePlan, FrameSize, Mtu, Recogniser, Sizes, TrialId};
 
 use crate::cli::scene::SceneFlags;
 use crate::exit::Usage;

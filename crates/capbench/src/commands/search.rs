@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use capbench_measure::figures::grouped;
-use capbench_measure::findings;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::RunDirectory;
@@ -151,10 +150,7 @@ fn searched(
             break;
         }
     }
-    let ended = run.end(stopped, |results| {
-        results.findings = search::findings::find(&results.searches);
-        results.findings.extend(findings::find(&results.trials));
-    })?;
+    let ended = run.end(stopped, |_| {})?;
     print(&ended.text())?;
     let searches = &ended.results.searches;
     Ok(match ended.exit(scene) {

@@ -3,14 +3,12 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use capbench_frames::{FrameLayout, FramePlan, Mtu, Schedule, StreamId, TrialId};
 use capbench_measure::bed::Bed;
 use capbench_measure::figures::grouped;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_traffic::transmit::Refusal;
-use capbench_traffic::{
-    FrameLayout, FramePlan, Limits, Mtu, Schedule, SendJob, SendReport, StreamId, TransmitConfig, TrialId,
-    transmit,
-};
+use capbench_traffic::{Limits, SendJob, SendReport, TransmitConfig, transmit};
 use serde_json::json;
 
 use crate::cli::send::SendFlags;

@@ -6,8 +6,8 @@ use anyhow::Result;
 use capbench_measure::figures::grouped;
 use capbench_measure::laboratory::Laboratory;
 use capbench_measure::placement::PlacementChoice;
+use capbench_measure::soak::SoakPlan;
 use capbench_measure::soak::record::SoakRecord;
-use capbench_measure::soak::{SoakPlan, findings};
 
 use super::measuring::{Ended, Ready};
 use super::scene::{Defaults, Scene};
@@ -43,7 +43,6 @@ pub fn run(flags: &SoakFlags) -> Result<Exit> {
     print(&head(&plan))?;
     let outcome = plan.run(&mut run.laboratory, &mut run.recorder)?;
     let ended = run.end(outcome.stopped, |results| {
-        results.findings = findings::find(&outcome.record);
         results.trials.clone_from(&outcome.record.kept);
         results.complete &= outcome.failure.is_none();
         results.soak = Some(outcome.record);

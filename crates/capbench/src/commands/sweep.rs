@@ -5,18 +5,15 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_frames::Pps;
 use capbench_measure::cost::{Cost, Spread};
-use capbench_measure::findings;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::moderation::Moderation;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::sweep::{
-    self, Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets,
-};
+use capbench_measure::sweep::{Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets};
 use capbench_measure::trial::Load;
 use capbench_measure::work::WorkModel;
 use capbench_report::formats::text::wrapped;
-use capbench_traffic::Pps;
 
 use super::measuring::Ready;
 use super::scene::{Defaults, Scene};
@@ -68,10 +65,7 @@ pub fn run(flags: &SweepFlags) -> Result<Exit> {
             break;
         }
     }
-    let ended = run.end(stopped, |results| {
-        let of_sweeps = results.sweeps.iter().flat_map(|outcome| sweep::find(outcome, &results.trials));
-        results.findings = of_sweeps.chain(findings::find(&results.trials)).collect();
-    })?;
+    let ended = run.end(stopped, |_| {})?;
     print(&ended.text())?;
     Ok(ended.exit(&scene))
 }
@@ -160,7 +154,7 @@ fn contradictions(flags: &SweepFlags) -> Result<()> {
 /// A ring that memory has no room for would be found out in the midst of a sweep.
 fn room(ring: RingSize, base: &Setup) -> Result<(), String> {
     let capture = CaptureOptions { ring: ring.ring, ..base.capture.clone() };
-    capture.checked_ring().map(drop).map_err(|error| error.to_string())
+    capbench_capture::ring_memory::checked_ring(&capture).map(drop).map_err(|error| error.to_string())
 }
 
 fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
@@ -264,7 +258,7 @@ fn loads(flags: &SweepFlags, ends: Option<(&str, &str)>, spacing: Spacing) -> Re
         rate => rate
             .parse()
             .map(|rate| Point::Load(Load::Rate(rate)))
-            .map_err(|error: capbench_traffic::TrafficError| error.to_string()),
+            .map_err(|error: capbench_frames::FrameError| error.to_string()),
     };
     let points: Vec<Point> = match ends {
         Some((from, to)) => {

@@ -5,10 +5,10 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
+use capbench_frames::TrialId;
 use capbench_measure::recorded::{FileRead, Recorded, RecordedInterface, TrialFrames};
 use capbench_record::file::{Decompressed, FileFormat, InterfaceStatistics};
 use capbench_report::printable;
-use capbench_traffic::TrialId;
 use serde_json::{Value, json};
 
 use crate::cli::verify::VerifyFlags;

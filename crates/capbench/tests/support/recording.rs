@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use capbench_frames::{FrameLayout, Recogniser, Seen, TagMetadata, TrialId, VlanTag};
 use capbench_record::file::{CaptureReader, FileFormat, InterfaceStatistics, Record};
-use capbench_traffic::{FrameLayout, Recogniser, Seen, TagMetadata, TrialId, VlanTag};
 use serde_json::Value;
 
 use super::network::{Place, program};

@@ -8,11 +8,13 @@ use capbench_sys::xdp::umem::CHUNK_SIZES;
 use capbench_sys::xdp::{CopyMode, UmemGeometry};
 
 use crate::error::{CaptureError, Result};
-use crate::interface::{Direction, Interface};
+use crate::interface::Interface;
 use crate::method::{duration_of, number_of};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
+use crate::ring_memory;
 use crate::units::ByteCount;
+use capbench_model::direction::Direction;
 
 /// Octets of an Ethernet header with one VLAN tag, which XDP leaves in the frame.
 const HEADER: u32 = 14 + 4;
@@ -99,7 +101,7 @@ impl Plan {
             pass: spec.has("pass"),
             chunk_size: chunk_size(interface, options)?,
             fill,
-            ring: options.checked_own_ring()?,
+            ring: ring_memory::checked_own_ring(options)?,
         };
         plan.sizes(1)?;
         Ok(plan)

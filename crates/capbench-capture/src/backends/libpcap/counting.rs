@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
-use crate::interface::{Direction, Interface};
+use crate::interface::Interface;
 use crate::options::CaptureOptions;
+use capbench_model::direction::Direction;
 
 /// What captures, whose counters libpcap passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

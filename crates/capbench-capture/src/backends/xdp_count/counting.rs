@@ -15,12 +15,13 @@ use crate::context::Context;
 use crate::counters::WaitCounts;
 use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::{CaptureError, Result};
-use crate::interface::{Direction, Interface};
+use crate::interface::Interface;
 use crate::mark::Tally;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::running::{Running, TimeSource};
 use crate::units::ByteCount;
+use capbench_model::direction::Direction;
 use capbench_sys::bpf::object::{CAPABILITIES, Loaded, Opened, object_file, probe};
 
 /// How often it is looked whether something came: nothing wakes whoever waits, since nothing is handed over.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::queue::Queue;
 use super::{Watching, maximum, pps, setup};
-use crate::bursts::BurstEnd;
+use crate::bursts::{BurstEnd, BurstSearch};
 use crate::laboratory::Laboratory;
 use crate::rfc2544::back_to_back::{BackToBackOutcome, BackToBackTest};
 use crate::rfc2544::{Ended, Percent};
@@ -14,11 +14,16 @@ use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::trial::{LoadShape, Phase, TrialResult};
 
 fn test(resolution: f64, searches: u32) -> BackToBackTest {
-    BackToBackTest {
-        resolution: Percent::new(resolution).unwrap(),
-        repetitions: NonZeroU32::new(searches).unwrap(),
-        ..BackToBackTest::standard(maximum(1e6), pps(5e5))
-    }
+    let mut test = BackToBackTest::standard(maximum(1e6), pps(5e5));
+    test.search.resolution = Percent::new(resolution).unwrap();
+    test.repetitions = NonZeroU32::new(searches).unwrap();
+    test
+}
+
+/// The same, with another search for each burst.
+fn with(mut test: BackToBackTest, change: impl FnOnce(&mut BurstSearch)) -> BackToBackTest {
+    change(&mut test.search);
+    test
 }
 
 /// A ring of 1000 frames that is emptied half as fast as it is filled: full after 2000 frames.
@@ -61,25 +66,20 @@ fn a_coarser_resolution_says_how_coarse_it_is() {
 #[test]
 fn a_length_that_loses_once_is_tried_again() {
     // Every second trial loses a frame, whatever its length.
-    let mut flaky = Tampered::new(path(), |trial, result: &mut TrialResult| {
+    let flaky = |trial, result: &mut TrialResult| {
         if trial % 2 == 0 {
             lose_one(result);
         }
-    });
-    assert_eq!(run(test(0.01, 1), &mut flaky).searches[0].frames, 2000);
-    let strict = BackToBackTest { verifications: 0, ..test(0.01, 1) };
-    let mut flaky = Tampered::new(path(), |trial, result: &mut TrialResult| {
-        if trial % 2 == 0 {
-            lose_one(result);
-        }
-    });
-    assert!(run(strict, &mut flaky).searches[0].frames < 64);
+    };
+    assert_eq!(run(test(0.01, 1), &mut Tampered::new(path(), flaky)).searches[0].frames, 2000);
+    let strict = with(test(0.01, 1), |search| search.verifications = 0);
+    assert!(run(strict, &mut Tampered::new(path(), flaky)).searches[0].frames < 64);
 }
 
 #[test]
 fn the_path_is_idle_between_bursts_for_as_long_as_a_burst_and_at_least_for_the_depletion_time() {
     let mut path = Tampered::new(path(), |_, _: &mut TrialResult| {});
-    let test = BackToBackTest { depletion: Duration::from_millis(1), ..test(1.0, 2) };
+    let test = with(test(1.0, 2), |search| search.depletion = Duration::from_millis(1));
     let trials = test.run(&setup(), &mut path, &mut Watching::default()).unwrap().trials;
     assert_eq!(path.rests.len(), trials.len(), "before the first, too: others may have run before");
     for (rest, trial) in path.rests.iter().zip(&trials) {
@@ -91,7 +91,7 @@ fn the_path_is_idle_between_bursts_for_as_long_as_a_burst_and_at_least_for_the_d
 fn a_burst_near_the_limit_is_no_result() {
     let never = SimulatedMethod::new("packet-v3", 1e6);
     let mut path = SimulatedLaboratory::new(1e6, vec![never]);
-    let test = BackToBackTest { limit: Duration::from_secs(1), ..test(1.0, 1) };
+    let test = with(test(1.0, 1), |search| search.limit = Duration::from_secs(1));
     let outcome = run(test, &mut path);
     assert_eq!((outcome.limit_frames, outcome.searches[0].frames), (1_000_000, 1_000_000));
     assert_eq!(outcome.searches[0].step_frames, None);
@@ -114,7 +114,7 @@ fn a_throughput_that_is_the_maximum_and_a_limit_below_the_first_burst_are_refuse
     };
     let text = refused(BackToBackTest { throughput: pps(999_900.0), ..test(1.0, 1) });
     assert!(text.contains("the generator's maximum") && text.contains("no buffer ever fills"), "{text}");
-    let text = refused(BackToBackTest { limit: Duration::from_micros(10), ..test(1.0, 1) });
+    let text = refused(with(test(1.0, 1), |search| search.limit = Duration::from_micros(10)));
     assert!(text.contains("first burst has 64 frames"), "{text}");
 }
 
@@ -153,12 +153,11 @@ proptest! {
     #[test]
     fn a_queue_holds_the_burst_found_and_not_the_next(service_ns in 101..2000_u64, room in 0..500_usize,
                                                       first in 1..200_u64, resolution in 0.1..20.0_f64) {
-        let test = BackToBackTest {
-            first: NonZeroU64::new(first).unwrap(),
-            resolution: Percent::new(resolution).unwrap(),
-            ..BackToBackTest::standard(maximum(1e7), pps(1e9 / service_ns as f64))
-        };
-        let test = BackToBackTest { repetitions: NonZeroU32::MIN, limit: Duration::from_millis(3), ..test };
+        let (maximum, throughput) = (maximum(1e7), pps(1e9 / service_ns as f64));
+        let test = with(BackToBackTest { maximum, throughput, ..test(resolution, 1) }, |search| {
+            search.first = NonZeroU64::new(first).unwrap();
+            search.limit = Duration::from_millis(3);
+        });
         let outcome = run(test, &mut Queue::new(service_ns, room));
         let search = &outcome.searches[0];
         // The longest burst, by trying all of them.

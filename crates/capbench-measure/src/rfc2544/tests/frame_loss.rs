@@ -3,8 +3,9 @@ use std::time::Duration;
 
 use super::{Watching, maximum, setup};
 use crate::guards::{Guarded, Policy};
+use crate::laboratory::Laboratory;
 use crate::rfc2544::frame_loss::{FrameLossOutcome, FrameLossTest};
-use crate::rfc2544::{Ended, Percent};
+use crate::rfc2544::{Ended, Finished, Percent};
 use crate::simulated::tampered::Tampered;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use crate::trial::Phase;
@@ -17,13 +18,17 @@ fn test(step: f64) -> FrameLossTest {
     }
 }
 
+fn run(path: &mut dyn Laboratory) -> Finished<FrameLossOutcome> {
+    test(10.0).run(&setup(), path, &mut Watching::default()).unwrap()
+}
+
 fn path(capacity: f64) -> SimulatedLaboratory {
     SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("packet-v3", capacity)])
 }
 
 #[test]
 fn the_curve_goes_down_from_the_maximum_until_two_trials_lose_nothing() {
-    let finished = test(10.0).run(&setup(), &mut path(730_000.0), &mut Watching::default()).unwrap();
+    let finished = run(&mut path(730_000.0));
     let FrameLossOutcome { points, ends_without_loss, ended, .. } = finished.outcome;
     let curve: Vec<_> =
         points.iter().map(|point| (point.load_percent, (point.loss_percent * 1e3).round() / 1e3)).collect();
@@ -35,7 +40,7 @@ fn the_curve_goes_down_from_the_maximum_until_two_trials_lose_nothing() {
 
 #[test]
 fn a_method_that_loses_at_every_load_has_a_curve_all_the_same() {
-    let finished = test(10.0).run(&setup(), &mut path(1000.0), &mut Watching::default()).unwrap();
+    let finished = run(&mut path(1000.0));
     assert_eq!(finished.outcome.points.len(), 10);
     assert!(!finished.outcome.ends_without_loss);
     assert_eq!(finished.outcome.ended, Ended::Complete);
@@ -52,7 +57,7 @@ fn one_trial_without_loss_between_two_with_is_not_the_end() {
             result.delivered -= 1;
         }
     });
-    let points = test(10.0).run(&setup(), &mut path, &mut Watching::default()).unwrap().outcome.points;
+    let points = run(&mut path).outcome.points;
     let loads: Vec<_> = points.iter().map(|point| point.load_percent).collect();
     assert_eq!(loads, [100.0, 90.0, 80.0, 70.0, 60.0, 50.0]);
 }
@@ -71,7 +76,7 @@ fn steps_are_exact_and_none_is_coarser_than_the_standard_allows() {
 #[test]
 fn a_generator_that_falls_short_shows_in_the_offered_load() {
     let mut slow = SimulatedLaboratory::new(8e5, vec![SimulatedMethod::new("packet-v3", 7.5e5)]);
-    let points = test(10.0).run(&setup(), &mut slow, &mut Watching::default()).unwrap().outcome.points;
+    let points = run(&mut slow).outcome.points;
     assert_eq!((points[0].load_percent, points[0].offered_percent), (100.0, 80.0));
     assert_eq!(points[0].loss_percent, 6.25, "of the frames that were sent");
     assert_eq!(points[0].intended - points[0].sent, 400_000);
@@ -83,13 +88,13 @@ fn a_generator_that_falls_short_shows_in_the_offered_load() {
 fn what_the_generator_did_not_offer_does_not_end_the_curve() {
     // It takes all that comes, and 700,000 is what comes at most.
     let mut slow = SimulatedLaboratory::new(7e5, vec![SimulatedMethod::new("packet-v3", 2e6)]);
-    let outcome = test(10.0).run(&setup(), &mut slow, &mut Watching::default()).unwrap().outcome;
+    let outcome = run(&mut slow).outcome;
     let loads: Vec<_> =
         outcome.points.iter().map(|point| (point.load_percent, point.generator_limited)).collect();
     assert_eq!(loads, [(100.0, true), (90.0, true), (80.0, true), (70.0, false), (60.0, false)]);
     assert!(outcome.ends_without_loss && outcome.points.iter().all(|point| point.loss_percent == 0.0));
     let mut stuck = SimulatedLaboratory::new(5e4, vec![SimulatedMethod::new("packet-v3", 2e6)]);
-    let outcome = test(10.0).run(&setup(), &mut stuck, &mut Watching::default()).unwrap().outcome;
+    let outcome = run(&mut stuck).outcome;
     assert_eq!((outcome.points.len(), outcome.ends_without_loss), (10, false));
 }
 
@@ -103,11 +108,11 @@ fn invalid_trials_are_repeated_by_the_guards_alone_and_end_the_test_when_they_st
         }
     };
     let mut passing = Guarded::new(Tampered::new(path(5e6), invalid(3)), Policy::default(), Arc::default());
-    let finished = test(10.0).run(&setup(), &mut passing, &mut Watching::default()).unwrap();
+    let finished = run(&mut passing);
     assert_eq!((finished.outcome.ended, finished.trials.len()), (Ended::Complete, 2));
     assert_eq!(finished.trials[1].guarding.as_ref().unwrap().attempt, 3);
     let mut staying = Tampered::new(path(5e6), invalid(u32::MAX));
-    let outcome = test(10.0).run(&setup(), &mut staying, &mut Watching::default()).unwrap().outcome;
+    let outcome = run(&mut staying).outcome;
     assert_eq!(outcome.ended, Ended::Invalid { trials: vec![2], because: "it was tampered with".into() });
     assert_eq!((outcome.points.len(), outcome.ends_without_loss), (1, false));
 }
@@ -126,7 +131,7 @@ fn a_stop_keeps_the_points_and_a_path_without_the_method_says_so() {
 
 #[test]
 fn an_outcome_survives_json() {
-    let outcome = test(10.0).run(&setup(), &mut path(730_000.0), &mut Watching::default()).unwrap().outcome;
+    let outcome = run(&mut path(730_000.0)).outcome;
     let text = serde_json::to_string(&outcome).unwrap();
     assert_eq!(serde_json::from_str::<FrameLossOutcome>(&text).unwrap(), outcome);
     assert!(text.contains("\"step_percent\":10.0") && text.contains("\"how\":\"complete\""), "{text}");

@@ -2,8 +2,9 @@ use std::time::Duration;
 
 use super::queue::Queue;
 use super::{Watching, pps, setup};
-use crate::rfc2544::latency::{Across, LatencyTest};
-use crate::rfc2544::{Ended, Finished, Tested};
+use crate::laboratory::Laboratory;
+use crate::rfc2544::latency::{Across, LatencyOutcome, LatencyTest};
+use crate::rfc2544::{Ended, Finished, Found, Tested};
 use crate::simulated::tampered::{Tampered, lose_one};
 use crate::trial::{Phase, TrialResult};
 
@@ -16,13 +17,17 @@ fn test() -> LatencyTest {
     }
 }
 
+fn run(path: &mut dyn Laboratory) -> Finished<LatencyOutcome> {
+    test().run(&setup(), path, &mut Watching::default()).unwrap()
+}
+
 fn at(ns: u64) -> Across {
     Across { median_ns: ns, min_ns: ns, max_ns: ns }
 }
 
 #[test]
 fn a_path_that_delays_each_frame_alike_has_that_latency_and_no_variation() {
-    let finished = test().run(&setup(), &mut Queue::new(10_000, 10), &mut Watching::default()).unwrap();
+    let finished = run(&mut Queue::new(10_000, 10));
     let outcome = finished.outcome;
     let total = outcome.total.unwrap();
     assert_eq!(
@@ -34,7 +39,7 @@ fn a_path_that_delays_each_frame_alike_has_that_latency_and_no_variation() {
     let latency = finished.trials[0].latency.as_ref().unwrap();
     assert_eq!(latency.total.as_ref().unwrap().frames, 2_500, "of the second half");
     assert!(finished.trials.iter().all(|trial| trial.phase == Phase::Latency));
-    let tested = Finished { outcome, trials: finished.trials }.tested(&setup(), None);
+    let tested = Finished { outcome, trials: finished.trials }.tested(Found::Latency, &setup(), None);
     let text = serde_json::to_string(&tested).unwrap();
     assert_eq!(serde_json::from_str::<Tested>(&text).unwrap(), tested);
     assert!(text.contains("\"test\":\"latency\"") && text.contains("\"trials\":[1,2,3,4,5]"), "{text}");
@@ -49,7 +54,7 @@ fn figures_over_trials_are_medians_with_their_range() {
             lose_one(result);
         }
     });
-    let outcome = test().run(&setup(), &mut path, &mut Watching::default()).unwrap().outcome;
+    let outcome = run(&mut path).outcome;
     assert_eq!(outcome.total.unwrap().typical, Across { median_ns: 30, min_ns: 10, max_ns: 50 });
     assert_eq!(outcome.lossy, [4]);
 }
@@ -61,7 +66,7 @@ fn a_leg_that_one_trial_lacks_is_absent() {
             result.latency.as_mut().unwrap().total = None;
         }
     });
-    let outcome = test().run(&setup(), &mut path, &mut Watching::default()).unwrap().outcome;
+    let outcome = run(&mut path).outcome;
     assert_eq!(outcome.total, None);
 }
 

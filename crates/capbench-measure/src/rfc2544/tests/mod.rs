@@ -8,9 +8,9 @@ mod queue;
 mod recovery;
 mod suite;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
-use super::maximum::MaximumRate;
+use super::MaximumRate;
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
 use crate::search::MaximumSource;

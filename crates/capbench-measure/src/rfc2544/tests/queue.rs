@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use capbench_capture::{Counters, Loss, LossPlace};
-use capbench_traffic::plan::FlowOrder;
-use capbench_traffic::rates::Pps;
+use capbench_frames::plan::FlowOrder;
+use capbench_frames::rates::Pps;
 
 use crate::arrivals::Arrivals;
 use crate::error::Result;

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use capbench_traffic::report::LatenessSummary;
-use capbench_traffic::schedule::Step;
+use capbench_frames::LatenessSummary;
+use capbench_frames::schedule::Step;
 use proptest::prelude::*;
 
 use super::queue::Queue;

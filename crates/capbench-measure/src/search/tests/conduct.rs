@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::paths::{Path, Record, bounds, plan, run};
 use crate::guards::{Guarded, Policy};
@@ -221,7 +221,7 @@ fn a_stop_or_a_failure_keeps_the_trials() {
             self.1 += 1;
             match self.1 {
                 1..5 => self.0.run(load, duration),
-                _ => Err(crate::MeasureError::NoInterface { interface: "eth9".into() }),
+                _ => Err(capbench_host::HostError::NoInterface { interface: "eth9".into() }.into()),
             }
         }
         fn line_rate(&self) -> Option<Pps> {
@@ -332,22 +332,6 @@ fn the_estimate_is_what_a_quiet_path_costs() {
     assert!((estimate.below.least.trials..=estimate.below.most.trials).contains(&cost), "{estimate:?}");
     let tested = SearchPlan { maximum_pps: None, ..plan("ndr,pdr") }.estimate().unwrap();
     assert_eq!(tested.at_maximum.trials, 14, "with the self-test");
-}
-
-#[test]
-fn what_was_found_is_said_with_its_trials() {
-    let plan = SearchPlan { maximum_pps: None, ..plan("ndr,pdr") };
-    let paths = [
-        Path { generator: 1.4e6, bursts_per_s: 0.1, seed: 7, ..Path::new(1e6) },
-        Path { generator: 1e5, ..Path::new(1e6) },
-        Path { generator: 1.4e6, ..Path::new(10.0) },
-    ];
-    let text: Vec<_> = paths
-        .iter()
-        .flat_map(|path| run(&plan, path).outcome.findings())
-        .map(|finding| format!("{} {:?}", finding.text, finding.trials))
-        .collect();
-    insta::assert_snapshot!(text.join("\n"));
 }
 
 #[test]

@@ -28,20 +28,3 @@ fn the_goals_of_others_lend_no_bounds_to_ndr_and_pdr() {
     assert_eq!(outcome.numbers.pdr.pps, Some(lower("pdr")));
     assert!(lower("trex-like") < lower("pdr"));
 }
-
-#[test]
-fn the_numbers_are_said_together_even_where_nothing_is_held() {
-    let said = |path: &Path, goals: &str| -> String {
-        let outcome = run(&plan(goals), path).outcome;
-        let all = outcome.findings();
-        let of_numbers: Vec<_> = all.iter().filter(|finding| finding.text.contains(", NDR ")).collect();
-        let [said] = of_numbers.as_slice() else { panic!("{all:?}") };
-        said.text.clone()
-    };
-    let text = said(&Path::new(400.0), "ndr");
-    for part in ["trial below 1,000 packets/s, NDR below 1,000 packets/s (by ndr), PDR ", "is not known"] {
-        assert!(text.contains(part), "{part} in {text}");
-    }
-    let text = said(&Path::new(1e6), "mine:from=ndr,width=1%");
-    assert!(text.contains("s, by mine), PDR ") && text.contains("; up to "), "{text}");
-}

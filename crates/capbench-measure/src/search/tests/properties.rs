@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 use proptest::prelude::*;
 
 use super::paths::{Path, plan, run};

@@ -1,7 +1,8 @@
-//! The order of methods: what is said of it, and that equal methods are not put in one by chance.
+//! The order of methods: equal methods are not put in one by chance.
 
 use super::paths::{Path, Record, plan, run};
-use crate::search::{SearchOutcome, Stored, findings};
+use crate::search::ranking::{self, Ranking};
+use crate::search::{SearchOutcome, Stored};
 
 /// So many searches of a method whose capacity varies by 1 % from trial to trial.
 fn searches(method: &str, capacity: f64, searches: u32, seed: u64) -> Vec<SearchOutcome> {
@@ -15,12 +16,12 @@ fn searches(method: &str, capacity: f64, searches: u32, seed: u64) -> Vec<Search
     (1..=searches).map(search).collect()
 }
 
-fn said(outcomes: &[SearchOutcome]) -> String {
-    let all = findings::together(outcomes);
-    let rankings: Vec<_> = all.iter().filter(|finding| finding.text.contains(" by method")).collect();
-    let [ranking] = rankings.as_slice() else { panic!("{all:?}") };
-    assert!(!ranking.trials.is_empty());
-    ranking.text.clone()
+fn ranked(outcomes: &[SearchOutcome]) -> Ranking {
+    let mut all = ranking::of(outcomes);
+    assert_eq!(all.len(), 1, "{all:?}");
+    let ranking = all.remove(0);
+    assert!(ranking.methods.iter().all(|ranked| !ranked.trials.is_empty()));
+    ranking
 }
 
 #[test]
@@ -30,21 +31,18 @@ fn one_search_of_each_method_says_no_order_however_far_they_lie_apart() {
         ..run(&plan("ndr"), &Path::new(capacity)).outcome
     };
     let outcomes = [of("recv", 2e5), of("packet-v3", 1e6), of("packet-v2", 1e6), of("af-xdp", 3e6)];
-    let text = said(&outcomes);
-    let begin = "ndr by method, highest first, packets/s: af-xdp at least 1,488,095, packet-v3 ";
-    assert!(text.starts_with(begin), "{text}");
-    let end =
-        "; one search each: the order may be chance, the more so the nearer they are; 5 of each can tell it.";
-    assert!(text.ends_with(end) && !text.contains("then"), "{text}");
-    assert!(findings::together(&outcomes[..1]).is_empty());
+    let ranking = ranked(&outcomes);
+    let methods: Vec<&str> = ranking.methods.iter().map(|ranked| ranked.method.as_str()).collect();
+    assert_eq!((methods[0], methods[3], ranking.methods[0].upper[0]), ("af-xdp", "recv", f64::INFINITY));
+    assert_eq!((ranking.fewest(), ranking.needed, ranking.is_above_next(0)), (1, 5, None));
+    assert!(ranking::of(&outcomes[..1]).is_empty());
     // As often as it takes for six comparisons.
     let often: Vec<_> = (1..=5)
         .flat_map(|nth| outcomes.iter().map(move |one| SearchOutcome { nth: Some(nth), ..one.clone() }))
         .collect();
-    let text = said(&often);
-    assert!(text.contains("af-xdp at least 1,488,095, then packet-v3 "), "{text}");
-    assert!(text.contains(", not told from packet-v2 ") && text.contains(", then recv "), "{text}");
-    assert!(!text.contains("chance"), "{text}");
+    let ranking = ranked(&often);
+    let above = [0, 1, 2].map(|nth| ranking.is_above_next(nth));
+    assert_eq!(above, [Some(true), Some(false), Some(true)], "{ranking:?}");
 }
 
 #[test]
@@ -59,15 +57,14 @@ fn equal_methods_are_seldom_put_in_an_order_and_different_ones_are() {
         };
         let ((low, high), (from, to)) = (bounds(&one[0]), bounds(&other[0]));
         by_bounds += u32::from(low >= to || from >= high);
-        let text = said(&[one, other].concat());
-        false_alarms += u32::from(text.contains(", then "));
+        false_alarms += u32::from(ranked(&[one, other].concat()).is_above_next(0) == Some(true));
     }
     // What may be said by chance once in twenty times, against what bounds alone say of one search each.
     assert!(false_alarms <= 5 && by_bounds > false_alarms, "{false_alarms} and {by_bounds} of {PAIRS}");
     let apart = [searches("recv", 1e6, 4, 101), searches("packet-v2", 1.03e6, 4, 102)].concat();
-    let text = said(&apart);
-    assert!(text.contains("packets/s: packet-v2 ") && text.contains(", then recv "), "{text}");
+    let ranking = ranked(&apart);
+    assert_eq!((ranking.methods[0].method.as_str(), ranking.is_above_next(0)), ("packet-v2", Some(true)));
     // Three methods are three comparisons, for which four searches of each are too few.
-    let three = [apart, searches("af-xdp", 1.06e6, 4, 103)].concat();
-    assert!(said(&three).contains("; 4 searches each: the order may be chance"), "{}", said(&three));
+    let three = ranked(&[apart, searches("af-xdp", 1.06e6, 4, 103)].concat());
+    assert_eq!((three.fewest(), three.is_told()), (4, false));
 }

@@ -72,7 +72,7 @@ fn a_search_that_a_trial_ended_goes_on_without_it() {
     let line_rate = Some("1500000".parse().unwrap());
     let mut fast = first.trials.clone();
     fast.truncate(6);
-    fast[5].line_rate_pps = line_rate.map(|line: capbench_traffic::Pps| line.get() / 1e4);
+    fast[5].line_rate_pps = line_rate.map(|line: capbench_frames::Pps| line.get() / 1e4);
     assert!(stored(&fast).left() < 6);
 }
 

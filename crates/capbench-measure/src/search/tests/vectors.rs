@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::paths::{Path, bounds, plan, run};
 use crate::search::criteria::{Class, Criteria};

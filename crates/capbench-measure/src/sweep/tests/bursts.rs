@@ -4,7 +4,6 @@ use capbench_capture::units::ByteCount;
 
 use super::*;
 use crate::bursts::BurstSearch;
-use crate::ledger::{LostAt, Place};
 use crate::simulated::tampered::Tampered;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::BackToBackTest;
@@ -45,55 +44,6 @@ fn corrected_buffer_time_is_that_of_the_ring() {
         let corrected = test.drain_corrected_buffer_s.unwrap();
         assert!((corrected / (found / 1e6 * 0.25) - 1.0).abs() < 0.001, "{corrected} for {found}");
     }
-    let text = crate::sweep::find(&run.outcome, &run.trials);
-    assert!(text[0].text.contains("It grows with the ring at every step."), "{text:#?}");
-}
-
-#[test]
-fn a_buffer_that_another_place_limits_is_said_to_stop_growing() {
-    let methods = vec![SimulatedMethod::new("recv", 5e5).room(Room::Slots(SLOT)).room_at_most(300)];
-    let mut path = SimulatedLaboratory::new(1e6, methods);
-    let mut text = |repeats| {
-        let run = run(&SweepPlan { repeats, ..rings(8, 4096, 1e6) }, &mut path);
-        crate::sweep::find(&run.outcome, &run.trials).remove(0).text
-    };
-    let told = text(2);
-    assert!(told.contains("From ring 1MiB, one block on it does not grow"), "{told}");
-    let why = "what limits is the room that the ring has for frames, which grows less than its memory; of what longer bursts \
-               lose, 100 % is lost in the ring";
-    assert!(told.contains(why), "{told}");
-    let once = text(1);
-    assert!(
-        !once.contains("grow with the ring") && !once.contains("at every step"),
-        "one repeat shows nothing: {once}"
-    );
-}
-
-#[test]
-fn what_ends_the_growth_is_told_by_the_bursts_that_lost() {
-    let methods = vec![SimulatedMethod::new("recv", 5e5).room(Room::Slots(SLOT)).room_at_most(300)];
-    let mut run =
-        run(&SweepPlan { repeats: 2, ..rings(8, 4096, 1e6) }, &mut SimulatedLaboratory::new(1e6, methods));
-    let mut text = |place| {
-        let tests =
-            run.outcome.series[0].readings.iter_mut().filter_map(|reading| reading.back_to_back.as_mut());
-        for search in tests.flat_map(|test| &mut test.searches) {
-            search.lost = vec![LostAt { place, frames: 3 }, LostAt { place: Place::Ring, frames: 1 }];
-        }
-        crate::sweep::find(&run.outcome, &run.trials).remove(0).text
-    };
-    for (place, words) in [
-        (
-            Place::Backlog,
-            "the kernel's receive work, which is behind before the ring is full; of what longer bursts lose, 75 %",
-        ),
-        (Place::Link, "the link, the NIC or its driver"),
-        (Place::ApplicationQueue, "the application's queue"),
-        (Place::Xdp, "no sweep explains"),
-    ] {
-        let told = text(place);
-        assert!(told.contains(words), "{place:?}: {told}");
-    }
 }
 
 #[test]
@@ -126,8 +76,6 @@ fn a_search_that_an_invalid_burst_ends_says_so_and_keeps_its_overload() {
     let burst = &reading.back_to_back.as_ref().unwrap().searches[0];
     assert_eq!((burst.end, burst.frames, &burst.trials), (BurstEnd::Invalid, None, &vec![1, 2, 3, 4]));
     assert_eq!(burst.because.as_deref(), Some("trial 4: it was tampered with"));
-    let text = crate::sweep::find(&run.outcome, &run.trials).remove(0).text;
-    assert!(text.contains("ended by a trial that shows nothing (trial 4: it was tampered with)"), "{text}");
 }
 
 #[test]
@@ -162,8 +110,6 @@ fn a_search_whose_burst_cannot_be_run_keeps_its_overload_and_is_not_tried_again(
     let reading = &run.outcome.series[0].readings[0];
     assert_eq!((&reading.trials, run.trials.len()), (&vec![1], 1));
     assert_eq!(reading.back_to_back.as_ref().unwrap().searches[0].end, BurstEnd::NotRun);
-    let text = crate::sweep::find(&run.outcome, &run.trials).remove(0).text;
-    assert!(text.contains("a burst could not be run"), "{text}");
 }
 
 #[test]

@@ -102,7 +102,6 @@ fn a_stop_keeps_what_was_measured() {
             .map(|reading| reading.trials.len())
             .sum();
         assert_eq!(in_series, stop_after, "every trial stands in a reading");
-        crate::sweep::find(&run.outcome, &run.trials);
     }
 }
 
@@ -123,9 +122,6 @@ fn whatever_ends_a_sweep_what_it_showed_until_then_is_known() {
     );
     let (last, before) = record.swept.split_last().unwrap();
     assert!(last == &run.outcome && !last.stopped && before.iter().all(|so_far| so_far.stopped));
-    for so_far in before {
-        crate::sweep::find(so_far, &run.trials);
-    }
 }
 
 #[test]

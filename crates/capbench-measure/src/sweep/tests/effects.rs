@@ -2,18 +2,19 @@
 
 use super::*;
 use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};
-use crate::sweep::{Spacing, find};
+use crate::sweep::Spacing;
+use crate::sweep::effects::effects;
+use crate::sweep::swept::Swept;
 
 /// What is said of the effects, a line each.
 fn said(plan: &SweepPlan, methods: Vec<SimulatedMethod>) -> Vec<String> {
     let noise = Noise { per_trial: 0.002, per_second: 0.0 };
     let run = run(plan, &mut SimulatedLaboratory::new(1e6, methods).noise(3, noise));
-    find(&run.outcome, &run.trials)
+    effects(&Swept::new(&run.outcome, &run.trials))
         .into_iter()
-        .filter(|finding| finding.text.contains("Dain's"))
-        .map(|finding| {
-            assert!(!finding.trials.is_empty(), "{}", finding.text);
-            format!("[{}] {}", finding.scene.unwrap_or_default(), finding.text)
+        .map(|(series, effect)| {
+            assert!(!effect.trials.is_empty(), "{}", effect.text);
+            format!("[{}] {}: {}", series.scene().unwrap_or_default(), effect.method, effect.text)
         })
         .collect()
 }
@@ -76,16 +77,4 @@ fn a_deep_buffer_is_no_effect() {
     assert!(delivered(0) > 1.2 * delivered(1), "the buffer delivers more of a short trial");
     let text = said(&plan, methods()).join("\n");
     assert!(text.contains("does not appear against recv"), "{text}");
-    let found: Vec<_> = find(&run.outcome, &run.trials).into_iter().map(|finding| finding.text).collect();
-    assert!(!found.iter().any(|text| text.contains("keeps up with more")), "{found:#?}");
-}
-
-#[test]
-fn what_only_a_buffer_holds_is_said() {
-    let methods =
-        vec![SimulatedMethod::new("recv", 1e9 / 2000.0).cost(2000, 0).room(Room::Frames(1_000_000))];
-    let run = run(&sweep(33_000, 12, &[45_000.0], &["recv"]), &mut SimulatedLaboratory::new(1e6, methods));
-    let found: Vec<_> = find(&run.outcome, &run.trials).into_iter().map(|finding| finding.text).collect();
-    let onset = found.iter().find(|text| text.contains("no frame is lost")).unwrap();
-    assert!(onset.contains("From work ns:21000 on that is due to its buffers"), "{onset}");
 }

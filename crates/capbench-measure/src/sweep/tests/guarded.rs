@@ -127,6 +127,4 @@ fn livelock_shows_in_a_sweep_of_loads() {
         let expected = (trial.offered_pps > 350_000.0).then_some(300_000.0);
         assert_eq!(trial.livelock.map(|mark| mark.delivered_pps), expected, "{}", trial.offered_pps);
     }
-    let found = crate::sweep::find(&run.outcome, &run.trials);
-    assert!(found.iter().any(|finding| finding.text.to_lowercase().contains("livelock")), "{found:#?}");
 }

@@ -4,8 +4,6 @@ mod bursts;
 mod course;
 mod effects;
 mod estimate;
-mod false_alarms;
-mod findings;
 mod guarded;
 mod kinds;
 mod regimes;
@@ -13,7 +11,7 @@ mod regimes;
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_traffic::rates::Pps;
+use capbench_frames::rates::Pps;
 
 use super::{Axis, AxisKind, Observer as SweepObserver, Point, Probe, SweepOutcome, SweepPlan, SweepRun};
 use crate::error::{MeasureError, Result};

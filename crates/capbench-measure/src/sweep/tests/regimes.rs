@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};
-use crate::sweep::findings::cost_regimes;
+use crate::sweep::cost_regimes::cost_regimes;
 use crate::sweep::regimes::{Regimes, Saturated, find};
+use crate::sweep::swept::Swept;
 use crate::sweep::{Spacing, presets};
 
-/// Points of a series as the findings take them.
+/// Points of a series at which the application is the limit.
 fn saturated(run: &SweepRun) -> Vec<Saturated> {
     run.outcome.series[0]
         .readings
@@ -225,7 +226,8 @@ fn too_few_points_show_nothing() {
 
 /// What is said of a sweep: its plateaus as far as chance does not explain their difference.
 fn told(run: &SweepRun) -> Vec<f64> {
-    let found = cost_regimes(&run.outcome, &run.trials, &run.outcome.series[0]).unwrap().found;
+    let swept = Swept::new(&run.outcome, &run.trials);
+    let found = cost_regimes(&swept, &run.outcome.series[0]).unwrap().found;
     found.plateaus.iter().map(|plateau| plateau.cost_ns).collect()
 }
 

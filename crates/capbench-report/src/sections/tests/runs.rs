@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 use capbench_capture::units::ByteCount;
+use capbench_frames::rates::Pps;
+use capbench_frames::sizes::Sizes;
+use capbench_frames::units::FrameSize;
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::bursts::BurstSearch;
 use capbench_measure::environment::Environment;
@@ -13,7 +16,7 @@ use capbench_measure::loss_shape::{Burst, LossInTime, LossShape, Position, Sprea
 use capbench_measure::moderation::Moderation;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::{Results, SCHEMA_VERSION};
-use capbench_measure::rfc2544::{FrameLossTest, MaximumRate, Percent};
+use capbench_measure::rfc2544::{Found, FrameLossTest, MaximumRate, Percent};
 use capbench_measure::search::{MaximumSource, SearchPlan, Stored, parse};
 use capbench_measure::session::Observer;
 use capbench_measure::simulated::{
@@ -28,9 +31,6 @@ use capbench_measure::sweep::{
 use capbench_measure::trial::{Load, SizeLabel, TrialResult};
 use capbench_measure::work::WorkModel;
 use capbench_measure::{MeasureError, Result, soak};
-use capbench_traffic::rates::Pps;
-use capbench_traffic::sizes::Sizes;
-use capbench_traffic::units::FrameSize;
 
 /// Lets everything run to its end.
 pub(super) struct Watch;
@@ -147,7 +147,7 @@ pub(super) fn frame_loss() -> Results {
     let setup = Setup { method: MethodSpec::plain("packet-v2"), ..setup(64) };
     let finished = test.run(&setup, &mut SimulatedLaboratory::new(1e6, methods()), &mut Watch).unwrap();
     let trials = finished.trials.clone();
-    Results { rfc2544: vec![finished.tested(&setup, None)], trials, ..nothing() }
+    Results { rfc2544: vec![finished.tested(Found::FrameLoss, &setup, None)], trials, ..nothing() }
 }
 
 fn plan(axis: Axis, methods: &[&str]) -> SweepPlan {

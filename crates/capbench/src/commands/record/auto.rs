@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use capbench_capture::MethodSpec;
 use capbench_capture::methods;
 use capbench_measure::environment::Environment;
-use capbench_measure::statistics::interval::Estimate;
+use capbench_measure::statistics::median;
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::trust::Trust;
 use serde_json::Value;
@@ -195,7 +195,7 @@ fn by_cost(results: &Value) -> Vec<(&str, f64)> {
         let costs = own.iter().map(|trial| {
             trial["cpu"]["total_ns_per_packet"].as_f64().filter(|_| is_comparable && is_lossless(trial))
         });
-        Some((method, Estimate::of(costs.collect::<Option<Vec<_>>>()?)?.median))
+        Some((method, median(costs.collect::<Option<Vec<_>>>()?)?))
     };
     // In the order of names, which sorting keeps where costs are the same.
     let methods: BTreeSet<&str> = trials.iter().filter_map(|trial| trial["method"].as_str()).collect();

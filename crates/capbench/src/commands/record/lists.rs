@@ -51,7 +51,7 @@ pub fn program(flags: &RecordFlags) -> Result<Exit> {
     let snap: SnapLength = flags.capture.options().snap_length;
     let filter = text.compile(&interface, snap, plan::optimise(flags))?;
     if let Some(listing) = Listing::of_count(flags.dump) {
-        print(&filter.listing(listing)?)?;
+        print(&listing.of(&filter)?)?;
     }
     Ok(Exit::Done)
 }

@@ -3,6 +3,7 @@
 mod losses;
 mod random;
 
+use capbench_capture::filter::SoftwareFilter;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, sync_channel};
 use std::sync::mpsc::{Receiver, Sender};
@@ -72,7 +73,7 @@ fn odd() -> SoftwareFilter {
     let program =
         [step(0x30, 0, 0, 20), step(0x45, 0, 1, 1), step(0x06, 0, 0, u32::MAX), step(0x06, 0, 0, 0)];
     let filter = Filter::new(program.to_vec()).unwrap();
-    filter.in_software(SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap()
+    SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap()
 }
 
 impl Rig {

@@ -1,0 +1,61 @@
+//! Whether the kernel can have what a user asks for a ring.
+
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
+use capbench_sys::host::memory::{self, Available};
+
+use crate::error::{CaptureError, Result};
+
+/// The ring's size, when the kernel has the memory for it. It allocates rings at once and whole, and would sooner kill
+/// processes than refuse; so this asks first.
+///
+/// # Errors
+/// [`CaptureError::RingTooLarge`].
+pub fn checked_ring(options: &CaptureOptions) -> Result<ByteCount> {
+    ring_within(options, memory::available_on_host())
+}
+
+/// The same for a ring in memory of this process, which the limits of its cgroups count.
+///
+/// # Errors
+/// [`CaptureError::RingTooLarge`].
+pub fn checked_own_ring(options: &CaptureOptions) -> Result<ByteCount> {
+    ring_within(options, memory::available())
+}
+
+fn ring_within(options: &CaptureOptions, available: capbench_sys::Result<Available>) -> Result<ByteCount> {
+    match available {
+        Ok(available) if options.ring.0 > available.bytes / 10 * 9 => {
+            Err(CaptureError::RingTooLarge { asked: options.ring, available })
+        }
+        _ => Ok(options.ring),
+    }
+}
+
+/// The retire timeout in the kernel's unit.
+///
+/// # Errors
+/// When it is not a number of whole milliseconds.
+pub fn retire_milliseconds(options: &CaptureOptions) -> Result<u32> {
+    let refuse =
+        |reason: &str| Err(CaptureError::Option { option: "--retire-timeout", reason: reason.into() });
+    if !options.retire_timeout.subsec_nanos().is_multiple_of(1_000_000) {
+        return refuse("the kernel knows whole milliseconds only");
+    }
+    match u32::try_from(options.retire_timeout.as_millis()) {
+        Ok(milliseconds) if milliseconds <= u32::from(u16::MAX) => Ok(milliseconds),
+        _ => refuse("at most 65535 ms are possible"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CaptureOptions, checked_ring};
+
+    #[test]
+    fn a_ring_larger_than_memory_is_refused_before_the_kernel_is_asked() {
+        let options = CaptureOptions { ring: "8388608GiB".parse().unwrap(), ..CaptureOptions::default() };
+        let text = checked_ring(&options).unwrap_err().to_string();
+        assert!(text.starts_with("--ring ") && text.contains("larger than the memory"), "{text}");
+    }
+}

@@ -1,0 +1,251 @@
+//! Tells the frames of a trial from everything else, on the receiving side, and intact ones from damaged ones.
+
+use crate::checksum::{fold, sum_native};
+use crate::error::{FrameError, Result};
+use crate::head::Head;
+use crate::head_match::HeadMatch;
+use crate::layout::{
+    DESTINATION_PORT, ETHERNET_OCTETS, FIRST_SOURCE_PORT, Flow, FrameLayout, NETWORK_V4_OCTETS,
+    NETWORK_V6_OCTETS, Network, TAG_OCTETS, Transport, VlanTag,
+};
+use crate::stamp::{STAMP_OCTETS, Stamp, TrialId};
+use crate::units::{FCS_OCTETS, LEAST_FRAME_OCTETS};
+
+/// The network layer's part of the least frame: hardware pads shorter ones to it (IEEE 802.3 3.2.8).
+const PADDED_OCTETS: usize = (LEAST_FRAME_OCTETS - FCS_OCTETS) as usize - ETHERNET_OCTETS;
+
+/// What a captured frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// A frame of this trial, unharmed as far as it was captured.
+    Ours(Stamp),
+    /// A frame sent to the address and port of generated frames, of which a header field, a length or a checksum
+    /// is wrong.
+    Corrupt,
+    /// Such a frame, of which fewer octets were captured than the snapshot length allows.
+    Truncated,
+    /// Anything else: other traffic, or an unharmed frame of another trial.
+    Foreign,
+}
+
+/// What the capture method knows of a VLAN tag beside the octets of the frame. The kernel takes a tag out of the
+/// frame on receipt and keeps it in metadata (`struct tpacket_auxdata`, packet(7)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TagMetadata {
+    /// No tag was taken out.
+    Absent,
+    /// This tag was taken out.
+    Stripped(VlanTag),
+    /// The method has no such metadata: a frame without the tag of the layout is accepted.
+    Unknown,
+}
+
+/// Recognises the frames of one trial.
+///
+/// With a snapshot length, frames are cut on purpose: what is there is verified, including the checksum, because
+/// the octets that were cut off are known to be zero. A snapshot length that cuts off the stamp is refused by
+/// [`Recogniser::new`], since nothing could be accounted for.
+#[derive(Debug, Clone)]
+pub struct Recogniser {
+    trial: TrialId,
+    layout: FrameLayout,
+    /// The head of flow 0, to compare with.
+    head: Head,
+    /// The same for whole frames, in machine words.
+    whole: HeadMatch,
+    /// Octets from the network header to the end of the stamp.
+    stamp_end: usize,
+    /// Octets that the capture method delivers of a frame at most.
+    snaplen: usize,
+}
+
+impl Recogniser {
+    /// A recogniser for the frames of one trial and layout, captured with `snaplen` octets at most, `None` for all.
+    ///
+    /// # Errors
+    /// A snapshot length that cuts off the stamp.
+    pub fn new(trial: TrialId, layout: &FrameLayout, snaplen: Option<u32>) -> Result<Self> {
+        let least = layout.network_at() + layout.stamp_end();
+        let octets = snaplen.map_or(usize::MAX, |asked| asked as usize);
+        if let Some(asked) = snaplen
+            && octets < least
+        {
+            return Err(FrameError::Snaplen { asked, layout: layout.to_string(), least });
+        }
+        let head = Head::new(layout, Flow::FIRST);
+        let whole = HeadMatch::new(layout, &head);
+        Ok(Self { trial, layout: *layout, head, whole, stamp_end: layout.stamp_end(), snaplen: octets })
+    }
+
+    /// What this frame is. `captured` are its octets without FCS, `wire_length` how many there were when it was
+    /// captured (without FCS and without a stripped tag, as in `tp_len`). Never panics, whatever the octets.
+    #[inline]
+    pub fn look(&self, captured: &[u8], wire_length: u32, tag: TagMetadata) -> Seen {
+        if captured.len() == wire_length as usize
+            && self.stripped_tag_fits(tag)
+            && let Some(stamp) = self.whole.stamp(captured)
+        {
+            return if stamp.trial == self.trial { Seen::Ours(stamp) } else { Seen::Foreign };
+        }
+        self.look_closely(captured, wire_length as usize, tag)
+    }
+
+    /// Whether a frame without inline tag has what the layout wants.
+    #[inline]
+    fn stripped_tag_fits(&self, tag: TagMetadata) -> bool {
+        match (self.layout.vlan, tag) {
+            (None, TagMetadata::Absent | TagMetadata::Unknown) | (Some(_), TagMetadata::Unknown) => true,
+            (Some(wanted), TagMetadata::Stripped(found)) => wanted == found,
+            _ => false,
+        }
+    }
+
+    /// Any frame: cut, padded, tagged, damaged, of others.
+    fn look_closely(&self, captured: &[u8], wire_length: usize, tag: TagMetadata) -> Seen {
+        let inline = captured.get(12..14) == Some(&VlanTag::TPID.to_be_bytes());
+        let network_at = if inline { ETHERNET_OCTETS + TAG_OCTETS } else { ETHERNET_OCTETS };
+        let cut_short = captured.len() < wire_length.min(self.snaplen);
+        let Some(packet) = captured.get(network_at..).filter(|packet| packet.len() >= self.stamp_end) else {
+            return self.look_at_stub(captured, cut_short);
+        };
+        if !self.is_addressed_to_us(captured, packet, network_at) {
+            return Seen::Foreign;
+        }
+        let stamp = self.stamp(packet);
+        let verified = self.is_verified(packet, wire_length - network_at.min(wire_length));
+        if stamp.trial != self.trial && (verified || cut_short) {
+            return Seen::Foreign;
+        }
+        if cut_short {
+            return Seen::Truncated;
+        }
+        if verified && self.fits_layout(captured, packet) && self.tag_fits(captured, inline, tag) {
+            Seen::Ours(stamp)
+        } else {
+            Seen::Corrupt
+        }
+    }
+
+    /// Too few octets for a stamp: ours if the Ethernet destination says so, as nothing else does.
+    #[cold]
+    fn look_at_stub(&self, captured: &[u8], cut_short: bool) -> Seen {
+        if cut_short && captured.get(..6) == Some(&self.layout.destination.0) {
+            Seen::Truncated
+        } else {
+            Seen::Foreign
+        }
+    }
+
+    /// Whether the fields that nothing but generated traffic bears are there: protocol, destination address of the
+    /// benchmarking range, destination port.
+    fn is_addressed_to_us(&self, captured: &[u8], packet: &[u8], network_at: usize) -> bool {
+        let expected = self.expected();
+        let own_network_at = self.layout.network_at();
+        let ether_type =
+            self.head.octets[own_network_at - 2..own_network_at] == captured[network_at - 2..network_at];
+        let port = packet[self.transport_at() + 2..self.transport_at() + 4] == DESTINATION_PORT.to_be_bytes();
+        let address = match self.layout.network {
+            Network::V4 => {
+                packet[0] == expected[0] && packet[9] == expected[9] && packet[16..20] == expected[16..20]
+            }
+            Network::V6 => {
+                packet[0] >> 4 == expected[0] >> 4
+                    && packet[6] == expected[6]
+                    && packet[24..40] == expected[24..40]
+            }
+        };
+        ether_type && address && port
+    }
+
+    /// The stamp of a packet that is long enough for one.
+    fn stamp(&self, packet: &[u8]) -> Stamp {
+        let segment = &packet[self.transport_at()..];
+        let mut stamp = [0; STAMP_OCTETS];
+        match self.layout.transport {
+            Transport::Udp => stamp.copy_from_slice(&segment[8..8 + STAMP_OCTETS]),
+            Transport::Tcp => {
+                stamp[..8].copy_from_slice(&segment[4..12]);
+                stamp[8..].copy_from_slice(&segment[18..24]);
+            }
+        }
+        Stamp::from_bytes(stamp)
+    }
+
+    /// Whether lengths and checksums are right. `wire_length` counts from the network header.
+    fn is_verified(&self, packet: &[u8], wire_length: usize) -> bool {
+        let transport_at = self.transport_at();
+        let length = match self.layout.network {
+            Network::V4 => get(packet, 2),
+            Network::V6 => get(packet, 4) + NETWORK_V6_OCTETS,
+        };
+        // A short frame may have been padded on a real link; the padding may hold anything.
+        let padded = length < wire_length && wire_length <= PADDED_OCTETS;
+        if (length != wire_length && !padded) || length < self.stamp_end || packet.len() > wire_length {
+            return false;
+        }
+        // Of a frame that a snapshot length cut, the missing octets are zero and add nothing.
+        let segment = &packet[transport_at..length.min(packet.len())];
+        let segment_length = length - transport_at;
+        let (addresses, protocol) = match self.layout.network {
+            Network::V4 if fold(sum_native(&packet[..NETWORK_V4_OCTETS])) != u16::MAX => return false,
+            Network::V4 => (&packet[12..20], packet[9]),
+            Network::V6 => (&packet[8..40], packet[6]),
+        };
+        if self.layout.transport == Transport::Udp && get(segment, 4) != segment_length {
+            return false;
+        }
+        let sum = sum_native(addresses)
+            + sum_native(segment)
+            + u64::from(u16::from_ne_bytes([0, protocol]))
+            + u64::from((segment_length as u16).to_be());
+        fold(sum) == u16::MAX
+    }
+
+    /// Whether the fields that no checksum covers, and the flow, are those of the layout.
+    fn fits_layout(&self, captured: &[u8], packet: &[u8]) -> bool {
+        let expected = self.expected();
+        let transport_at = self.transport_at();
+        let flow = (get(packet, transport_at)).wrapping_sub(usize::from(FIRST_SOURCE_PORT));
+        let network = match self.layout.network {
+            Network::V4 => {
+                packet[..2] == expected[..2]
+                    && packet[4..10] == expected[4..10]
+                    && packet[12..14] == expected[12..14]
+                    && get(packet, 14) == get(expected, 14).wrapping_add(flow)
+            }
+            Network::V6 => {
+                packet[..4] == expected[..4]
+                    && packet[6..22] == expected[6..22]
+                    && get(packet, 22) == get(expected, 22).wrapping_add(flow)
+            }
+        };
+        network && flow < self.layout.flows.get() as usize && captured[..12] == self.head.octets[..12]
+    }
+
+    fn tag_fits(&self, captured: &[u8], inline: bool, tag: TagMetadata) -> bool {
+        match (self.layout.vlan, inline, tag) {
+            (Some(wanted), true, _) => captured[14..16] == wanted.tci.to_be_bytes(),
+            (Some(wanted), false, TagMetadata::Stripped(found)) => wanted == found,
+            (Some(_), false, TagMetadata::Unknown) => true,
+            (Some(_), false, TagMetadata::Absent) => false,
+            (None, inline, tag) => !inline && !matches!(tag, TagMetadata::Stripped(_)),
+        }
+    }
+
+    fn transport_at(&self) -> usize {
+        self.layout.network_octets()
+    }
+
+    /// The expected packet, from its network header on.
+    fn expected(&self) -> &[u8] {
+        &self.head.octets[self.layout.network_at()..]
+    }
+}
+
+#[inline]
+fn get(octets: &[u8], at: usize) -> usize {
+    usize::from(u16::from_be_bytes([octets[at], octets[at + 1]]))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,313 @@
+//! When each frame is to be sent, in whole nanoseconds since the trial started, without drift.
+//!
+//! A rate is taken as the exact binary fraction that its `f64` is, and frame `i` is planned at `floor(i / rate)` in
+//! integer arithmetic. After 10^12 ns the plan is as exact as after the first frame.
+
+use crate::error::{FrameError, Result};
+use crate::rates::Pps;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// Nanoseconds of a second.
+const SECOND_NS: u128 = 1_000_000_000;
+
+/// When frames are to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// Frames at equal distances (RFC 2544: constant load).
+    Constant(Pps),
+    /// Each frame as soon as the one before was handed over; nothing is planned.
+    Maximum,
+    /// Groups of frames without distance, at equal distances (RFC 2544 21: 16, 64, 256 and 1024 frames).
+    Bursts {
+        /// Frames of a group.
+        frames: NonZeroU32,
+        /// Mean rate over all.
+        rate: Pps,
+    },
+    /// Exponentially distributed distances: arrivals that know nothing of each other.
+    Poisson {
+        /// Mean rate.
+        rate: Pps,
+        /// The seed: the same distances everywhere.
+        seed: u64,
+    },
+    /// Frames at equal distances, which change once (RFC 2544 26.5: overload, then half of it).
+    Step(Step),
+    /// A busy loop of this many iterations after each frame, as `dain-2004` paced its sender; nothing is planned.
+    WaitLoop {
+        /// Iterations between two frames.
+        iterations: u32,
+    },
+}
+
+/// A constant rate that changes once.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The rate at first.
+    pub before: Pps,
+    /// When it changes, since the start.
+    pub at: Duration,
+    /// The rate from then on.
+    pub after: Pps,
+}
+
+impl Step {
+    /// Frames planned before the change; the first after it is planned for the moment of the change.
+    pub fn frames_before(&self) -> u64 {
+        Period::of(self.before).frames_in(self.at)
+    }
+
+    /// Planned send time of frame `number` in nanoseconds since the start.
+    pub fn planned_ns(&self, number: u64) -> u64 {
+        match number.checked_sub(self.frames_before()) {
+            None => Period::of(self.before).times(number),
+            Some(after) => self.at_ns().saturating_add(Period::of(self.after).times(after)),
+        }
+    }
+
+    /// Frames planned in a sending phase of this length.
+    pub fn intended(&self, duration: Duration) -> u64 {
+        match duration.checked_sub(self.at) {
+            None => Period::of(self.before).frames_in(duration),
+            Some(after) => self.frames_before().saturating_add(Period::of(self.after).frames_in(after)),
+        }
+    }
+
+    fn at_ns(&self) -> u64 {
+        saturated(self.at.as_nanos())
+    }
+}
+
+impl Schedule {
+    /// How many frames a sending phase of this length is to have: `round(rate * duration)`; `None` where nothing is
+    /// planned, or where it is known only after drawing every distance ([`Schedule::Poisson`]).
+    pub fn intended(&self, duration: Duration) -> Option<u64> {
+        match self {
+            Self::Constant(rate) | Self::Bursts { rate, .. } => Some(Period::of(*rate).frames_in(duration)),
+            Self::Step(step) => Some(step.intended(duration)),
+            Self::Maximum | Self::Poisson { .. } | Self::WaitLoop { .. } => None,
+        }
+    }
+
+    /// The rate that was asked for, where there is one and it does not change.
+    pub fn rate(&self) -> Option<Pps> {
+        match self {
+            Self::Constant(rate) | Self::Bursts { rate, .. } | Self::Poisson { rate, .. } => Some(*rate),
+            Self::Maximum | Self::Step(_) | Self::WaitLoop { .. } => None,
+        }
+    }
+
+    /// Planned send time of frame `number` in nanoseconds since the start; `None` as for [`Self::intended`].
+    pub fn planned_ns(&self, number: u64) -> Option<u64> {
+        match self {
+            Self::Constant(rate) => Some(Period::of(*rate).times(number)),
+            Self::Bursts { frames, rate } => {
+                let burst = u64::from(frames.get());
+                Some(Period::of(*rate).times(number / burst * burst))
+            }
+            Self::Step(step) => Some(step.planned_ns(number)),
+            Self::Maximum | Self::Poisson { .. } | Self::WaitLoop { .. } => None,
+        }
+    }
+
+    /// The planned times from frame 0 on, without divisions; `None` where nothing is planned.
+    pub fn times(&self) -> Option<PlannedTimes> {
+        let shape = match *self {
+            Self::Constant(rate) => Shape::Grid { grid: Grid::of(rate, 1), burst: 1, left: 1 },
+            Self::Bursts { frames, rate } => {
+                Shape::Grid { grid: Grid::of(rate, frames.get()), burst: frames.get(), left: frames.get() }
+            }
+            Self::Step(step) => Shape::Step {
+                grid: Grid::of(step.before, 1),
+                left: step.frames_before(),
+                at_ns: step.at_ns(),
+                after: step.after,
+            },
+            Self::Poisson { rate, seed } => {
+                Shape::Poisson { random: Box::new(Xoshiro256PlusPlus::seed_from_u64(seed)), rate, at: 0 }
+            }
+            Self::Maximum | Self::WaitLoop { .. } => return None,
+        };
+        let mut times = PlannedTimes { next_ns: 0, shape };
+        match times.shape {
+            // The first arrival of a Poisson process is not at its beginning.
+            Shape::Poisson { .. } => times.advance(),
+            // A rate so low that no frame comes before the change.
+            Shape::Step { left: 0, .. } => times.change(),
+            _ => {}
+        }
+        Some(times)
+    }
+
+    /// Checks a schedule before a trial.
+    ///
+    /// # Errors
+    /// A plan longer than a stamp can tell (2^48 ns, 78 hours).
+    pub fn check(&self, duration: Duration) -> Result<()> {
+        if duration.as_nanos() > u128::from(crate::stamp::Stamp::LAST_PLANNED_NS) {
+            return Err(FrameError::Schedule("a sending phase of over 78 hours does not fit into the stamp"));
+        }
+        Ok(())
+    }
+}
+
+/// The distance of two frames as an exact fraction: `dividend / divisor` nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Period {
+    dividend: u128,
+    divisor: u64,
+}
+
+impl Period {
+    /// A finite f64 is `mantissa * 2^exponent`; for the range of [`Pps`] neither number overflows.
+    fn of(rate: Pps) -> Self {
+        let bits = rate.get().to_bits();
+        let exponent = ((bits >> 52) & 0x7ff) as i32 - 1075;
+        let mantissa = (bits & ((1 << 52) - 1)) | 1 << 52;
+        let even = mantissa.trailing_zeros() as i32;
+        let (mantissa, exponent) = (mantissa >> even, exponent + even);
+        if exponent >= 0 {
+            Self { dividend: SECOND_NS, divisor: mantissa << exponent }
+        } else {
+            Self { dividend: SECOND_NS << -exponent, divisor: mantissa }
+        }
+    }
+
+    /// `floor(number * period)`.
+    fn times(self, number: u64) -> u64 {
+        let divisor = u128::from(self.divisor);
+        let number = u128::from(number);
+        saturated(number * (self.dividend / divisor) + number * (self.dividend % divisor) / divisor)
+    }
+
+    /// `round(duration / period)`.
+    fn frames_in(self, duration: Duration) -> u64 {
+        let doubled = duration.as_nanos().saturating_mul(2 * u128::from(self.divisor));
+        saturated(doubled.saturating_add(self.dividend) / (2 * self.dividend))
+    }
+}
+
+/// Times beyond 584 years are that late.
+fn saturated(number: u128) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+/// Points at equal distances, by adding quotient and remainder.
+#[derive(Debug, Clone, Copy)]
+struct Grid {
+    whole: u64,
+    remainder: u64,
+    divisor: u64,
+    carried: u64,
+}
+
+impl Grid {
+    /// Points as far apart as `frames` frames of the rate.
+    fn of(rate: Pps, frames: u32) -> Self {
+        let period = Period::of(rate);
+        let (dividend, divisor) = (period.dividend, u128::from(period.divisor));
+        let frames = u128::from(frames);
+        let rest = dividend % divisor * frames;
+        Self {
+            whole: saturated(dividend / divisor * frames + rest / divisor),
+            remainder: (rest % divisor) as u64,
+            divisor: period.divisor,
+            carried: 0,
+        }
+    }
+
+    /// The distance from the last point to the next.
+    #[inline]
+    fn step(&mut self) -> u64 {
+        // Both terms are below the divisor, which is below 2^63.
+        self.carried += self.remainder;
+        if self.carried >= self.divisor {
+            self.carried -= self.divisor;
+            self.whole.saturating_add(1)
+        } else {
+            self.whole
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Shape {
+    Grid {
+        grid: Grid,
+        burst: u32,
+        left: u32,
+    },
+    Step {
+        grid: Grid,
+        /// Frames left until the change.
+        left: u64,
+        at_ns: u64,
+        after: Pps,
+    },
+    Poisson {
+        random: Box<Xoshiro256PlusPlus>,
+        rate: Pps,
+        /// Exact time, in 2^-16 ns, so that rounding does not shift the mean.
+        at: u64,
+    },
+}
+
+/// Planned send times, in order.
+#[derive(Debug, Clone)]
+pub struct PlannedTimes {
+    next_ns: u64,
+    shape: Shape,
+}
+
+impl PlannedTimes {
+    /// Planned time of the next frame, nanoseconds since the start.
+    #[inline]
+    pub fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// Goes on to the frame after it.
+    #[inline]
+    pub fn advance(&mut self) {
+        match &mut self.shape {
+            Shape::Grid { grid, burst, left } => {
+                *left -= 1;
+                if *left == 0 {
+                    *left = *burst;
+                    self.next_ns = self.next_ns.saturating_add(grid.step());
+                }
+            }
+            Shape::Step { grid, left, .. } => {
+                *left -= 1;
+                if *left == 0 {
+                    self.change();
+                } else {
+                    self.next_ns = self.next_ns.saturating_add(grid.step());
+                }
+            }
+            Shape::Poisson { random, rate, at } => {
+                // 53 random bits as a number in (0, 1], whose logarithm exists.
+                let uniform = ((random.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64);
+                let distance_ns = -uniform.ln() * 1e9 / rate.get();
+                *at = at.saturating_add((distance_ns * 65_536.0) as u64);
+                self.next_ns = *at >> 16;
+            }
+        }
+    }
+
+    /// From here on the rate is that after the step.
+    fn change(&mut self) {
+        if let Shape::Step { at_ns, after, .. } = self.shape {
+            self.next_ns = at_ns;
+            self.shape = Shape::Grid { grid: Grid::of(after, 1), burst: 1, left: 1 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

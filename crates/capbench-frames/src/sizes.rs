@@ -1,0 +1,348 @@
+//! Which frame sizes are sent in which order, as a repeating sequence fixed before the trial.
+
+use crate::error::{FrameError, Result};
+use crate::imix::Imix;
+use crate::layout::FrameLayout;
+use crate::units::FrameSize;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How many sizes a random sequence draws before it repeats.
+const RANDOM_PERIOD: usize = 1 << 16;
+
+/// The seed of a random sequence that names none.
+const DEFAULT_SEED: u64 = 1;
+
+const WANTED: &str = "frame sizes: 64, 64,128,1518, 64-1518/100 (steps), random:64-1518[:seed], runt:62, or a mix such as imix";
+
+/// The sizes that were asked for. [`fmt::Display`] writes what [`FromStr`] reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Sizes {
+    /// One size.
+    Fixed(FrameSize),
+    /// These sizes in turn.
+    List(Vec<FrameSize>),
+    /// Uniformly distributed sizes, both bounds included, by xoshiro256++ from the seed: the same everywhere.
+    Random {
+        /// The least size.
+        from: FrameSize,
+        /// The largest size.
+        to: FrameSize,
+        /// The seed.
+        seed: u64,
+    },
+    /// `from`, `from + step`, and so on, up to `to` where a step meets it.
+    Incremental {
+        /// The first and least size.
+        from: FrameSize,
+        /// The largest size.
+        to: FrameSize,
+        /// The step in octets.
+        step: u16,
+    },
+    /// A mix.
+    Imix(Imix),
+}
+
+/// A size of a mixture that the layout's headers do not fit into, and what is sent instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raised {
+    /// The size that was asked for.
+    pub asked: FrameSize,
+    /// The size that is sent.
+    pub sent: FrameSize,
+    /// How many of the frames of one period it concerns.
+    pub frames: u64,
+}
+
+/// The sizes as they are sent, one period of them, and which of them had to be raised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SizeSequence {
+    sizes: Box<[FrameSize]>,
+    raised: Vec<Raised>,
+}
+
+impl Sizes {
+    /// The sequence for a layout.
+    ///
+    /// Sizes of a mixture (list, random, incremental, mix) that are below the legal minimum or that of the layout
+    /// are raised to it and listed in [`SizeSequence::raised`]. A single size is a demand, and never changed.
+    ///
+    /// # Errors
+    /// A single size below the layout's minimum, or an empty list.
+    pub fn sequence(&self, layout: &FrameLayout) -> Result<SizeSequence> {
+        let minimum = layout.minimum_size();
+        let mut sizes = self.asked();
+        if sizes.is_empty() {
+            return Err(FrameError::parse("", WANTED));
+        }
+        if let &Self::Fixed(asked) = self {
+            if asked < minimum {
+                let layout = layout.to_string();
+                return Err(FrameError::TooSmallForLayout {
+                    asked: asked.octets(),
+                    layout,
+                    least: minimum.octets(),
+                });
+            }
+            return Ok(SizeSequence { sizes: sizes.into(), raised: Vec::new() });
+        }
+        let least = minimum.max(FrameSize::LEAST);
+        let mut raised: Vec<Raised> = Vec::new();
+        for size in sizes.iter_mut().filter(|size| **size < least) {
+            match raised.iter_mut().find(|raised| raised.asked == *size) {
+                Some(known) => known.frames += 1,
+                None => raised.push(Raised { asked: *size, sent: least, frames: 1 }),
+            }
+            *size = least;
+        }
+        Ok(SizeSequence { sizes: sizes.into(), raised })
+    }
+
+    /// One period, as asked for.
+    fn asked(&self) -> Vec<FrameSize> {
+        match self {
+            Self::Fixed(size) => vec![*size],
+            Self::List(sizes) => sizes.clone(),
+            Self::Random { from, to, seed } => {
+                let mut random = Xoshiro256PlusPlus::seed_from_u64(*seed);
+                let range = u64::from(to.octets().saturating_sub(from.octets())) + 1;
+                (0..RANDOM_PERIOD).filter_map(|_| drawn(&mut random, *from, range)).collect()
+            }
+            Self::Incremental { from, to, step } => (from.octets()..=to.octets())
+                .step_by(usize::from(*step).max(1))
+                .filter_map(|octets| FrameSize::try_from(octets).ok())
+                .collect(),
+            Self::Imix(mix) => mix.sizes().collect(),
+        }
+    }
+}
+
+/// One of `range` sizes from `from` on, by multiplication with a 64-bit fraction (bias below 2^-47).
+fn drawn(random: &mut Xoshiro256PlusPlus, from: FrameSize, range: u64) -> Option<FrameSize> {
+    let above = (u128::from(random.next_u64()) * u128::from(range)) >> 64;
+    FrameSize::try_from(from.octets() + above as u16).ok()
+}
+
+impl SizeSequence {
+    /// The sizes of one period, in order.
+    pub fn sizes(&self) -> &[FrameSize] {
+        &self.sizes
+    }
+
+    /// The sizes that had to be raised; empty when what is sent is what was asked for.
+    pub fn raised(&self) -> &[Raised] {
+        &self.raised
+    }
+
+    /// Mean size in octets, FCS included.
+    pub fn mean_octets(&self) -> f64 {
+        let sum: u64 = self.sizes.iter().map(|size| u64::from(size.octets())).sum();
+        sum as f64 / self.sizes.len() as f64
+    }
+
+    /// The largest size.
+    pub fn largest(&self) -> FrameSize {
+        self.sizes.iter().copied().max().unwrap_or(FrameSize::LEAST)
+    }
+
+    /// The least size.
+    pub fn least(&self) -> FrameSize {
+        self.sizes.iter().copied().min().unwrap_or(FrameSize::LEAST)
+    }
+}
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(size) if size.is_runt() => write!(f, "runt:{size}"),
+            Self::Fixed(size) => size.fmt(f),
+            Self::List(sizes) => {
+                for (index, size) in sizes.iter().enumerate() {
+                    write!(f, "{}{size}", if index == 0 { "" } else { "," })?;
+                }
+                Ok(())
+            }
+            Self::Random { from, to, seed } => write!(f, "random:{from}-{to}:{seed}"),
+            Self::Incremental { from, to, step } => write!(f, "{from}-{to}/{step}"),
+            Self::Imix(mix) => mix.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Sizes {
+    type Err = FrameError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let text = text.trim();
+        if let Some(range) = text.strip_prefix("random:") {
+            let (range, seed) = match range.split_once(':') {
+                Some((range, seed)) => (range, seed.parse().map_err(|_| FrameError::parse(text, WANTED))?),
+                None => (range, DEFAULT_SEED),
+            };
+            let (from, to) = bounds(range)?;
+            return Ok(Self::Random { from, to, seed });
+        }
+        if let Some(octets) = text.strip_prefix("runt:") {
+            let octets = octets.parse().map_err(|_| FrameError::parse(text, WANTED))?;
+            return FrameSize::runt(octets).map(Self::Fixed);
+        }
+        // Whatever begins with a number is sizes; whatever does not is a mix.
+        if !text.starts_with(|first: char| first.is_ascii_digit()) {
+            let is_mix = text.starts_with("imix") || text.contains(':');
+            return if is_mix { text.parse().map(Self::Imix) } else { Err(FrameError::parse(text, WANTED)) };
+        }
+        if let Some((range, step)) = text.split_once('/') {
+            let (from, to) = bounds(range)?;
+            let step = step.parse().ok().filter(|&step| step > 0);
+            return Ok(Self::Incremental {
+                from,
+                to,
+                step: step.ok_or_else(|| FrameError::parse(text, WANTED))?,
+            });
+        }
+        if text.contains(',') {
+            return text.split(',').map(str::parse).collect::<Result<_>>().map(Self::List);
+        }
+        text.parse().map(Self::Fixed).map_err(|error| match error {
+            FrameError::Parse { .. } => FrameError::parse(text, WANTED),
+            other => other,
+        })
+    }
+}
+
+/// `64-1518`.
+fn bounds(text: &str) -> Result<(FrameSize, FrameSize)> {
+    let wrong = || FrameError::parse(text, "two frame sizes, the smaller first, such as 64-1518");
+    let (from, to) = text.split_once('-').ok_or_else(wrong)?;
+    let (from, to) = (from.parse()?, to.parse()?);
+    if from <= to { Ok((from, to)) } else { Err(wrong()) }
+}
+
+impl TryFrom<String> for Sizes {
+    type Error = FrameError;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Sizes> for String {
+    fn from(sizes: Sizes) -> Self {
+        sizes.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::{Network, Transport, VlanTag};
+    use proptest::prelude::*;
+
+    fn octets(text: &str, layout: &FrameLayout) -> Vec<u16> {
+        let sequence = text.parse::<Sizes>().unwrap().sequence(layout).unwrap();
+        sequence.sizes().iter().map(|size| size.octets()).collect()
+    }
+
+    #[test]
+    fn sizes_as_users_write_them() {
+        let layout = FrameLayout::default();
+        assert_eq!(octets("64", &layout), [64]);
+        assert_eq!(octets("64,128,1518", &layout), [64, 128, 1518]);
+        assert_eq!(octets("64-364/100", &layout), [64, 164, 264, 364]);
+        assert_eq!(octets("64-300/100", &layout), [64, 164, 264]);
+        assert_eq!(octets("runt:62", &layout), [62]);
+        assert_eq!(octets("A=64 B=128: AAB", &layout), [64, 64, 128]);
+        for text in
+            ["64", "64,128,1518", "64-1518/100", "random:64-1518:7", "runt:62", "imix-cesnet", "a=64: aa"]
+        {
+            let sizes: Sizes = text.parse().unwrap();
+            assert_eq!(sizes.to_string(), text);
+        }
+        assert_eq!("random:64-1518".parse::<Sizes>().unwrap().to_string(), "random:64-1518:1");
+    }
+
+    #[test]
+    fn sizes_that_mean_nothing_are_refused() {
+        for text in [
+            "",
+            "63",
+            "small",
+            "64,",
+            "64,63",
+            "1518-64/10",
+            "64-1518",
+            "64-128/0",
+            "random:64",
+            "random:a-b",
+        ] {
+            assert!(text.parse::<Sizes>().is_err(), "{text}");
+        }
+        for text in ["random:64-1518:x", "runt:64", "imix-none", "64/3", "70000"] {
+            assert!(text.parse::<Sizes>().is_err(), "{text}");
+        }
+        assert!("63".parse::<Sizes>().unwrap_err().to_string().contains("64 to 65535"));
+    }
+
+    #[test]
+    fn random_sizes_are_the_same_everywhere() {
+        let layout = FrameLayout::default();
+        let first: Vec<u16> = octets("random:64-1518:7", &layout)[..6].to_vec();
+        assert_eq!(first, [144, 314, 1108, 685, 1466, 741]);
+        assert_ne!(octets("random:64-1518:7", &layout), octets("random:64-1518:8", &layout));
+        let few = octets("random:64-67", &layout);
+        for size in 64..=67 {
+            let share = few.iter().filter(|&&found| found == size).count() as f64 / few.len() as f64;
+            assert!((share - 0.25).abs() < 0.01, "{size}: {share}");
+        }
+        assert_eq!(octets("random:70-70", &layout)[..3], [70, 70, 70]);
+    }
+
+    #[test]
+    fn mixtures_are_raised_and_say_so() {
+        let layout = FrameLayout::default();
+        let sequence = "imix-ipv6".parse::<Sizes>().unwrap().sequence(&layout).unwrap();
+        let size = |octets: u16| FrameSize::try_from(octets).unwrap();
+        assert_eq!(sequence.raised(), [Raised { asked: size(60), sent: size(64), frames: 5867 }]);
+        assert_eq!(sequence.least(), FrameSize::LEAST);
+
+        let tagged = FrameLayout {
+            vlan: Some(VlanTag { tci: 1 }),
+            network: Network::V6,
+            transport: Transport::Tcp,
+            ..layout
+        };
+        let sequence = "imix".parse::<Sizes>().unwrap().sequence(&tagged).unwrap();
+        assert_eq!(sequence.raised(), [Raised { asked: size(64), sent: size(86), frames: 7 }]);
+        assert!("imix".parse::<Sizes>().unwrap().sequence(&layout).unwrap().raised().is_empty());
+    }
+
+    #[test]
+    fn one_size_is_a_demand() {
+        let layout = FrameLayout { network: Network::V6, ..FrameLayout::default() };
+        let error = "64".parse::<Sizes>().unwrap().sequence(&layout).unwrap_err().to_string();
+        assert_eq!(error, "frame size 64 is too small for IPv6/UDP: at least 80 octets, the FCS included");
+        assert!(Sizes::List(Vec::new()).sequence(&layout).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn random_sizes_stay_in_bounds(from in 64..1000_u16, more in 0..9000_u16, seed: u64) {
+            let (from, to) = (FrameSize::try_from(from).unwrap(), FrameSize::try_from(from + more).unwrap());
+            let sizes = Sizes::Random { from, to, seed }.sequence(&FrameLayout::default()).unwrap();
+            prop_assert!(sizes.least() >= from && sizes.largest() <= to);
+            prop_assert_eq!(sizes.sizes().len(), RANDOM_PERIOD);
+        }
+
+        #[test]
+        fn parsing_never_panics(text in "[a-z0-9,:/-]{0,16}") {
+            if let Ok(sizes) = text.parse::<Sizes>() {
+                prop_assert_eq!(sizes.to_string().parse::<Sizes>().unwrap(), sizes);
+            }
+        }
+    }
+}

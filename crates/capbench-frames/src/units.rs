@@ -1,0 +1,152 @@
+//! Frame sizes as RFC 2544 counts them, and the two other ways to count that tools confuse with it.
+//!
+//! Rates are in [`crate::rates`].
+
+use crate::error::{FrameError, Result};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Octets of the frame check sequence, which no capture method delivers (IEEE 802.3 3.2.9).
+pub const FCS_OCTETS: u16 = 4;
+
+/// Octets that a frame occupies on the link beside itself: preamble 7, start delimiter 1, gap 12 (IEEE 802.3).
+pub const WIRE_OVERHEAD_OCTETS: u32 = 20;
+
+/// The least legal Ethernet frame, FCS included (IEEE 802.3 `minFrameSize`).
+pub const LEAST_FRAME_OCTETS: u16 = 64;
+
+/// The largest frame that this crate makes, FCS included; its network-layer length stays below 64 KiB.
+pub const LARGEST_FRAME_OCTETS: u16 = u16::MAX;
+
+/// The least runt: an Ethernet header and the FCS.
+const LEAST_RUNT_OCTETS: u16 = 18;
+
+/// A frame size in octets, from the destination address to the FCS, both included (RFC 1242 3.5).
+///
+/// A VLAN tag is inside it. [`captured`](Self::captured) is what a capture method sees, and
+/// [`on_wire`](Self::on_wire) what the frame costs on the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u16", into = "u16")]
+pub struct FrameSize(u16);
+
+impl FrameSize {
+    /// The least legal Ethernet frame.
+    pub const LEAST: Self = Self(LEAST_FRAME_OCTETS);
+
+    /// A legal Ethernet frame size.
+    ///
+    /// # Errors
+    /// Fewer than 64 octets or more than [`LARGEST_FRAME_OCTETS`].
+    pub fn new(octets: u32) -> Result<Self> {
+        Self::within(octets, LEAST_FRAME_OCTETS, LARGEST_FRAME_OCTETS)
+    }
+
+    /// A deliberately short frame, as `dain-2004` sent them (62 octets): a virtual link carries it as it is,
+    /// a real one pads it to 64.
+    ///
+    /// # Errors
+    /// Fewer than 18 octets (header and FCS), or a size that is no runt.
+    pub fn runt(octets: u32) -> Result<Self> {
+        Self::within(octets, LEAST_RUNT_OCTETS, LEAST_FRAME_OCTETS - 1)
+    }
+
+    fn within(octets: u32, least: u16, most: u16) -> Result<Self> {
+        match u16::try_from(octets) {
+            Ok(size) if (least..=most).contains(&size) => Ok(Self(size)),
+            _ => Err(FrameError::FrameSize { asked: octets.into(), least, most }),
+        }
+    }
+
+    /// The size of a frame that a capture method sees with `octets` octets, legal or runt.
+    pub const fn of_captured(octets: u16) -> Self {
+        Self(octets + FCS_OCTETS)
+    }
+
+    /// Octets, FCS included.
+    pub const fn octets(self) -> u16 {
+        self.0
+    }
+
+    /// Octets that a capture method sees and a transmit method is given: without the FCS.
+    pub const fn captured(self) -> usize {
+        (self.0 - FCS_OCTETS) as usize
+    }
+
+    /// Octets of link time: with preamble, start delimiter and gap.
+    pub const fn on_wire(self) -> u32 {
+        self.0 as u32 + WIRE_OVERHEAD_OCTETS
+    }
+
+    /// Whether it is below the least legal Ethernet frame.
+    pub const fn is_runt(self) -> bool {
+        self.0 < LEAST_FRAME_OCTETS
+    }
+}
+
+impl fmt::Display for FrameSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for FrameSize {
+    type Err = FrameError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let octets = text.trim().parse::<u32>();
+        Self::new(octets.map_err(|_| FrameError::parse(text, "a frame size in octets, such as 64 or 1518"))?)
+    }
+}
+
+/// A stored size; runts are allowed, for they were made deliberately once.
+impl TryFrom<u16> for FrameSize {
+    type Error = FrameError;
+
+    fn try_from(octets: u16) -> Result<Self> {
+        Self::within(octets.into(), LEAST_RUNT_OCTETS, LARGEST_FRAME_OCTETS)
+    }
+}
+
+impl From<FrameSize> for u16 {
+    fn from(size: FrameSize) -> Self {
+        size.0
+    }
+}
+
+/// The maximum transmission unit of an interface: octets of the network-layer packet (RFC 1122 3.3.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Mtu(pub u32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_three_ways_to_count() {
+        let size = FrameSize::new(64).unwrap();
+        assert_eq!((size.octets(), size.captured(), size.on_wire()), (64, 60, 84));
+        assert!(!size.is_runt());
+    }
+
+    #[test]
+    fn bounds_are_named_in_the_message() {
+        let small = FrameSize::new(63).unwrap_err().to_string();
+        assert_eq!(small, "frame size 63 is not allowed: 64 to 65535 octets, the 4-octet FCS included");
+        assert!(FrameSize::new(9018).is_ok());
+        assert!(FrameSize::new(65_536).is_err());
+        assert!(
+            "jumbo".parse::<FrameSize>().unwrap_err().to_string().contains("'jumbo' is not a frame size")
+        );
+        assert!("-64".parse::<FrameSize>().is_err());
+    }
+
+    #[test]
+    fn runts_are_made_on_purpose_only() {
+        assert_eq!(FrameSize::runt(62).unwrap().captured(), 58);
+        assert!(FrameSize::runt(64).is_err());
+        assert!(FrameSize::runt(17).is_err());
+        assert!(FrameSize::try_from(62_u16).unwrap().is_runt());
+    }
+}

@@ -1,0 +1,252 @@
+//! Where each CPU spent its time: `/proc/stat`, proc_stat(5).
+//!
+//! The kernel adds up in nanoseconds or in timer ticks, as it is configured, and shows ticks of 1/USER_HZ (10 ms). Over
+//! a window of `t` a share is therefore known to about 10 ms / `t`.
+
+use capbench_sys::host::{CpuId, clock};
+use serde::Serialize;
+
+use super::read;
+use crate::{HostError, Result};
+
+const FILE: &str = "/proc/stat";
+
+/// Times of one CPU in ns: since boot in a snapshot, within the window in a difference. They are multiples of the tick.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct CpuTimes {
+    /// Programs, guests of a hypervisor included.
+    pub user_ns: u64,
+    /// Programs of lowered priority.
+    pub nice_ns: u64,
+    /// The kernel on behalf of programs, and kernel threads.
+    pub system_ns: u64,
+    /// Nothing to do.
+    pub idle_ns: u64,
+    /// Nothing to do while a disk was waited for.
+    pub iowait_ns: u64,
+    /// Hardware interrupts.
+    pub irq_ns: u64,
+    /// Soft interrupts, among them packet reception; in ksoftirqd too.
+    pub softirq_ns: u64,
+    /// The hypervisor ran something else.
+    pub steal_ns: u64,
+}
+
+/// The times of every online CPU at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuSnapshot {
+    rows: Vec<(CpuId, CpuTimes)>,
+}
+
+/// The times of every CPU between two snapshots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuWindow {
+    rows: Vec<(CpuId, CpuTimes)>,
+}
+
+impl CpuTimes {
+    /// All the time that passed on the CPU.
+    pub const fn total_ns(&self) -> u64 {
+        self.busy_ns() + self.idle_ns + self.iowait_ns + self.steal_ns
+    }
+
+    /// The time in which the CPU worked: neither idle nor taken away.
+    pub const fn busy_ns(&self) -> u64 {
+        self.user_ns + self.nice_ns + self.system_ns + self.irq_ns + self.softirq_ns
+    }
+
+    /// Share (0 to 1) of the time that the hypervisor took away; `None` where no time passed.
+    pub fn steal_share(&self) -> Option<f64> {
+        let total = self.total_ns();
+        (total > 0).then(|| self.steal_ns as f64 / total as f64)
+    }
+
+    fn since(&self, before: &Self) -> Option<Self> {
+        Some(Self {
+            user_ns: self.user_ns.checked_sub(before.user_ns)?,
+            nice_ns: self.nice_ns.checked_sub(before.nice_ns)?,
+            system_ns: self.system_ns.checked_sub(before.system_ns)?,
+            // proc_stat(5): iowait can go back; idle is computed with it and can too.
+            idle_ns: self.idle_ns.saturating_sub(before.idle_ns),
+            iowait_ns: self.iowait_ns.saturating_sub(before.iowait_ns),
+            irq_ns: self.irq_ns.checked_sub(before.irq_ns)?,
+            softirq_ns: self.softirq_ns.checked_sub(before.softirq_ns)?,
+            steal_ns: self.steal_ns.checked_sub(before.steal_ns)?,
+        })
+    }
+}
+
+impl CpuSnapshot {
+    /// The times now.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or the length of a tick is unknown.
+    pub fn read() -> Result<Self> {
+        Self::parse(&read(FILE)?, tick_ns()?)
+    }
+
+    /// Reads the text of the file, `tick_ns` being the length of its unit.
+    ///
+    /// # Errors
+    /// Where a line of a CPU is not a number and at least eight times.
+    pub fn parse(text: &str, tick_ns: u64) -> Result<Self> {
+        let mut rows = Vec::new();
+        for line in text.lines() {
+            let mut words = line.split_ascii_whitespace();
+            let Some(number) = words.next().and_then(|word| word.strip_prefix("cpu")) else { continue };
+            // The line "cpu" is the sum of the others.
+            if number.is_empty() {
+                continue;
+            }
+            let fail = |reason| HostError::Parse { file: FILE, line: line.into(), reason };
+            let cpu = CpuId::new(number.parse().map_err(|_| fail("expected the number of a CPU"))?);
+            let mut times = words.map(|word| word.parse::<u64>().ok()?.checked_mul(tick_ns));
+            let mut next = || times.next().flatten().ok_or_else(|| fail("expected at least eight times"));
+            let row = CpuTimes {
+                user_ns: next()?,
+                nice_ns: next()?,
+                system_ns: next()?,
+                idle_ns: next()?,
+                iowait_ns: next()?,
+                irq_ns: next()?,
+                softirq_ns: next()?,
+                steal_ns: next()?,
+            };
+            rows.push((cpu, row));
+        }
+        Ok(Self { rows })
+    }
+
+    /// The time that passed since `before` on every CPU that is in both snapshots and whose times did not go back
+    /// (hotplug makes them).
+    pub fn since(&self, before: &Self) -> CpuWindow {
+        let difference = |&(cpu, now): &(CpuId, CpuTimes)| {
+            let (_, then) = before.rows.iter().find(|(other, _)| *other == cpu)?;
+            Some((cpu, now.since(then)?))
+        };
+        CpuWindow { rows: self.rows.iter().filter_map(difference).collect() }
+    }
+}
+
+impl CpuWindow {
+    /// The times of one CPU; `None` where they are unknown.
+    pub fn of(&self, cpu: CpuId) -> Option<CpuTimes> {
+        self.rows.iter().find(|(other, _)| *other == cpu).map(|(_, times)| *times)
+    }
+
+    /// Every CPU with its times, in the kernel's order.
+    pub fn iter(&self) -> impl Iterator<Item = (CpuId, CpuTimes)> {
+        self.rows.iter().copied()
+    }
+
+    /// How many CPUs' worth of time the whole host was busy, 0 to the number of CPUs; `None` where no time passed.
+    pub fn busy_cores(&self) -> Option<f64> {
+        let shares = self.rows.iter().filter(|(_, times)| times.total_ns() > 0);
+        shares
+            .map(|(_, times)| times.busy_ns() as f64 / times.total_ns() as f64)
+            .reduce(|sum, share| sum + share)
+    }
+
+    /// The largest share (0 to 1) of its time that one of `cpus` lost to the hypervisor; `None` where none is known.
+    pub fn largest_steal_share(&self, cpus: &[CpuId]) -> Option<f64> {
+        cpus.iter().filter_map(|cpu| self.of(*cpu)?.steal_share()).reduce(f64::max)
+    }
+}
+
+/// Length of a tick of `/proc/stat` in ns: the resolution of every time in it.
+///
+/// # Errors
+/// Where the C library does not know USER_HZ.
+pub fn tick_ns() -> Result<u64> {
+    let per_second = clock::ticks_per_second().ok_or_else(|| HostError::Unsupported {
+        what: "the CPU account".into(),
+        reason: "the C library does not tell the unit of /proc/stat (sysconf(_SC_CLK_TCK))".into(),
+    })?;
+    Ok(1_000_000_000 / per_second)
+}
+
+/// Writes a CPU as its number.
+pub fn cpu_number<S: serde::Serializer>(cpu: &CpuId, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_u32(cpu.number())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TICK: u64 = 10_000_000;
+    const TEXT: &str = "\
+cpu  4694 0 17520 240599 556 0 8787 29 0 0
+cpu0 1923 0 15597 113213 45 0 6783 8 0 0
+cpu1 2771 0 1923 127385 511 0 2004 21 0 0
+intr 6256203 0 0
+ctxt 12
+";
+
+    fn snapshot(text: &str) -> CpuSnapshot {
+        CpuSnapshot::parse(text, TICK).unwrap()
+    }
+
+    #[test]
+    fn times_are_read_per_cpu() {
+        let rows = snapshot(TEXT).rows;
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0].0, CpuId::new(0));
+        assert_eq!((rows[0].1.softirq_ns, rows[1].1.steal_ns), (6783 * TICK, 21 * TICK));
+    }
+
+    #[test]
+    fn a_window_has_differences() {
+        let before = snapshot("cpu0 10 0 10 100 50 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0");
+        let after = snapshot("cpu0 20 0 10 110 45 0 70 10 0 0\ncpu1 0 0 25 75 0 0 0 0");
+        let window = after.since(&before);
+        let cpu0 = window.of(CpuId::new(0)).unwrap();
+        // iowait went back, as it may.
+        assert_eq!((cpu0.user_ns, cpu0.softirq_ns, cpu0.iowait_ns), (10 * TICK, 70 * TICK, 0));
+        assert_eq!(cpu0.steal_share(), Some(0.1));
+        assert_eq!(window.busy_cores(), Some(0.8 + 0.25));
+        assert_eq!(window.largest_steal_share(&[CpuId::new(0), CpuId::new(1)]), Some(0.1));
+        assert_eq!(window.largest_steal_share(&[CpuId::new(9)]), None);
+    }
+
+    #[test]
+    fn a_cpu_whose_times_went_back_is_unknown() {
+        let (before, after) = (snapshot("cpu0 10 0 0 0 0 0 0 0"), snapshot("cpu0 9 0 0 0 0 0 0 0"));
+        assert_eq!(after.since(&before).of(CpuId::new(0)), None);
+        assert_eq!(after.since(&after).busy_cores(), None);
+    }
+
+    #[test]
+    fn odd_lines_are_errors() {
+        for text in [
+            "cpux 1 2 3 4 5 6 7 8",
+            "cpu0",
+            "cpu0 1 2 3 4 5 6 7",
+            "cpu0 1 2 3 4 5 6 7 -8",
+            "cpu99999999999 1",
+        ] {
+            assert!(CpuSnapshot::parse(text, TICK).is_err(), "{text:?}");
+        }
+        let largest = format!("cpu0 {} 0 0 0 0 0 0 0", u64::MAX);
+        assert!(CpuSnapshot::parse(&largest, TICK).is_err());
+        assert_eq!(snapshot("nothing\n\n").rows, []);
+    }
+
+    #[test]
+    fn work_makes_a_core_busy() {
+        let before = CpuSnapshot::read().unwrap();
+        let start = clock::monotonic_ns();
+        while clock::monotonic_ns() - start < 60_000_000 {}
+        let window = CpuSnapshot::read().unwrap().since(&before);
+        assert!(window.iter().count() > 0);
+        assert!(window.busy_cores().unwrap() > 0.2);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(cpu)?[0-9 \n]{0,200}") {
+            let _ = CpuSnapshot::parse(&text, TICK);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Which interfaces of the host may be used. RFC 6815 (an applicability statement to RFC 2544): benchmarks belong in
+//! isolated test networks, because they take all of a link's capacity.
+
+use std::net::IpAddr;
+
+use crate::links::{Link, Links};
+use crate::{HostError, Result};
+
+/// The interface `name`, where it may be loaded with test traffic.
+pub(super) fn check(links: &Links, name: &str, isolated: bool) -> Result<Link> {
+    let link = present_and_up(links, name)?;
+    if !link.carrier {
+        return Err(refused(name, "has no carrier; plug in the cable or set the other end up"));
+    }
+    if isolated {
+        return Ok(link);
+    }
+    // Every interface gives itself a link-local IPv6 address when it is set up: that shows no use.
+    let addresses: Vec<String> = links
+        .addresses(link.index)?
+        .iter()
+        .filter(|address| !matches!(address, IpAddr::V6(address) if address.is_unicast_link_local()))
+        .map(ToString::to_string)
+        .collect();
+    let default = links.default_routes()?.iter().any(|route| route.interface == link.index);
+    match objection(&addresses, default) {
+        Some(what) => Err(HostError::InUse { interface: name.into(), why: what }),
+        None => Ok(link),
+    }
+}
+
+/// The interface `name`, where it can receive anything.
+pub(super) fn present_and_up(links: &Links, name: &str) -> Result<Link> {
+    let link = links.by_name(name)?;
+    if link.up {
+        Ok(link)
+    } else {
+        Err(refused(name, &format!("is down; `ip link set {name} up` sets it up")))
+    }
+}
+
+/// What speaks against using an interface.
+fn objection(addresses: &[String], default_route: bool) -> Option<String> {
+    match (default_route, addresses) {
+        (true, _) => Some("carries a default route".into()),
+        (false, [only]) => Some(format!("has the address {only}")),
+        (false, [first, rest @ ..]) => Some(format!("has the address {first} and {} more", rest.len())),
+        (false, []) => None,
+    }
+}
+
+fn refused(interface: &str, reason: &str) -> HostError {
+    HostError::Interface { interface: interface.into(), reason: reason.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_route_or_an_address_is_an_objection() {
+        let address = |last: u8| format!("10.0.0.{last}");
+        assert_eq!(objection(&[], false), None);
+        assert_eq!(objection(&[], true).unwrap(), "carries a default route");
+        assert_eq!(objection(&[address(1)], true).unwrap(), "carries a default route");
+        assert_eq!(objection(&[address(1)], false).unwrap(), "has the address 10.0.0.1");
+        assert_eq!(
+            objection(&[address(1), address(2)], false).unwrap(),
+            "has the address 10.0.0.1 and 1 more"
+        );
+    }
+}

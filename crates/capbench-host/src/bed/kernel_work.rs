@@ -1,0 +1,249 @@
+//! Where the kernel does a veth's receive work: by itself in the sender's context, or on a chosen CPU.
+//!
+//! RPS hands each packet to the backlog of another CPU. Its mask can be set before the interface is made, as the default
+//! of the namespace (`net.core.rps_default_mask`, per namespace since Linux 6.3): that works in a user namespace too.
+//! The mask of an existing queue, the only way before, takes CAP_NET_ADMIN in the initial user namespace
+//! (net/core/net-sysfs.c, `store_rps_map`).
+//!
+//! Threaded NAPI polls the veth in a kernel thread. A veth uses NAPI with GRO on, and only for senders without TSO
+//! (drivers/net/veth.c, `veth_skb_is_eligible_for_gro`). GRO can then join TCP segments that follow one another.
+
+use std::io;
+
+use capbench_sys::host::ethtool::{Offload, set_offload};
+use capbench_sys::host::{CpuId, SysfsView, ThreadId, affinity};
+
+use super::{Side, cpu_mask};
+use crate::accounts::threads::receive_threads;
+use crate::{HostError, Result};
+
+const DEFAULT_MASK: &str = "/proc/sys/net/core/rps_default_mask";
+
+/// Who does the receive work of a virtual pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KernelWork {
+    /// The CPU that sends, right after sending: a veth's default. The receive work slows the sender.
+    SenderContext,
+    /// This CPU, by receive packet steering.
+    Rps(CpuId),
+    /// This CPU, by a NAPI thread that is pinned to it. Takes root on the host, and Linux 5.13.
+    ThreadedNapi(CpuId),
+    /// The same, with interrupts held off: the NAPI thread is woken by a timer while packets keep coming
+    /// (`napi_defer_hard_irqs` and `gro_flush_timeout`, Linux 5.8).
+    DeferredNapi(CpuId),
+}
+
+/// How the place was set, for the report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelWorkReport {
+    /// What was asked for.
+    pub asked: KernelWork,
+    /// The setting that did it, in the host's own words.
+    pub set_by: String,
+    /// What was read back: the CPUs in the mask of every receive queue, or of the NAPI thread. `None` where the setting
+    /// cannot be read back (no private sysfs); the packets per CPU ([`crate::accounts::softnet::verify_kernel_cpu`]) tell in any case.
+    pub read_back: Option<Vec<CpuId>>,
+}
+
+/// A private sysfs of the receiving namespace, or why there is none.
+pub(super) struct SysfsAccess(std::result::Result<SysfsView, String>);
+
+impl SysfsAccess {
+    pub fn of_current_namespace() -> Self {
+        Self(SysfsView::of_current_namespace().map_err(|error| error.to_string()))
+    }
+
+    fn view(&self, what: &str) -> Result<&SysfsView> {
+        self.0
+            .as_ref()
+            .map_err(|reason| unsupported(what, &format!("no private sysfs can be made ({reason})")))
+    }
+}
+
+/// To be called in the new receiving namespace before the pair is made; whether the default mask was set.
+pub(super) fn before_pair(work: KernelWork) -> Result<bool> {
+    let KernelWork::Rps(cpu) = work else { return Ok(false) };
+    match std::fs::write(DEFAULT_MASK, cpu_mask::only(cpu)) {
+        Ok(()) => Ok(true),
+        // Before Linux 6.3 the file is missing from all namespaces but the initial one, which this one is not.
+        Err(source) if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
+            Ok(false)
+        }
+        Err(source) if source.raw_os_error() == Some(INVALID) => Err(unsupported(
+            &rps_name(cpu),
+            "the kernel refuses this CPU: it is isolated (isolcpus, nohz_full) or absent",
+        )),
+        Err(source) => Err(HostError::writing(DEFAULT_MASK, source)),
+    }
+}
+
+/// Sets the place of the receive work where [`before_pair`] could not, and reads it back.
+pub(super) fn place(
+    work: KernelWork,
+    transmit: &Side,
+    receive: &Side,
+    sysfs: &SysfsAccess,
+    default_mask_set: bool,
+) -> Result<KernelWorkReport> {
+    match work {
+        KernelWork::SenderContext => {
+            let read_back = sysfs.view("").ok().map(|view| rps_cpus(view, receive.name())).transpose()?;
+            match read_back.as_deref() {
+                None | Some([]) => Ok(report(work, "the veth's default, no RPS", read_back)),
+                Some(_) => Err(unsupported(
+                    "receive work on the sender's CPU",
+                    "this host turns RPS on for every new interface (net.core.rps_default_mask)",
+                )),
+            }
+        }
+        KernelWork::Rps(cpu) => place_rps(cpu, receive, sysfs, default_mask_set),
+        KernelWork::ThreadedNapi(cpu) => place_napi(cpu, transmit, receive, sysfs),
+        KernelWork::DeferredNapi(cpu) => {
+            let threaded = place_napi(cpu, transmit, receive, sysfs)?;
+            let set_by = format!("{}, {}", threaded.set_by, defer(receive, sysfs)?);
+            Ok(KernelWorkReport { asked: work, set_by, ..threaded })
+        }
+    }
+}
+
+fn place_rps(
+    cpu: CpuId,
+    receive: &Side,
+    sysfs: &SysfsAccess,
+    default_mask_set: bool,
+) -> Result<KernelWorkReport> {
+    let (work, what) = (KernelWork::Rps(cpu), rps_name(cpu));
+    let by_default = format!("net.core.rps_default_mask={}", cpu_mask::only(cpu));
+    let view = match sysfs.view(&what) {
+        Ok(view) => view,
+        Err(_) if default_mask_set => return Ok(report(work, &by_default, None)),
+        Err(error) => return Err(error),
+    };
+    let found = rps_cpus(view, receive.name())?;
+    if found == [cpu] {
+        return Ok(report(work, &by_default, Some(found)));
+    }
+    for path in rps_files(view, receive.name())? {
+        view.write(&path, &cpu_mask::only(cpu)).map_err(|error| {
+            let reason = format!(
+                "Linux before 6.3 sets RPS only for root on the host, outside a user namespace ({error}); run it with \
+                 sudo"
+            );
+            if error.errno() == Some(PERMISSION) { unsupported(&what, &reason) } else { HostError::Sys(error) }
+        })?;
+    }
+    let found = rps_cpus(view, receive.name())?;
+    if found != [cpu] {
+        let numbers: Vec<u32> = found.iter().map(|cpu| cpu.number()).collect();
+        return Err(unsupported(
+            &what,
+            &format!("the kernel set CPUs {numbers:?} instead; is the CPU isolated?"),
+        ));
+    }
+    Ok(report(work, &format!("rps_cpus={} of every receive queue", cpu_mask::only(cpu)), Some(found)))
+}
+
+fn place_napi(cpu: CpuId, transmit: &Side, receive: &Side, sysfs: &SysfsAccess) -> Result<KernelWorkReport> {
+    let what = format!("receive work on CPU {cpu} by threaded NAPI");
+    let view = sysfs.view(&what)?;
+    transmit.run(|| set_offload(transmit.name(), Offload::Tso, false))??;
+    receive.run(|| set_offload(receive.name(), Offload::Gro, true))??;
+    let threaded = format!("class/net/{}/threaded", receive.name());
+    view.write(&threaded, "1").map_err(|error| match error.errno() {
+        Some(NOT_FOUND) => unsupported(&what, "it takes Linux 5.12"),
+        Some(NOT_SUPPORTED) => {
+            unsupported(&what, "this kernel's veth has no NAPI without XDP; it takes Linux 5.13")
+        }
+        _ => HostError::Sys(error),
+    })?;
+    let thread = napi_thread(receive.name(), &what)?;
+    affinity::pin_thread(thread, cpu).map_err(|error| match error.errno() {
+        Some(PERMISSION) => unsupported(
+            &what,
+            &format!("only root on the host, outside a user namespace, pins a kernel thread ({error}); run it with sudo"),
+        ),
+        _ => HostError::Sys(error),
+    })?;
+    let found = affinity::affinity_of(thread)?;
+    Ok(report(
+        KernelWork::ThreadedNapi(cpu),
+        &format!("threaded=1, NAPI thread {thread} pinned"),
+        Some(found),
+    ))
+}
+
+/// Polls without interrupts before they are let in again, and the time between such polls in nanoseconds: what the
+/// drivers' authors recommend for busy polling.
+const DEFERRED: [(&str, u32); 2] = [("napi_defer_hard_irqs", 2), ("gro_flush_timeout", 200_000)];
+
+/// Holds interrupts off; what was set.
+fn defer(receive: &Side, sysfs: &SysfsAccess) -> Result<String> {
+    let what = "deferred interrupts";
+    let view = sysfs.view(what)?;
+    let mut set = Vec::new();
+    for (name, value) in DEFERRED {
+        let path = format!("class/net/{}/{name}", receive.name());
+        view.write(&path, &value.to_string()).map_err(|error| match error.errno() {
+            Some(NOT_FOUND) => unsupported(what, "it takes Linux 5.8"),
+            Some(PERMISSION) => unsupported(what, "only root on the host sets it; run it with sudo"),
+            _ => HostError::Sys(error),
+        })?;
+        set.push(format!("{name}={}", view.read(&path)?.trim()));
+    }
+    Ok(set.join(", "))
+}
+
+fn napi_thread(interface: &str, what: &str) -> Result<ThreadId> {
+    let all = receive_threads();
+    let mut threads = all.iter().filter(|(_, kind)| kind.polls(interface)).map(|(thread, _)| *thread);
+    match (threads.next(), threads.next()) {
+        (Some(thread), None) => Ok(thread),
+        (Some(_), Some(_)) => Err(unsupported(what, "several NAPI threads carry this interface's name")),
+        (None, _) => {
+            Err(unsupported(what, "its NAPI thread cannot be seen: a PID namespace or hidepid hides it"))
+        }
+    }
+}
+
+/// The mask files of every receive queue.
+fn rps_files(view: &SysfsView, interface: &str) -> Result<Vec<String>> {
+    let queues = format!("class/net/{interface}/queues");
+    let names = view.list(&queues)?;
+    let receiving = names.iter().filter(|name| name.starts_with("rx-"));
+    Ok(receiving.map(|name| format!("{queues}/{name}/rps_cpus")).collect())
+}
+
+/// The CPUs that any receive queue hands packets to.
+fn rps_cpus(view: &SysfsView, interface: &str) -> Result<Vec<CpuId>> {
+    let mut cpus = Vec::new();
+    for path in rps_files(view, interface)? {
+        let text = view.read(&path)?;
+        let mask = cpu_mask::parse(&text).ok_or_else(|| HostError::Parse {
+            file: "rps_cpus",
+            line: text.clone(),
+            reason: "expected a mask of CPUs",
+        })?;
+        cpus.extend(mask);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(cpus)
+}
+
+fn rps_name(cpu: CpuId) -> String {
+    format!("receive work on CPU {cpu} by RPS")
+}
+
+fn report(asked: KernelWork, set_by: &str, read_back: Option<Vec<CpuId>>) -> KernelWorkReport {
+    KernelWorkReport { asked, set_by: set_by.into(), read_back }
+}
+
+fn unsupported(what: &str, reason: &str) -> HostError {
+    HostError::Unsupported { what: what.into(), reason: reason.into() }
+}
+
+// errno(3), the same on every Linux architecture that capbench runs on.
+const PERMISSION: i32 = 1;
+const NOT_FOUND: i32 = 2;
+const INVALID: i32 = 22;
+const NOT_SUPPORTED: i32 = 95;

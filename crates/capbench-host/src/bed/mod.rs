@@ -1,0 +1,125 @@
+//! The two interfaces that a trial runs between.
+//!
+//! By default they are the ends of a veth pair that the program makes in two network namespaces of its own. Those are
+//! held by descriptors only: the kernel deletes them, and the pair with them, when the process ends, however it ends.
+//! Nothing of the host is changed. With [`Bed::real`] they are interfaces of the host, which are only looked at.
+
+mod cpu_mask;
+mod guard;
+mod kernel_work;
+mod moderated;
+mod pair;
+mod placement;
+mod privilege;
+mod side;
+
+use std::sync::Arc;
+
+use capbench_sys::host::NetNamespace;
+
+use crate::Result;
+use crate::links::{Link, Links, Tie};
+pub use cpu_mask::parse as cpus_in_mask;
+pub use kernel_work::{KernelWork, KernelWorkReport};
+pub use moderated::Moderated;
+pub use placement::Placement;
+pub use privilege::{Privilege, prepare_process};
+pub use side::Side;
+
+/// What a virtual pair shall be like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BedOptions {
+    /// Largest payload of an Ethernet frame in bytes, on both ends.
+    pub mtu: u32,
+    /// Where the kernel does the receive work.
+    pub kernel_work: KernelWork,
+}
+
+impl Default for BedOptions {
+    fn default() -> Self {
+        Self { mtu: 1500, kernel_work: KernelWork::SenderContext }
+    }
+}
+
+/// Two interfaces, and what is known about the way between them.
+#[derive(Debug)]
+pub struct Bed {
+    transmit: Side,
+    receive: Side,
+    kernel_work: Option<KernelWorkReport>,
+    is_virtual: bool,
+}
+
+impl Bed {
+    /// Makes two network namespaces and a veth pair between them: up, with carrier, without addresses, ARP and IPv6, so
+    /// that nothing but the trial's frames is on it. It is gone when the bed is dropped.
+    ///
+    /// # Errors
+    /// Missing privilege (see [`prepare_process`]), a place for the kernel's work that this host does not offer
+    /// ([`crate::HostError::Unsupported`]), or an MTU that the kernel refuses.
+    pub fn virtual_pair(options: &BedOptions) -> Result<Self> {
+        pair::make(options)
+    }
+
+    /// Takes two interfaces of the calling thread's network namespace as they are. No setting is changed.
+    ///
+    /// # Errors
+    /// An interface that does not exist, is down or has no carrier. Without `isolated`, also one that has an address or
+    /// carries a default route: RFC 6815 demands that test traffic stays out of networks in use.
+    pub fn real(transmit: &str, receive: &str, isolated: bool) -> Result<Self> {
+        let namespace = Arc::new(NetNamespace::current()?);
+        let links = Arc::new(Links::of_current_namespace()?);
+        let [transmit, receive] = [transmit, receive].map(|name| guard::check(&links, name, isolated));
+        let side = |link| Side::new(Arc::clone(&namespace), Arc::clone(&links), link);
+        let (transmit, receive) = (transmit?, receive?);
+        let is_virtual = is_pair(&transmit, &receive);
+        Ok(Self { transmit: side(transmit), receive: side(receive), kernel_work: None, is_virtual })
+    }
+
+    /// The interface that frames are sent on.
+    pub fn transmit_side(&self) -> &Side {
+        &self.transmit
+    }
+
+    /// The interface that frames arrive on.
+    pub fn receive_side(&self) -> &Side {
+        &self.receive
+    }
+
+    /// Whether the sides are the two ends of a veth pair, which exists in this host's memory only: its rates are not those
+    /// of a network card, and it drops what the receiver has no room for.
+    pub fn is_virtual(&self) -> bool {
+        self.is_virtual
+    }
+
+    /// Whether a NAPI thread of its own polls the receiving interface, as the bed set it up.
+    pub fn polls_by_thread(&self) -> bool {
+        matches!(
+            self.kernel_work.as_ref().map(|work| work.asked),
+            Some(KernelWork::ThreadedNapi(_) | KernelWork::DeferredNapi(_))
+        )
+    }
+
+    /// How the place of the kernel's receive work was set and read back; `None` on real interfaces, where the host's
+    /// own settings decide and [`crate::accounts::softnet::busiest_kernel_cpu`] finds the place out.
+    pub fn kernel_work(&self) -> Option<&KernelWorkReport> {
+        self.kernel_work.as_ref()
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        if self.kernel_work.is_some() {
+            // The pair is the bed's own. The kernel would delete the pair with the namespaces, but later, within the next trial. A failure means
+            // that it is gone already.
+            let _ = self.transmit.links().delete(self.transmit.name());
+        }
+    }
+}
+
+/// Whether two interfaces are the ends of one veth pair.
+fn is_pair(one: &Link, other: &Link) -> bool {
+    let is_veth = |link: &Link| link.kind.as_deref() == Some("veth");
+    let is_tied = |link: &Link, to: &Link| link.tied_to == Some(Tie { index: to.index, namespace: None });
+    is_veth(one) && is_veth(other) && is_tied(one, other) && is_tied(other, one)
+}

@@ -1,0 +1,120 @@
+//! Interrupt moderation of an interface, changed for a trial and put back.
+//!
+//! It is put back when the trial is over, also by an error, a panic or a stop. Only a process that is killed (SIGKILL)
+//! leaves it as the trial had it.
+
+use std::io::Write as _;
+
+use capbench_sys::host::ethtool::Coalescing;
+
+use super::Side;
+use crate::error::{HostError, Result};
+use capbench_model::moderation::Moderation;
+
+/// An interface whose moderation is changed until this is dropped.
+#[derive(Debug)]
+pub struct Moderated {
+    side: Side,
+    before: Coalescing,
+    granted: Coalescing,
+}
+
+impl Moderated {
+    /// Changes it, and reads back what the driver made of it.
+    ///
+    /// # Errors
+    /// [`HostError::Unsupported`] where the driver has no moderation or refuses this one; then nothing is changed.
+    pub fn set(side: &Side, asked: Moderation) -> Result<Self> {
+        let unsupported = |reason| HostError::Unsupported {
+            what: format!("interrupt moderation {asked} on {}", side.name()),
+            reason,
+        };
+        let Some(before) = side.run(|| Coalescing::read(side.name()))?? else {
+            let reason = "its driver has none (a virtual link has no interrupts); it takes a network card whose \
+                          driver has (ethtool -c)";
+            return Err(unsupported(reason.into()));
+        };
+        let wanted = match asked {
+            Moderation::Fixed(usecs) => before.with_adaptive(false).with_receive_usecs(usecs),
+            Moderation::Adaptive => before.with_adaptive(true),
+        };
+        // Made first, so that whatever happens next puts back what was there.
+        let mut changed = Self { side: side.clone(), before, granted: wanted };
+        side.run(|| wanted.write(side.name()))?.map_err(|error| unsupported(error.to_string()))?;
+        changed.granted = side.run(|| Coalescing::read(side.name()))??.unwrap_or(before);
+        let is_as_asked = match asked {
+            Moderation::Fixed(_) => !changed.granted.moderation().receive_adaptive,
+            Moderation::Adaptive => changed.granted.moderation().receive_adaptive,
+        };
+        if is_as_asked {
+            Ok(changed)
+        } else {
+            Err(unsupported("its driver took the setting and did not apply it".into()))
+        }
+    }
+
+    /// What the driver made of it: some know steps only.
+    pub fn running(&self) -> String {
+        match self.granted.moderation().receive_adaptive {
+            true => "interrupt moderation adaptive".into(),
+            false => format!("interrupt moderation {} us", self.granted.moderation().receive_us),
+        }
+    }
+}
+
+impl Drop for Moderated {
+    fn drop(&mut self) {
+        let (side, before) = (&self.side, self.before);
+        let restored = side.run(|| before.write(side.name())).and_then(|written| Ok(written?));
+        if let Err(error) = restored {
+            // Nobody may be there to read it, which must not become a panic in here.
+            let name = side.name();
+            let _ = writeln!(
+                std::io::stderr(),
+                "capbench: interface {name}: interrupt moderation is not put back: {error}"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_sys::host::ethtool::Coalescing;
+
+    use super::{Moderated, Moderation};
+    use crate::bed::Side;
+
+    /// CAPBENCH_TEST_NIC names an interface whose driver moderates interrupts.
+    #[test]
+    fn root_moderation_is_set_and_put_back() {
+        let Ok(name) = std::env::var("CAPBENCH_TEST_NIC") else {
+            use capbench_testing::{HostLimit, cannot_have};
+            return cannot_have(HostLimit::NetworkCard, "CAPBENCH_TEST_NIC names none");
+        };
+        let side = Side::existing(&name).unwrap();
+        let now = || Coalescing::read(&name).unwrap().expect("a driver with moderation");
+        let before = now();
+        let asked = before.moderation().receive_us + 100;
+        let moderated = Moderated::set(&side, Moderation::Fixed(asked)).unwrap();
+        assert_ne!(now(), before, "{}", moderated.running());
+        drop(moderated);
+        assert_eq!(now(), before);
+        let panicked = std::panic::catch_unwind(|| {
+            let _moderated = Moderated::set(&side, Moderation::Fixed(asked)).unwrap();
+            panic!("in the middle of a trial");
+        });
+        assert!(panicked.is_err());
+        assert_eq!(now(), before);
+        println!("{name}: {before:?}");
+    }
+
+    #[test]
+    fn an_interface_without_interrupts_says_so() {
+        let loopback = Side::existing("lo").unwrap();
+        let text = Moderated::set(&loopback, Moderation::Fixed(10)).unwrap_err().to_string();
+        assert!(
+            text.contains("interrupt moderation 10us on lo") && text.contains("driver has none"),
+            "{text}"
+        );
+    }
+}

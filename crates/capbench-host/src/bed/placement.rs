@@ -1,0 +1,213 @@
+//! Which CPU generates, which one does the kernel's receive work, and which one runs the application.
+
+use capbench_sys::host::{CpuId, affinity};
+use serde::Serialize;
+
+use super::KernelWork;
+use crate::{HostError, Result};
+
+/// The CPUs of a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Placement {
+    /// Runs the generator.
+    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
+    pub generator: CpuId,
+    /// Does the kernel's receive work.
+    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
+    pub kernel: CpuId,
+    /// Runs the application.
+    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
+    pub application: CpuId,
+    /// `same`: kernel and application share a CPU. `other`: they do not. `custom`: as the user said.
+    pub name: &'static str,
+    /// Whether the generator keeps its rate whatever the receiver does: it has a CPU for itself.
+    pub load_independent: bool,
+    /// The placement in plain words, for the report.
+    pub statement: String,
+}
+
+impl Placement {
+    /// Kernel work and application on one CPU, the generator on another; on CPUs that this process may use.
+    ///
+    /// # Errors
+    /// Where those cannot be found out.
+    pub fn same() -> Result<Self> {
+        Ok(Self::same_of(&affinity::allowed_cpus()?))
+    }
+
+    /// Kernel work, application and generator on three CPUs; with two, the kernel's work stays with the generator.
+    ///
+    /// # Errors
+    /// As [`Placement::same`].
+    pub fn other() -> Result<Self> {
+        Ok(Self::other_of(&affinity::allowed_cpus()?))
+    }
+
+    /// As [`Placement::other`], with the kernel's work left on the generator's CPU: for hosts that let this process place
+    /// it nowhere else.
+    ///
+    /// # Errors
+    /// As [`Placement::same`].
+    pub fn other_in_sender_context() -> Result<Self> {
+        let allowed = affinity::allowed_cpus()?;
+        let generator = first(&allowed);
+        let application = allowed.get(1).copied().unwrap_or(generator);
+        Ok(Self::stated("other", generator, generator, application))
+    }
+
+    /// The CPUs that the user wants.
+    ///
+    /// # Errors
+    /// Where one of them does not exist, is offline or is not among those that this process may use.
+    pub fn custom(generator: CpuId, kernel: CpuId, application: CpuId) -> Result<Self> {
+        let (online, allowed) = (affinity::online_cpus()?, affinity::allowed_cpus()?);
+        for cpu in [generator, kernel, application] {
+            usable(cpu, &online, &allowed)?;
+        }
+        Ok(Self::stated("custom", generator, kernel, application))
+    }
+
+    /// The way to have a virtual pair's receive work done on this placement's kernel CPU. Where that is the
+    /// generator's, nothing needs to be set: on a veth the receive work follows the sender.
+    pub fn kernel_work(&self) -> KernelWork {
+        if self.kernel == self.generator { KernelWork::SenderContext } else { KernelWork::Rps(self.kernel) }
+    }
+
+    fn same_of(allowed: &[CpuId]) -> Self {
+        let generator = first(allowed);
+        let kernel = allowed.get(1).copied().unwrap_or(generator);
+        Self::stated("same", generator, kernel, kernel)
+    }
+
+    fn other_of(allowed: &[CpuId]) -> Self {
+        let generator = first(allowed);
+        let (kernel, application) = match *allowed {
+            [_, kernel, application, ..] => (kernel, application),
+            [_, application] => (generator, application),
+            _ => (generator, generator),
+        };
+        Self::stated("other", generator, kernel, application)
+    }
+
+    fn stated(name: &'static str, generator: CpuId, kernel: CpuId, application: CpuId) -> Self {
+        let load_independent = generator != kernel && generator != application;
+        let statement = if generator == kernel && kernel == application {
+            format!(
+                "CPU {generator} generates, does the kernel's receive work and runs the application: each slows the \
+                 others, so the load depends on the receiver"
+            )
+        } else if generator == kernel {
+            format!(
+                "CPU {generator} generates and does the kernel's receive work, CPU {application} runs the \
+                 application: receive work slows the generator, so the load depends on the receiver"
+            )
+        } else if generator == application {
+            format!(
+                "CPU {generator} generates and runs the application, CPU {kernel} does the kernel's receive work: the \
+                 application slows the generator, so the load depends on the receiver"
+            )
+        } else if kernel == application {
+            format!(
+                "CPU {generator} generates, CPU {kernel} does the kernel's receive work and runs the application: the \
+                 load does not depend on the receiver"
+            )
+        } else {
+            format!(
+                "CPU {generator} generates, CPU {kernel} does the kernel's receive work, CPU {application} runs the \
+                 application: the load does not depend on the receiver"
+            )
+        };
+        Self { generator, kernel, application, name, load_independent, statement }
+    }
+}
+
+/// The lowest of the CPUs. A process always may use one; 0 stands for a kernel that claims otherwise.
+fn first(allowed: &[CpuId]) -> CpuId {
+    allowed.first().copied().unwrap_or(CpuId::new(0))
+}
+
+fn usable(cpu: CpuId, online: &[CpuId], allowed: &[CpuId]) -> Result<()> {
+    let list = |cpus: &[CpuId]| cpus.iter().map(CpuId::to_string).collect::<Vec<_>>().join(",");
+    let reason = if !online.contains(&cpu) {
+        format!("does not exist or is offline; this host has {}", list(online))
+    } else if !allowed.contains(&cpu) {
+        format!(
+            "is not among those that this process may use ({}); see taskset(1) or its cpuset",
+            list(allowed)
+        )
+    } else {
+        return Ok(());
+    };
+    Err(HostError::Cpu { cpu: cpu.number(), reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cpus<const N: usize>(numbers: [u32; N]) -> [CpuId; N] {
+        numbers.map(CpuId::new)
+    }
+
+    fn numbers(placement: &Placement) -> [u32; 3] {
+        [placement.generator, placement.kernel, placement.application].map(CpuId::number)
+    }
+
+    #[test]
+    fn same_shares_a_cpu_away_from_the_generator() {
+        let placement = Placement::same_of(&cpus([2, 5, 7]));
+        assert_eq!((numbers(&placement), placement.load_independent), ([2, 5, 5], true));
+        assert_eq!(placement.kernel_work(), KernelWork::Rps(CpuId::new(5)));
+    }
+
+    #[test]
+    fn other_takes_three_cpus_and_says_so_when_there_are_two() {
+        let placement = Placement::other_of(&cpus([0, 1, 2, 3]));
+        assert_eq!((numbers(&placement), placement.load_independent), ([0, 1, 2], true));
+        let placement = Placement::other_of(&cpus([0, 1]));
+        assert_eq!((numbers(&placement), placement.load_independent), ([0, 0, 1], false));
+        assert_eq!(placement.kernel_work(), KernelWork::SenderContext);
+        assert!(
+            placement.statement.ends_with("so the load depends on the receiver"),
+            "{}",
+            placement.statement
+        );
+    }
+
+    #[test]
+    fn one_cpu_is_shared_by_all() {
+        for placement in [Placement::same_of(&cpus([4])), Placement::other_of(&cpus([4]))] {
+            assert_eq!((numbers(&placement), placement.load_independent), ([4, 4, 4], false));
+            assert!(placement.statement.contains("each slows the others"));
+        }
+    }
+
+    #[test]
+    fn a_custom_cpu_has_to_exist_and_to_be_allowed() {
+        let (online, allowed) = (cpus([0, 1, 2]), cpus([0, 1]));
+        assert!(usable(CpuId::new(1), &online, &allowed).is_ok());
+        let error = usable(CpuId::new(2), &online, &allowed).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "CPU 2: is not among those that this process may use (0,1); see taskset(1) or its cpuset"
+        );
+        let error = usable(CpuId::new(9), &online, &allowed).unwrap_err().to_string();
+        assert_eq!(error, "CPU 9: does not exist or is offline; this host has 0,1,2");
+        let absent = CpuId::new(9_999);
+        assert!(Placement::custom(absent, absent, absent).is_err());
+    }
+
+    #[test]
+    fn a_custom_placement_that_shares_the_generators_cpu_says_so() {
+        let placement = Placement::stated("custom", CpuId::new(0), CpuId::new(1), CpuId::new(0));
+        assert!(
+            !placement.load_independent && placement.statement.contains("application slows the generator")
+        );
+    }
+
+    #[test]
+    fn it_is_written_with_plain_numbers() {
+        let text = serde_json::to_string(&Placement::same_of(&cpus([0, 1]))).unwrap();
+        assert!(text.starts_with(r#"{"generator":0,"kernel":1,"application":1,"name":"same""#), "{text}");
+    }
+}

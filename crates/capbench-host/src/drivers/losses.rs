@@ -1,0 +1,117 @@
+//! From counters to losses, each once.
+
+use super::pattern::matches;
+use super::snapshot::CounterDelta;
+use super::table::{Driver, Meaning, Row, Scope, Tells, UNKNOWN};
+use crate::links::{LinkDeltas, LinkStats};
+use capbench_model::ledger::Place;
+
+/// Frames that a network card or its driver lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NicLoss {
+    /// How.
+    pub meaning: Meaning,
+    /// Tells different losses of one meaning apart; mostly empty.
+    pub part: &'static str,
+    /// How many; at most so many where it is not `exact`.
+    pub count: u64,
+    /// Whether each count is a frame lost.
+    pub exact: bool,
+    /// Whether these frames stand in rx_dropped of the link statistics, too.
+    pub in_rx_dropped: bool,
+    /// The counter that says so.
+    pub source: String,
+}
+
+/// What was lost, by the driver's counters and the link statistics over the same time: one entry for each loss that this
+/// driver counts at all, 0 included. Of several witnesses of one loss the largest counts, because one of them may lag behind;
+/// an interface's total and the parts of its queues are such witnesses. Names that the table does not know and rows that
+/// nobody could make sure of count for nothing.
+pub fn nic_losses(
+    driver: Option<&'static Driver>,
+    link: Option<&LinkStats>,
+    counters: &[CounterDelta],
+) -> Vec<NicLoss> {
+    nic_losses_of(driver, link.map(LinkDeltas::from).as_ref(), counters)
+}
+
+/// The same where some of the link statistics went back: those say nothing.
+pub fn nic_losses_of(
+    driver: Option<&'static Driver>,
+    link: Option<&LinkDeltas>,
+    counters: &[CounterDelta],
+) -> Vec<NicLoss> {
+    let driver = driver.unwrap_or(&UNKNOWN);
+    let mut losses: Vec<(bool, NicLoss)> = Vec::new();
+    for row in driver.rows().filter(|row| row.verified && row.tells != Tells::Nothing) {
+        let Some(witness) = witness(row, link, counters) else { continue };
+        let loss = NicLoss {
+            meaning: row.meaning,
+            part: row.part,
+            count: witness.count,
+            exact: row.tells == Tells::Loss,
+            in_rx_dropped: row.in_rx_dropped,
+            source: witness.source,
+        };
+        match losses.iter_mut().find(|(_, known)| (known.meaning, known.part) == (row.meaning, row.part)) {
+            // A register read behind its driver's back is right, and whatever the driver made of it is not.
+            Some((by_register, known)) if witness.by_register != *by_register => {
+                if witness.by_register {
+                    (*by_register, *known) = (true, loss);
+                }
+            }
+            Some((_, known)) if (loss.exact, loss.count) > (known.exact, known.count) => *known = loss,
+            Some(_) => {}
+            None => losses.push((witness.by_register, loss)),
+        }
+    }
+    losses.into_iter().map(|(_, loss)| loss).collect()
+}
+
+/// Frames that stand in `rx_dropped` of an interface and that its driver's own counters account for: what it dropped itself
+/// (`ndo_get_stats64` of most drivers adds that up there, net/core/dev.c adds what the stack refused).
+pub fn in_receive_drops(driver: Option<&'static Driver>, link: &LinkStats, counters: &[CounterDelta]) -> u64 {
+    // Without what the field itself witnesses: that has both.
+    let own = LinkStats { rx_dropped: 0, ..*link };
+    let losses = nic_losses(driver, Some(&own), counters);
+    let known = by_place(&losses, Place::Driver).fold(0u64, |all, loss| all.saturating_add(loss.count));
+    known.min(link.rx_dropped)
+}
+
+/// What one row found.
+struct Witness {
+    count: u64,
+    by_register: bool,
+    source: String,
+}
+
+fn witness(row: &Row, link: Option<&LinkDeltas>, counters: &[CounterDelta]) -> Option<Witness> {
+    let sum = |pattern: &str| {
+        counters
+            .iter()
+            .filter(|delta| !pattern.is_empty() && matches(pattern, &delta.name))
+            .map(|delta| (delta.count, delta.by_register))
+            .reduce(|(all, registers), (one, register)| (all.saturating_add(one), registers || register))
+    };
+    let (count, by_register, of) = match row.scope {
+        Scope::Link(read) => (read(link?)?, false, "link statistics"),
+        Scope::Total | Scope::PerQueue => {
+            let (count, by_register) = sum(row.pattern)?;
+            (count, by_register, "driver counter")
+        }
+    };
+    let less = sum(row.less).map_or(0, |(count, _)| count);
+    let names = |pattern: &str| pattern.trim().replace('|', " + ");
+    let taken = if row.less.is_empty() { String::new() } else { format!(" less {}", names(row.less)) };
+    let note = if by_register { ", the register behind it, as the counter grows by being read" } else { "" };
+    let source = format!("{of} {}{taken}{note}", names(row.pattern));
+    Some(Witness { count: count.saturating_sub(less), by_register, source })
+}
+
+/// The losses of one place of the ledger.
+pub fn by_place(losses: &[NicLoss], place: Place) -> impl Iterator<Item = &NicLoss> {
+    losses.iter().filter(move |loss| loss.meaning.place() == Some(place))
+}
+
+#[cfg(test)]
+mod tests;

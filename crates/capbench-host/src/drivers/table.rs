@@ -1,0 +1,409 @@
+//! The drivers and what their counters mean: one row a name, in one file for each maker.
+//!
+//! Meanings were read in the driver's source, which each row names by its path in the kernel (6.12, compared with 6.1), or
+//! in the documentation that it names. What could not be made sure of is marked and never booked.
+
+mod broadcom;
+mod cloud;
+mod intel;
+mod nvidia;
+mod others;
+mod realtek;
+
+use std::time::Duration;
+
+use crate::links::LinkDeltas;
+use capbench_model::ledger::Place;
+
+/// What a counter means, whatever its driver calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Meaning {
+    /// Frames that the NIC dropped because the host had given it no buffer.
+    Missed,
+    /// Frames that the NIC dropped because its own packet memory was full.
+    Overrun,
+    /// Frames that the NIC dropped for another reason.
+    Discarded,
+    /// Frames with a wrong checksum of the link (FCS).
+    Checksum,
+    /// Frames too short or too long.
+    Length,
+    /// Frames that the medium garbled: alignment, symbols.
+    Framing,
+    /// Frames that a hypervisor or cloud kept back or dropped because more came than is allowed.
+    Allowance,
+    /// Frames that the driver dropped for want of memory.
+    NoMemory,
+    /// Frames that the driver dropped for another reason.
+    Driver,
+    /// Frames that an XDP program dropped, or that could not be sent or redirected as it wanted.
+    Xdp,
+    /// What happens on the way to losing frames, without being a count of lost frames: a ring found empty, an allocation
+    /// that failed and was tried again.
+    Shortage,
+    /// Frames that the NIC kept from the host on purpose.
+    Filtered,
+    /// Pause frames (IEEE 802.3x, priority flow control): somebody could not keep up, and nothing was lost by that.
+    Pause,
+    /// The NIC changed what is captured against what was on the wire: segments joined, tags taken out.
+    Offload,
+    /// A matter of sending.
+    Transmit,
+    /// A sum of others of these counters, or a part of one.
+    Part,
+}
+
+impl Meaning {
+    /// Where frames counted so stand in the ledger; `None` where nothing is lost.
+    pub fn place(self) -> Option<Place> {
+        match self {
+            Self::Missed
+            | Self::Overrun
+            | Self::Discarded
+            | Self::Checksum
+            | Self::Length
+            | Self::Framing
+            | Self::Allowance => Some(Place::Link),
+            Self::NoMemory | Self::Driver => Some(Place::Driver),
+            Self::Xdp => Some(Place::Xdp),
+            Self::Shortage | Self::Filtered | Self::Pause | Self::Offload | Self::Transmit | Self::Part => {
+                None
+            }
+        }
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Missed => "missed: the host had given the NIC no buffer",
+            Self::Overrun => "overrun of the NIC's own packet memory",
+            Self::Discarded => "discarded by the NIC",
+            Self::Checksum => "bad FCS",
+            Self::Length => "bad length",
+            Self::Framing => "garbled on the medium",
+            Self::Allowance => "above what the hypervisor allows",
+            Self::NoMemory => "no memory in the driver",
+            Self::Driver => "dropped by the driver",
+            Self::Xdp => "dropped in XDP",
+            Self::Shortage => "shortage, not a count of lost frames",
+            Self::Filtered => "filtered by the NIC on purpose",
+            Self::Pause => "pause frames",
+            Self::Offload => "changed by the NIC before capture",
+            Self::Transmit => "a matter of sending",
+            Self::Part => "a sum or a part of other counters",
+        }
+    }
+}
+
+/// What the number says about lost frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    /// Each count is a frame lost.
+    Loss,
+    /// At most so many frames were lost: others are counted, too.
+    AtMost,
+    /// Nothing about loss.
+    Nothing,
+}
+
+/// What a counter covers.
+#[derive(Clone, Copy, Debug)]
+pub enum Scope {
+    /// The whole interface.
+    Total,
+    /// One queue: those of all queues make up the interface's.
+    PerQueue,
+    /// No counter of the driver's own, but a field of `struct rtnl_link_stats64`.
+    Link(fn(&LinkDeltas) -> Option<u64>),
+}
+
+/// One counter name, or pattern of names, of one driver. Rows of one meaning and part are witnesses of the same losses:
+/// the largest of them counts. Rows of different parts are different losses.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The name; `{n}` stands for a number, `|` separates names whose counts are added up.
+    pub pattern: &'static str,
+    /// Names of counters that are contained in these and stand elsewhere: taken out.
+    pub less: &'static str,
+    /// What it means.
+    pub meaning: Meaning,
+    /// Tells different losses of one meaning apart.
+    pub part: &'static str,
+    /// What it says about loss.
+    pub tells: Tells,
+    /// What it covers.
+    pub scope: Scope,
+    /// Where the meaning was read: a path in the kernel's source, with the function.
+    pub source: &'static str,
+    /// Whether the meaning could be made sure of; if not, it is shown and not booked.
+    pub verified: bool,
+    /// Whether frames counted here stand in rx_dropped of the link statistics, too: what a driver drops itself does.
+    pub in_rx_dropped: bool,
+    /// Whether what it counts went through the interface's NAPI poll.
+    pub polled: bool,
+}
+
+/// When a driver's counters are up to date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refresh {
+    /// Reading the driver's counters makes them so.
+    OnRead,
+    /// They are brought up to date every so often, in milliseconds.
+    Every(u64),
+}
+
+/// A driver, or several that share their counters.
+#[derive(Clone, Copy, Debug)]
+pub struct Driver {
+    /// As `ethtool -i` prints them.
+    pub names: &'static [&'static str],
+    /// Its counters.
+    pub rows: &'static [&'static [Row]],
+    /// When they are up to date.
+    pub refresh: Refresh,
+    /// What it cannot tell about lost frames.
+    pub blind: Option<&'static str>,
+    /// Whether a counter may be a register that its driver adds up as cleared by reading and that an emulated card does
+    /// not clear: it then grows by its whole value whenever it is read.
+    pub adds_registers: bool,
+}
+
+impl Driver {
+    const fn new(names: &'static [&'static str], rows: &'static [&'static [Row]]) -> Self {
+        Self { names, rows, refresh: Refresh::OnRead, blind: None, adds_registers: false }
+    }
+
+    const fn refreshed_every(mut self, milliseconds: u64) -> Self {
+        self.refresh = Refresh::Every(milliseconds);
+        self
+    }
+
+    const fn blind_to(mut self, what: &'static str) -> Self {
+        self.blind = Some(what);
+        self
+    }
+
+    const fn adding_registers(mut self) -> Self {
+        self.adds_registers = true;
+        self
+    }
+
+    /// All its rows.
+    pub fn rows(&self) -> impl Iterator<Item = &'static Row> {
+        self.rows.iter().flat_map(|rows| rows.iter())
+    }
+
+    /// The row of one of its own counters; `None` where the name is unknown.
+    pub fn row_of(&self, name: &str) -> Option<&'static Row> {
+        self.rows()
+            .find(|row| !matches!(row.scope, Scope::Link(_)) && super::pattern::matches(row.pattern, name))
+    }
+
+    /// How long to wait until what has happened is counted.
+    pub fn settling(&self) -> Duration {
+        match self.refresh {
+            Refresh::OnRead => Duration::ZERO,
+            // A tenth more, for a timer that comes late.
+            Refresh::Every(milliseconds) => Duration::from_millis(milliseconds + milliseconds / 10),
+        }
+    }
+}
+
+/// The driver called `name` by the kernel.
+pub fn known(name: &str) -> Option<&'static Driver> {
+    all().find(|driver| driver.names.contains(&name))
+}
+
+/// Every driver of the table.
+pub fn all() -> impl Iterator<Item = &'static Driver> {
+    [intel::DRIVERS, nvidia::DRIVERS, broadcom::DRIVERS, cloud::DRIVERS, realtek::DRIVERS, others::DRIVERS]
+        .into_iter()
+        .flatten()
+}
+
+/// What the fields of `struct rtnl_link_stats64` mean by linux/if_link.h, for drivers that the table does not know.
+/// Drivers report one lack of room as missed, FIFO or overrun error, some of them as two of these: the largest counts.
+pub static UNKNOWN: Driver = Driver::new(
+    &[],
+    &[&[
+        link("rx_missed_errors", |stats| stats.rx_missed_errors, Meaning::Missed, IF_LINK),
+        link("rx_fifo_errors", |stats| stats.rx_fifo_errors, Meaning::Missed, IF_LINK),
+        link("rx_over_errors", |stats| stats.rx_over_errors, Meaning::Missed, IF_LINK),
+        link("rx_crc_errors", |stats| stats.rx_crc_errors, Meaning::Checksum, IF_LINK),
+        link("rx_length_errors", |stats| stats.rx_length_errors, Meaning::Length, IF_LINK),
+        link("rx_frame_errors", |stats| stats.rx_frame_errors, Meaning::Framing, IF_LINK),
+    ]],
+)
+.refreshed_every(2000);
+
+const IF_LINK: &str = "include/uapi/linux/if_link.h: struct rtnl_link_stats64";
+
+/// The part of losses that a redirect refused, which methods that redirect frames to themselves count, too.
+pub const REDIRECT: &str = "redirect";
+
+const fn row(
+    pattern: &'static str,
+    scope: Scope,
+    meaning: Meaning,
+    tells: Tells,
+    source: &'static str,
+) -> Row {
+    let in_rx_dropped = matches!(meaning, Meaning::NoMemory | Meaning::Driver);
+    Row {
+        pattern,
+        less: "",
+        meaning,
+        part: "",
+        tells,
+        scope,
+        source,
+        verified: true,
+        in_rx_dropped,
+        polled: false,
+    }
+}
+
+/// A counter of lost frames of the whole interface.
+const fn total(pattern: &'static str, meaning: Meaning, source: &'static str) -> Row {
+    row(pattern, Scope::Total, meaning, Tells::Loss, source)
+}
+
+/// A counter of lost frames of one queue.
+const fn queue(pattern: &'static str, meaning: Meaning, source: &'static str) -> Row {
+    row(pattern, Scope::PerQueue, meaning, Tells::Loss, source)
+}
+
+/// Lost frames as a field of the link statistics tells them.
+const fn link(
+    field: &'static str,
+    read: fn(&LinkDeltas) -> Option<u64>,
+    meaning: Meaning,
+    source: &'static str,
+) -> Row {
+    row(field, Scope::Link(read), meaning, Tells::Loss, source)
+}
+
+/// A counter that tells nothing about loss.
+const fn info(pattern: &'static str, meaning: Meaning, source: &'static str) -> Row {
+    row(pattern, Scope::Total, meaning, Tells::Nothing, source)
+}
+
+impl Row {
+    const fn part(mut self, part: &'static str) -> Self {
+        self.part = part;
+        self
+    }
+
+    const fn less(mut self, names: &'static str) -> Self {
+        self.less = names;
+        self
+    }
+
+    const fn at_most(mut self) -> Self {
+        self.tells = Tells::AtMost;
+        self
+    }
+
+    const fn in_rx_dropped(mut self) -> Self {
+        self.in_rx_dropped = true;
+        self
+    }
+
+    const fn polled(mut self) -> Self {
+        self.polled = true;
+        self
+    }
+
+    const fn unverified(mut self) -> Self {
+        self.verified = false;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_driver_is_there_once_and_every_row_has_a_source() {
+        let mut names = BTreeSet::new();
+        for driver in all() {
+            for name in driver.names {
+                assert!(names.insert(name), "{name} twice");
+                assert_eq!(known(name).unwrap().names, driver.names);
+            }
+            for row in driver.rows() {
+                assert!(
+                    row.source.contains(".c: ")
+                        || row.source.contains(".h: ")
+                        || row.source.contains(".rst: "),
+                    "{row:?}"
+                );
+                assert!(
+                    !row.pattern.is_empty()
+                        && row.pattern.split('|').all(|name| !name.is_empty() && name.len() < 40)
+                );
+                assert_eq!(
+                    row.tells != Tells::Nothing,
+                    row.meaning.place().is_some() || !row.verified,
+                    "{row:?}"
+                );
+            }
+        }
+        for name in [
+            "ixgbe",
+            "i40e",
+            "ice",
+            "igb",
+            "igc",
+            "e1000",
+            "e1000e",
+            "mlx5_core",
+            "mlx4_en",
+            "bnxt_en",
+            "ena",
+            "virtio_net",
+            "vmxnet3",
+            "gve",
+            "veth",
+            "tg3",
+            "sfc",
+            "hv_netvsc",
+        ] {
+            assert!(names.contains(&name), "{name}");
+        }
+        assert!(known("no-such-driver").is_none() && known("").is_none());
+    }
+
+    #[test]
+    fn what_is_read_from_rx_dropped_is_marked_so() {
+        let dropped = LinkDeltas { rx_dropped: Some(7), ..LinkDeltas::default() };
+        for row in all().flat_map(Driver::rows) {
+            if let Scope::Link(read) = row.scope {
+                assert!(read(&dropped).is_none() || row.in_rx_dropped, "{row:?}");
+            }
+            assert!(row.meaning.place() != Some(Place::Driver) || row.in_rx_dropped, "{row:?}");
+        }
+    }
+
+    /// The row of a name must not depend on the order of rows.
+    #[test]
+    fn a_name_has_one_row() {
+        for driver in all() {
+            for row in driver.rows().filter(|row| !matches!(row.scope, Scope::Link(_))) {
+                for name in row.pattern.split('|').map(|name| name.replace("{n}", "3")) {
+                    let found = driver
+                        .rows()
+                        .filter(|row| {
+                            !matches!(row.scope, Scope::Link(_))
+                                && super::super::pattern::matches(row.pattern, &name)
+                        })
+                        .count();
+                    assert_eq!(found, 1, "{name} of {:?}", driver.names);
+                }
+            }
+        }
+    }
+}

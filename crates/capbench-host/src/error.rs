@@ -1,0 +1,106 @@
+//! The error of this crate. Every message is one line: what was attempted, on what, why it failed and what to do next.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What can go wrong with the host: its files, interfaces, CPUs and privileges.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// A system call failed; the message names the call.
+    #[error(transparent)]
+    Sys(#[from] capbench_sys::SysError),
+    /// A file of the kernel or of the user could not be read or written.
+    #[error("{attempt} {}: {source}", path.display())]
+    File {
+        /// What was attempted, for example `cannot read`.
+        attempt: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file of the kernel does not look like what is documented.
+    #[error("{file}: cannot understand {line:?}: {reason}")]
+    Parse {
+        /// The file.
+        file: &'static str,
+        /// The line, as it was read.
+        line: String,
+        /// What was expected.
+        reason: &'static str,
+    },
+    /// The kernel refused a request about an interface (rtnetlink).
+    #[error("interface {interface}: cannot {attempt}: {source}")]
+    Netlink {
+        /// The interface.
+        interface: String,
+        /// What was attempted, for example `set the MTU to 9000`.
+        attempt: String,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// An interface cannot be used as it is; `reason` ends with what to do.
+    #[error("interface {interface}: {reason}")]
+    Interface {
+        /// The interface.
+        interface: String,
+        /// Why it cannot be used, and what to do.
+        reason: String,
+    },
+    /// There is no such interface.
+    #[error("interface {interface}: does not exist; `ip link` lists those that do")]
+    NoInterface {
+        /// The name that was given.
+        interface: String,
+    },
+    /// An interface that other traffic uses, without the user's word that the link is isolated.
+    #[error(
+        "interface {interface}: {why}, so it is in use; RFC 6815 forbids benchmarks outside isolated networks; give \
+         --isolated if the link reaches nothing but this test"
+    )]
+    InUse {
+        /// The interface.
+        interface: String,
+        /// What shows that it is in use.
+        why: String,
+    },
+    /// A CPU that was asked for cannot be used; `reason` ends with what to do.
+    #[error("CPU {cpu}: {reason}")]
+    Cpu {
+        /// The CPU as the user numbered it.
+        cpu: u32,
+        /// Why it cannot be used, and what to do.
+        reason: String,
+    },
+    /// The process lacks a privilege; `next` says how to get it.
+    #[error("{reason}; {next}")]
+    Privilege {
+        /// Which privilege is missing, or which setting of the host withholds it.
+        reason: String,
+        /// What to do.
+        next: String,
+    },
+    /// This kernel or host cannot do what was asked.
+    #[error("{what} cannot run here: {reason}")]
+    Unsupported {
+        /// What was asked.
+        what: String,
+        /// Why it cannot be done, and what would be needed.
+        reason: String,
+    },
+}
+
+/// The result of this crate's calls.
+pub type Result<T> = std::result::Result<T, HostError>;
+
+impl HostError {
+    /// A file that could not be read.
+    pub(crate) fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::File { attempt: "cannot read", path: path.into(), source }
+    }
+
+    /// A file that could not be written.
+    pub(crate) fn writing(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::File { attempt: "cannot write", path: path.into(), source }
+    }
+}

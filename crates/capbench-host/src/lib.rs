@@ -1,0 +1,15 @@
+//! The host of a measurement: its test bed, its links and CPUs, their counters, and facts about it.
+
+#![forbid(unsafe_code)]
+
+pub mod accounts;
+pub mod bed;
+pub mod drivers;
+pub mod environment;
+mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+pub mod links;
+pub mod tracer;
+
+pub use error::{HostError, Result};

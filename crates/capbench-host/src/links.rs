@@ -1,0 +1,245 @@
+//! Interfaces, over rtnetlink(7): made, set up, read with their counters, deleted.
+//!
+//! A [`Links`] belongs to the network namespace in which it was opened and works from any thread. Requests are built
+//! with netlink-packet-route; answers are read here, attribute by attribute, so that an attribute that a newer kernel
+//! adds or changes cannot make a whole answer unreadable.
+
+pub mod exchange;
+pub mod message;
+mod stats;
+mod traffic_control;
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::{Mutex, PoisonError};
+
+use capbench_sys::host::{InterfaceIndex, NetNamespace};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+
+use crate::{HostError, Result};
+use exchange::Exchange;
+pub use message::{DefaultRoute, Link, Tie, XdpAttachment};
+pub use stats::{LinkDeltas, LinkStats};
+pub use traffic_control::TrafficControl;
+
+/// A connection to the kernel about the interfaces of one network namespace.
+#[derive(Debug)]
+pub struct Links {
+    exchange: Mutex<Exchange>,
+}
+
+/// A veth pair to be made (veth(4)).
+#[derive(Debug, Clone, Copy)]
+pub struct PairRequest<'request> {
+    /// Name of the end in the namespace of the [`Links`], at most 15 bytes.
+    pub name: &'request str,
+    /// Name of the other end.
+    pub peer_name: &'request str,
+    /// Namespace of the other end.
+    pub peer_namespace: &'request NetNamespace,
+    /// Ethernet address of this end.
+    pub mac: [u8; 6],
+    /// Ethernet address of the other end.
+    pub peer_mac: [u8; 6],
+    /// MTU of both ends in bytes, without the Ethernet header.
+    pub mtu: u32,
+}
+
+impl Links {
+    /// A connection for the network namespace that the calling thread is in now; it stays with that namespace.
+    pub fn of_current_namespace() -> Result<Self> {
+        let exchange = Exchange::open().map_err(|source| netlink_error("(all)", "ask the kernel", source))?;
+        Ok(Self { exchange: Mutex::new(exchange) })
+    }
+
+    /// Makes a veth pair; both ends are down.
+    pub fn create_pair(&self, pair: &PairRequest<'_>) -> Result<()> {
+        let end = |name: &str, mac: [u8; 6]| {
+            let mut message = LinkMessage::default();
+            message.attributes.push(LinkAttribute::IfName(name.into()));
+            message.attributes.push(LinkAttribute::Mtu(pair.mtu));
+            message.attributes.push(LinkAttribute::Address(mac.to_vec()));
+            message
+        };
+        let mut peer = end(pair.peer_name, pair.peer_mac);
+        peer.attributes.push(LinkAttribute::NetNsFd(pair.peer_namespace.as_fd().as_raw_fd()));
+        let mut message = end(pair.name, pair.mac);
+        message.attributes.push(LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Veth),
+            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
+        ]));
+        self.request(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL).map(drop).map_err(
+            |source| netlink_error(pair.name, &format!("make a veth pair with MTU {}", pair.mtu), source),
+        )
+    }
+
+    /// Sets the interface up, without ARP.
+    pub fn set_up_without_arp(&self, name: &str) -> Result<()> {
+        let mut message = named(name);
+        message.header.flags = LinkFlags::Up | LinkFlags::Noarp;
+        message.header.change_mask = LinkFlags::Up | LinkFlags::Noarp;
+        self.request(RouteNetlinkMessage::SetLink(message), 0)
+            .map(drop)
+            .map_err(|source| netlink_error(name, "set it up", source))
+    }
+
+    /// Sets the MTU in bytes, without the Ethernet header.
+    pub fn set_mtu(&self, name: &str, mtu: u32) -> Result<()> {
+        let mut message = named(name);
+        message.attributes.push(LinkAttribute::Mtu(mtu));
+        self.request(RouteNetlinkMessage::SetLink(message), 0)
+            .map(drop)
+            .map_err(|source| netlink_error(name, &format!("set the MTU to {mtu}"), source))
+    }
+
+    /// Deletes the interface, and its peer where it is a veth.
+    pub fn delete(&self, name: &str) -> Result<()> {
+        self.request(RouteNetlinkMessage::DelLink(named(name)), 0)
+            .map(drop)
+            .map_err(|source| netlink_error(name, "delete it", source))
+    }
+
+    /// The interface called `name`, with its counters as they are now.
+    ///
+    /// # Errors
+    /// An [`HostError::NoInterface`] where there is none.
+    pub fn by_name(&self, name: &str) -> Result<Link> {
+        self.link(named(name), name)
+    }
+
+    /// The interface with the number `index`, with its counters as they are now.
+    ///
+    /// # Errors
+    /// As [`Links::by_name`].
+    pub fn by_index(&self, index: InterfaceIndex) -> Result<Link> {
+        let mut message = LinkMessage::default();
+        message.header.index = index.number();
+        self.link(message, &format!("number {index}"))
+    }
+
+    /// Every interface of the namespace, with its counters as they are now.
+    pub fn all(&self) -> Result<Vec<Link>> {
+        let answers = self
+            .dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))
+            .map_err(|source| netlink_error("(all)", "list them", source))?;
+        Ok(answers.iter().filter_map(message::link).collect())
+    }
+
+    /// The interface that another one is tied to, with its counters as they are now, in whatever namespace it is.
+    ///
+    /// # Errors
+    /// As [`Links::by_name`], and without CAP_NET_ADMIN over another namespace.
+    pub fn tied(&self, tie: Tie) -> Result<Link> {
+        let mut message = LinkMessage::default();
+        message.header.index = tie.index.number();
+        message.attributes.extend(tie.namespace.map(LinkAttribute::IfNetnsId));
+        self.link(message, &format!("number {}", tie.index))
+    }
+
+    /// Every IPv4 and IPv6 address of the interface `index`.
+    pub fn addresses(&self, index: InterfaceIndex) -> Result<Vec<IpAddr>> {
+        let request = RouteNetlinkMessage::GetAddress(Default::default());
+        let answers = self
+            .dump(request)
+            .map_err(|source| netlink_error(&format!("number {index}"), "list its addresses", source))?;
+        Ok(answers.iter().filter_map(|answer| message::address(answer, index)).collect())
+    }
+
+    /// Every default route, IPv4 and IPv6, of every routing table.
+    pub fn default_routes(&self) -> Result<Vec<DefaultRoute>> {
+        let mut routes = Vec::new();
+        for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+            let mut message = netlink_packet_route::route::RouteMessage::default();
+            message.header.address_family = family;
+            match self.dump(RouteNetlinkMessage::GetRoute(message)) {
+                Ok(answers) => routes.extend(answers.iter().flat_map(message::default_routes)),
+                // The kernel has no IPv6, so that it has no such routes.
+                Err(source)
+                    if family == AddressFamily::Inet6 && source.raw_os_error() == Some(NOT_SUPPORTED) => {}
+                Err(source) => return Err(netlink_error("(all)", "list the default routes", source)),
+            }
+        }
+        Ok(routes)
+    }
+
+    fn link(&self, request: LinkMessage, what: &str) -> Result<Link> {
+        let missing = || HostError::NoInterface { interface: what.into() };
+        let answers = self.request(RouteNetlinkMessage::GetLink(request), 0).map_err(|source| {
+            match source.raw_os_error() {
+                // Names longer than 15 bytes are refused with ERANGE (or EINVAL) before they are looked for.
+                Some(NO_DEVICE | OUT_OF_RANGE | INVALID) => missing(),
+                _ => netlink_error(what, "read it", source),
+            }
+        })?;
+        answers.iter().find_map(message::link).ok_or_else(missing)
+    }
+
+    fn request(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<exchange::Answer>> {
+        self.exchange.lock().unwrap_or_else(PoisonError::into_inner).request(message, flags)
+    }
+
+    fn dump(&self, message: RouteNetlinkMessage) -> io::Result<Vec<exchange::Answer>> {
+        self.exchange.lock().unwrap_or_else(PoisonError::into_inner).dump(message)
+    }
+
+    fn dump_by(&self, kind: u16, body: &[u8]) -> io::Result<Vec<exchange::Answer>> {
+        self.exchange.lock().unwrap_or_else(PoisonError::into_inner).dump_by(kind, body)
+    }
+}
+
+// errno(3), the same on every Linux architecture that capbench runs on.
+const NO_DEVICE: i32 = 19;
+const INVALID: i32 = 22;
+const OUT_OF_RANGE: i32 = 34;
+const NOT_SUPPORTED: i32 = 95;
+
+fn named(name: &str) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.attributes.push(LinkAttribute::IfName(name.into()));
+    message
+}
+
+fn netlink_error(interface: &str, attempt: &str, source: io::Error) -> HostError {
+    HostError::Netlink { interface: interface.into(), attempt: attempt.into(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_interface_is_read() {
+        let links = Links::of_current_namespace().unwrap();
+        let lo = links.by_name("lo").unwrap();
+        assert_eq!(lo.name, "lo");
+        assert!(lo.mtu > 0 && !lo.broadcast && lo.loopback);
+        assert_eq!(links.by_index(lo.index).unwrap().name, "lo");
+        assert!(links.all().unwrap().iter().any(|link| link.name == "lo"));
+        links.default_routes().unwrap();
+        links.addresses(lo.index).unwrap();
+    }
+
+    #[test]
+    fn an_interface_that_is_not_there_is_named() {
+        let links = Links::of_current_namespace().unwrap();
+        for name in ["no-such-if", "a-name-that-is-too-long", "", "%"] {
+            let error = links.by_name(name).unwrap_err();
+            assert!(matches!(error, HostError::NoInterface { .. }), "{error}");
+        }
+        let index = InterfaceIndex::new(i32::MAX as u32).unwrap();
+        assert!(matches!(links.by_index(index).unwrap_err(), HostError::NoInterface { .. }));
+    }
+
+    #[test]
+    fn a_request_that_the_kernel_refuses_names_interface_and_reason() {
+        let error =
+            Links::of_current_namespace().unwrap().set_mtu("no-such-if", 9000).unwrap_err().to_string();
+        assert!(error.starts_with("interface no-such-if: cannot set the MTU to 9000: "), "{error}");
+        assert!(error.contains("os error"), "{error}");
+    }
+}

@@ -1,0 +1,126 @@
+//! What the ledger takes from the tracer: drops by the place that lost the frames.
+
+use super::InterfaceTrace;
+use super::reasons::{Standing, standing};
+use capbench_model::traced_losses::TracedLosses;
+
+/// Sorts what was counted on the two sides during a trial.
+pub fn by_place(transmit: &InterfaceTrace, receive: &InterfaceTrace, xdp_is_generic: bool) -> TracedLosses {
+    let mut losses = TracedLosses {
+        xdp_failures: receive.xdp_exceptions + receive.xdp_redirect_errors,
+        failed_redirects: receive.xdp_redirect_errors,
+        missed: receive.missed,
+        xdp_is_generic,
+        ..TracedLosses::default()
+    };
+    for (side, trace, receives) in [("transmit", transmit, false), ("receive", receive, true)] {
+        for (kind, count) in &trace.drops {
+            losses.counters.insert(format!("trace.{side}.drop.{kind}"), *count);
+            losses.drops += count;
+            let place = match (standing(kind), receives) {
+                (Standing::Transmit, false) => &mut losses.transmit,
+                (Standing::Xdp, true) => &mut losses.xdp,
+                (Standing::Stack, true) => &mut losses.stack,
+                (Standing::Unknown, true) => &mut losses.unplaced,
+                (Standing::Unknown, false) => &mut losses.unplaced_transmit,
+                (Standing::After, true) => {
+                    losses.after += count;
+                    continue;
+                }
+                _ => continue,
+            };
+            place.add(kind.to_string(), *count);
+        }
+        for (name, count) in
+            [("xdp_exception", trace.xdp_exceptions), ("xdp_redirect_err", trace.xdp_redirect_errors)]
+        {
+            if count > 0 {
+                losses.counters.insert(format!("trace.{side}.{name}"), count);
+            }
+        }
+    }
+    if losses.missed > 0 {
+        losses.counters.insert("trace.missed".into(), losses.missed);
+    }
+    losses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::DropKind;
+    use super::*;
+
+    fn trace(drops: &[(&str, u64)]) -> InterfaceTrace {
+        let kind = |name: &str| DropKind { reason: Some(name.into()), function: None };
+        let drops = drops.iter().map(|(name, count)| (kind(name), *count)).collect();
+        InterfaceTrace { drops, ..InterfaceTrace::default() }
+    }
+
+    #[test]
+    fn drops_go_to_their_places_and_captured_frames_to_none() {
+        let sent = trace(&[("QDISC_DROP", 3), ("OTHERHOST", 9), ("NEWER", 4)]);
+        let received =
+            trace(&[("OTHERHOST", 1000), ("PFMEMALLOC", 2), ("XDP", 5), ("NEW", 1), ("CPU_BACKLOG", 8)]);
+        let losses = by_place(&sent, &received, true);
+        assert_eq!((losses.transmit.total(), losses.stack.total(), losses.xdp.total()), (3, 2, 5));
+        assert_eq!(
+            (losses.unplaced_transmit.to_string(), losses.unplaced.to_string()),
+            ("NEWER 4".into(), "NEW 1".into())
+        );
+        assert_eq!(
+            losses.in_stack(0),
+            (
+                Some(2),
+                "at least: skb:kfree_skb: PFMEMALLOC 2; not counted, as their place is unknown: NEW 1".into()
+            )
+        );
+        assert_eq!(losses.counters["trace.receive.drop.OTHERHOST"], 1000);
+    }
+
+    #[test]
+    fn where_the_tracer_may_have_been_blind_no_loss_is_unknown_and_some_are_at_least_so_many() {
+        let seen = TracedLosses { after: 1000, ..TracedLosses::default() };
+        let count = |losses: &TracedLosses, unseen| losses.in_stack(unseen).0;
+        assert_eq!(count(&seen, 0), Some(0));
+        assert_eq!(count(&seen, 3), None, "three ends were not seen");
+        assert_eq!(count(&TracedLosses { missed: 1, ..seen.clone() }, 0), None);
+        let unplaced = by_place(&trace(&[]), &trace(&[("NEW", 1), ("OTHERHOST", 1000)]), false);
+        assert_eq!(count(&unplaced, 0), None);
+        let lost = by_place(&trace(&[]), &trace(&[("PFMEMALLOC", 2)]), false);
+        let (count, source) = TracedLosses { missed: 3, ..lost }.in_stack(0);
+        assert_eq!(count, Some(2));
+        assert_eq!(source, "at least: skb:kfree_skb: PFMEMALLOC 2; 3 events of the host were missed");
+    }
+
+    #[test]
+    fn xdp_in_the_driver_drops_unseen() {
+        let quiet = TracedLosses::default();
+        let xdp = |traced: Option<&TracedLosses>, attached| TracedLosses::xdp(traced, attached, 0).0;
+        assert_eq!(xdp(Some(&quiet), Some(true)), None);
+        assert_eq!(xdp(Some(&TracedLosses { xdp_is_generic: true, ..quiet.clone() }), Some(true)), Some(0));
+        assert_eq!((xdp(Some(&quiet), Some(false)), xdp(None, Some(false))), (Some(0), Some(0)));
+        assert_eq!((xdp(None, Some(true)), xdp(None, None), xdp(Some(&quiet), None)), (None, None, None));
+        let dropping = by_place(&trace(&[]), &trace(&[("XDP", 5)]), true);
+        let (count, source) = TracedLosses::xdp(Some(&dropping), Some(true), 0);
+        assert_eq!((count, source.as_str()), (Some(5), "skb:kfree_skb: XDP 5"));
+    }
+
+    #[test]
+    fn what_generic_xdp_drops_is_as_much_in_doubt_as_what_the_stack_does() {
+        let generic = |drops: &[_]| by_place(&trace(&[]), &trace(drops), true);
+        let xdp = |losses: &TracedLosses, unseen| TracedLosses::xdp(Some(losses), Some(true), unseen);
+        let dropping = generic(&[("XDP", 5), ("OTHERHOST", 7)]);
+        assert_eq!((dropping.ended(), xdp(&dropping, 0).0), (12, Some(5)));
+        let (count, source) = xdp(&dropping, 2);
+        assert_eq!(count, Some(5));
+        assert_eq!(
+            source,
+            "at least: skb:kfree_skb: XDP 5; 2 frames ended on the interface that were not seen to end"
+        );
+        let (count, source) = xdp(&generic(&[]), 2);
+        assert!(count.is_none() && source.starts_with("unknown: "), "{source}");
+        assert_eq!(xdp(&TracedLosses { missed: 1, ..generic(&[]) }, 0).0, None);
+        let detached = TracedLosses::xdp(Some(&generic(&[])), Some(false), 2);
+        assert_eq!(detached.0, Some(0), "no program, no drops of one");
+    }
+}

@@ -1,0 +1,193 @@
+//! Watches, by BPF programs on the kernel's tracepoints, what the interfaces of a trial lose and what receiving costs.
+//!
+//! | file | what |
+//! |---|---|
+//! | `running` | loads the programs and reads their counts (feature `bpf`) |
+//! | [`reasons`] | the kernel's names of drop reasons, and which of them are losses in front of the capture point |
+//! | [`losses`] | what the ledger takes from it |
+//! | [`cost`] | what the tracer itself costs |
+//! | `symbols` | names of kernel functions, for drops without a reason |
+//! | `drops.bpf.c` | `skb:kfree_skb`, `xdp:xdp_exception`, `xdp:xdp_redirect_err`, of the watched interfaces only |
+//! | `nothing.bpf.c` | nothing, to measure what measuring takes |
+//! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, and ticks that came late (`timer:hrtimer_expire_entry`), per CPU |
+//!
+//! Interfaces are told by their number and the inode of their network namespace: what happens on any other is not
+//! counted. The time in the receive softirq is that of a CPU, whatever interface the work was for.
+
+use std::fmt;
+
+use capbench_sys::host::{CpuId, InterfaceIndex};
+
+#[cfg(not(feature = "bpf"))]
+mod absent;
+pub mod cost;
+pub mod losses;
+pub mod reasons;
+#[cfg(feature = "bpf")]
+mod running;
+#[cfg(feature = "bpf")]
+mod symbols;
+
+#[cfg(not(feature = "bpf"))]
+pub use absent::Tracer;
+#[cfg(feature = "bpf")]
+pub use running::Tracer;
+
+/// How many interfaces can be watched at a time.
+pub const MOST_WATCHED: usize = 4;
+
+/// An interface to be watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// Its number within its namespace.
+    pub interface: InterfaceIndex,
+    /// Inode of its network namespace (namespaces(7)).
+    pub namespace: u64,
+}
+
+/// Why there is no tracer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unavailable {
+    /// What is missing, and how to get it.
+    pub reason: String,
+}
+
+/// Drops of one kind on one interface.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DropKind {
+    /// The kernel's name of the reason without `SKB_DROP_REASON_`, its number where it has no name, or `None` where the
+    /// kernel gives none: before Linux 5.17, and where its source says NOT_SPECIFIED.
+    pub reason: Option<String>,
+    /// The kernel's function that dropped it; known only where there is no name of a reason.
+    pub function: Option<String>,
+}
+
+impl fmt::Display for DropKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.reason, &self.function) {
+            (Some(reason), None) => f.write_str(reason),
+            (Some(reason), Some(function)) => write!(f, "{reason} in {function}"),
+            (None, Some(function)) => write!(f, "no reason given, in {function}"),
+            (None, None) => f.write_str("no reason given"),
+        }
+    }
+}
+
+/// What was counted on one interface: since the tracer was started, or within a window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceTrace {
+    /// Frames dropped (`skb:kfree_skb`). Most of them are the stack's own copies of frames that were captured: see
+    /// [`reasons::standing`].
+    pub drops: Vec<(DropKind, u64)>,
+    /// Frames for which an XDP program aborted, gave an invalid verdict, or could not be obeyed (`xdp:xdp_exception`).
+    pub xdp_exceptions: u64,
+    /// Frames that an XDP program could not redirect (`xdp:xdp_redirect_err`, `xdp:xdp_redirect_map_err`).
+    pub xdp_redirect_errors: u64,
+    /// Events of any interface of the host that were not looked at, because one came while another was looked at on the
+    /// same CPU.
+    pub missed: u64,
+}
+
+impl InterfaceTrace {
+    /// What was counted since `before`, kinds without any left out.
+    pub fn since(&self, before: &Self) -> Self {
+        let then =
+            |kind: &DropKind| before.drops.iter().find(|(other, _)| other == kind).map_or(0, |(_, n)| *n);
+        let drops = self.drops.iter().map(|(kind, now)| (kind.clone(), now.saturating_sub(then(kind))));
+        Self {
+            drops: drops.filter(|(_, count)| *count > 0).collect(),
+            xdp_exceptions: self.xdp_exceptions.saturating_sub(before.xdp_exceptions),
+            xdp_redirect_errors: self.xdp_redirect_errors.saturating_sub(before.xdp_redirect_errors),
+            missed: self.missed.saturating_sub(before.missed),
+        }
+    }
+}
+
+/// Time in the receive softirq (NET_RX) of one CPU in ns of wall-clock time, hard interrupts that were served meanwhile
+/// included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NetRxTime {
+    /// All of it, whether it interrupted something or ran in ksoftirqd.
+    pub total_ns: u64,
+    /// The part that interrupted threads of processes: unless the kernel accounts for interrupts, they are charged for it.
+    pub in_processes_ns: u64,
+    /// The part that ran in threads that poll, whose run time contains it, too.
+    pub in_napi_ns: u64,
+    /// How often it ran.
+    pub runs: u64,
+}
+
+impl NetRxTime {
+    /// The time since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            total_ns: self.total_ns.saturating_sub(before.total_ns),
+            in_processes_ns: self.in_processes_ns.saturating_sub(before.in_processes_ns),
+            in_napi_ns: self.in_napi_ns.saturating_sub(before.in_napi_ns),
+            runs: self.runs.saturating_sub(before.runs),
+        }
+    }
+}
+
+/// A CPU took no interrupt, though its timer tick was due: the hypervisor ran something else, or interrupts were off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stall {
+    /// When it went on, in ns of CLOCK_MONOTONIC.
+    pub until_ns: u64,
+    /// How long it had stood still at least: since the tick was due, or since it was seen to run after that.
+    pub at_least_ns: u64,
+    /// How long at most: since it was last seen to run, by an earlier tick or a receive softirq.
+    pub at_most_ns: u64,
+}
+
+/// Reads the time in the receive softirq of one CPU.
+#[derive(Clone, Debug)]
+pub struct NetRxProbe {
+    tracer: std::sync::Arc<Tracer>,
+    cpu: CpuId,
+}
+
+impl NetRxProbe {
+    /// A probe of a CPU.
+    pub fn new(tracer: std::sync::Arc<Tracer>, cpu: CpuId) -> Self {
+        Self { tracer, cpu }
+    }
+
+    /// The time now; `None` where it cannot be read.
+    pub fn read(&self) -> Option<NetRxTime> {
+        self.tracer.net_rx(self.cpu)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_has_what_was_counted_in_it() {
+        let kind = |reason: &str| DropKind { reason: Some(reason.into()), function: None };
+        let before =
+            InterfaceTrace { drops: vec![(kind("XDP"), 5)], xdp_exceptions: 2, ..Default::default() };
+        let after = InterfaceTrace {
+            drops: vec![(kind("XDP"), 5), (kind("OTHERHOST"), 7)],
+            xdp_exceptions: 3,
+            xdp_redirect_errors: 1,
+            missed: 0,
+        };
+        let window = after.since(&before);
+        assert_eq!(window.drops, [(kind("OTHERHOST"), 7)]);
+        assert_eq!((window.xdp_exceptions, window.xdp_redirect_errors), (1, 1));
+    }
+
+    #[test]
+    fn kinds_are_told_in_words() {
+        let kind = |reason: Option<&str>, function: Option<&str>| DropKind {
+            reason: reason.map(Into::into),
+            function: function.map(Into::into),
+        };
+        assert_eq!(kind(Some("XDP"), None).to_string(), "XDP");
+        assert_eq!(kind(None, Some("veth_xmit")).to_string(), "no reason given, in veth_xmit");
+        assert_eq!(kind(None, None).to_string(), "no reason given");
+    }
+}

@@ -1,0 +1,380 @@
+//! The tracer, attached.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use capbench_sys::SysError;
+use capbench_sys::bpf::kernel_types::{KERNEL_TYPES, KernelTypes};
+use capbench_sys::bpf::object::{Loaded, Opened, Traces, object_file};
+use capbench_sys::bpf::statistics::RunTimeStatistics;
+use capbench_sys::host::{CpuId, clock};
+
+use super::cost::TracerCost;
+use super::reasons::ReasonNames;
+use super::symbols::Symbols;
+use super::{DropKind, InterfaceTrace, MOST_WATCHED, NetRxTime, Scope, Stall, Unavailable};
+use crate::{HostError, Result};
+
+/// MOST_REASONS of drops.bpf.c.
+const MOST_REASONS: usize = 256;
+
+/// Shows when a CPU stood still; timers may be traced in another way one day.
+const TIMER_TRACEPOINT: &str = "hrtimer_expire_entry";
+/// STALLS of softirq.bpf.c.
+const STALLS: u64 = 64;
+/// Where `ticks` of `struct work` of softirq.bpf.c is.
+const TICKS: usize = 6;
+
+/// Tracepoints that not every kernel has.
+const OPTIONAL: [&str; 3] = ["xdp_exception", "xdp_redirect_err", "xdp_redirect_map_err"];
+
+/// Programs on tracepoints, for as long as this is there.
+#[derive(Debug)]
+pub struct Tracer {
+    // Fields are dropped in this order: the programs leave their tracepoints first.
+    _traces: Vec<Traces>,
+    drops: Loaded,
+    /// Absent where only drops are asked for.
+    softirq: Option<Loaded>,
+    reasons: Option<ReasonNames>,
+    symbols: Symbols,
+    /// Measured once, or why it could not be.
+    cost: OnceLock<std::result::Result<TracerCost, String>>,
+}
+
+impl Tracer {
+    /// Loads and attaches the programs, and watches these interfaces.
+    ///
+    /// # Errors
+    /// [`Unavailable`] where the kernel does not describe its types, without CAP_BPF and CAP_PERFMON over the host, or
+    /// where the kernel refuses a program.
+    pub fn start(scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
+        Self::start_on(Path::new(KERNEL_TYPES), scopes)
+    }
+
+    /// The same for drops alone: the time in the receive softirq stays unknown, and costs nothing.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_drops(types: &Path, scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
+        Self::start_with(types, scopes, false)
+    }
+
+    /// The same with the description of the kernel's types in another file.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_on(types: &Path, scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
+        Self::start_with(types, scopes, true)
+    }
+
+    fn start_with(
+        types: &Path,
+        scopes: &[Scope],
+        with_softirq: bool,
+    ) -> std::result::Result<Self, Unavailable> {
+        if !types.exists() {
+            let reason = format!(
+                "the kernel does not describe its types: there is no {} (CONFIG_DEBUG_INFO_BTF)",
+                types.display()
+            );
+            return Err(Unavailable { reason });
+        }
+        Self::load(types, scopes, with_softirq).map_err(|error| Unavailable { reason: reason(&error) })
+    }
+
+    fn load(types: &Path, scopes: &[Scope], with_softirq: bool) -> std::result::Result<Self, SysError> {
+        let types = KernelTypes::read(types)?;
+        // The enumeration and the tracepoint's argument came together (Linux 5.17).
+        let reasons = ReasonNames::find(|name| types.enumeration(name));
+        let unspecified = reasons.as_ref().and_then(ReasonNames::unspecified).unwrap_or(u32::MAX);
+        let mut drops = Opened::read("drops", object_file!("drops"))?;
+        // `kernel` of drops.bpf.c.
+        let constants = [u32::from(reasons.is_some()), unspecified].map(u32::to_ne_bytes);
+        drops.set_constants(constants.as_flattened())?;
+        for tracepoint in OPTIONAL.into_iter().filter(|name| !types.has_tracepoint(name)) {
+            drops.leave_out(tracepoint);
+        }
+        let has_timers = types.has_tracepoint(TIMER_TRACEPOINT);
+        drop(types);
+        let drops = drops.load()?;
+        set_watched(&drops, scopes)?;
+        let mut traces = vec![drops.attach_traces()?];
+        let softirq = match with_softirq {
+            true => {
+                let mut softirq = Opened::read("softirq", object_file!("softirq"))?;
+                if !has_timers {
+                    softirq.leave_out(TIMER_TRACEPOINT);
+                }
+                Some(softirq.load()?)
+            }
+            false => None,
+        };
+        if let Some(softirq) = &softirq {
+            traces.push(softirq.attach_traces()?);
+        }
+        Ok(Self {
+            _traces: traces,
+            drops,
+            softirq,
+            reasons,
+            symbols: Symbols::default(),
+            cost: OnceLock::new(),
+        })
+    }
+
+    /// Watches these interfaces, at most [`MOST_WATCHED`], instead of those before. Counts go on from where they were.
+    ///
+    /// # Errors
+    /// More interfaces than can be watched.
+    pub fn watch(&self, scopes: &[Scope]) -> Result<()> {
+        Ok(set_watched(&self.drops, scopes)?)
+    }
+
+    /// What has been counted on each interface, in the order in which they were given.
+    ///
+    /// # Errors
+    /// Where the counts cannot be read.
+    pub fn snapshot(&self) -> Result<Vec<InterfaceTrace>> {
+        let mut traces: Vec<_> =
+            (0..MOST_WATCHED as u32).map(|which| self.by_reason(which)).collect::<Result<_>>()?;
+        for (key, values) in self.drops.all_per_cpu("places")? {
+            // `struct place` of drops.bpf.c.
+            let (address, [reason, which]) = (word(&key, 0), [8, 12].map(|at| half_word(&key, at)));
+            let count = values.iter().map(|value| word(value, 0)).sum();
+            let Some(trace) = traces.get_mut(which as usize) else { continue };
+            let names = self.reasons.as_ref();
+            let reason =
+                names.filter(|names| names.unspecified() != Some(reason)).map(|names| names.name(reason));
+            let kind = DropKind { reason, function: self.symbols.function(address) };
+            match trace.drops.iter_mut().find(|(known, _)| *known == kind) {
+                // Several places of one function.
+                Some((_, known)) => *known += count,
+                None => trace.drops.push((kind, count)),
+            }
+        }
+        Ok(traces)
+    }
+
+    fn by_reason(&self, which: u32) -> Result<InterfaceTrace> {
+        let values = self.drops.per_cpu("counts", which)?;
+        // `struct counts` of drops.bpf.c.
+        let sum = |at: usize| values.iter().map(|value| word(value, at)).sum::<u64>();
+        let named = |number: usize| {
+            let reason = self.reasons.as_ref().map(|names| names.name(number as u32));
+            (DropKind { reason, function: None }, sum(number))
+        };
+        // The last: more places without a reason than there is room for.
+        let beyond = (DropKind { reason: None, function: None }, sum(MOST_REASONS + 2));
+        let drops = (0..MOST_REASONS).map(named).chain([beyond]).filter(|(_, count)| *count > 0).collect();
+        let (xdp_exceptions, xdp_redirect_errors) = (sum(MOST_REASONS), sum(MOST_REASONS + 1));
+        let missed = self.drops.runs(None).passed_by;
+        Ok(InterfaceTrace { drops, xdp_exceptions, xdp_redirect_errors, missed })
+    }
+
+    /// Time in the receive softirq of a CPU, one that runs at the moment included; `None` where it cannot be read.
+    pub fn net_rx(&self, cpu: CpuId) -> Option<NetRxTime> {
+        let softirq = self.softirq.as_ref()?;
+        let read = || {
+            let values = softirq.per_cpu("work", 0).ok()?;
+            // `struct work` of softirq.bpf.c.
+            let value = values.get(cpu.number() as usize)?;
+            Some([0, 1, 2, 3, 4].map(|at| word(value, at)))
+        };
+        stable(read, clock::monotonic_ns).map(|(work, now)| {
+            let [entered, total_ns, runs, in_processes_ns, in_napi_ns] = work;
+            let running = if entered == 0 { 0 } else { now.saturating_sub(entered) };
+            NetRxTime { total_ns: total_ns + running, in_processes_ns, in_napi_ns, runs }
+        })
+    }
+
+    /// When a CPU stood still between two moments of CLOCK_MONOTONIC, the last 64 times, in order; `None` where its timer tick
+    /// was not seen at all, because it was idle or the kernel has another.
+    pub fn stalls(&self, cpu: CpuId, from_ns: u64, to_ns: u64) -> Option<Vec<Stall>> {
+        let values = self.softirq.as_ref()?.per_cpu("work", 0).ok()?;
+        let value = values.get(cpu.number() as usize)?;
+        let (ticks, count) = (word(value, TICKS), word(value, TICKS + 1));
+        let kept = count.saturating_sub(STALLS)..count;
+        let stall = |number: u64| {
+            let at = TICKS + 2 + 3 * (number % STALLS) as usize;
+            Stall {
+                until_ns: word(value, at),
+                at_least_ns: word(value, at + 1),
+                at_most_ns: word(value, at + 2),
+            }
+        };
+        let within = |stall: &Stall| (from_ns..=to_ns).contains(&stall.until_ns);
+        (ticks > 0).then(|| kept.map(stall).filter(within).collect())
+    }
+
+    /// Measures what the tracer costs while `load` brings events about. Done once; later calls do nothing.
+    ///
+    /// # Errors
+    /// Those of the load. Where the kernel does not measure, the cost stays unknown.
+    pub fn measure_cost<E: From<HostError>>(
+        &self,
+        load: impl FnOnce() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        if self.cost.get().is_some() {
+            return Ok(());
+        }
+        let measuring = || {
+            let nothing = Opened::read("nothing", object_file!("nothing"))?.load()?;
+            let attached = nothing.attach_traces()?;
+            Ok((RunTimeStatistics::enable()?, nothing, attached))
+        };
+        let measured = match measuring() {
+            Ok((statistics, nothing, attached)) => {
+                let begun = self.spent();
+                load()?;
+                self.until_quiet()?;
+                let [drops, softirqs] = self.spent();
+                drop(statistics);
+                let nothing = nothing.runs(None);
+                drop(attached);
+                let since = |now: (u64, u64), then: (u64, u64)| (now.0 - then.0, now.1 - then.1);
+                TracerCost::new(
+                    since(drops, begun[0]),
+                    since(softirqs, begun[1]),
+                    (nothing.ns, nothing.count),
+                )
+                .ok_or_else(|| "too few frames were dropped to tell".to_string())
+            }
+            Err(error) => Err(reason(&error)),
+        };
+        let _ = self.cost.set(measured);
+        Ok(())
+    }
+
+    /// What was found out about the tracer's own cost.
+    pub fn cost(&self) -> Option<TracerCost> {
+        self.cost.get()?.as_ref().ok().copied()
+    }
+
+    /// Why nothing was.
+    pub fn no_cost_because(&self) -> Option<&str> {
+        self.cost.get()?.as_ref().err().map(String::as_str)
+    }
+
+    /// Time in ns and number of events so far, of drops and of receive softirqs.
+    fn spent(&self) -> [(u64, u64); 2] {
+        let drops = self.drops.runs(Some("kfree_skb"));
+        let of_softirq = |softirq: &Loaded| {
+            let values = softirq.per_cpu("work", 0).unwrap_or_default();
+            // `runs` of `struct work` of softirq.bpf.c. Softirqs of other kinds are part of the time.
+            (softirq.runs(None).ns, values.iter().map(|value| word(value, 2)).sum())
+        };
+        [(drops.ns, drops.count), self.softirq.as_ref().map_or((0, 0), of_softirq)]
+    }
+
+    /// Waits until nothing has been counted for a moment, so that what a load left in queues is no part of what comes next.
+    fn until_quiet(&self) -> Result<()> {
+        const MOMENT: Duration = Duration::from_millis(5);
+        const LONGEST: Duration = Duration::from_millis(200);
+        let start = Instant::now();
+        let mut seen = self.snapshot()?;
+        while start.elapsed() < LONGEST {
+            std::thread::sleep(MOMENT);
+            let now = self.snapshot()?;
+            if now == seen {
+                break;
+            }
+            seen = now;
+        }
+        Ok(())
+    }
+
+    /// Whether this kernel gives reasons for drops (Linux 5.17).
+    pub fn gives_reasons(&self) -> bool {
+        self.reasons.is_some()
+    }
+}
+
+/// Readings of what another CPU may be changing meanwhile, until one is the same as the one before: with the time between the
+/// two. Where none is, the last one as if nothing ran, since a softirq that just ended may stand in both of its words.
+fn stable(read: impl Fn() -> Option<[u64; 5]>, now: impl Fn() -> u64) -> Option<([u64; 5], u64)> {
+    /// A softirq that ends takes microseconds, and as much as a reading.
+    const READINGS: usize = 64;
+    let mut work = read()?;
+    for _ in 0..READINGS {
+        let between = now();
+        let again = read()?;
+        if again == work {
+            return Some((work, between));
+        }
+        work = again;
+    }
+    work[0] = 0;
+    Some((work, now()))
+}
+
+/// Fills `watched` of drops.bpf.c.
+fn set_watched(drops: &Loaded, scopes: &[Scope]) -> std::result::Result<(), SysError> {
+    if scopes.len() > MOST_WATCHED {
+        return Err(SysError::argument(
+            "the tracer",
+            format!("watches at most {MOST_WATCHED} interfaces, not {}", scopes.len()),
+        ));
+    }
+    let mut watched = [0; MOST_WATCHED * 8];
+    for (slot, scope) in watched.chunks_exact_mut(8).zip(scopes) {
+        slot[..4].copy_from_slice(&scope.interface.number().to_ne_bytes());
+        // Numbers of namespaces have 32 bits in the kernel, too (`struct ns_common`).
+        slot[4..].copy_from_slice(&(scope.namespace as u32).to_ne_bytes());
+    }
+    drops.set_variables(&watched)
+}
+
+/// A word of a value; 0 beyond its end.
+fn word(octets: &[u8], at: usize) -> u64 {
+    octets.get(at * 8..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_ne_bytes(*word))
+}
+
+/// Half a word at an octet; 0 beyond its end.
+fn half_word(octets: &[u8], at: usize) -> u32 {
+    octets.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u32::from_ne_bytes(*word))
+}
+
+/// Why there is no tracer, in words.
+fn reason(error: &SysError) -> String {
+    const EPERM: i32 = 1;
+    match error.errno() {
+        Some(EPERM) => {
+            "tracing needs the capabilities CAP_BPF and CAP_PERFMON over the host, outside a user \
+                        namespace: run it as root"
+                .into()
+        }
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::stable;
+
+    /// The softirq that was entered at 100 ends at 160 between two readings.
+    #[test]
+    fn a_softirq_that_ends_while_it_is_read_counts_once() {
+        let torn = [100, 60, 1, 0, 0];
+        let done = [0, 60, 1, 0, 0];
+        let readings = RefCell::new(vec![done, done, torn]);
+        let read = || readings.borrow_mut().pop();
+        assert_eq!(stable(read, || 170), Some((done, 170)));
+        let running = [100, 0, 0, 0, 0];
+        assert_eq!(stable(|| Some(running), || 130), Some((running, 130)));
+        assert_eq!(stable(|| None, || 0), None);
+    }
+
+    #[test]
+    fn what_never_stands_still_is_read_without_what_runs() {
+        let count = RefCell::new(0);
+        let read = || {
+            *count.borrow_mut() += 1;
+            Some([100, *count.borrow(), 0, 0, 0])
+        };
+        assert_eq!(stable(read, || 170).map(|(work, _)| (work[0], work[1] > 0)), Some((0, true)));
+    }
+}

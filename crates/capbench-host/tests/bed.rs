@@ -1,0 +1,379 @@
+//! The test bed on this host: what it makes, where the kernel works for it, and that nothing of it is left.
+//!
+//! Tests named `root_` need privilege and say why where they are skipped. Those of the unprivileged way and of `kill -9`
+//! run the example `bed_probe`, because only a process without threads can enter a user namespace.
+
+use std::fs::{File, Permissions};
+use std::io::{BufRead, BufReader, Write};
+use std::ops::RangeInclusive;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use capbench_host::HostError;
+use capbench_host::accounts::kernel_work::KernelWorkProbe;
+use capbench_host::accounts::softnet::SoftnetSnapshot;
+use capbench_host::accounts::softnet::kernel_cpu_bounds;
+use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement, Side};
+use capbench_host::drivers::{Meaning, NicSnapshot, nic_losses};
+use capbench_host::links::Links;
+use capbench_sys::host::affinity::{allowed_cpus, pin_current_thread};
+use capbench_sys::host::capability::{self, Capability};
+use capbench_sys::host::{CpuId, NetNamespace, namespace};
+use capbench_sys::packet::{PacketSocket, Protocol};
+use capbench_testing::{HostLimit, Scratch, cannot_have, missing};
+
+const NOBODY: u32 = 65_534;
+
+/// Whether the test can run; says why not.
+fn privileged(test: &str) -> bool {
+    let missing = capability::effective().unwrap().missing(&[
+        Capability::NetAdmin,
+        Capability::NetRaw,
+        Capability::SysAdmin,
+    ]);
+    let initial = namespace::in_initial_user_namespace().unwrap();
+    if !missing.is_empty() {
+        capbench_testing::missing(format_args!("{test}: {missing:?}, which root has"));
+    } else if !initial {
+        capbench_testing::missing(format_args!("{test}: root on the host, outside of user namespaces"));
+    }
+    missing.is_empty() && initial
+}
+
+fn bed(kernel_work: KernelWork) -> Bed {
+    Bed::virtual_pair(&BedOptions { mtu: 1500, kernel_work }).unwrap()
+}
+
+/// A file whose every write is a frame on the transmitting side.
+fn wire(side: &Side) -> File {
+    let socket = PacketSocket::open().unwrap();
+    socket.bind(side.index(), Protocol::Nothing).unwrap();
+    socket.as_fd().try_clone_to_owned().unwrap().into()
+}
+
+fn frame(bed: &Bed) -> Vec<u8> {
+    let mut frame = vec![0; 60];
+    frame[..6].copy_from_slice(&bed.receive_side().mac().unwrap());
+    frame[6..12].copy_from_slice(&bed.transmit_side().mac().unwrap());
+    frame[12..24].copy_from_slice(&[8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17]);
+    frame[26..42].copy_from_slice(&[198, 18, 0, 1, 198, 19, 0, 1, 16, 0, 16, 0, 0, 26, 0, 0]);
+    frame
+}
+
+fn received(bed: &Bed) -> u64 {
+    bed.receive_side().stats().unwrap().unwrap().rx_packets
+}
+
+fn host_links() -> Vec<String> {
+    let mut names: Vec<_> =
+        std::fs::read_dir("/sys/class/net").unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    names.into_iter().map(|name| name.to_string_lossy().into_owned()).collect()
+}
+
+/// Whether any process that can be looked at has a thread in the network namespace or a descriptor of it.
+fn namespace_exists(inode: u64) -> bool {
+    let is = |path: PathBuf| {
+        std::fs::metadata(path).is_ok_and(|data| data.ino() == inode && data.dev() == net_device())
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    processes.filter(|path| path.join("ns").is_dir()).any(|process| {
+        let descriptors = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+        is(process.join("ns/net")) || descriptors.map(|entry| entry.path()).any(is)
+    })
+}
+
+fn net_device() -> u64 {
+    std::fs::metadata("/proc/self/ns/net").unwrap().dev()
+}
+
+fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(10), "{what}: not within 10 s");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn root_a_pair_is_up_and_carries_frames() {
+    if !privileged("root_a_pair_is_up_and_carries_frames") {
+        return;
+    }
+    let options = BedOptions { mtu: 9000, kernel_work: KernelWork::SenderContext };
+    let bed = Bed::virtual_pair(&options).unwrap();
+    for side in [bed.transmit_side(), bed.receive_side()] {
+        let link = side.links().by_index(side.index()).unwrap();
+        assert!(link.up && link.carrier && link.no_arp && !link.promiscuous);
+        assert_eq!((link.mtu, side.mtu(), link.name.as_str()), (9000, 9000, side.name()));
+        assert_eq!(side.links().addresses(side.index()).unwrap(), [] as [std::net::IpAddr; 0]);
+        assert!(side.links().by_name("lo").is_ok());
+    }
+    assert_ne!(bed.transmit_side().namespace().inode(), bed.receive_side().namespace().inode());
+    let mut received_socket = vec![0; 100];
+    let listener = bed.receive_side().run(|| {
+        let socket = PacketSocket::open().unwrap();
+        socket.set_receive_timeout(Duration::from_secs(5)).unwrap();
+        socket.bind(bed.receive_side().index(), Protocol::All).unwrap();
+        socket
+    });
+    let listener = listener.unwrap();
+    let sent = frame(&bed);
+    bed.transmit_side().run(|| wire(bed.transmit_side()).write_all(&sent).unwrap()).unwrap();
+    let mut listener: File = listener.as_fd().try_clone_to_owned().unwrap().into();
+    let length = std::io::Read::read(&mut listener, &mut received_socket).unwrap();
+    assert_eq!(received_socket[..length], sent);
+    assert_eq!(received(&bed), 1);
+}
+
+#[test]
+fn root_a_pair_is_silent() {
+    if !privileged("root_a_pair_is_silent") {
+        return;
+    }
+    let bed = bed(KernelWork::SenderContext);
+    // Duplicate address detection and router solicitations of IPv6 would come within the first second.
+    std::thread::sleep(Duration::from_millis(1500));
+    for side in [bed.transmit_side(), bed.receive_side()] {
+        let stats = side.stats().unwrap().unwrap();
+        assert_eq!((stats.rx_packets, stats.tx_packets), (0, 0), "{}", side.name());
+    }
+}
+
+#[test]
+fn root_an_impossible_mtu_is_refused() {
+    if !privileged("root_an_impossible_mtu_is_refused") {
+        return;
+    }
+    let error =
+        Bed::virtual_pair(&BedOptions { mtu: 70_000, ..BedOptions::default() }).unwrap_err().to_string();
+    assert!(error.contains("MTU 70000") && error.lines().count() == 1, "{error}");
+}
+
+/// Sends 50,000 frames: between which shares of them `expected` processed.
+fn flood(bed: &Bed, generator: CpuId, expected: CpuId) -> RangeInclusive<f64> {
+    let sent = frame(bed);
+    let (before, count) = (SoftnetSnapshot::read().unwrap(), received(bed));
+    let send = || {
+        pin_current_thread(generator).unwrap();
+        let mut wire = wire(bed.transmit_side());
+        // With threaded NAPI a full ring refuses frames.
+        (0..50_000).filter(|_| wire.write_all(&sent).is_ok()).count() as u64
+    };
+    let sent = bed.transmit_side().run(send).unwrap();
+    eventually("every frame that was sent arrives", || received(bed) - count >= sent);
+    kernel_cpu_bounds(&before, &SoftnetSnapshot::read().unwrap(), expected, sent).unwrap()
+}
+
+#[test]
+fn root_receive_work_is_done_where_it_was_asked_for() {
+    if !privileged("root_receive_work_is_done_where_it_was_asked_for") {
+        return;
+    }
+    let placement = Placement::same().unwrap();
+    let (generator, kernel) = (placement.generator, placement.kernel);
+    let kinds = [
+        (KernelWork::SenderContext, generator, Vec::new()),
+        (KernelWork::Rps(kernel), kernel, vec![kernel]),
+        (KernelWork::ThreadedNapi(kernel), kernel, vec![kernel]),
+    ];
+    for (kernel_work, expected, read_back) in kinds {
+        let bed = match Bed::virtual_pair(&BedOptions { mtu: 1500, kernel_work }) {
+            Err(error @ HostError::Unsupported { .. }) => {
+                cannot_have(HostLimit::Kernel, error);
+                continue;
+            }
+            bed => bed.unwrap(),
+        };
+        assert_eq!(bed.kernel_work().unwrap().read_back.as_deref(), Some(read_back.as_slice()));
+        let bounds = flood(&bed, generator, expected);
+        // Other programs of the host receive too, so that only the upper bound is certain.
+        assert!(*bounds.end() > 0.99, "{kernel_work:?}: {bounds:?} of the packets on CPU {expected}");
+    }
+}
+
+#[test]
+fn root_the_napi_threads_time_is_accounted() {
+    if !privileged("root_the_napi_threads_time_is_accounted") {
+        return;
+    }
+    let cpu = *allowed_cpus().unwrap().last().unwrap();
+    let bed = match Bed::virtual_pair(&BedOptions { mtu: 1500, kernel_work: KernelWork::ThreadedNapi(cpu) }) {
+        Ok(bed) => bed,
+        Err(error @ HostError::Unsupported { .. }) => return cannot_have(HostLimit::Kernel, error),
+        Err(error) => panic!("{error}"),
+    };
+    let probe = KernelWorkProbe::new(cpu, Some(bed.receive_side().name()));
+    let before = probe.snapshot().unwrap();
+    flood(&bed, allowed_cpus().unwrap()[0], cpu);
+    let work = probe.snapshot().unwrap().since(&before).unwrap().unwrap();
+    assert!(work.napi_threads_ns > 0 && work.total_ns() >= work.napi_threads_ns, "{work:?}");
+}
+
+#[test]
+fn root_nothing_is_left_of_a_dropped_bed() {
+    if !privileged("root_nothing_is_left_of_a_dropped_bed") {
+        return;
+    }
+    let (links, home) = (host_links(), NetNamespace::current().unwrap().inode());
+    let bed = bed(KernelWork::SenderContext);
+    let inodes = [bed.transmit_side(), bed.receive_side()].map(|side| side.namespace().inode());
+    assert!(inodes.iter().all(|inode| namespace_exists(*inode)));
+    assert!(!host_links().contains(&bed.receive_side().name().to_owned()));
+    let kept = bed.receive_side().clone();
+    drop(bed);
+    assert!(kept.stats().is_err(), "the pair is deleted with the bed, not later");
+    drop(kept);
+    assert!(!inodes.iter().any(|inode| namespace_exists(*inode)));
+    assert_eq!((host_links(), NetNamespace::current().unwrap().inode()), (links, home));
+}
+
+#[test]
+fn root_real_interfaces_are_guarded() {
+    if !privileged("root_real_interfaces_are_guarded") {
+        return;
+    }
+    // The interfaces are real to the bed; that they are a pair in a namespace of their own keeps the host out of it.
+    let bed = bed(KernelWork::SenderContext);
+    let name = bed.transmit_side().name().to_owned();
+    let refused = |isolated| {
+        let outcome = bed.transmit_side().run(|| Bed::real(&name, &name, isolated));
+        outcome.unwrap().err().map(|error| error.to_string())
+    };
+    assert_eq!(refused(false), None);
+    let ip = |arguments: &str| {
+        let run =
+            || Command::new("ip").args(arguments.split(' ')).status().is_ok_and(|status| status.success());
+        bed.transmit_side().run(run).unwrap()
+    };
+    if !ip(&format!("address add 198.18.0.1/24 dev {name}")) {
+        return missing("the program ip (package iproute2)");
+    }
+    assert!(refused(false).unwrap().contains("has the address 198.18.0.1"));
+    assert!(ip(&format!("route add default dev {name}")));
+    let message = refused(false).unwrap();
+    assert!(message.contains("default route") && message.contains("--isolated"), "{message}");
+    assert_eq!(message.lines().count(), 1);
+    assert_eq!(refused(true), None);
+    assert!(ip(&format!("link set {name} down")));
+    assert!(refused(true).unwrap().contains("is down"));
+    assert!(Bed::real("no-such-if", "no-such-if", true).unwrap_err().to_string().contains("does not exist"));
+}
+
+/// The example, as a copy that any user may run, in a folder that goes with it; `None` where it was not built (`cargo test
+/// --test bed` does not).
+fn probe() -> Option<(Scratch, PathBuf)> {
+    let test = std::env::current_exe().unwrap();
+    let built = test.parent().and_then(Path::parent)?.join("examples/bed_probe");
+    let folder = Scratch::new();
+    let copied = folder.file("bed_probe");
+    if std::fs::copy(&built, &copied).is_err() {
+        missing(format_args!("{}, which `cargo build --examples` builds", built.display()));
+        return None;
+    }
+    std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    Some((folder, copied))
+}
+
+#[test]
+fn root_an_ordinary_user_gets_a_bed() {
+    if !privileged("root_an_ordinary_user_gets_a_bed") {
+        return;
+    }
+    let Some((_folder, program)) = probe() else { return };
+    let output = Command::new(&program).uid(NOBODY).gid(NOBODY).output().unwrap();
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if errors.contains("user namespace") {
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+        return cannot_have(HostLimit::UserNamespaces, errors);
+    }
+    assert!(output.status.success(), "{text}{errors}");
+    assert!(text.contains("privilege UserNamespace"), "{text}");
+    assert!(text.contains("SenderContext: "), "{text}");
+    assert!(text.contains("threaded NAPI cannot run here: only root"), "{text}");
+}
+
+#[test]
+fn root_nothing_is_left_after_kill_9() {
+    if !privileged("root_nothing_is_left_after_kill_9") {
+        return;
+    }
+    let links = host_links();
+    for uid in [0, NOBODY] {
+        let Some((_folder, program)) = probe() else { return };
+        let started = Command::new(&program).arg("hold").uid(uid).stdout(Stdio::piped()).spawn();
+        let mut child = started.unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let holding =
+            lines.map_while(Result::ok).find_map(|line| Some(line.strip_prefix("holding ")?.to_owned()));
+        let Some(holding) = holding else {
+            child.wait().unwrap();
+            cannot_have(HostLimit::UserNamespaces, format_args!("the probe makes no bed as user {uid}"));
+            continue;
+        };
+        let inodes: Vec<u64> = holding.split(' ').map(|inode| inode.parse().unwrap()).collect();
+        assert!(inodes.iter().all(|inode| namespace_exists(*inode)));
+        // SIGKILL: no destructor runs.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!inodes.iter().any(|inode| namespace_exists(*inode)), "user {uid}");
+        assert_eq!(host_links(), links);
+    }
+}
+
+#[test]
+fn a_missing_interface_is_named() {
+    let error = Side::existing("no-such-if").unwrap_err().to_string();
+    assert!(error.starts_with("interface no-such-if: does not exist"), "{error}");
+    assert!(Links::of_current_namespace().unwrap().by_name("lo").is_ok());
+}
+
+/// Frames that a veth polls stand in its own counters, under the name that the kernel gives them.
+#[test]
+fn root_a_veth_s_own_counters_are_read() {
+    if !privileged("root_a_veth_s_own_counters_are_read") {
+        return;
+    }
+    let bed = match Bed::virtual_pair(&BedOptions {
+        mtu: 1500,
+        kernel_work: KernelWork::ThreadedNapi(allowed_cpus().unwrap()[0]),
+    }) {
+        Err(HostError::Unsupported { reason, .. }) => return cannot_have(HostLimit::Kernel, reason),
+        made => made.unwrap(),
+    };
+    let look = || {
+        let side = bed.receive_side();
+        side.run(|| NicSnapshot::take(side.name())).unwrap().unwrap()
+    };
+    let before = look();
+    assert_eq!(before.driver_name(), Some("veth"));
+    let frame = frame(&bed);
+    bed.transmit_side()
+        .run(|| (0..50).for_each(|_| wire(bed.transmit_side()).write_all(&frame).unwrap()))
+        .unwrap();
+    let start = Instant::now();
+    while received(&bed) < 50 && start.elapsed() < Duration::from_secs(10) {
+        std::thread::yield_now();
+    }
+    let after = look();
+    let deltas = after.since(&before);
+    let count = |name: &str| deltas.iter().find(|delta| delta.name == name).map(|delta| delta.count);
+    assert_eq!(count("rx_queue_0_xdp_packets"), Some(50), "{deltas:?}");
+    assert_eq!(count("rx_queue_0_drops"), Some(0));
+    let losses = nic_losses(after.driver(), None, &deltas);
+    assert!(losses.iter().any(|loss| loss.meaning == Meaning::Driver), "the table knows them: {losses:?}");
+    assert!(losses.iter().all(|loss| loss.count == 0), "{losses:?}");
+    assert_eq!(capbench_host::drivers::raw(after.driver(), &deltas)["rx_queue_0_xdp_packets"], 50);
+}
+
+/// An interface without a driver is no error, and one that is gone is.
+#[test]
+fn interfaces_without_counters_of_their_own() {
+    let lo = NicSnapshot::take("lo").unwrap();
+    assert!(lo.since(&lo).is_empty() && lo.driver().is_none());
+    assert!(NicSnapshot::take("no-such-if").unwrap_err().to_string().contains("no-such-if"));
+}

@@ -1,0 +1,116 @@
+//! Which programs may run: what the kernel's checker asks of them (`bpf_check_classic` and `check_load_and_stores` of
+//! net/core/filter.c), so that a program which passes here is taken there, and cannot go astray here.
+
+use capbench_sys::packet::FilterInstruction;
+
+use super::operation::{Ancillary, Arithmetic, Operand, Operation};
+
+/// Words of scratch memory (`BPF_MEMWORDS`).
+pub const MEMORY: usize = 16;
+
+/// Why a program may not run: the number of the instruction, from 0, and what is wrong with it.
+pub fn check(program: &[FilterInstruction]) -> Result<(), String> {
+    let returns =
+        |code| matches!(Operation::of(code), Some(Operation::ReturnConstant | Operation::ReturnAccumulator));
+    match program.last() {
+        None => return Err("it has no instructions".into()),
+        Some(last) if !returns(last.code) => return Err("it does not end with a return".into()),
+        Some(_) => {}
+    }
+    // Which words of memory are written on every way to an instruction, a bit each; what no way leads to may read all.
+    let mut written = vec![u16::MAX; program.len()];
+    let mut here = 0u16;
+    for (number, instruction) in program.iter().enumerate() {
+        let refuse = |what: &str| Err(format!("instruction {number}: {what}"));
+        let Some(operation) = Operation::of(instruction.code) else {
+            return refuse(&format!("the kernel knows no code {}", instruction.code));
+        };
+        here &= written[number];
+        let k = instruction.k;
+        let mut jump = |distance: u32, here: u16| {
+            let target = written.get_mut(number + 1..).and_then(|rest| rest.get_mut(distance as usize));
+            match target {
+                Some(target) => *target &= here,
+                // What libpcap makes of `protochain`: a loop, by a distance below 0.
+                None if distance > i32::MAX as u32 => {
+                    return refuse(
+                        "it jumps backward, as a loop of protochain does, which the kernel does not take",
+                    );
+                }
+                None => return refuse("it jumps behind the end"),
+            }
+            Ok(())
+        };
+        match operation {
+            Operation::Store | Operation::StoreIndex | Operation::LoadMemory | Operation::IndexMemory
+                if k as usize >= MEMORY =>
+            {
+                return refuse(&format!("there is no word {k} of memory, {} is the last", MEMORY - 1));
+            }
+            Operation::Store | Operation::StoreIndex => here |= 1 << k,
+            Operation::LoadMemory | Operation::IndexMemory if here & (1 << k) == 0 => {
+                return refuse(&format!("it reads word {k} of memory, which may not be written before"));
+            }
+            Operation::Compute(Arithmetic::Divide | Arithmetic::Modulo, Operand::Constant) if k == 0 => {
+                return refuse("it divides by 0");
+            }
+            Operation::Compute(Arithmetic::ShiftLeft | Arithmetic::ShiftRight, Operand::Constant)
+                if k >= u32::BITS =>
+            {
+                return refuse(&format!("it shifts by {k} bits"));
+            }
+            Operation::LoadAbsolute(_) if Ancillary::of(k) == Some(None) => {
+                return refuse("the kernel knows no such ancillary data");
+            }
+            Operation::Jump => {
+                jump(k, here)?;
+                here = u16::MAX;
+            }
+            Operation::JumpIf(..) => {
+                jump(instruction.jt.into(), here)?;
+                jump(instruction.jf.into(), here)?;
+                here = u16::MAX;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FilterInstruction, check};
+
+    fn checked(program: &[(u16, u8, u8, u32)]) -> Result<(), String> {
+        let instruction = |&(code, jt, jf, k)| FilterInstruction { code, jt, jf, k };
+        check(&program.iter().map(instruction).collect::<Vec<_>>())
+    }
+
+    const ALL: (u16, u8, u8, u32) = (6, 0, 0, 1);
+
+    #[test]
+    fn what_could_go_astray_is_refused_with_its_place() {
+        for (program, what) in [
+            (vec![], "no instructions"),
+            (vec![(0x28, 0, 0, 12)], "end with a return"),
+            (vec![(0xff, 0, 0, 0), ALL], "instruction 0: the kernel knows no code 255"),
+            (vec![(0x15, 0, 1, 0), ALL], "instruction 0: it jumps behind the end"),
+            (vec![(0x15, 1, 0, 0), ALL], "it jumps behind the end"),
+            (vec![(0x05, 0, 0, 1), ALL], "it jumps behind the end"),
+            (vec![(0x05, 0, 0, u32::MAX), ALL], "it jumps backward"),
+            (vec![(0x02, 0, 0, 16), ALL], "no word 16"),
+            (vec![(0x61, 0, 0, 3), ALL], "word 3 of memory, which may not be written"),
+            (vec![(0x34, 0, 0, 0), ALL], "divides by 0"),
+            (vec![(0x94, 0, 0, 0), ALL], "divides by 0"),
+            (vec![(0x64, 0, 0, 32), ALL], "shifts by 32"),
+            (vec![(0x20, 0, 0, 0xffff_f000 + 64), ALL], "no such ancillary"),
+            // Written on one of two ways only.
+            (vec![(0x15, 0, 1, 0), (0x02, 0, 0, 1), (0x60, 0, 0, 1), ALL], "instruction 2: it reads word 1"),
+        ] {
+            let said = checked(&program).unwrap_err();
+            assert!(said.contains(what), "{said}");
+        }
+        checked(&[(0x15, 1, 0, 0), ALL, ALL]).unwrap();
+        checked(&[(0x03, 0, 0, 15), (0x05, 0, 0, 0), (0x60, 0, 0, 15), (0x3c, 0, 0, 0), ALL]).unwrap();
+    }
+}

@@ -1,0 +1,60 @@
+//! Set-ups that were visited more than once: one trial of each stands for them.
+
+use crate::sentences::{finding, numbers};
+use capbench_measure::results::Finding;
+use capbench_measure::trial::{Phase, TrialResult, Verdict};
+
+/// A trial for each method and load: of loss the one that lost most, since a method that captures everything does it every
+/// time; of costs the middle one.
+pub(super) fn representatives<'t>(group: &[&'t TrialResult]) -> Vec<&'t TrialResult> {
+    let mut visited: Vec<Vec<&TrialResult>> = Vec::new();
+    for trial in group {
+        let is_same = |visits: &&mut Vec<&TrialResult>| key(visits[0]) == key(trial);
+        match visited.iter_mut().find(is_same) {
+            Some(visits) => visits.push(trial),
+            None => visited.push(vec![trial]),
+        }
+    }
+    visited.iter().filter_map(|visits| representative(visits)).collect()
+}
+
+/// What tells visits of a set-up from those of another one. Loads of sweeps and searches are looked at elsewhere.
+fn key(trial: &TrialResult) -> (&str, Phase, Option<u64>, Option<u32>) {
+    let is_visited = matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad);
+    let own = (!is_visited).then_some(trial.number);
+    (&trial.profile.method, trial.phase, trial.intended_pps.map(f64::to_bits), own)
+}
+
+fn representative<'t>(visits: &[&'t TrialResult]) -> Option<&'t TrialResult> {
+    let shows = |trial: &&&TrialResult| trial.verdict != Verdict::Invalid;
+    let valid: Vec<&TrialResult> = visits.iter().filter(shows).copied().collect();
+    let Some(first) = valid.first() else { return visits.first().copied() };
+    let has_lost = valid.iter().any(|trial| !trial.held_load());
+    if first.phase != Phase::CommonLoad || has_lost {
+        let by_loss =
+            |a: &&&TrialResult, b: &&&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
+        return valid.iter().max_by(by_loss).copied();
+    }
+    let mut by_cost = valid;
+    by_cost.sort_by(|a, b| {
+        let cost = |trial: &TrialResult| trial.cpu.total_ns_per_packet.unwrap_or(0.0);
+        cost(a).total_cmp(&cost(b))
+    });
+    by_cost.get(by_cost.len() / 2).copied()
+}
+
+/// That there were several visits, said once.
+pub(super) fn several(group: &[&TrialResult], findings: &mut Vec<Finding>) {
+    let of = |trial: &TrialResult| group.iter().filter(|other| key(other) == key(trial)).count();
+    let most = group.iter().map(|trial| of(trial)).max().unwrap_or(0);
+    if most < 2 {
+        return;
+    }
+    let again: Vec<&TrialResult> = group.iter().filter(|trial| of(trial) > 1).copied().collect();
+    findings.push(finding(
+        format!(
+            "every method was visited up to {most} times: of loss the visit that lost most is named, of costs the middle one."
+        ),
+        numbers(&again),
+    ));
+}

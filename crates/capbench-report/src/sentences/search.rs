@@ -1,0 +1,314 @@
+//! What searches have shown, in sentences with the trials that they rest on.
+
+use capbench_measure::figures::grouped;
+use capbench_measure::results::Finding;
+use capbench_measure::search::ranking::{self, Ranked, Ranking};
+use capbench_measure::search::repeats::{self, Repeated};
+use capbench_measure::search::{
+    End, GoalResult, Held, HighLoss, LossEvents, Losses, MaximumSource, SearchOutcome, Status,
+};
+
+/// What all searches of a run show: each by itself, those of the same set-up together, and methods against each other.
+pub(super) fn find(searches: &[SearchOutcome]) -> Vec<Finding> {
+    let mut findings: Vec<_> = searches.iter().flat_map(of_search).collect();
+    findings.extend(repeats::of(searches).iter().map(of_repeats));
+    findings.extend(ranking::of(searches).iter().map(of_ranking));
+    findings
+}
+
+/// A sentence for each goal, with what limits it; one with the numbers that belong together, and what limits the search.
+fn of_search(search: &SearchOutcome) -> Vec<Finding> {
+    let scene = search.frame_size.as_ref().zip(search.placement.as_ref());
+    let scene = scene.map(|(size, placement)| format!("{size}-byte frames, placement {placement}"));
+    let who = search.method.as_deref().unwrap_or("the search");
+    let finding = |text: String, trials: Vec<u32>| Finding { scene: scene.clone(), text, trials };
+    let mut findings: Vec<_> = search
+        .goals
+        .iter()
+        .map(|goal| finding(format!("{who}, goal {goal}{}.", forwarded(goal)), sorted(goal.trials())))
+        .collect();
+    for goal in &search.goals {
+        for said in [doubt(goal), loss(goal), stalls(goal)].into_iter().flatten() {
+            findings.push(finding(format!("{who}, goal {}: {said}.", goal.goal.name), sorted(goal.trials())));
+        }
+    }
+    let numbers = &search.numbers;
+    let (strict, of) = (&numbers.strict_lossless, [&numbers.ndr, &numbers.pdr]);
+    let trials = of.iter().chain([&strict]).flat_map(|held| held.trials.iter().copied());
+    let mut trials = sorted(trials.collect());
+    if trials.is_empty() {
+        trials.clone_from(&search.trials);
+    }
+    let rate = "how often something is lost is not known";
+    findings.push(finding(
+        format!(
+            "{who}: highest load without a loss in any trial {}, NDR {}, PDR {}; {}.",
+            pps(strict, None),
+            pps(of[0], Some(&of[0].by)),
+            pps(of[1], Some(&of[1].by)),
+            numbers.loss_events.as_ref().map_or_else(|| rate.into(), events)
+        ),
+        trials,
+    ));
+    if let Some((maximum, test)) =
+        search.maximum.as_ref().and_then(|max| Some((max, max.self_test.as_ref()?)))
+    {
+        let limit = match maximum.source {
+            MaximumSource::LineRate => ", the line rate",
+            _ if test.held => "",
+            _ => ", though it did not keep to any rate that was tried",
+        };
+        findings.push(finding(
+            format!(
+                "maximum load of the search: {} packets/s{limit}; the generator sent {} without a plan.",
+                grouped(maximum.load_pps.get()),
+                grouped(test.unpaced_pps.floor())
+            ),
+            test.tries.iter().map(|one| one.trial).collect(),
+        ));
+    }
+    if let Some(buffered) = &search.buffered {
+        findings.push(finding(format!("{who}: {buffered}."), buffered.trials.clone()));
+    }
+    if search.ended != End::Complete {
+        findings.push(finding(
+            format!("{who}: the search is incomplete: {}.", search.ended),
+            search.trials.clone(),
+        ));
+    }
+    findings
+}
+/// Where its bounds may differ by chance, or rest on trials that the host disturbed: how far they can be believed.
+fn doubt(goal: &GoalResult) -> Option<String> {
+    let (lower, upper) = goal.best_bounds()?;
+    let shares = lower.high_loss.as_ref().zip(upper.high_loss.as_ref());
+    let chance = goal.apart.filter(|apart| !apart.is_told()).zip(shares).map(|(apart, (low, high))| {
+            let told = match apart.nearest {
+                Some([from, to]) => format!(
+                    "the nearest loads that are told apart are {} and {} packets/s",
+                    grouped(from),
+                    grouped(to)
+                ),
+                None => "no loads that were tried around them are told apart".into(),
+            };
+            format!(
+                "of trials of full length lossy at the lower bound {}, at the upper {}: bounds so near to each other can differ by chance \
+                 (p = {:.2}); {told}",
+                share(low),
+                share(high),
+                apart.by_chance
+            )
+        });
+    let disturbed = lower.disturbed.len() + upper.disturbed.len();
+    let disturbed = (disturbed > 0).then(|| {
+        let all = lower.trials.len() + upper.trials.len();
+        format!("the host disturbed {disturbed} of the {all} trials that decide the bounds")
+    });
+    let parts: Vec<_> = [chance, disturbed].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// What limits, and where frames were lost at the upper bound.
+fn loss(goal: &GoalResult) -> Option<String> {
+    let upper = goal.best_upper()?;
+    let lost = upper.losses.as_ref().map(|losses| format!("lost {}", places(losses)));
+    let untaken = upper.backlogged.map(|untaken| {
+        format!(
+            "of {} frames that count as lost {} still lay in buffers when sending had ended",
+            grouped(untaken.of as f64),
+            grouped(untaken.frames as f64)
+        )
+    });
+    let mut parts: Vec<_> = [lost, untaken].into_iter().flatten().collect();
+    if parts.is_empty() {
+        return None;
+    }
+    parts.extend(goal.limit.map(|limit| format!("what limits is {}", limit.words())));
+    Some(format!("at {} packets/s {}", grouped(upper.intended_pps.floor()), parts.join("; ")))
+}
+
+/// Where loss at the upper bound is that of single moments, and not of too high a load.
+fn stalls(goal: &GoalResult) -> Option<String> {
+    goal.stalls().map(|moments| {
+        format!(
+            "only {} of the {} times of 100 ms at that load lost something: the host stalls now and then, and the load \
+             by itself is not too high",
+            moments.lossy_windows, moments.windows
+        )
+    })
+}
+
+/// Lossy trials among all, with the shares that this is compatible with.
+fn share(high: &HighLoss) -> String {
+    format!(
+        "{} of {} trials ({:.0} to {:.0} %)",
+        high.trials,
+        high.of,
+        (high.low * 100.0).floor(),
+        (high.high * 100.0).ceil()
+    )
+}
+
+/// Where, and how much at a time.
+fn places(losses: &Losses) -> String {
+    let all: u64 = losses.lost.iter().map(|lost| lost.frames).sum();
+    let places: Vec<_> = losses
+        .lost
+        .iter()
+        .map(|lost| {
+            let percent = lost.frames as f64 * 100.0 / all as f64;
+            format!("{} ({percent:.0} %)", lost.place.words())
+        })
+        .collect();
+    let places = if places.is_empty() { "where nothing here counts".into() } else { places.join(", ") };
+    let longest = losses.moments.filter(|moments| moments.longest_frames > 0).map(|moments| {
+        format!(
+            ", up to {} frames or {:.1} ms in a row",
+            moments.longest_frames,
+            moments.longest_ns as f64 / 1e6
+        )
+    });
+    format!("{places}{}", longest.unwrap_or_default())
+}
+
+/// How far the searches lie apart, in words.
+fn spread(repeated: &Repeated) -> String {
+    let median = &repeated.lower_pps;
+    let interval = median.low.zip(median.high).zip(median.level).map(|((low, high), level)| {
+        format!(
+            "; median within {} to {} at {:.0} %",
+            grouped(low.floor()),
+            grouped(high.floor()),
+            level * 100.0
+        )
+    });
+    let told = repeated.regular + repeated.at_least + repeated.coarser + repeated.without;
+    let kinds = [
+        (repeated.regular, "regular"),
+        (repeated.at_least, "at least"),
+        (repeated.searches.saturating_sub(told), "irregular"),
+        (repeated.coarser, "by a coarser target"),
+        (repeated.without, "without a lower bound"),
+    ];
+    let kinds: Vec<_> =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, kind)| format!("{count} {kind}")).collect();
+    let spread = (repeated.most_pps - repeated.least_pps) / median.median * 100.0;
+    format!(
+        "median {} packets/s, least {}, most {} ({spread:.1} % of the median){}; {} searches: {}",
+        grouped(median.median.floor()),
+        grouped(repeated.least_pps.floor()),
+        grouped(repeated.most_pps.floor()),
+        interval.unwrap_or_default(),
+        repeated.searches,
+        kinds.join(", ")
+    )
+}
+
+fn of_repeats(repeated: &Repeated) -> Finding {
+    Finding {
+        scene: Some(format!("{}-byte frames, placement {}", repeated.frame_size, repeated.placement)),
+        text: format!("{}, goal {}, lower bounds: {}.", repeated.method, repeated.goal, spread(repeated)),
+        trials: sorted(repeated.trials.clone()),
+    }
+}
+
+fn bounds(ranked: &Ranked) -> String {
+    let least = ranked.lower.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = ranked.upper.iter().copied().fold(0.0, f64::max);
+    match most.is_finite() {
+        true => format!("{} {} to {}", ranked.method, grouped(least.floor()), grouped(most.floor())),
+        false => format!("{} at least {}", ranked.method, grouped(least.floor())),
+    }
+}
+
+/// The methods in their order, and between which of them chance explains it.
+fn of_ranking(ranking: &Ranking) -> Finding {
+    let mut text =
+        format!("{} by method, highest first, packets/s: {}", ranking.goal, bounds(&ranking.methods[0]));
+    for (nth, next) in ranking.methods[1..].iter().enumerate() {
+        text.push_str(match ranking.is_above_next(nth) {
+            None => ", ",
+            Some(true) => ", then ",
+            Some(false) => ", not told from ",
+        });
+        text.push_str(&bounds(next));
+    }
+    if !ranking.is_told() {
+        let searches = match ranking.fewest() {
+            1 => "one search each".into(),
+            few => format!("{few} searches each"),
+        };
+        text.push_str(&format!(
+            "; {searches}: the order may be chance, the more so the nearer they are; {} of each can tell it",
+            ranking.needed
+        ));
+    }
+    Finding {
+        scene: ranking.scene.clone(),
+        text: format!("{text}."),
+        trials: sorted(ranking.methods.iter().flat_map(|ranked| ranked.trials.iter().copied()).collect()),
+    }
+}
+
+fn sorted(mut trials: Vec<u32>) -> Vec<u32> {
+    trials.sort_unstable();
+    trials.dedup();
+    trials
+}
+
+/// The conditional throughput, where it says more than the lower bound.
+fn forwarded(goal: &GoalResult) -> String {
+    match (goal.conditional_throughput_pps, &goal.lower) {
+        (Some(forwarded), Some(lower))
+            // Early versions gave it for what is held at least, too.
+            if goal.status != Status::AtLeast && forwarded < lower.achieved_pps =>
+        {
+            format!(", conditional throughput {} packets/s", grouped(forwarded.floor()))
+        }
+        _ => String::new(),
+    }
+}
+
+/// A load that is held, and by which goal where that is not plain.
+fn pps(held: &Held, by: Option<&str>) -> String {
+    let at_least = if held.at_least { "at least " } else { "" };
+    let by = by.map(|by| format!("by {by}"));
+    let load = match (held.pps, held.upper_pps) {
+        (Some(pps), _) => format!("{at_least}{} packets/s", grouped(pps.floor())),
+        (None, Some(upper)) => format!("below {} packets/s", grouped(upper.floor())),
+        (None, None) => "not decided".into(),
+    };
+    let seconds = held.pps.map(|_| format!("in {:.0} s", held.seconds));
+    let rests_on: Vec<_> = [seconds, by].into_iter().flatten().collect();
+    if rests_on.is_empty() { load } else { format!("{load} ({})", rests_on.join(", ")) }
+}
+
+fn events(events: &LossEvents) -> String {
+    let at_least = if events.at_least { "at least " } else { "" };
+    let times = match events.events {
+        0 => "nothing was lost".into(),
+        1 => format!("something was lost {at_least}once"),
+        count => format!("something was lost {at_least}{count} times"),
+    };
+    let rate = match events.per_second_limits {
+        Some([_, most]) if events.events == 0 => format!(", which is below {most:.3} a second at 95 %"),
+        Some([least, most]) => {
+            format!(", {:.3} a second ({least:.3} to {most:.3})", events.per_second)
+        }
+        None => format!(", {:.3} a second", events.per_second),
+    };
+    let set_aside = match events.set_aside {
+        0 => String::new(),
+        aside => format!(
+            ", {aside} trial{} among them that the host disturbed and that {} repeated ({} lost something)",
+            if aside == 1 { "" } else { "s" },
+            if aside == 1 { "was" } else { "were" },
+            events.set_aside_lossy
+        ),
+    };
+    format!(
+        "up to {} packets/s, {times} in {:.0} s{rate}{set_aside}",
+        grouped(events.up_to_pps.floor()),
+        events.seconds
+    )
+}

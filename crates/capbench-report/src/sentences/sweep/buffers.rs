@@ -1,0 +1,132 @@
+//! How long buffers hold for, by ring, and what ends their growth.
+
+use super::about;
+use crate::sentences::{percent, time};
+use capbench_measure::ledger::{LostAt, Place};
+use capbench_measure::results::Finding;
+use capbench_measure::sweep::AxisKind;
+use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
+use capbench_measure::sweep::outcome::{Reading, Series};
+use capbench_measure::sweep::swept::Swept;
+
+/// A buffer that grows by less than this part of what the ring does has another limit.
+const KEEPS_UP: f64 = 0.5;
+
+pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
+    let measured: Vec<(&Reading, &BackToBack)> = series
+        .readings
+        .iter()
+        .filter_map(|reading| Some((reading, reading.back_to_back.as_ref()?)))
+        .collect();
+    let found: Vec<_> = measured.iter().filter(|(_, test)| test.mean_frames.is_some()).collect();
+    let mut text = match found.as_slice() {
+        [] => "no longest burst was found.".to_string(),
+        [(reading, test)] => {
+            format!("the longest burst without loss is {} at {}.", burst(test), swept.label(reading))
+        }
+        [(first, least), .., (last, most)] => format!(
+            "the longest burst without loss grows from {} at {} to {} at {}.",
+            burst(least),
+            swept.label(first),
+            burst(most),
+            swept.label(last)
+        ),
+    };
+    if swept.outcome.axis == AxisKind::Ring {
+        growth(swept, &found, &mut text);
+    }
+    for (end, words) in [
+        (BurstEnd::NoneHeld, "even the shortest burst loses frames"),
+        (
+            BurstEnd::NeverFills,
+            "the application takes frames as fast as they come, so the buffer never fills and its length cannot be told: what \
+             limits is the load",
+        ),
+        (BurstEnd::AtLimit, "the burst is longer than the search went: the ring is no limit there"),
+        (BurstEnd::GeneratorLimited, "the generator is the limit: it did not send at the rate of the burst"),
+        (BurstEnd::Invalid, "a search was ended by a trial that shows nothing"),
+        (BurstEnd::NotRun, "a burst could not be run"),
+    ] {
+        let ended = |test: &BackToBack| test.searches.iter().any(|search| search.end == end);
+        let there: Vec<_> = measured.iter().filter(|(_, test)| ended(test)).collect();
+        let at: Vec<_> = there.iter().map(|(reading, _)| swept.label(reading)).collect();
+        let because = there.iter().flat_map(|(_, test)| &test.searches).find_map(|search| {
+            search.because.as_ref().filter(|_| search.end == end).map(|why| format!(" ({why})"))
+        });
+        if !at.is_empty() {
+            let because = because.unwrap_or_default();
+            text.push_str(&format!(" At {}: {words}{because}.", at.join(", ")));
+        }
+    }
+    let searches = measured.iter().flat_map(|(_, test)| &test.searches);
+    let trials = searches.flat_map(|search| search.trials.iter().copied()).collect();
+    findings.push(about(series, text, trials));
+}
+
+/// Up to where the buffer grows as the ring does, and what is full beyond.
+fn growth(swept: &Swept<'_>, found: &[&(&Reading, &BackToBack)], text: &mut String) {
+    let at = |reading: &Reading| swept.outcome.points.get(reading.point).and_then(|point| point.at);
+    let mut grows = true;
+    for two in found.windows(2) {
+        let [(smaller, before), (larger, after)] = two else { continue };
+        let (Some(small), Some(large)) = (at(smaller), at(larger)) else { return };
+        let least_growth = 1.0 + KEEPS_UP * (large / small - 1.0);
+        let (Some(a), Some(b)) = (before.mean_frames, after.mean_frames) else { continue };
+        if b >= a * least_growth {
+            continue;
+        }
+        grows = false;
+        if is_told(before, after, least_growth) {
+            text.push_str(&format!(
+                " From {} on it does not grow with the ring any more: what limits is {}.",
+                swept.label(larger),
+                limit(after)
+            ));
+            return;
+        }
+    }
+    if grows && found.len() > 1 {
+        text.push_str(" It grows with the ring at every step.");
+    }
+}
+
+/// What is full where a larger ring holds no longer burst, by where the shortest bursts that lost frames lost them.
+fn limit(test: &BackToBack) -> String {
+    let losses = test.searches.iter().flat_map(|search| &search.lost);
+    let lost = LostAt::sum(losses.map(|lost| (lost.place, lost.frames)));
+    let Some(most) = lost.first() else { return "a place that nothing here counts".into() };
+    let what = match most.place {
+        Place::Transmit | Place::Link | Place::Driver => "the link, the NIC or its driver",
+        Place::LinkQueue | Place::Backlog => {
+            "the kernel's receive work, which is behind before the ring is full"
+        }
+        Place::ApplicationQueue => "the application's queue, which is full before the ring",
+        place if place.is_before_application() => {
+            "the room that the ring has for frames, which grows less than its memory"
+        }
+        _ => "a place that no sweep explains",
+    };
+    let all: u64 = lost.iter().map(|lost| lost.frames).sum();
+    let share = percent(most.frames as f64 / all as f64);
+    format!("{what}; of what longer bursts lose, {share} is lost {}", most.place.words())
+}
+
+/// Whether it has not grown so much in any of the repeats: even the longest of those after the step is shorter than the
+/// shortest before it, grown by that.
+fn is_told(before: &BackToBack, after: &BackToBack, growth: f64) -> bool {
+    let repeats = |test: &BackToBack| test.searches.iter().filter(|search| search.frames.is_some()).count();
+    let apart = before
+        .least_frames
+        .zip(after.most_frames)
+        .is_some_and(|(least, most)| (most as f64) < least as f64 * growth);
+    apart && repeats(before) > 1 && repeats(after) > 1
+}
+
+fn burst(test: &BackToBack) -> String {
+    let frames = test.mean_frames.unwrap_or_default();
+    let spread = test.deviation_frames.map_or(String::new(), |deviation| format!(" ± {deviation:.0}"));
+    let time = test
+        .drain_corrected_buffer_s
+        .map_or(String::new(), |s| format!(" (drain-corrected buffer time {})", time(s * 1e9)));
+    format!("{frames:.0}{spread} frames{time}")
+}

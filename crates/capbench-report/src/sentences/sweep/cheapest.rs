@@ -1,0 +1,246 @@
+//! The cheapest method, and ring, that keeps up without loss. One is cheaper than another only where chance does not explain
+//! the difference.
+
+use std::ptr;
+
+use crate::sentences::time;
+use capbench_measure::results::Finding;
+use capbench_measure::sweep::AxisKind;
+use capbench_measure::sweep::contrasts::{Evidence, Lead, Leads};
+use capbench_measure::sweep::outcome::{Reading, Series};
+use capbench_measure::sweep::swept::{Swept, numbers};
+use capbench_measure::trial::TrialResult;
+
+/// A method that keeps up at a point, with what it costs there.
+#[derive(Clone, Copy)]
+struct Held<'r> {
+    series: &'r Series,
+    reading: &'r Reading,
+    cost_ns: f64,
+}
+
+/// Costs that differ by less, as a part of them, are the same: the kernel's clock is coarser.
+const SAME: f64 = 0.05;
+
+pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
+    for scene in swept.scenes() {
+        // A ring is chosen; whatever else is on the axis is given.
+        if swept.outcome.axis != AxisKind::Ring && scene.len() < 2 {
+            continue;
+        }
+        // Who is cheaper is ahead.
+        let leads = Leads::by(&scene, |reading| {
+            let costs = costs(swept, reading).unwrap_or_default();
+            costs.into_iter().map(|cost| -cost).collect()
+        });
+        let costs = Costs { swept, leads: leads.told };
+        match swept.outcome.axis {
+            AxisKind::Ring => costs.of_rings(&scene, findings),
+            _ => costs.by_point(&scene, findings),
+        }
+    }
+}
+
+/// What a packet costs in each trial of a method that keeps up; `None` where it does not, or a trial cannot tell.
+fn costs(swept: &Swept<'_>, reading: &Reading) -> Option<Vec<f64>> {
+    let cost = |trial: &TrialResult| trial.cpu.total_ns_per_packet;
+    keeps_up(swept, reading).then(|| swept.of(reading).map(cost).collect())?
+}
+
+fn keeps_up(swept: &Swept<'_>, reading: &Reading) -> bool {
+    reading.back_to_back.is_none() && swept.keeps_up(reading)
+}
+
+/// Methods of a scene, and which of them are told to be cheaper than others.
+struct Costs<'s, 'r> {
+    swept: &'s Swept<'r>,
+    leads: Vec<Lead<'r>>,
+}
+
+/// What is said of a point.
+#[derive(PartialEq)]
+enum Said<'r> {
+    /// Only this method keeps up.
+    Alone(&'r str),
+    /// Those of which none is told to be dearer than another, in the order of the scene.
+    Cheapest(Vec<&'r str>),
+}
+
+impl<'r> Costs<'_, 'r> {
+    /// What is said at each point, once for neighbours of which the same is said.
+    fn by_point(&self, scene: &[&'r Series], findings: &mut Vec<Finding>) {
+        let mut runs: Vec<(Said<'r>, Vec<usize>, Vec<Held<'r>>)> = Vec::new();
+        for point in 0..self.swept.outcome.points.len() {
+            let at = |reading: &Reading| reading.point == point;
+            let held = self.held(scene, at);
+            let Some(said) = self.said(scene, &held, at) else { continue };
+            match runs.last_mut().filter(|run| run.0 == said) {
+                Some(run) => {
+                    run.1.push(point);
+                    run.2.extend(held);
+                }
+                None => runs.push((said, vec![point], held)),
+            }
+        }
+        for (said, points, held) in runs {
+            let [first, ..] = points.as_slice() else { continue };
+            let last = points[points.len() - 1];
+            let label = |point: usize| self.swept.outcome.points[point].label.as_str();
+            let range = if *first == last {
+                label(last).into()
+            } else {
+                format!("{} to {}", label(*first), label(last))
+            };
+            let text = format!("{range}: {}.", self.words(&said, &held));
+            push(scene, text, &held, findings);
+        }
+    }
+
+    /// What is said of methods at one point; `None` where costs of too few are known.
+    fn said(
+        &self,
+        scene: &[&'r Series],
+        held: &[Held<'r>],
+        at: impl Fn(&Reading) -> bool,
+    ) -> Option<Said<'r>> {
+        let readings = scene.iter().flat_map(|series| &series.readings);
+        let keeping = readings.filter(|reading| at(reading) && keeps_up(self.swept, reading)).count();
+        let first = held.first()?;
+        match (keeping, held.len()) {
+            (1, 1) => return Some(Said::Alone(&first.series.method)),
+            (_, 1) => return None,
+            _ => {}
+        }
+        let is_told = |held: &Held<'r>| self.is_dearer(first, held).is_some();
+        let alike =
+            |series: &&&Series| held.iter().any(|held| ptr::eq(held.series, **series) && !is_told(held));
+        Some(Said::Cheapest(scene.iter().filter(alike).map(|series| series.method.as_str()).collect()))
+    }
+
+    fn words(&self, said: &Said<'r>, held: &[Held<'r>]) -> String {
+        match said {
+            Said::Alone(method) => {
+                format!(
+                    "only {method} keeps up without loss, at {} of CPU time per packet",
+                    range(held, method)
+                )
+            }
+            Said::Cheapest(methods) => match methods.as_slice() {
+                [cheapest] => format!(
+                    "of the methods that keep up without loss, {cheapest} costs least, {} of CPU time per packet{}",
+                    range(held, cheapest),
+                    self.evidence(held, cheapest)
+                ),
+                alike => {
+                    let list: Vec<_> =
+                        alike.iter().map(|method| format!("{method} ({})", range(held, method))).collect();
+                    format!(
+                        "of the methods that keep up without loss, the cheapest by CPU time per packet cannot be told \
+                         from each other: {}",
+                        list.join(", ")
+                    )
+                }
+            },
+        }
+    }
+
+    /// The weakest of the evidence by which a method is cheaper than the others.
+    fn evidence(&self, held: &[Held<'r>], cheapest: &str) -> String {
+        let own = held.iter().filter(|held| held.series.method == cheapest);
+        let told = own.flat_map(|own| {
+            let others = held.iter().filter(|other| other.reading.point == own.reading.point);
+            others.filter_map(|other| self.is_dearer(own, other))
+        });
+        told.reduce(Evidence::weaker).map_or(String::new(), |evidence| format!(" ({evidence})"))
+    }
+
+    /// What it rests on that one method is dearer than another at the latter's point, and by enough to speak of.
+    fn is_dearer(&self, than: &Held<'r>, held: &Held<'r>) -> Option<Evidence> {
+        let is_there = |lead: &&Lead<'r>| lead.points.iter().any(|(one, _)| one.point == than.reading.point);
+        self.lead(than, held, is_there)
+    }
+
+    /// The best evidence among the leads of one method over another, if they cost enough less.
+    fn lead(
+        &self,
+        ahead: &Held<'r>,
+        behind: &Held<'r>,
+        counts: impl Fn(&&Lead<'r>) -> bool,
+    ) -> Option<Evidence> {
+        let is_notable = behind.cost_ns - ahead.cost_ns > SAME * behind.cost_ns;
+        let of_both =
+            |lead: &&Lead<'r>| ptr::eq(lead.ahead, ahead.series) && ptr::eq(lead.behind, behind.series);
+        let leads = self.leads.iter().filter(|lead| is_notable && of_both(lead) && counts(lead));
+        leads.map(|lead| lead.evidence).min_by(|a, b| a.by_chance.total_cmp(&b.by_chance))
+    }
+
+    /// Methods that keep up and whose costs are known, cheapest first.
+    fn held(&self, scene: &[&'r Series], at: impl Fn(&Reading) -> bool) -> Vec<Held<'r>> {
+        let all =
+            scene.iter().flat_map(|&series| series.readings.iter().map(move |reading| (series, reading)));
+        let mut held: Vec<Held<'r>> = all
+            .filter(|(_, reading)| at(reading) && costs(self.swept, reading).is_some())
+            .filter_map(|(series, reading)| {
+                Some(Held { series, reading, cost_ns: reading.total_ns_per_packet?.median })
+            })
+            .collect();
+        held.sort_by(|a, b| a.cost_ns.total_cmp(&b.cost_ns));
+        held
+    }
+
+    /// The cheapest of all rings and methods. Methods are compared at the same rings; of rings that cost the same, the smallest
+    /// is enough.
+    fn of_rings(&self, scene: &[&'r Series], findings: &mut Vec<Finding>) {
+        let held = self.held(scene, |_| true);
+        let Some(first) = held.first() else { return };
+        let name =
+            |held: &Held<'_>| format!("{} with {}", held.series.method, self.swept.label(held.reading));
+        let cost = format!("{} of CPU time per packet", time(first.cost_ns));
+        if held.len() == 1 {
+            push(scene, format!("only {} keeps up without loss, at {cost}.", name(first)), &held, findings);
+            return;
+        }
+        let mut text = format!(
+            "of {} pairs of method and ring that keep up without loss, {} costs least, {cost}",
+            held.len(),
+            name(first)
+        );
+        let others = scene.iter().filter(|series| !ptr::eq(**series, first.series));
+        let best_of_others =
+            others.filter_map(|series| held.iter().find(|held| ptr::eq(held.series, *series)));
+        let (mut told, mut doubtful): (Option<Evidence>, Vec<&str>) = (None, Vec::new());
+        for other in best_of_others {
+            match self.lead(first, other, |_| true) {
+                Some(evidence) => told = Some(told.map_or(evidence, |known| known.weaker(evidence))),
+                None => doubtful.push(&other.series.method),
+            }
+        }
+        match (doubtful.as_slice(), told) {
+            ([], None) => {}
+            ([], Some(evidence)) => text.push_str(&format!(" ({evidence})")),
+            (methods, _) => text.push_str(&format!(", from which {} cannot be told", methods.join(", "))),
+        }
+        let alike = held.iter().filter(|other| other.cost_ns - first.cost_ns <= SAME * other.cost_ns);
+        if let Some(smallest) = alike.min_by_key(|held| held.reading.point) {
+            text.push_str("; of those that cost the same within 5 %, the smallest ring is ");
+            text.push_str(&match ptr::eq(smallest, first) {
+                true => "its own".into(),
+                false => format!("that of {}, at {}", name(smallest), time(smallest.cost_ns)),
+            });
+        }
+        push(scene, format!("{text}."), &held, findings);
+    }
+}
+
+/// What a method costs at these points.
+fn range(held: &[Held<'_>], method: &str) -> String {
+    let costs = held.iter().filter(|held| held.series.method == method).map(|held| held.cost_ns);
+    let (least, most) =
+        costs.fold((f64::INFINITY, 0.0_f64), |(least, most), cost| (least.min(cost), most.max(cost)));
+    if most - least < 1.0 { time(most) } else { format!("{} to {}", time(least), time(most)) }
+}
+
+fn push(scene: &[&Series], text: String, held: &[Held<'_>], findings: &mut Vec<Finding>) {
+    let scene = scene.first().and_then(|series| series.scene());
+    findings.push(Finding { scene, text, trials: numbers(held.iter().map(|held| held.reading)) });
+}

@@ -1,0 +1,192 @@
+//! Where loss begins, or would in longer trials; where it is booked, and what limits.
+
+use super::about;
+use crate::sentences::percent;
+use capbench_measure::figures::grouped;
+use capbench_measure::limit::Limit;
+use capbench_measure::results::Finding;
+use capbench_measure::sweep::outcome::{Reading, Series};
+use capbench_measure::sweep::swept::{Swept, numbers};
+use capbench_measure::trial::{TrialResult, Verdict};
+
+/// The finding about a series.
+pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
+    let readings = &series.readings;
+    let Some(last) = readings.last() else { return };
+    let Some(first_lossy) = readings.iter().position(Reading::loses) else {
+        sometimes(swept, series, readings, findings);
+        return;
+    };
+    if swept.outcome.unit.is_none() {
+        named(swept, series, readings, findings);
+        return;
+    }
+    let lossy = &readings[first_lossy];
+    let first_short = readings.iter().position(Reading::falls_short).unwrap_or(first_lossy);
+    let clean = readings[..first_short].iter().rev().find(|reading| reading.is_clean());
+    let begins = match clean {
+        _ if first_short < first_lossy => before_loss(swept, clean, &readings[first_short], lossy),
+        Some(clean) => {
+            format!("loss begins between {} and {}", swept.label(clean), swept.label(lossy))
+        }
+        None => format!("frames are lost from the first point on, {}", swept.label(lossy)),
+    };
+    let end = match last.point == lossy.point {
+        true => String::new(),
+        false if last.loses() => format!("; at {} it is {}", swept.label(last), places(last)),
+        false => format!("; at {} there is none", swept.label(last)),
+    };
+    let text = format!(
+        "{begins}, where it is {}{end}.{}{}",
+        places(lossy),
+        ends(swept, &readings[first_lossy..]),
+        limits(swept, &readings[first_short..])
+    );
+    findings.push(about(series, text, numbers(clean.into_iter().chain(&readings[first_short..]))));
+}
+
+/// Loss at points without an order.
+fn named(swept: &Swept<'_>, series: &Series, readings: &[Reading], findings: &mut Vec<Finding>) {
+    let lossy: Vec<_> = readings.iter().filter(|reading| reading.loses()).collect();
+    let list: Vec<_> =
+        lossy.iter().map(|reading| format!("{} ({})", swept.label(reading), places(reading))).collect();
+    let text = format!("frames are lost at {}.{}", list.join("; "), hidden(swept, readings));
+    let short = readings.iter().filter(|reading| reading.falls_short());
+    findings.push(about(series, text, numbers(short)));
+}
+
+/// Where what comes is not kept up with, before any of it is lost.
+fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, lossy: &Reading) -> String {
+    let whence = match clean {
+        Some(clean) => format!(
+            "it keeps up with what comes up to {}, and no longer from {} on",
+            swept.label(clean),
+            swept.label(short)
+        ),
+        None => {
+            format!("it does not keep up with what comes from the first point on, {}", swept.label(short))
+        }
+    };
+    format!(
+        "{whence}: there {}, which lay in buffers when sending ended, so that longer trials lose it; frames are lost from {} on",
+        taken(short),
+        swept.label(lossy)
+    )
+}
+
+/// What the application took of what came.
+fn taken(reading: &Reading) -> String {
+    format!(
+        "it takes {} of {} frames a second and only has room for the rest",
+        grouped(reading.taken_pps.median),
+        grouped(reading.offered_pps.median)
+    )
+}
+
+/// Where loss ends again, as loss by size does, as frames grow larger; and whether what comes is kept up with there.
+fn ends(swept: &Swept<'_>, readings: &[Reading]) -> String {
+    let from =
+        |is_so: fn(&Reading) -> bool| readings.iter().rev().take_while(|reading| is_so(reading)).last();
+    let Some(clean) = from(Reading::is_clean) else { return String::new() };
+    let kept = from(|reading| reading.is_clean() && !reading.falls_short());
+    let end = format!(" It ends at {}", swept.label(clean));
+    let Some(kept) = kept.filter(|kept| kept.point == clean.point) else {
+        let kept = kept.map_or(String::new(), |kept| format!(" It keeps up from {} on.", swept.label(kept)));
+        return format!(
+            "{end} only because of its buffers: {}, which longer trials lose.{kept}",
+            taken(clean)
+        );
+    };
+    format!(" It ends at {}.", swept.label(kept))
+}
+
+/// What limits from the first point on that is not kept up with. It may change on the way.
+fn limits(swept: &Swept<'_>, readings: &[Reading]) -> String {
+    let mut limits: Vec<(Limit, &Reading)> = Vec::new();
+    for reading in readings.iter().filter(|reading| reading.falls_short()) {
+        let Some(limit) = swept.limit(reading) else { continue };
+        if limits.last().is_none_or(|(known, _)| *known != limit) {
+            limits.push((limit, reading));
+        }
+    }
+    // What cannot be told at a point is told by the others.
+    if limits.iter().any(|(limit, _)| *limit != Limit::RingOrApplication) {
+        limits.retain(|(limit, _)| *limit != Limit::RingOrApplication);
+        limits.dedup_by_key(|(limit, _)| *limit);
+    }
+    match limits.as_slice() {
+        [] => String::new(),
+        [(limit, _)] => format!(" What limits is {}.", limit.words()),
+        several => {
+            let list: Vec<_> = several
+                .iter()
+                .map(|(limit, from)| format!("from {} on {}", swept.label(from), limit.words()))
+                .collect();
+            format!(" What limits: {}.", list.join("; "))
+        }
+    }
+}
+
+/// Nothing is lost at most points, or only now and then.
+fn sometimes(swept: &Swept<'_>, series: &Series, readings: &[Reading], findings: &mut Vec<Finding>) {
+    let stained: Vec<_> = readings.iter().filter(|reading| !reading.is_clean()).collect();
+    let (short, kept): (Vec<&Reading>, Vec<&Reading>) =
+        readings.iter().partition(|reading| reading.is_saturated());
+    let is_limited = |trial: &TrialResult| {
+        trial.intended_pps.is_none() || trial.verdict == Verdict::GeneratorLimited && !trial.held_load()
+    };
+    let mut limits = match kept.iter().any(|reading| swept.of(reading).any(is_limited)) {
+        false => String::new(),
+        true if short.is_empty() => format!(" What limits is {}.", Limit::Generator.words()),
+        true => format!(" Where it keeps up, what limits is {}.", Limit::Generator.words()),
+    };
+    limits.push_str(&hidden(swept, readings));
+    limits.push_str(&self::limits(swept, readings));
+    let text = if stained.is_empty() {
+        format!("no frame is lost at any point.{limits}")
+    } else {
+        let labels: Vec<_> = stained.iter().map(|reading| swept.label(reading)).collect();
+        format!("frames are lost in some trials and not in most, at {}.{limits}", labels.join(", "))
+    };
+    findings.push(about(
+        series,
+        text,
+        numbers(if stained.is_empty() { readings.iter().collect() } else { stained }),
+    ));
+}
+
+/// Points without loss at which that is due to buffers: they hide for the length of a trial that more comes than is taken.
+fn hidden(swept: &Swept<'_>, readings: &[Reading]) -> String {
+    let is_hidden = |reading: &&Reading| reading.is_saturated() && !reading.loses();
+    let all: Vec<_> = readings.iter().filter(is_hidden).collect();
+    let Some(first) = all.first() else { return String::new() };
+    // To the end without a gap.
+    let reaches_end = readings.iter().rev().take_while(is_hidden).count() == all.len();
+    let at = if swept.outcome.unit.is_some() && reaches_end {
+        format!("From {} on", swept.label(first))
+    } else {
+        let labels: Vec<_> = all.iter().map(|reading| swept.label(reading)).collect();
+        format!("At {}", labels.join(", "))
+    };
+    let there = if all.len() > 1 { format!("; at {} ", swept.label(first)) } else { ": ".into() };
+    format!(
+        " {at} that is due to its buffers{there}{}. Longer trials or a smaller --ring show where loss begins.",
+        taken(first)
+    )
+}
+
+/// How much was lost at a point, and where.
+fn places(reading: &Reading) -> String {
+    let all: u64 = reading.lost.iter().map(|lost| lost.frames).sum();
+    let ratio = reading.sent_loss_ratio.median;
+    let list: Vec<_> = reading
+        .lost
+        .iter()
+        .map(|lost| match reading.lost.len() {
+            1 => lost.place.words().to_string(),
+            _ => format!("{} of it {}", percent(lost.frames as f64 / all as f64), lost.place.words()),
+        })
+        .collect();
+    let places = if list.is_empty() { "where nothing here counts".into() } else { list.join(", ") };
+    format!("{} of the frames, {places}", percent(ratio))
+}

@@ -1,0 +1,108 @@
+//! What the shape of loss shows, in sentences.
+
+use crate::sentences::percent;
+use capbench_measure::loss_shape::LossShape;
+use capbench_measure::results::Finding;
+use capbench_measure::trial::{TrialResult, Verdict};
+
+/// The worst 100 ms, and the worst flow, are worth a sentence when they lost so many times the mean share.
+const NOTABLE: f64 = 3.0;
+/// And when they lost at least so many frames: of a few, some are always unlucky.
+const LEAST: u64 = 100;
+/// Trials of fewer times 100 ms have no start that could be told from the rest.
+const WINDOWS: u64 = 5;
+
+/// Everything that the shapes of trials show.
+pub(super) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
+    for trial in trials.iter().filter(|trial| trial.verdict == Verdict::Lossy) {
+        let Some(shape) = &trial.loss_shape else { continue };
+        // Where loss is looked for, each loss is no news.
+        let course = [at_start(shape).or_else(|| in_bursts(shape)), in_flows(shape)];
+        let course = course.into_iter().filter(|_| !trial.phase.looks_for_loss());
+        let texts = course.chain([contradiction(shape)]);
+        for text in texts.flatten() {
+            findings.push(Finding {
+                scene: None,
+                text: format!("Trial {} ({}): {text}", trial.number, trial.profile.method),
+                trials: vec![trial.number],
+            });
+        }
+    }
+    agreement(trials, findings);
+}
+
+/// Loss of the start, which looks like want of capacity and is none.
+fn at_start(shape: &LossShape) -> Option<String> {
+    let share = shape.lost_at_start as f64 / shape.lost as f64;
+    (shape.windows >= WINDOWS && shape.lost >= LEAST && share >= 0.9).then(|| {
+        format!(
+            "{} of its {} lost frames were lost in the first 100 ms: a matter of its start more than of capacity.",
+            percent(share),
+            shape.lost
+        )
+    })
+}
+
+fn in_bursts(shape: &LossShape) -> Option<String> {
+    let worst = shape.worst_window.filter(|worst| worst.lost >= LEAST)?;
+    (worst.loss_ratio() >= NOTABLE * shape.loss_ratio()).then(|| {
+        format!(
+            "the worst 100 ms, from {:.2} s on, lost {} while the mean is {}; {} frames were lost one after the other \
+             in the longest of {} burst{}.",
+            worst.from_ns as f64 / 1e9,
+            percent(worst.loss_ratio()),
+            percent(shape.loss_ratio()),
+            shape.bursts.max.unwrap_or_default(),
+            shape.bursts.count,
+            if shape.bursts.count == 1 { "" } else { "s" },
+        )
+    })
+}
+
+fn in_flows(shape: &LossShape) -> Option<String> {
+    let flows = shape.flows.as_ref()?;
+    let worst = flows.worst.first().filter(|worst| worst.lost >= LEAST && worst.sent > 0)?;
+    let share = worst.lost as f64 / worst.sent as f64;
+    (share >= NOTABLE * shape.loss_ratio()).then(|| {
+        format!(
+            "flow {} lost {} while the mean is {}; {} of {} flows lost something.",
+            worst.flow,
+            percent(share),
+            percent(shape.loss_ratio()),
+            flows.lossy_flows,
+            flows.flows
+        )
+    })
+}
+
+fn contradiction(shape: &LossShape) -> Option<String> {
+    let marks = shape.marks?;
+    let without = marks.drops_without_mark.filter(|without| *without > 0)?;
+    Some(format!(
+        "of {} frames that the ring counted as lost, {without} are missing at no place that it marked.",
+        marks.ring_drops?
+    ))
+}
+
+/// Where marks and counters of the rings, and the numbers of the frames, say the same.
+fn agreement(trials: &[TrialResult], findings: &mut Vec<Finding>) {
+    let marks = |trial: &TrialResult| {
+        let marks = trial.loss_shape.as_ref()?.marks?;
+        (marks.ring_drops? > 0 && marks.drops_without_mark == Some(0)).then_some(marks)
+    };
+    let agreeing: Vec<_> =
+        trials.iter().filter_map(|trial| marks(trial).map(|marks| (trial.number, marks))).collect();
+    if agreeing.is_empty() {
+        return;
+    }
+    let drops: u64 = agreeing.iter().filter_map(|(_, marks)| marks.ring_drops).sum();
+    let bursts: u64 = agreeing.iter().map(|(_, marks)| marks.bursts).sum();
+    findings.push(Finding {
+                scene: None,
+        text: format!(
+            "Loss in rings is confirmed by the sequence numbers: all {drops} frames that rings counted as lost are \
+             missing at the {bursts} places that they marked, or at a trial's end."
+        ),
+        trials: agreeing.into_iter().map(|(number, _)| number).collect(),
+    });
+}

@@ -1,0 +1,80 @@
+//! How long the buffer of a socket lasts at the rate that is offered to it.
+
+use crate::look::Look;
+use crate::sockets::{Method, Socket};
+
+/// How long a reader should be able to be away, in seconds: longer than a scheduler keeps one waiting.
+const ENOUGH_S: f64 = 0.1;
+
+/// A socket's buffer and the rate that fills it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Room {
+    /// Octets of the whole buffer.
+    octets: f64,
+    /// Frames of the present length that it holds.
+    frames: f64,
+    /// Frames per second that are offered.
+    rate: f64,
+    method: Method,
+}
+
+impl Room {
+    /// That of a socket; `None` where its size is not known or nothing is offered.
+    pub(super) fn of(socket: &Socket, look: &Look) -> Option<Self> {
+        let length = match look.octets.zip(look.received) {
+            Some((octets, received)) if received > 0 => octets as f64 / received as f64,
+            _ => 64.0,
+        };
+        let offered = socket.accepted.or(look.received)? + socket.dropped.unwrap_or(0);
+        let rate = offered as f64 / look.seconds;
+        let (octets, frames) = match (socket.method, socket.ring) {
+            (Method::PacketV3, Some(ring)) => {
+                // In front of each frame stand its header and the sender's address, 82 octets.
+                let octets = f64::from(ring.blocks) * ring.block_octets as f64;
+                (octets, octets / (length + 82.0))
+            }
+            (Method::PfRing, Some(ring)) => {
+                // In front of each frame stands the module's header, with padding about 56 octets.
+                let octets = ring.block_octets as f64;
+                (octets, octets / (length + 56.0))
+            }
+            (_, Some(ring)) => (f64::from(ring.slots) * f64::from(ring.slot_octets), f64::from(ring.slots)),
+            (_, None) => {
+                // What the kernel charges for a frame: its data in a block of 2^n octets, and 256 of administration.
+                let charged = ((length as u64 + 384).next_power_of_two() + 256) as f64;
+                let octets = f64::from(socket.receive_buffer?);
+                (octets, octets / charged)
+            }
+        };
+        (rate > 0.0 && frames > 0.0).then_some(Self { octets, frames, rate, method: socket.method })
+    }
+
+    /// How long it lasts in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        self.frames / self.rate
+    }
+
+    /// What to make of it.
+    pub(super) fn change(&self) -> String {
+        if self.seconds() >= ENOUGH_S {
+            return "see why its reader is away for so long: give it a CPU of its own or a higher priority"
+                .into();
+        }
+        let mebibytes = (self.octets * ENOUGH_S / self.seconds() / f64::from(1 << 20)).ceil().max(1.0);
+        let how = match self.method {
+            Method::Recv => "SO_RCVBUF, below net.core.rmem_max",
+            Method::AfXdp => "a longer receive ring and as many more chunks",
+            Method::PfRing => "min_num_slots of the module pf_ring, before the program opens its ring",
+            _ => "tcpdump -B, dumpcap -B, or the program's own setting",
+        };
+        format!("make its buffer larger: 100 ms at this rate take {mebibytes:.0} MiB ({how})")
+    }
+}
+
+impl std::fmt::Display for Room {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ms = self.seconds() * 1e3;
+        let digits = if ms < 10.0 { 1 } else { 0 };
+        write!(f, "its buffer of {:.0} KiB lasts about {ms:.digits$} ms", self.octets / 1024.0)
+    }
+}

@@ -1,0 +1,163 @@
+//! When what is captured is not what was on the wire.
+
+use capbench_sys::host::ethtool::{self, Offload};
+
+use crate::look::Look;
+use crate::sockets::Method;
+use capbench_host::links::Link;
+
+/// The name by which `ethtool -k` shows it.
+const HARDWARE_GRO: &str = "rx-gro-hw";
+
+/// The most octets that GRO joins where the kernel does not tell, and LRO anywhere: an IP packet's (GRO_LEGACY_MAX_SIZE of
+/// include/linux/netdevice.h).
+const LEGACY_MOST: u32 = 65_536;
+
+/// Octets of an Ethernet header with, at most, one tag.
+const HEADER: u32 = 18;
+
+/// Offloads of an interface that change what a capture sees; `None` where it does not tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Offloads {
+    pub(super) gro: Option<bool>,
+    hardware_gro: Option<bool>,
+    lro: Option<bool>,
+    vlan: Option<bool>,
+    checksum: Option<bool>,
+    tso: Option<bool>,
+    transmit_checksum: Option<bool>,
+}
+
+impl Offloads {
+    /// Those of an interface of the calling thread's network namespace.
+    pub(super) fn read(interface: &str) -> Self {
+        let get = |which| ethtool::offload(interface, which).ok();
+        Self {
+            gro: get(Offload::Gro),
+            hardware_gro: ethtool::features(interface)
+                .ok()
+                .flatten()
+                .and_then(|all| all.get(HARDWARE_GRO).copied()),
+            lro: get(Offload::Lro),
+            vlan: get(Offload::ReceiveVlan),
+            checksum: get(Offload::ReceiveChecksum),
+            tso: get(Offload::Tso),
+            transmit_checksum: get(Offload::TransmitChecksum),
+        }
+    }
+}
+
+/// The longest frame that a packet socket can be given.
+fn longest_frame(offloads: Offloads, link: &Link) -> u32 {
+    let joins = [offloads.gro, offloads.hardware_gro, offloads.lro].contains(&Some(true)) && !link.loopback;
+    let joined = if joins { link.gro_most.unwrap_or(LEGACY_MOST) } else { 0 };
+    (link.mtu + HEADER).max(joined)
+}
+
+/// What there is to know, a sentence each.
+pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String> {
+    let mut notes = Vec::new();
+    let interface = &look.interface;
+    let (mtu, is_loopback) = (link.mtu, link.loopback);
+    let on = |offload: Option<bool>| offload == Some(true);
+    let mut note = |text: String| notes.push(text);
+    if on(offloads.lro) {
+        note(format!(
+            "LRO is on: the NIC joins TCP segments to longer ones; `ethtool -K {interface} lro off`"
+        ));
+    }
+    if on(offloads.hardware_gro) {
+        note(format!(
+            "hardware GRO is on: the NIC joins TCP segments to longer ones before anybody sees them; `ethtool -K \
+             {interface} rx-gro-hw off`"
+        ));
+    }
+    if on(offloads.gro) && !is_loopback {
+        note(format!(
+            "GRO is on: AF_PACKET sockets see TCP segments joined to longer ones, AF_XDP does not; `ethtool -K {interface} \
+             gro off`"
+        ));
+    }
+    if on(offloads.vlan) && !is_loopback {
+        note(format!(
+            "VLAN tags are taken out by the interface: they are told beside the frame, not in its octets; `ethtool -K \
+             {interface} rxvlan off`"
+        ));
+    }
+    if on(offloads.checksum) {
+        note(
+            "checksums are verified or left out by the interface: frames between this host's own programs carry \
+             unfinished ones"
+                .into(),
+        );
+    }
+    if is_loopback {
+        note(
+            "loopback: a socket that takes both directions sees every frame twice, on its way out and in"
+                .into(),
+        );
+    }
+    if let Some(program) = &look.xdp {
+        note(format!(
+            "an XDP program is attached ({program}): AF_PACKET sockets see what it lets through, as it leaves it"
+        ));
+    }
+    let sockets = &look.sockets.here;
+    if look.promiscuous == Some(false) && !is_loopback && !sockets.is_empty() {
+        note(format!("{interface} is not promiscuous: a NIC leaves out frames that are addressed to others"));
+    }
+    let bound = |queue: u32| sockets.iter().any(|socket| socket.queue == Some(queue));
+    let unbound = (0..look.receive_queues.unwrap_or(0)).filter(|queue| !bound(*queue)).count();
+    if unbound > 0 && sockets.iter().any(|socket| socket.method == Method::AfXdp) {
+        note(format!(
+            "{unbound} of {} receive queues have no AF_XDP socket: their frames go past those that there are",
+            look.receive_queues.unwrap_or(0)
+        ));
+    }
+    let sent = match (on(offloads.tso), on(offloads.transmit_checksum)) {
+        (true, _) => ", before it cuts them to frames (TSO) and fills in checksums",
+        (false, true) => ", before it fills in checksums",
+        (false, false) => "",
+    };
+    for socket in sockets {
+        let who = format!("{} of {}", socket.what(), socket.owner());
+        if socket.outgoing == Some(true) && !is_loopback {
+            note(format!("{who} takes both directions: copies of what this host sends, too{sent}"));
+        }
+        let longest = longest_frame(offloads, link);
+        if let Some(octets) = socket.cut_to.filter(|octets| *octets < longest) {
+            let single = mtu + HEADER;
+            let joined = match longest > single {
+                true => format!(", and joined ones (GRO, LRO) reach {longest}"),
+                false => String::new(),
+            };
+            note(format!("{who} cuts frames to {octets} octets; the MTU of {mtu} allows {single}{joined}"));
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_host::links::Links;
+
+    #[test]
+    fn joined_frames_are_longer_than_the_mtu_allows() {
+        let mut link = Links::of_current_namespace().unwrap().by_name("lo").unwrap();
+        (link.mtu, link.loopback, link.gro_most) = (1500, false, Some(131_072));
+        let none = Offloads::default();
+        assert_eq!(longest_frame(none, &link), 1518);
+        for joining in [
+            Offloads { gro: Some(true), ..none },
+            Offloads { hardware_gro: Some(true), ..none },
+            Offloads { lro: Some(true), ..none },
+        ] {
+            assert_eq!(longest_frame(joining, &link), 131_072);
+            let untold = Link { gro_most: None, ..link.clone() };
+            assert_eq!(longest_frame(joining, &untold), LEGACY_MOST);
+            let loopback = Link { loopback: true, ..link.clone() };
+            assert_eq!(longest_frame(joining, &loopback), 1518);
+        }
+    }
+}

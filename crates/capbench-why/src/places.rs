@@ -1,0 +1,303 @@
+//! The places along a receive path where frames can be lost, as the kernel counts them for one interface.
+
+use serde::Serialize;
+
+use crate::sockets::{Method, Sockets};
+use crate::traced::Traced;
+use capbench_host::accounts::softnet::SoftnetDelta;
+use capbench_host::drivers::table::REDIRECT;
+use capbench_host::drivers::{CounterDelta, Driver, Meaning, NicLoss, nic_losses_of};
+use capbench_host::links::LinkDeltas;
+use capbench_host::tracer::reasons::Standing;
+use capbench_model::ledger;
+
+/// A place, in the order in which frames pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// The queue in front of a veth whose frames go through NAPI.
+    LinkQueue,
+    /// Damaged on the link.
+    Link,
+    /// The NIC had nowhere to put them.
+    Nic,
+    /// The driver, for want of memory or otherwise.
+    Driver,
+    /// An XDP program.
+    Xdp,
+    /// The backlog of a CPU.
+    Backlog,
+    /// The stack or the driver: rx_dropped of the interface, without what the backlog accounts for.
+    Stack,
+    /// The interface was not to receive, as a slave of a bond that is not active.
+    NoHandler,
+    /// The ring or queue of a socket.
+    Socket,
+    /// What this host sends and the interface does not take.
+    Transmit,
+}
+
+impl Place {
+    /// All of them, in their order.
+    pub const ALL: [Self; 10] = [
+        Self::LinkQueue,
+        Self::Link,
+        Self::Nic,
+        Self::Driver,
+        Self::Xdp,
+        Self::Backlog,
+        Self::Stack,
+        Self::NoHandler,
+        Self::Socket,
+        Self::Transmit,
+    ];
+
+    /// What counts it, as docs/why.md says it.
+    pub fn counter(self) -> &'static str {
+        const OF_DRIVER: &str = "the driver's own counters where their meaning is known, else the interface's \
+                                 rx_crc_errors, rx_missed_errors and their like";
+        match self {
+            Self::LinkQueue => {
+                "tx_dropped of the peer, wherever that is; only where GRO or an XDP program has frames go through the queue"
+            }
+            Self::Link | Self::Nic | Self::Driver => OF_DRIVER,
+            Self::Xdp => {
+                "the driver's counter of what it dropped; of a program in generic mode `skb:kfree_skb`, which needs the \
+                 tracer; unknown with drivers that have no counter; exceptions and failed redirects (`xdp:*`) are named \
+                 beside it"
+            }
+            Self::Backlog => {
+                "`dropped` of `/proc/net/softnet_stat`, which is the whole host's, as far as rx_dropped of the interface \
+                 agrees"
+            }
+            Self::Stack => {
+                "the rest of rx_dropped, frames of protocols that nothing here speaks among them, or what the tracer saw \
+                 dropped in front of the capture, whichever is more; with its reasons"
+            }
+            Self::NoHandler => "rx_nohandler: an inactive member of a bond",
+            Self::Socket => {
+                "each AF_PACKET, AF_XDP and PF_RING socket's own counters; those of sockets on all interfaces are listed with them"
+            }
+            Self::Transmit => {
+                "tx_dropped, and what the tracer saw dropped on the way out (queueing disciplines, tc), which tx_dropped \
+                 leaves out"
+            }
+        }
+    }
+
+    /// Its name in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::LinkQueue => "veth queue",
+            Self::Link => "link",
+            Self::Nic => "NIC",
+            Self::Driver => "driver",
+            Self::Xdp => "XDP program",
+            Self::Backlog => "backlog",
+            Self::Stack => "stack, driver",
+            Self::NoHandler => "no handler",
+            Self::Socket => "sockets",
+            Self::Transmit => "transmit",
+        }
+    }
+}
+
+/// Frames that one place lost in an interval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Lost {
+    /// Where.
+    pub place: Place,
+    /// How many; absent where it is not counted.
+    pub frames: Option<u64>,
+    /// The same for each second.
+    pub per_s: Option<f64>,
+    /// What says so.
+    pub source: String,
+}
+
+/// An XDP program on the interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Program {
+    /// The kernel's number of it; absent where there are several.
+    pub(super) number: Option<u32>,
+    /// Its name; absent where nobody could read it.
+    pub(super) name: Option<String>,
+    /// Which, and who runs it.
+    pub(super) words: String,
+    /// Whether the driver alone runs it: only then its counters know what the program drops.
+    pub(super) is_in_driver: bool,
+    /// Whether the stack alone runs it, so that the tracer sees whatever it drops.
+    pub(super) is_generic: bool,
+}
+
+/// The counters of an interval.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted<'c> {
+    pub(super) link: &'c LinkDeltas,
+    pub(super) driver: Option<&'static Driver>,
+    pub(super) nic: &'c [CounterDelta],
+    pub(super) softnet: &'c [SoftnetDelta],
+    pub(super) sockets: &'c Sockets,
+    pub(super) queue: Option<&'c Queue>,
+    /// Absent where nothing was traced.
+    pub(super) traced: Option<&'c Traced>,
+}
+
+/// The queue of a veth, which its peer fills and counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Queue {
+    /// Frames that the peer could not hand over (its tx_dropped); absent where the peer cannot be read.
+    pub(super) refused: Option<u64>,
+    /// Whether frames go through the queue at all: GRO is on, or an XDP program is in the driver. Without it they go
+    /// straight to a CPU's backlog, whose losses the peer counts, too.
+    pub(super) is_used: bool,
+}
+
+impl Queue {
+    fn lost(&self) -> Lost {
+        let (frames, source) = match (self.is_used, self.refused) {
+            (false, _) => (Some(0), "frames go through no queue, straight to the backlog"),
+            (true, Some(refused)) => (Some(refused), "link statistics tx_dropped of its peer"),
+            (true, None) => (None, "tx_dropped of its peer, which needs CAP_NET_ADMIN there"),
+        };
+        Lost { place: Place::LinkQueue, frames, per_s: None, source: source.into() }
+    }
+}
+
+/// What each place lost, each loss booked once. `xdp` is the program on the interface.
+pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) -> Vec<Lost> {
+    let Counted { link, softnet, sockets, queue, traced, .. } = counted;
+    let lost = |place, frames, source: &str| Lost { place, frames, per_s: None, source: source.into() };
+    // A frame that the backlog refuses counts in rx_dropped, too (net/core/dev.c, enqueue_to_backlog).
+    let refused: u64 = softnet.iter().map(|cpu| cpu.dropped).sum();
+    let ours = if refused == 0 { Some(0) } else { link.rx_dropped.map(|dropped| dropped.min(refused)) };
+    let (of_card, booked) = of_card(counted, ours, xdp);
+    let mut all: Vec<_> = queue.map(Queue::lost).into_iter().chain(of_card).collect();
+    let cpus: Vec<_> =
+        softnet.iter().filter(|cpu| cpu.dropped > 0).map(|cpu| cpu.cpu.number().to_string()).collect();
+    let mut source = String::from("dropped of /proc/net/softnet_stat");
+    if ours > Some(0) {
+        source.push_str(&format!(", CPU {}", cpus.join(", ")));
+    }
+    if ours.is_some_and(|ours| refused > ours) {
+        // Which of them were this interface's is not told; more than its rx_dropped cannot be.
+        source.push_str(&format!("; at most, the whole host has {refused}"));
+    }
+    all.push(lost(Place::Backlog, ours, &source));
+    let of_stack = link.rx_dropped.zip(ours).map(|(dropped, ours)| (dropped - ours).saturating_sub(booked));
+    // The two are witnesses of the same losses, but for a few that rx_dropped leaves out: the larger one counts.
+    let frames_at = |standing| traced.map_or(0, |traced| traced.frames(standing));
+    let reasons_at = |standing| traced.map_or(String::new(), |traced| traced.reasons(standing));
+    let of_stack = of_stack.map(|frames| frames.max(frames_at(Standing::Stack)));
+    all.push(lost(Place::Stack, of_stack, &format!("rx_dropped{}", reasons_at(Standing::Stack))));
+    all.push(lost(Place::NoHandler, link.rx_nohandler, "rx_nohandler"));
+    all.push(of_sockets(sockets));
+    let sent = link.tx_dropped.map(|dropped| dropped + frames_at(Standing::Transmit));
+    all.push(lost(Place::Transmit, sent, &format!("tx_dropped{}", reasons_at(Standing::Transmit))));
+    for lost in &mut all {
+        lost.per_s = lost.frames.map(|frames| frames as f64 / seconds);
+    }
+    all
+}
+
+/// The sockets that are bound to the interface. One on all interfaces does not tell which of them filled it: what it lost
+/// is named beside the sum.
+fn of_sockets(sockets: &Sockets) -> Lost {
+    let (of_all, bound): (Vec<_>, Vec<_>) = sockets.here.iter().partition(|socket| socket.every_interface);
+    let (closed_of_all, closed): (Vec<_>, Vec<_>) =
+        sockets.closed_here().partition(|group| group.every_interface);
+    let counts = bound.iter().map(|socket| socket.dropped).chain(closed.iter().map(|group| group.dropped()));
+    let frames = match sockets.unknown {
+        Some(_) => None,
+        None => counts.sum(),
+    };
+    let mut source = String::from("the sockets' own counters");
+    let most = of_all.iter().filter_map(|socket| socket.dropped).sum::<u64>()
+        + closed_of_all.iter().map(|group| group.dropped).sum::<u64>();
+    if most > 0 {
+        source
+            .push_str(&format!("; at most {most} more, which sockets on all interfaces lost of all of them"));
+    }
+    Lost { place: Place::Socket, frames, per_s: None, source }
+}
+
+const NOT_COUNTED: &str = "; the driver does not count what it drops";
+
+/// What a program of the stack dropped, and what says so. Drops of which nobody knows where may be its own.
+fn of_generic(traced: &Traced) -> (Option<u64>, String) {
+    let unplaced = traced.reasons(Standing::Unknown);
+    if unplaced.is_empty() {
+        let reasons = traced.reasons(Standing::Xdp);
+        let told = if reasons.is_empty() { "; skb:kfree_skb: none".into() } else { reasons };
+        (Some(traced.frames(Standing::Xdp)), told)
+    } else {
+        (None, format!("{unplaced}, which may be its own"))
+    }
+}
+
+/// Link, NIC, driver and XDP program, by the driver's counters as far as their meaning is known. `backlog` frames of
+/// rx_dropped are not theirs. The number is how many frames they account for that may stand in rx_dropped, too.
+fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) -> (Vec<Lost>, u64) {
+    use Meaning::{Checksum, Framing, Length};
+    let rx_dropped = counted.link.rx_dropped.zip(backlog).map(|(dropped, backlog)| dropped - backlog);
+    let link = LinkDeltas { rx_dropped, ..*counted.link };
+    let mut found = nic_losses_of(counted.driver, Some(&link), counted.nic);
+    // Drivers add what they dropped to rx_dropped, veth for example; for some it is all that they tell.
+    let booked = found.iter().filter(|loss| loss.in_rx_dropped).map(|loss| loss.count).sum();
+    // A frame that an AF_XDP socket refuses counts there and as a redirect that failed.
+    let sockets = counted.sockets;
+    let open = sockets.here.iter().filter(|socket| socket.method == Method::AfXdp);
+    let closed = sockets.closed_here().filter(|group| group.method == Method::AfXdp);
+    let refused = open.filter_map(|socket| socket.dropped).sum::<u64>()
+        + closed.map(|group| group.dropped).sum::<u64>();
+    for loss in found.iter_mut().filter(|loss| loss.part == REDIRECT) {
+        loss.count = loss.count.saturating_sub(refused);
+    }
+    let place_of = |loss: &NicLoss| match loss.meaning.place() {
+        Some(ledger::Place::Link) if matches!(loss.meaning, Checksum | Length | Framing) => Some(Place::Link),
+        Some(ledger::Place::Link) => Some(Place::Nic),
+        Some(ledger::Place::Driver) => Some(Place::Driver),
+        Some(ledger::Place::Xdp) => Some(Place::Xdp),
+        _ => None,
+    };
+    let mut all = Vec::new();
+    for place in [Place::Link, Place::Nic, Place::Driver, Place::Xdp] {
+        let its: Vec<_> = found.iter().filter(|loss| place_of(loss) == Some(place)).collect();
+        let mut frames = Some(its.iter().map(|loss| loss.count).sum());
+        // Those that say something; all where none does.
+        let says = its.iter().filter(|loss| loss.count > 0 || frames == Some(0)).map(|loss| {
+            let most = if loss.exact { "" } else { " (at most)" };
+            format!("{}{most}", loss.source)
+        });
+        let mut source = says.collect::<Vec<_>>().join(", ");
+        let is_counted = !its.is_empty() && (place != Place::Xdp || xdp.is_some_and(|xdp| xdp.is_in_driver));
+        let failures = counted.traced.map(Traced::xdp_failures).unwrap_or_default();
+        match (place, xdp) {
+            (Place::Nic, _) if !is_counted => {
+                source = counted
+                    .driver
+                    .and_then(|driver| driver.blind)
+                    .unwrap_or("the driver has no counter for it")
+                    .into();
+            }
+            (Place::Xdp, None) => continue,
+            (Place::Xdp, Some(program)) if is_counted => {
+                source = format!("{}; {source}{failures}", program.words)
+            }
+            (Place::Xdp, Some(program)) => {
+                let traced = counted.traced.filter(|_| program.is_generic);
+                let (dropped, told) = traced.map_or((None, NOT_COUNTED.into()), of_generic);
+                (frames, source) = (dropped, format!("{}{told}{failures}", program.words));
+                all.push(Lost { place, frames, per_s: None, source });
+                continue;
+            }
+            _ if !is_counted => continue,
+            _ => {}
+        }
+        all.push(Lost { place, frames: frames.filter(|_| is_counted), per_s: None, source });
+    }
+    (all, booked)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+//! Looks at one interface again and again: counters, sockets and drop reasons between two moments.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use capbench_sys::bpf::{AttachedMode, link_state};
+use capbench_sys::host::ethtool::{self, Rings};
+use capbench_sys::host::{InterfaceIndex, NetNamespace};
+
+use capbench_host::accounts::softnet::SoftnetSnapshot;
+use capbench_host::drivers::{self, NicSnapshot};
+use capbench_host::links::{Link, LinkDeltas, LinkStats, Links};
+use capbench_host::tracer::{InterfaceTrace, Scope as Watched, Tracer};
+use capbench_host::{HostError, Result};
+
+use crate::look::{Look, NicRing, SCHEMA_VERSION};
+use crate::traced::{Traced, Tracing};
+use crate::{advice, fidelity, places, sockets};
+
+/// Everything that is read at one moment.
+#[derive(Debug, Clone)]
+struct Moment {
+    at: Instant,
+    namespace: u64,
+    link: Link,
+    stats: LinkStats,
+    nic: NicSnapshot,
+    /// Since the watch began, or why there is none.
+    trace: std::result::Result<InterfaceTrace, String>,
+    rings: Option<Rings>,
+    softnet: SoftnetSnapshot,
+    xdp: Option<places::Program>,
+    max_backlog: Option<u64>,
+    offloads: fidelity::Offloads,
+    queues: Option<u32>,
+    /// Of a veth, what its peer could not hand over; absent within where the peer cannot be read.
+    peer: Option<Option<u64>>,
+}
+
+/// Looks at one interface of a network namespace again and again.
+#[derive(Debug)]
+pub struct Watch {
+    links: Links,
+    index: InterfaceIndex,
+    name: String,
+    source: sockets::Source,
+    tracer: std::result::Result<Tracer, String>,
+    first: Moment,
+    last: Moment,
+    tally: sockets::Tally,
+    /// What the link counted in all looks: a counter that went back in one of them is unknown in their sum. Absent before
+    /// the first look.
+    counted: Option<LinkDeltas>,
+    /// When sockets are due to be read between looks.
+    next_reading: Instant,
+}
+
+/// Between two readings of the sockets at least.
+const READING: Duration = Duration::from_millis(100);
+
+/// How many times as long as reading the sockets takes nothing is done: so much less than one CPU is used.
+const REST: u32 = 30;
+
+impl Watch {
+    /// Begins to watch an interface of the calling thread's network namespace; looks have to be made in it, too.
+    ///
+    /// # Errors
+    /// [`HostError::NoInterface`] where there is none of that name.
+    pub fn new(interface: &str, tracing: Tracing) -> Result<Self> {
+        Self::with_types(interface, tracing, Path::new(sockets::records::KERNEL_TYPES))
+    }
+
+    pub(crate) fn with_types(interface: &str, tracing: Tracing, types: &Path) -> Result<Self> {
+        let links = Links::of_current_namespace()?;
+        let link = links.by_name(interface)?;
+        let namespace = NetNamespace::current()?.inode();
+        let source = sockets::Source::new(types, namespace, link.index);
+        let tracer = match tracing {
+            Tracing::Wanted => Tracer::start_drops(types, &[Watched { interface: link.index, namespace }])
+                .map_err(|unavailable| unavailable.to_string()),
+            Tracing::LeftOut => Err("it was left out (--no-trace)".into()),
+        };
+        let first = read(&links, link.index, &tracer, None)?;
+        let last = first.clone();
+        let tally = sockets::Tally::new(source.read());
+        let (index, name, next_reading) = (link.index, interface.into(), Instant::now() + READING);
+        Ok(Self { links, index, name, source, tracer, first, last, tally, counted: None, next_reading })
+    }
+
+    /// Whether it reads maps of BPF programs.
+    pub fn reads_maps(&self) -> bool {
+        self.tracer.is_ok() || self.source.has_program()
+    }
+
+    /// Whether it traces why the kernel drops frames.
+    pub fn traces(&self) -> bool {
+        self.tracer.is_ok()
+    }
+
+    /// Whether it looks into processes for their sockets, or only so sees what they are.
+    pub fn searches_processes(&self) -> bool {
+        !self.source.has_program() || sockets::are_processes_hidden()
+    }
+
+    /// How long it has been watched.
+    pub fn elapsed(&self) -> Duration {
+        self.first.at.elapsed()
+    }
+
+    /// To be called often between looks: reads the sockets where that is due. The more often, the less is lost to their
+    /// owners' own readings, which reset what they count.
+    pub fn attend(&mut self) {
+        let begin = Instant::now();
+        if begin >= self.next_reading {
+            self.tally.add(self.source.read());
+            self.next_reading = Instant::now() + READING.max(REST * begin.elapsed());
+        }
+    }
+
+    /// What was seen since the last look.
+    ///
+    /// # Errors
+    /// Where the interface has gone; what its sockets had counted until then is part of [`Self::overall`].
+    pub fn look(&mut self) -> Result<Look> {
+        let now = match read(&self.links, self.index, &self.tracer, self.last.xdp.as_ref()) {
+            Ok(now) => now,
+            Err(error) => return Err(self.gone().unwrap_or(error)),
+        };
+        self.tally.add(self.source.read());
+        let sockets = self.tally.take();
+        self.name.clone_from(&now.link.name);
+        let before = std::mem::replace(&mut self.last, now);
+        let stats = self.last.stats.each_since(&before.stats);
+        self.counted = Some(self.counted.map_or(stats, |counted| counted.plus(&stats)));
+        Ok(compare(&before, &self.last, Some(&stats), sockets, self.last.at - self.first.at))
+    }
+
+    /// That the interface has gone, where it has.
+    fn gone(&self) -> Option<HostError> {
+        let Err(HostError::NoInterface { .. }) = self.links.by_index(self.index) else { return None };
+        Some(HostError::Interface {
+            interface: self.name.clone(),
+            reason: format!(
+                "has gone after {:.1} s: deleted, or moved to another namespace; `ip link` lists those that are there",
+                self.elapsed().as_secs_f64()
+            ),
+        })
+    }
+
+    /// What was seen from the beginning to the last look: before the first one no count of the link is known.
+    pub fn overall(&self) -> Look {
+        let sockets = self.tally.total().clone();
+        compare(&self.first, &self.last, self.counted.as_ref(), sockets, self.last.at - self.first.at)
+    }
+}
+
+/// How often an interface is looked at anew that gets another name meanwhile.
+const ATTEMPTS: u32 = 4;
+
+/// The driver's counters, which go by name, and the link with its statistics, which goes by number: of one interface, also
+/// while it gets another name.
+fn read_counters(links: &Links, index: InterfaceIndex) -> Result<(NicSnapshot, Link)> {
+    let mut named = links.by_index(index)?;
+    for _ in 0..ATTEMPTS {
+        // Reading a driver's counters brings the link statistics up to date with many drivers.
+        let nic = NicSnapshot::take(&named.name);
+        let link = links.by_index(index)?;
+        if link.name == named.name {
+            return Ok((nic?, link));
+        }
+        named = link;
+    }
+    Err(HostError::Interface {
+        interface: named.name,
+        reason: "its name changes all the time; try again when nobody renames it".into(),
+    })
+}
+
+/// What the tracer has counted on the interface, the only one that it watches.
+fn trace(tracer: &std::result::Result<Tracer, String>) -> std::result::Result<InterfaceTrace, String> {
+    let tracer = tracer.as_ref().map_err(Clone::clone)?;
+    let traces = tracer.snapshot().map_err(|error| error.to_string())?;
+    traces.into_iter().next().ok_or_else(|| "the tracer watches no interface".into())
+}
+
+/// `known` is the XDP program that was there before.
+fn read(
+    links: &Links,
+    index: InterfaceIndex,
+    tracer: &std::result::Result<Tracer, String>,
+    known: Option<&places::Program>,
+) -> Result<Moment> {
+    let (nic, link) = read_counters(links, index)?;
+    let stats = link.stats.ok_or_else(|| HostError::Interface {
+        interface: link.name.clone(),
+        reason: "the kernel tells none of its counters; nothing can be said about it".into(),
+    })?;
+    let attached = link_state(index).ok().and_then(|state| state.attached);
+    let xdp = attached.map(|mut attached| {
+        // The kernel names programs to CAP_SYS_ADMIN, which a watch has at its beginning only.
+        if let Some(known) = known.filter(|known| attached.name.is_none() && known.number == attached.program)
+        {
+            attached.name.clone_from(&known.name);
+        }
+        let by = match attached.mode {
+            AttachedMode::Driver => "in the driver",
+            AttachedMode::Generic => "generic",
+            AttachedMode::Hardware => "in the hardware",
+            AttachedMode::Several => "in several places",
+        };
+        let is_in_driver = attached.mode == AttachedMode::Driver;
+        let is_generic = attached.mode == AttachedMode::Generic;
+        let words = format!("{attached}, {by}");
+        places::Program { number: attached.program, name: attached.name, words, is_in_driver, is_generic }
+    });
+    let peer = link.kind.as_deref().filter(|kind| *kind == "veth").and(link.tied_to).map(|tie| {
+        let peer = links.tied(tie).ok()?;
+        peer.stats.map(|stats| stats.tx_dropped)
+    });
+    let backlog = std::fs::read_to_string("/proc/sys/net/core/netdev_max_backlog").ok();
+    Ok(Moment {
+        at: Instant::now(),
+        namespace: NetNamespace::current()?.inode(),
+        stats,
+        nic,
+        trace: trace(tracer),
+        rings: ethtool::rings(&link.name).ok().flatten(),
+        softnet: SoftnetSnapshot::read()?,
+        xdp,
+        max_backlog: backlog.and_then(|text| text.trim().parse().ok()),
+        offloads: fidelity::Offloads::read(&link.name),
+        queues: ethtool::receive_queues(&link.name).ok(),
+        peer,
+        link,
+    })
+}
+
+/// `counted` is what the link counted between the two; absent where it was read only once.
+fn compare(
+    before: &Moment,
+    after: &Moment,
+    counted: Option<&LinkDeltas>,
+    sockets: sockets::Sockets,
+    time: Duration,
+) -> Look {
+    let stats = counted.copied().unwrap_or_default();
+    let softnet = after.softnet.since(&before.softnet);
+    let nic = after.nic.since(&before.nic);
+    let in_driver = after.xdp.as_ref().is_some_and(|xdp| xdp.is_in_driver);
+    // GRO is not enough: frames of a peer that can segment go past NAPI, to a backlog that counts what it refuses here.
+    let driver = after.nic.driver();
+    let is_polled = |name: &str| driver.and_then(|driver| driver.row_of(name)).is_some_and(|row| row.polled);
+    let polled = nic.iter().any(|delta| delta.count > 0 && is_polled(&delta.name));
+    let queue = after.peer.map(|now| places::Queue {
+        refused: now.zip(before.peer.flatten()).and_then(|(now, then)| now.checked_sub(then)),
+        is_used: in_driver || after.offloads.gro == Some(true) && (polled || stats.rx_dropped == Some(0)),
+    });
+    let seconds = (after.at - before.at).as_secs_f64().max(1e-3);
+    let traced = match (&before.trace, &after.trace) {
+        (Ok(then), Ok(now)) => Ok(Traced::new(&now.since(then))),
+        (Err(reason), _) | (_, Err(reason)) => Err(reason.clone()),
+    };
+    let mut look = Look {
+        schema_version: SCHEMA_VERSION,
+        interface: after.link.name.clone(),
+        namespace: after.namespace,
+        time_s: time.as_secs_f64(),
+        seconds,
+        up: after.link.up,
+        carrier: after.link.carrier,
+        received: stats.rx_packets,
+        received_per_s: stats.rx_packets.map(|packets| packets as f64 / seconds),
+        octets: stats.rx_bytes,
+        max_backlog: after.max_backlog,
+        xdp: after.xdp.as_ref().map(|xdp| xdp.words.clone()),
+        lost: places::losses(
+            places::Counted {
+                link: &stats,
+                driver: after.nic.driver(),
+                nic: &nic,
+                softnet: &softnet,
+                sockets: &sockets,
+                queue: queue.as_ref(),
+                traced: traced.as_ref().ok(),
+            },
+            after.xdp.as_ref(),
+            seconds,
+        ),
+        traced: traced.as_ref().ok().cloned(),
+        driver: after.nic.driver_name().map(Into::into),
+        driver_counters: drivers::raw(after.nic.driver(), &nic),
+        receive_queues: after.queues,
+        promiscuous: after.link.promiscuity.map(|uses| uses > 0),
+        nic_ring: after.rings.map(|rings| NicRing {
+            descriptors: rings.receive_descriptors,
+            most: rings.most_receive_descriptors,
+        }),
+        sockets,
+        softnet: softnet.into_iter().filter(|cpu| cpu.processed + cpu.dropped > 0).collect(),
+        notes: Vec::new(),
+        advice: Vec::new(),
+        verdict: String::new(),
+    };
+    look.notes = fidelity::notes(&look, after.offloads, &after.link);
+    match &traced {
+        Err(reason) => look.notes.push(format!("why the kernel drops frames is not traced: {reason}")),
+        Ok(traced) if traced.missed > 0 => look.notes.push(format!(
+            "the tracer missed {} events of the host: there may be more drops than it counts",
+            traced.missed
+        )),
+        Ok(_) => {}
+    }
+    let back = counted.map(LinkDeltas::went_back).unwrap_or_default();
+    if !back.is_empty() {
+        look.notes.push(format!(
+            "{} went back, as after a reset of the driver: what they counted meanwhile is unknown",
+            back.join(", ")
+        ));
+    }
+    look.advice = advice::advise(&look);
+    look.verdict = advice::verdict(&look);
+    look
+}
