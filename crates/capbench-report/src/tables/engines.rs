@@ -4,9 +4,9 @@ use capbench_measure::results::Results;
 use capbench_measure::trial::TrialResult;
 
 use super::shape::Columns;
-use crate::groups::grouped;
 use crate::model::Table;
 use crate::naming;
+use capbench_measure::statistics::by_key as grouped;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let ran = results.trials.iter().filter(|trial| !trial.engine.is_empty());

@@ -8,9 +8,9 @@ use capbench_measure::results::Results;
 use capbench_measure::trial::TrialResult;
 
 use super::shape::{Columns, set_up};
-use crate::groups::grouped;
 use crate::model::{Cell, Table};
 use crate::naming::{self, Scene};
+use capbench_measure::statistics::by_key as grouped;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     [by_method(results), sources(results)].into_iter().flatten().collect()

@@ -11,10 +11,10 @@ use super::searches::OfGoal;
 use super::shape::{Columns, set_up};
 use super::{claims, rfc2544, searches, soak};
 use crate::figures::number;
-use crate::groups::grouped;
 use crate::model::{Cell, Table, Unit};
 use crate::naming::{self, Kind, Scene};
 use crate::sentences;
+use capbench_measure::statistics::by_key as grouped;
 
 /// The table of a run; `None` where it has nothing to show.
 pub(crate) fn table(results: &Results) -> Option<Table> {
