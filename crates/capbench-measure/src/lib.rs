@@ -47,6 +47,8 @@ mod error;
 pub mod evidence;
 pub mod figures;
 pub mod findings;
+#[cfg(any(test, feature = "testing"))]
+pub mod for_tests;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod guards;

@@ -11,18 +11,17 @@ use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::for_tests::Collected;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::rfc2544::recovery::Recovery;
 use capbench_measure::rfc2544::{BackToBackTest, Ended, FrameLossTest, MaximumRate, Percent, RecoveryTest};
 use capbench_measure::search::MaximumSource;
-use capbench_measure::session::Observer;
 use capbench_measure::simulated;
 use capbench_measure::subject::ReceiveBy;
-use capbench_measure::trial::{Load, LoadShape, TrialResult, Verdict};
+use capbench_measure::trial::{LoadShape, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
-use capbench_measure::{MeasureError, Result};
 use capbench_testing::is_root;
 use capbench_traffic::{Mtu, Pps};
 use network::in_turn;
@@ -55,21 +54,11 @@ fn given(pps: f64) -> MaximumRate {
     MaximumRate { pps: Pps::new(pps).unwrap(), source: MaximumSource::Given }
 }
 
-/// Looks that every trial is accounted for.
-struct Accounting;
-
-impl Observer for Accounting {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, trial: &TrialResult) -> Result<()> {
+/// Every trial shows something, and each of its frames is accounted for.
+fn assert_accounted(trials: &[TrialResult]) {
+    for trial in trials {
         assert!(trial.sent > 0 && trial.verdict != Verdict::Invalid, "{trial:?}");
         assert_eq!(trial.unexplained, 0, "{:?}", trial.ledger);
-        Ok(())
-    }
-    fn skips(&mut self, _: &Setup, _: Load, why: &MeasureError) {
-        panic!("{why}");
-    }
-    fn stopping(&self) -> bool {
-        false
     }
 }
 
@@ -84,7 +73,8 @@ fn root_loss_goes_down_with_the_load_until_there_is_none() {
         step: Percent::new(10.0).unwrap(),
         duration: Duration::from_millis(500),
     };
-    let finished = test.run(&slow(256 << 10), &mut laboratory(), &mut Accounting).unwrap();
+    let finished = test.run(&slow(256 << 10), &mut laboratory(), &mut Collected::default()).unwrap();
+    assert_accounted(&finished.trials);
     let outcome = finished.outcome;
     for point in &outcome.points {
         println!(
@@ -113,7 +103,8 @@ fn root_a_larger_ring_holds_a_longer_burst() {
             limit: Duration::from_secs(1),
             ..BackToBackTest::standard(given(100_000.0), Pps::new(20_000.0).unwrap())
         };
-        let finished = test.run(&slow(ring), &mut laboratory, &mut Accounting).unwrap();
+        let finished = test.run(&slow(ring), &mut laboratory, &mut Collected::default()).unwrap();
+        assert_accounted(&finished.trials);
         for trial in &finished.trials {
             assert_eq!(trial.load, Some(LoadShape::Burst { frames: trial.intended }));
             assert_eq!(trial.intended_pps, Some(100_000.0));
@@ -142,7 +133,8 @@ fn root_an_overload_is_followed_by_half_of_it() {
         repetitions: 3,
         ..RecoveryTest::standard(Pps::new(15_000.0).unwrap(), given(100_000.0))
     };
-    let finished = test.run(&slow(256 << 10), &mut laboratory(), &mut Accounting).unwrap();
+    let finished = test.run(&slow(256 << 10), &mut laboratory(), &mut Collected::default()).unwrap();
+    assert_accounted(&finished.trials);
     println!("{:#?}", finished.outcome);
     for (repetition, trial) in finished.outcome.repetitions.iter().zip(&finished.trials) {
         assert_eq!(trial.load, Some(LoadShape::Step { before_pps: 45_000.0, at_s: 0.5, after_pps: 4_500.0 }));

@@ -9,38 +9,18 @@ use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::for_tests::Collected;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::search::{self, End, MaximumSource, SearchPlan, Status, Stored};
-use capbench_measure::session::Observer;
 use capbench_measure::simulated;
 use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::{Load, Phase, TrialResult};
 use capbench_measure::work::WorkModel;
-use capbench_measure::{MeasureError, Result};
 use capbench_testing::{HostLoad, busy, is_root};
 use capbench_traffic::Mtu;
 use network::in_turn;
-
-/// Keeps the trials, and stops after some of them.
-#[derive(Default)]
-struct Kept {
-    trials: Vec<TrialResult>,
-    stop_after: Option<usize>,
-}
-
-impl Observer for Kept {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, result: &TrialResult) -> Result<()> {
-        self.trials.push(result.clone());
-        Ok(())
-    }
-    fn skips(&mut self, _: &Setup, _: Load, _: &MeasureError) {}
-    fn stopping(&self) -> bool {
-        self.stop_after.is_some_and(|limit| self.trials.len() >= limit)
-    }
-}
 
 fn laboratory() -> LiveLaboratory {
     let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
@@ -103,7 +83,7 @@ fn root_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
         maximum_pps: Some("60k".parse().unwrap()),
         ..SearchPlan::new(goals)
     };
-    let finished = plan.run("the bed", &mut *trial, Stored::default(), &mut Kept::default()).unwrap();
+    let finished = plan.run("the bed", &mut *trial, Stored::default(), &mut Collected::default()).unwrap();
     for finding in finished.outcome.findings() {
         println!("{}", finding.text);
     }
@@ -134,14 +114,14 @@ fn root_a_search_on_the_bed_is_interrupted_and_gone_on_with() {
     };
     let goals = search::parse("brief:loss=1%,duration=200ms,sum=600ms,initial=200ms,width=5%").unwrap();
     let plan = SearchPlan { self_test: Duration::from_millis(200), ..SearchPlan::new(goals) };
-    let mut first = Kept { stop_after: Some(5), ..Kept::default() };
+    let mut first = Collected::stopping_after(5);
     let stopped = {
         let mut trial = laboratory.prepare(&setup).unwrap();
         plan.run("the bed", &mut *trial, Stored::default(), &mut first).unwrap()
     };
     assert_eq!((stopped.outcome.ended, stopped.trials.len()), (End::Stopped, 5));
     let stored = Stored::new(&first.trials, |profile| profile.method == "packet-v3").unwrap();
-    let mut second = Kept::default();
+    let mut second = Collected::default();
     laboratory.number_after(first.trials.iter().map(TrialResult::last_number).max().unwrap());
     let finished = {
         let mut trial = laboratory.prepare(&setup).unwrap();

@@ -10,41 +10,17 @@ use std::time::Duration;
 use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_measure::accounts::irqtime::IrqAccounting;
 use capbench_measure::bursts::{BurstEnd, BurstSearch};
+use capbench_measure::for_tests::{Collected, at, sweep_plan};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::session::Observer;
 use capbench_measure::simulated;
 use capbench_measure::subject::ReceiveBy;
-use capbench_measure::sweep::{
-    self, Axis, BackToBackTest, Probe, Spacing, SweepOutcome, SweepPlan, SweepRun, find,
-};
-use capbench_measure::trial::{Load, TrialResult};
+use capbench_measure::sweep::{Axis, BackToBackTest, Probe, Spacing, SweepPlan, SweepRun, find};
 use capbench_measure::work::WorkModel;
-use capbench_measure::{MeasureError, Result};
 use capbench_testing::is_root;
-use capbench_traffic::{Mtu, Pps};
+use capbench_traffic::Mtu;
 use network::in_turn;
-
-/// Nobody watches, nothing may fail.
-struct Strict;
-
-impl Observer for Strict {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, _: &TrialResult) -> Result<()> {
-        Ok(())
-    }
-    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
-        panic!("{} at {load}: {why}", setup.method);
-    }
-    fn stopping(&self) -> bool {
-        false
-    }
-}
-
-impl sweep::Observer for Strict {
-    fn swept(&mut self, _: SweepOutcome) {}
-}
 
 fn laboratory() -> LiveLaboratory {
     let irq =
@@ -54,7 +30,7 @@ fn laboratory() -> LiveLaboratory {
 }
 
 fn run(plan: &SweepPlan) -> SweepRun {
-    let run = plan.run(&mut laboratory(), &mut Strict).unwrap();
+    let run = plan.run(&mut laboratory(), &mut Collected::default()).unwrap();
     for finding in find(&run.outcome, &run.trials) {
         println!("{}: {}", finding.scene.unwrap_or_default(), finding.text);
     }
@@ -62,23 +38,20 @@ fn run(plan: &SweepPlan) -> SweepRun {
 }
 
 fn plan(axis: Axis, methods: &[&str], pps: f64) -> SweepPlan {
+    let base = Setup {
+        transmit: "packet-tx".into(),
+        quiet: Duration::from_millis(100),
+        capture: CaptureOptions { ring: ByteCount(1 << 20), ..CaptureOptions::default() },
+        ..simulated::setup(64)
+    };
     SweepPlan {
-        axis,
-        methods: methods.iter().map(|method| method.parse().unwrap()).collect(),
-        base: Setup {
-            transmit: "packet-tx".into(),
-            quiet: Duration::from_millis(100),
-            capture: CaptureOptions { ring: ByteCount(1 << 20), ..CaptureOptions::default() },
-            ..simulated::setup(64)
-        },
+        base,
         placements: vec![PlacementChoice::Other],
-        loads: vec![Load::Rate(Pps::new(pps).unwrap())],
-        probe: Probe::Trial,
+        loads: vec![at(pps)],
         duration: Duration::from_millis(100),
         repeats: 2,
         refinement: 1,
-        seed: 1,
-        left_out: Vec::new(),
+        ..sweep_plan(axis, methods)
     }
 }
 

@@ -171,7 +171,7 @@ fn what_an_iteration_takes_is_what_the_trials_measured() {
 
 #[test]
 fn nothing_measured_nothing_found() {
-    let mut record = Record { stop_after: Some(0), ..Record::default() };
+    let mut record = Collected::stopping_after(0);
     let run = plan(works(&[1, 2]), &["recv"])
         .run(&mut SimulatedLaboratory::new(1e6, Vec::new()), &mut record)
         .unwrap();
