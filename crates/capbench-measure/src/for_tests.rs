@@ -1,15 +1,20 @@
 //! What tests of runs share, in this crate and in those above it: an observer that collects what it is told, and plans, paths
-//! and results to begin from. Everything is on the simulated path.
+//! and results to begin from.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use capbench_capture::MethodSpec;
+use capbench_capture::{ByteCount, CaptureOptions, MethodSpec};
+use capbench_traffic::Mtu;
 use capbench_traffic::rates::Pps;
 
+use crate::accounts::irqtime::IrqAccounting;
 use crate::bench::BenchPlan;
 use crate::environment::Environment;
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
+use crate::live::{LiveLaboratory, Path};
 use crate::placement::PlacementChoice;
 use crate::reproduction::{self, LeftOut, Reproduction};
 use crate::results::{NotMeasured, Results, SCHEMA_VERSION};
@@ -18,6 +23,7 @@ use crate::search::SearchOutcome;
 use crate::session::Observer;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup};
 use crate::soak;
+use crate::subject::ReceiveBy;
 use crate::sweep::{self, Axis, AxisKind, Probe, SweepOutcome, SweepPlan};
 use crate::trial::{Load, TrialResult};
 
@@ -206,6 +212,38 @@ pub fn dain() -> TwoRegimes {
         asleep_until: Duration::from_nanos(9_000),
         busy_from: Duration::from_nanos(18_000),
         batch: 20.0,
+    }
+}
+
+/// The virtual link of a bed, received by RPS.
+pub fn virtual_link() -> Path {
+    Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }
+}
+
+/// A laboratory on this host, whose kernel charges interrupts to the threads that they meet.
+pub fn live(path: Path) -> LiveLaboratory {
+    live_stopped_by(path, Arc::default())
+}
+
+/// The same, which ends its trial when `stop` is set.
+pub fn live_stopped_by(path: Path, stop: Arc<AtomicBool>) -> LiveLaboratory {
+    let irq =
+        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
+    LiveLaboratory::new(path, irq, stop)
+}
+
+/// 64-byte frames from `packet-tx` to a method on the same CPU with a ring of so many octets; after each trial the path is
+/// quiet for so long.
+///
+/// # Panics
+/// When there is no such method.
+pub fn live_setup(method: &str, ring: u64, quiet: Duration) -> Setup {
+    Setup {
+        method: method.parse().unwrap(),
+        transmit: "packet-tx".into(),
+        quiet,
+        capture: CaptureOptions { ring: ByteCount(ring), ..CaptureOptions::default() },
+        ..setup(64)
     }
 }
 

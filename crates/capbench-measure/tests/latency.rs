@@ -3,41 +3,29 @@
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::for_tests::{live, live_setup, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::latency::{Latency, Recording};
-use capbench_measure::live::{LiveLaboratory, Path};
+use capbench_measure::live::LiveLaboratory;
 use capbench_measure::loss_shape::Clock;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_testing::is_root;
-use capbench_traffic::{Mtu, Pps};
+use capbench_traffic::Pps;
 use network::in_turn;
 
 fn laboratory() -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+    live(virtual_link())
 }
 
 fn setup(method: &str, retire_timeout: Duration) -> Setup {
-    Setup {
-        method: method.parse().unwrap(),
-        placement: PlacementChoice::Other,
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(200),
-        capture: CaptureOptions { ring: ByteCount(4 << 20), retire_timeout, ..CaptureOptions::default() },
-        latency: Some(Recording::default()),
-        ..simulated::setup(64)
-    }
+    let mut setup = live_setup(method, 4 << 20, Duration::from_millis(200));
+    setup.placement = PlacementChoice::Other;
+    setup.capture.retire_timeout = retire_timeout;
+    setup.latency = Some(Recording::default());
+    setup
 }
 
 fn run(laboratory: &mut LiveLaboratory, setup: &Setup, load: Load) -> (TrialResult, Latency) {

@@ -10,23 +10,21 @@ mod faults;
 mod network;
 
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::for_tests::{live, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::Place;
-use capbench_measure::live::{LiveLaboratory, Path};
+use capbench_measure::live::LiveLaboratory;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkModel;
-use capbench_traffic::{Mtu, Pps};
+use capbench_traffic::Pps;
 use faults::host::Host;
 use faults::watched::lost_by_sockets;
 use faults::xdp::Mode;
@@ -255,10 +253,7 @@ fn check_all(test: &str, cases: impl IntoIterator<Item = Case>) {
         return;
     }
     let _turn = in_turn();
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    let mut laboratory = LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false))).with_tracer();
+    let mut laboratory = live(virtual_link()).with_tracer();
     println!(
         "| fault | intensity | method | place | sent | injected | witness | booked | elsewhere | unexplained |"
     );

@@ -4,39 +4,25 @@
 mod network;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::for_tests::{live, live_setup, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::Place;
-use capbench_measure::live::{LiveLaboratory, Path};
-use capbench_measure::placement::PlacementChoice;
+use capbench_measure::live::LiveLaboratory;
 use capbench_measure::programs::Programs;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::{MeasureError, Result, simulated};
 use capbench_testing::Scratch;
-use capbench_traffic::{Mtu, Pps};
+use capbench_traffic::Pps;
 use network::{in_turn, privileged, program};
 
 fn laboratory(programs: Programs) -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    LiveLaboratory::new(path, irq, Arc::default()).with_programs(programs)
+    live(virtual_link()).with_programs(programs)
 }
 
 fn setup(method: &str) -> Setup {
-    Setup {
-        method: method.parse().unwrap(),
-        placement: PlacementChoice::Same,
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(300),
-        capture: CaptureOptions { ring: ByteCount(16 << 20), ..CaptureOptions::default() },
-        ..simulated::setup(64)
-    }
+    live_setup(method, 16 << 20, Duration::from_millis(300))
 }
 
 /// A trial of 800 frames, of which a generator on a busy host may not send all: fewer than the kernel's backlog holds

@@ -10,13 +10,11 @@ mod faults;
 mod network;
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use capbench_capture::{ByteCount, CaptureError, CaptureOptions, METHODS, MethodSpec, SnapLength};
 use capbench_measure::MeasureError;
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::for_tests::live;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::Place;
 use capbench_measure::live::{LiveLaboratory, Path};
@@ -303,13 +301,7 @@ impl Laboratories {
     fn find(&mut self, receive_by: ReceiveBy, is_traced: bool) -> &mut LiveLaboratory {
         let wanted = (receive_by, is_traced);
         let at = self.0.iter().position(|(kind, _)| *kind == wanted).unwrap_or_else(|| {
-            let irq = IrqAccounting {
-                excluded_from_threads: Some(false),
-                measured_at_context_changes: None,
-                hz: None,
-            };
-            let path = Path::Virtual { mtu: Mtu(1500), receive_by };
-            let laboratory = LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)));
+            let laboratory = live(Path::Virtual { mtu: Mtu(1500), receive_by });
             let laboratory = if is_traced { laboratory.with_tracer() } else { laboratory };
             self.0.push((wanted, laboratory));
             self.0.len() - 1

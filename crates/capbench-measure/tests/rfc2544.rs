@@ -5,48 +5,37 @@
 mod network;
 
 use std::num::{NonZeroU32, NonZeroU64};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_measure::accounts::irqtime::IrqAccounting;
-use capbench_measure::for_tests::Collected;
+use capbench_measure::for_tests::{Collected, live, live_setup, virtual_link};
 use capbench_measure::laboratory::Setup;
-use capbench_measure::live::{LiveLaboratory, Path};
+use capbench_measure::live::LiveLaboratory;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::rfc2544::recovery::Recovery;
 use capbench_measure::rfc2544::{BackToBackTest, Ended, FrameLossTest, MaximumRate, Percent, RecoveryTest};
 use capbench_measure::search::MaximumSource;
-use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::{LoadShape, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_testing::is_root;
-use capbench_traffic::{Mtu, Pps};
+use capbench_traffic::Pps;
 use network::in_turn;
 
 fn laboratory() -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+    live(virtual_link())
 }
 
 /// `packet-v2` with a ring of so many octets, and 50 us of work: no more than 20,000 frames a second.
 fn slow(ring: u64) -> Setup {
     Setup {
-        method: "packet-v2".parse().unwrap(),
         placement: PlacementChoice::Other,
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(200),
         work: WorkModel::Nanoseconds(50_000).into(),
         capture: CaptureOptions {
             ring: ByteCount(ring),
             block: ByteCount(16 << 10),
             ..CaptureOptions::default()
         },
-        ..simulated::setup(64)
+        ..live_setup("packet-v2", ring, Duration::from_millis(200))
     }
 }
 

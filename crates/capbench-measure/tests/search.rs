@@ -3,30 +3,19 @@
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_measure::accounts::irqtime::IrqAccounting;
-use capbench_measure::for_tests::Collected;
+use capbench_measure::for_tests::{Collected, live, live_setup, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::live::{LiveLaboratory, Path};
-use capbench_measure::placement::PlacementChoice;
+use capbench_measure::live::LiveLaboratory;
 use capbench_measure::search::{self, End, MaximumSource, SearchPlan, Status, Stored};
-use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::{Load, Phase, TrialResult};
 use capbench_measure::work::WorkModel;
 use capbench_testing::{HostLoad, busy, is_root};
-use capbench_traffic::Mtu;
 use network::in_turn;
 
 fn laboratory() -> LiveLaboratory {
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+    live(virtual_link())
 }
 
 /// Work of 50 us a packet takes less than 20,000 packets/s on any host, and the ring has room for 524,000.
@@ -38,13 +27,8 @@ fn root_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
     let _turn = in_turn();
     let mut laboratory = laboratory();
     let setup = Setup {
-        method: "packet-v3".parse().unwrap(),
-        placement: PlacementChoice::Same,
         work: WorkModel::Nanoseconds(50_000).into(),
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(200),
-        capture: CaptureOptions { ring: ByteCount(64 << 20), ..CaptureOptions::default() },
-        ..simulated::setup(64)
+        ..live_setup("packet-v3", 64 << 20, Duration::from_millis(200))
     };
     let mut trial = laboratory.prepare(&setup).unwrap();
     let load = HostLoad::watch();
@@ -104,13 +88,8 @@ fn root_a_search_on_the_bed_is_interrupted_and_gone_on_with() {
     let mut laboratory = laboratory();
     // Work of 50 us a packet holds less than 20,000 packets/s on any host.
     let setup = Setup {
-        method: "packet-v3".parse().unwrap(),
-        placement: PlacementChoice::Same,
         work: WorkModel::Nanoseconds(50_000).into(),
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(100),
-        capture: CaptureOptions { ring: ByteCount(4 << 20), ..CaptureOptions::default() },
-        ..simulated::setup(64)
+        ..live_setup("packet-v3", 4 << 20, Duration::from_millis(100))
     };
     let goals = search::parse("brief:loss=1%,duration=200ms,sum=600ms,initial=200ms,width=5%").unwrap();
     let plan = SearchPlan { self_test: Duration::from_millis(200), ..SearchPlan::new(goals) };

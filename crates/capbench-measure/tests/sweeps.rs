@@ -3,30 +3,21 @@
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_capture::ByteCount;
 use capbench_measure::bursts::{BurstEnd, BurstSearch};
-use capbench_measure::for_tests::{Collected, at, sweep_plan};
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::live::{LiveLaboratory, Path};
+use capbench_measure::for_tests::{Collected, at, live, live_setup, sweep_plan, virtual_link};
+use capbench_measure::laboratory::Laboratory;
+use capbench_measure::live::LiveLaboratory;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::sweep::{Axis, BackToBackTest, Probe, Spacing, SweepPlan, SweepRun, find};
 use capbench_measure::work::WorkModel;
 use capbench_testing::is_root;
-use capbench_traffic::Mtu;
 use network::in_turn;
 
 fn laboratory() -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+    live(virtual_link())
 }
 
 fn run(plan: &SweepPlan) -> SweepRun {
@@ -38,14 +29,8 @@ fn run(plan: &SweepPlan) -> SweepRun {
 }
 
 fn plan(axis: Axis, methods: &[&str], pps: f64) -> SweepPlan {
-    let base = Setup {
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(100),
-        capture: CaptureOptions { ring: ByteCount(1 << 20), ..CaptureOptions::default() },
-        ..simulated::setup(64)
-    };
     SweepPlan {
-        base,
+        base: live_setup("packet-v3", 1 << 20, Duration::from_millis(100)),
         placements: vec![PlacementChoice::Other],
         loads: vec![at(pps)],
         duration: Duration::from_millis(100),

@@ -6,23 +6,20 @@
 mod network;
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_capture::CaptureOptions;
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::for_tests::{live, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::{Entry, Place as Lost};
 use capbench_measure::live::{self, LiveLaboratory};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::tracer::{InterfaceTrace, Scope, Tracer};
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_sys::host::{NetNamespace, interface};
 use capbench_testing::Scratch;
-use capbench_traffic::{Mtu, Pps};
+use capbench_traffic::Pps;
 use network::{Place, eventually, in_turn, privileged, program};
 
 fn scope(place: &Place, name: &str) -> Scope {
@@ -65,9 +62,7 @@ fn laboratory(path: live::Path) -> LiveLaboratory {
 }
 
 fn untraced(path: live::Path) -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+    live(path)
 }
 
 /// Between the ends of a pair.
@@ -192,7 +187,7 @@ fn root_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
         return;
     }
     let _turn = in_turn();
-    let path = || live::Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
+    let path = || virtual_link();
     // At a load at which the capture thread never sleeps long: else every softirq may interrupt an idle CPU, and none the thread.
     let busy =
         |laboratory| run_load(laboratory, "packet-tx", Load::Maximum, Duration::from_millis(100), || ());
@@ -221,7 +216,7 @@ fn root_traced_kernel_time_agrees_with_what_the_tick_samples() {
         return;
     }
     let _turn = in_turn();
-    let path = live::Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
+    let path = virtual_link();
     let trial = run_load(laboratory(path), "packet-tx", Load::Maximum, Duration::from_millis(600), || ());
     let traced_ns = trial.cpu.kernel_ns.unwrap();
     let sampled_ns = trial.counters["kernel.softirq_ns"];
@@ -238,7 +233,7 @@ fn root_the_tracer_says_what_it_costs() {
         return;
     }
     let _turn = in_turn();
-    let mut laboratory = laboratory(live::Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps });
+    let mut laboratory = laboratory(virtual_link());
     let statement = |laboratory: &LiveLaboratory| {
         laboratory.statements().into_iter().find(|text| text.starts_with("traced: ")).unwrap()
     };

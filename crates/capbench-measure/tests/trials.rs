@@ -11,44 +11,26 @@ use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions, methods};
 use capbench_measure::MeasureError;
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::for_tests::{live, live_setup, live_stopped_by, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::Place;
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::subject::default_methods;
 use capbench_measure::trial::{Load, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_testing::{HostLoad, busy, is_root, missing};
+use capbench_traffic::Pps;
 use capbench_traffic::layout::{Flows, FrameLayout};
-use capbench_traffic::{Mtu, Pps};
 use network::{eventually, in_turn, privileged};
 
 fn laboratory() -> LiveLaboratory {
-    laboratory_of(
-        Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps },
-        Arc::new(AtomicBool::new(false)),
-    )
-}
-
-fn laboratory_of(path: Path, stop: Arc<AtomicBool>) -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    LiveLaboratory::new(path, irq, stop)
+    live(virtual_link())
 }
 
 fn setup(method: &str, placement: PlacementChoice) -> Setup {
-    Setup {
-        method: method.parse().unwrap(),
-        placement,
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(200),
-        capture: CaptureOptions { ring: ByteCount(4 << 20), ..CaptureOptions::default() },
-        ..simulated::setup(64)
-    }
+    Setup { placement, ..live_setup(method, 4 << 20, Duration::from_millis(200)) }
 }
 
 /// The methods that a bench runs when none is named, as far as they are built in and can run here.
@@ -289,7 +271,7 @@ fn root_a_stopped_trial_ends_soon() {
     }
     let _turn = in_turn();
     let stop = Arc::new(AtomicBool::new(true));
-    let mut laboratory = laboratory_of(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }, stop);
+    let mut laboratory = live_stopped_by(virtual_link(), stop);
     let begun = std::time::Instant::now();
     let _ = laboratory
         .prepare(&setup("packet-v3", PlacementChoice::Same))
@@ -337,8 +319,7 @@ fn root_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
     }
     let _turn = in_turn();
     let stop = Arc::<AtomicBool>::default();
-    let mut laboratory =
-        laboratory_of(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }, Arc::clone(&stop));
+    let mut laboratory = live_stopped_by(virtual_link(), Arc::clone(&stop));
     for method in usual_methods() {
         for transmit in ["packet-tx", "af-xdp-tx", "sendmmsg", "sendto"] {
             let mut idle = Setup { transmit: transmit.into(), ..setup(&method, PlacementChoice::Same) };
@@ -372,7 +353,7 @@ fn root_trials_run_between_interfaces_that_are_there() {
     let place = network::Place::with_pair();
     let laboratory = |isolated| {
         let path = Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated };
-        laboratory_of(path, Arc::default())
+        live_stopped_by(path, Arc::default())
     };
     place.inside(|| {
         for placement in [PlacementChoice::Same, PlacementChoice::Other] {
