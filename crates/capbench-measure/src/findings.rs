@@ -12,7 +12,7 @@ use crate::trial::{Phase, ProgramReport, SizeLabel, TrialResult, Verdict};
 use crate::{guards, loss_shape};
 
 /// A sentence and its evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
     /// What it is about, where it concerns one frame size and placement.
     #[serde(default, skip_serializing_if = "Option::is_none")]

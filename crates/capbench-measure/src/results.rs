@@ -29,7 +29,7 @@ use crate::trial::{SizeLabel, TrialResult};
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Everything that a run saves. Reports are made from this and nothing else.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Results {
     /// [`SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,
@@ -71,7 +71,7 @@ pub struct Results {
 }
 
 /// A set-up that could not be measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NotMeasured {
     /// The method.
     pub method: String,

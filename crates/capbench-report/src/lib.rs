@@ -31,6 +31,8 @@ pub mod printable;
 pub mod read;
 pub mod report;
 pub mod save;
+#[cfg(test)]
+mod schema_tests;
 pub mod sections;
 mod tables;
 pub mod tidy;

@@ -42,7 +42,7 @@ pub struct SendReport {
 pub struct Lateness(Histogram<u64>);
 
 /// The lateness in numbers, nanoseconds, for a results file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LatenessSummary {
     /// Half of the frames were at most this late.
     pub p50_ns: u64,

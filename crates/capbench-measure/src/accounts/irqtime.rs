@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 const LARGEST: u64 = 4 << 20;
 
 /// How times are accounted. `None` means that the configuration could not be read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IrqAccounting {
     /// The scheduler's time of a thread leaves out interrupts, soft ones too, that were served while it ran
     /// (CONFIG_IRQ_TIME_ACCOUNTING). Without it an interrupted thread is charged for them. A kernel built with it can

@@ -11,7 +11,7 @@ use super::tree::Tree;
 const CPUS: &str = "sys/devices/system/cpu";
 
 /// Caches of one kind that are alike.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cache {
     /// 1 is nearest to the CPU.
     pub level: u32,

@@ -9,7 +9,7 @@ use super::tree::Tree;
 const CPUS: &str = "sys/devices/system/cpu";
 
 /// The processors of the host. Absent is what cannot be found out, and what an architecture does not have.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cpu {
     /// Who made them, as `/proc/cpuinfo` says: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct Cpu {
 }
 
 /// How the frequencies of CPUs are chosen (Documentation/admin-guide/pm/cpufreq.rst).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Frequency {
     /// Drivers in use, one unless CPUs differ.
     pub drivers: Vec<String>,
@@ -84,7 +84,7 @@ pub struct Frequency {
 }
 
 /// How idle CPUs sleep (Documentation/admin-guide/pm/cpuidle.rst).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Idle {
     /// Driver in use: `intel_idle`, `acpi_idle`, `haltpoll`; `none` where CPUs are only halted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ pub struct Idle {
 }
 
 /// A state in which an idle CPU sleeps.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IdleState {
     /// Its name: `POLL`, `C1`, `C6`.
     pub name: String,

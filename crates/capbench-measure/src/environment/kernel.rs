@@ -143,7 +143,7 @@ const COMMAND_LINE: &[&str] = &[
 ];
 
 /// How the running kernel was built and started.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Kernel {
     /// Options of its build that matter for capturing, without `CONFIG_`: `y`, `m`, a value, or `n` where the configuration
     /// says that it is off. What it does not mention is left out; absent where it cannot be read (`/proc/config.gz`,

@@ -7,7 +7,7 @@ use super::tree::Tree;
 const DMI: &str = "sys/class/dmi/id";
 
 /// The machine as its firmware describes it. Serial numbers are not kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Machine {
     /// What it runs in, `kvm` or `xen` for example; absent where nothing says that it runs in anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,7 @@ const HUGE: &str = "sys/kernel/mm/hugepages";
 const TRANSPARENT: &str = "sys/kernel/mm/transparent_hugepage";
 
 /// The memory of the host, beside how much it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Memory {
     /// Bytes that could be allocated without swapping, when the run began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +33,7 @@ pub struct Memory {
 }
 
 /// A pool of huge pages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HugePages {
     /// Bytes of a page.
     pub page_bytes: u64,
@@ -46,7 +46,7 @@ pub struct HugePages {
 }
 
 /// A node of memory with its CPUs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NumaNode {
     /// The kernel's number.
     pub node: u32,

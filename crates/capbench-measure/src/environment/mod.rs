@@ -43,7 +43,7 @@ use tree::{Directory, Tree};
 
 /// Facts about the host and the process, as they are written into the results. What is absent, or null, could not be found
 /// out; a group that is absent was not looked for by the version that wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Environment {
     /// Version of capbench.
     pub capbench_version: String,

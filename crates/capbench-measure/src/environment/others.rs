@@ -6,7 +6,7 @@ use super::tree::Tree;
 use crate::links::{Links, XdpAttachment};
 
 /// Others at work when the run began.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Others {
     /// Packet sockets open in the host's network namespace, those of capbench not among them: each of those that take
     /// everything costs every packet of its interface (`/proc/net/packet`). Those on the run's own interfaces stand with these.
@@ -24,7 +24,7 @@ pub struct Others {
 }
 
 /// An XDP program on an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AttachedProgram {
     /// The interface.
     pub interface: String,

@@ -24,7 +24,7 @@ const INTERFACE_AT: usize = 4;
 const HOOKS: [(&str, u32); 2] = [("ingress", 0xffff_fff2), ("egress", 0xffff_fff3)];
 
 /// A queueing discipline of an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrafficControl {
     /// Its kind: `noqueue`, `mq`, `fq_codel`, `clsact`.
     pub discipline: String,

@@ -13,7 +13,7 @@ use crate::search::{MaximumLoad, MaximumSource};
 /// The highest rate of a test: the line rate, which is the theoretical maximum of the standards (RFC 2544 appendix B), or
 /// what takes its place. On a link without a rate, as a virtual one, that is what the generator reaches, and results depend
 /// on it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MaximumRate {
     /// Frames per second.
     pub pps: Pps,

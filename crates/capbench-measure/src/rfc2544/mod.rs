@@ -50,7 +50,7 @@ pub struct Finished<T> {
 }
 
 /// How a test ended. Whatever it was, what had been measured by then is in the outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Ended {
     /// It went through.

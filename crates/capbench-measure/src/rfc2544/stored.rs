@@ -8,7 +8,7 @@ use crate::search::Status;
 use crate::trial::SizeLabel;
 
 /// A test with its set-up. Its trials stand with the others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Tested {
     /// The method.
     pub method: String,
@@ -29,7 +29,7 @@ pub struct Tested {
 }
 
 /// What a test found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "test", rename_all = "kebab-case")]
 pub enum Found {
     /// RFC 2544 26.2.

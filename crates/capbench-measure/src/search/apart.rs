@@ -15,7 +15,7 @@ use super::database::{Bounds, Database};
 use crate::statistics::counts::{self, LEVEL};
 
 /// What chance has to do with a goal's bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Apart {
     /// The probability of shares of high-loss trials at least as far apart when both bounds have the same (Fisher's exact
     /// test, one-sided). Less than it is: the bounds were chosen by the same trials.

@@ -57,7 +57,7 @@ impl<'t> Trials<'t> {
 }
 
 /// A load that is held, or is not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Bound {
     /// Intended load, frames per second.
     pub intended_pps: f64,
@@ -84,7 +84,7 @@ pub struct Bound {
 }
 
 /// Frames that were not taken while the load lasted, and lay in buffers when it ended: a longer trial loses them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Untaken {
     /// Those frames, of all high-loss trials of the load.
     pub frames: u64,
@@ -107,7 +107,7 @@ impl Untaken {
 }
 
 /// High-loss trials among the full-length ones of a load.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HighLoss {
     /// High-loss trials.
     pub trials: u32,
@@ -120,7 +120,7 @@ pub struct HighLoss {
 }
 
 /// What trials of one load lost, together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Losses {
     /// Where, most first.
     pub lost: Vec<LostAt>,
@@ -132,7 +132,7 @@ pub struct Losses {
 }
 
 /// When frames were lost, in times of 100 ms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Moments {
     /// Such times.
     pub windows: u64,

@@ -10,7 +10,7 @@ use crate::figures::grouped;
 use crate::trial::{Phase, TrialResult};
 
 /// Trials that lost nothing, at loads above what is taken.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Buffered {
     /// The least load of such a trial, frames per second.
     pub from_pps: f64,

@@ -12,7 +12,7 @@ use super::seconds;
 use crate::error::{MeasureError, Result};
 
 /// How loads are chosen for a goal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// Multiple loss ratio search (RFC 9971): short trials first, all goals from shared trials.
@@ -32,7 +32,7 @@ impl fmt::Display for Strategy {
 }
 
 /// How far apart the bounds of a regular result may be.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Width {
     /// As a share of the upper bound.
@@ -69,7 +69,7 @@ impl fmt::Display for Width {
 }
 
 /// A search goal with all its attributes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Goal {
     /// What the user calls it.
     pub name: String,
@@ -83,12 +83,15 @@ pub struct Goal {
     pub width: Width,
     /// Goal Final Trial Duration.
     #[serde(rename = "final_trial_duration_s", with = "seconds")]
+    #[schemars(with = "f64")]
     pub final_duration: Duration,
     /// Goal Duration Sum: how much trial time at a load decides it at most.
     #[serde(rename = "duration_sum_s", with = "seconds")]
+    #[schemars(with = "f64")]
     pub duration_sum: Duration,
     /// Goal Initial Trial Duration: length of the first trials. Of no meaning to [`Strategy::Binary`].
     #[serde(rename = "initial_trial_duration_s", with = "seconds")]
+    #[schemars(with = "f64")]
     pub initial_duration: Duration,
     /// How many coarser targets come before the goal itself. Of no meaning to [`Strategy::Binary`].
     pub preceding_targets: u32,

@@ -10,7 +10,7 @@ pub const METHOD: &str = "median with the interval between two order statistics;
 const LEVEL: f64 = 0.95;
 
 /// Repeats of one quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Estimate {
     /// The median.
     pub median: f64,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::environment::tree::Tree;
 
 /// An interrupt of an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Interrupt {
     /// The kernel's number of it, which another boot may change.
     pub number: u32,

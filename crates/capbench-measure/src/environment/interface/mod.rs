@@ -20,7 +20,7 @@ pub use packet_sockets::PacketSockets;
 pub use queues::{ReceiveQueue, TransmitQueue};
 
 /// What an interface is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Frames leave by it.
@@ -30,7 +30,7 @@ pub enum Role {
 }
 
 /// An interface as a run found it, or made it. Absent is what its driver or the kernel does not tell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PathInterface {
     /// What it is for.
     pub role: Role,
@@ -47,7 +47,7 @@ pub struct PathInterface {
 }
 
 /// What an interface is, and how it is set.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterfaceFacts {
     /// Its driver as the kernel names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,7 +137,7 @@ pub struct InterfaceFacts {
 }
 
 /// An XDP program on an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct XdpProgram {
     /// Who runs it: `driver`, `generic`, `hardware`, `several`.
     pub attached: String,

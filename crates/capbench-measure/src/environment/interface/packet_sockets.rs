@@ -14,7 +14,7 @@ const EVERY_INTERFACE: u32 = 0;
 
 /// Packet sockets that receive from an interface, those of other network namespaces and of capbench not among them
 /// (`/proc/net/packet`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PacketSockets {
     /// Those that take every protocol (ETH_P_ALL), as tcpdump and other captures do.
     pub of_all_protocols: u64,

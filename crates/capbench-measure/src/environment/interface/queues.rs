@@ -7,7 +7,7 @@ use crate::environment::cpu::numbered;
 use crate::environment::tree::{Tree, cpu_list};
 
 /// A receive queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReceiveQueue {
     /// Its number.
     pub queue: u32,
@@ -20,7 +20,7 @@ pub struct ReceiveQueue {
 }
 
 /// A transmit queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TransmitQueue {
     /// Its number.
     pub queue: u32,

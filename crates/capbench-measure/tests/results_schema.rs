@@ -1,4 +1,7 @@
-//! Runs of every kind on the simulated path, saved as the product saves them.
+//! Runs of every kind on the simulated path, saved as the product saves them, are what `docs/results.schema.json` says.
+
+#[path = "../../capbench/tests/support/results_file.rs"]
+mod results_file;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +33,7 @@ use capbench_traffic::sizes::Sizes;
 use capbench_traffic::units::FrameSize;
 use serde_json::Value;
 
-use super::results_file::assert_valid;
+use results_file::assert_valid;
 
 fn methods() -> Vec<SimulatedMethod> {
     let regimes = TwoRegimes { batch: 8.0, ..dain() };
