@@ -18,7 +18,7 @@ use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_testing::{HostLimit, HostLoad, busy, cannot_have};
 use capbench_traffic::Pps;
-use network::{Place, eventually, in_turn, privileged, program};
+use network::{Place, eventually, in_turn, privileged_turn, privileges, program};
 
 fn setup(method: &str) -> Setup {
     live_setup(method, 1 << 20, Duration::from_millis(100))
@@ -47,10 +47,7 @@ fn beside_a_busy_thread<T>(cpu: CpuId, work: impl FnOnce() -> T) -> T {
 
 #[test]
 fn root_a_trial_beside_other_work_on_its_cpu_is_repeated_and_marked() {
-    if !privileged("root_a_trial_beside_other_work_on_its_cpu_is_repeated_and_marked") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let mut guarded = Guarded::new(live(virtual_link()), Policy::default(), Arc::default());
     let rate = Load::Rate(Pps::new(1000.0).unwrap());
     let length = Duration::from_millis(500);
@@ -71,10 +68,7 @@ fn root_a_trial_beside_other_work_on_its_cpu_is_repeated_and_marked() {
 
 #[test]
 fn root_nothing_counts_after_an_overload_while_frames_still_flood_the_path() {
-    if !privileged("root_nothing_counts_after_an_overload_while_frames_still_flood_the_path") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let place = Place::with_pair();
     let path = || Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: false };
     // An application of at most 5000 frames/s, which any generator outruns.
@@ -111,10 +105,7 @@ fn root_nothing_counts_after_an_overload_while_frames_still_flood_the_path() {
 
 #[test]
 fn root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative() {
-    if !privileged("root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let place = Place::with_pair();
     let path = || Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: false };
     let pps = |pps: f64| Load::Rate(Pps::new(pps).unwrap());
@@ -167,10 +158,7 @@ fn root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative() {
 
 #[test]
 fn root_more_than_the_link_carries_shows_nothing() {
-    if !privileged("root_more_than_the_link_carries_shows_nothing") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let over = |line: f64| {
         let limited = live(virtual_link()).with_line_rate(Pps::new(line).unwrap());
         let mut guarded = Guarded::new(limited, Policy::default(), Arc::default());
@@ -199,10 +187,7 @@ fn root_more_than_the_link_carries_shows_nothing() {
 #[test]
 #[cfg(feature = "bpf")]
 fn root_a_traced_trial_says_when_its_cpus_stood_still() {
-    if !privileged("root_a_traced_trial_says_when_its_cpus_stood_still") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let path = virtual_link();
     let mut traced = live(path).with_tracer();
     let rate = Load::Rate(Pps::new(50_000.0).unwrap());
@@ -224,10 +209,7 @@ fn root_a_traced_trial_says_when_its_cpus_stood_still() {
 #[test]
 fn root_a_clock_that_is_set_during_a_trial_spoils_it() {
     const PERMISSION: &str = "CAPBENCH_TEST_MAY_SET_CLOCK";
-    let test = "root_a_clock_that_is_set_during_a_trial_spoils_it";
-    if !privileged(test) {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     if std::env::var_os(PERMISSION).is_none() {
         let what = format_args!("a virtual machine that nobody else uses says so with {PERMISSION}=1");
         return cannot_have(HostLimit::OwnClock, what);
@@ -267,10 +249,7 @@ fn root_a_clock_that_is_set_during_a_trial_spoils_it() {
 /// figures, and the findings say it; which trials get one is shown by figures that are given in guards/livelock.rs.
 #[test]
 fn root_a_mark_of_livelock_names_a_trial_that_delivered_more_of_less() {
-    if !privileged("root_a_mark_of_livelock_names_a_trial_that_delivered_more_of_less") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let mut guarded =
         Guarded::new(live(virtual_link()), Policy { repeats: 0, ..Policy::default() }, Arc::default());
     let busy = Setup { work: WorkModel::Nanoseconds(20_000).into(), ..setup("recv") };

@@ -30,7 +30,7 @@ use capbench_traffic::transmit::THROUGH_QDISC;
 use capbench_traffic::{Mtu, Pps};
 use faults::xdp::Mode;
 use faults::{Every, Fault, balance, entry, is_in_doubt};
-use network::{in_turn, privileged};
+use network::privileged_turn;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -317,10 +317,7 @@ fn number_of(variable: &str) -> Option<u64> {
 
 #[test]
 fn root_whatever_is_drawn_every_frame_is_accounted_for() {
-    if !privileged("root_whatever_is_drawn_every_frame_is_accounted_for") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     let seed = number_of("CAPBENCH_TRIALS_SEED").unwrap_or(now);
     let count = number_of("CAPBENCH_TRIALS").unwrap_or(FEW);

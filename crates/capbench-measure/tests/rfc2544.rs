@@ -17,9 +17,8 @@ use capbench_measure::rfc2544::{BackToBackTest, Ended, FrameLossTest, MaximumRat
 use capbench_measure::search::MaximumSource;
 use capbench_measure::trial::{LoadShape, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
-use capbench_testing::is_root;
 use capbench_traffic::Pps;
-use network::in_turn;
+use network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())
@@ -53,10 +52,7 @@ fn assert_accounted(trials: &[TrialResult]) {
 
 #[test]
 fn root_loss_goes_down_with_the_load_until_there_is_none() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let test = FrameLossTest {
         maximum: given(40_000.0),
         step: Percent::new(10.0).unwrap(),
@@ -78,10 +74,7 @@ fn root_loss_goes_down_with_the_load_until_there_is_none() {
 
 #[test]
 fn root_a_larger_ring_holds_a_longer_burst() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     let mut longest = |ring: u64| {
         let test = BackToBackTest {
@@ -110,10 +103,7 @@ fn root_a_larger_ring_holds_a_longer_burst() {
 
 #[test]
 fn root_an_overload_is_followed_by_half_of_it() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let test = RecoveryTest {
         overload: Percent::new(300.0).unwrap(),
         after: Percent::new(10.0).unwrap(),

@@ -11,8 +11,8 @@ use capbench_measure::live::LiveLaboratory;
 use capbench_measure::search::{self, End, MaximumSource, SearchPlan, Status, Stored};
 use capbench_measure::trial::{Load, Phase, TrialResult};
 use capbench_measure::work::WorkModel;
-use capbench_testing::{HostLoad, busy, is_root};
-use network::in_turn;
+use capbench_testing::{HostLoad, busy};
+use network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())
@@ -21,10 +21,7 @@ fn laboratory() -> LiveLaboratory {
 /// Work of 50 us a packet takes less than 20,000 packets/s on any host, and the ring has room for 524,000.
 #[test]
 fn root_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     let setup = Setup {
         work: WorkModel::Nanoseconds(50_000).into(),
@@ -81,10 +78,7 @@ fn root_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
 
 #[test]
 fn root_a_search_on_the_bed_is_interrupted_and_gone_on_with() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     // Work of 50 us a packet holds less than 20,000 packets/s on any host.
     let setup = Setup {

@@ -13,7 +13,7 @@ use capbench_measure::results::{Results, RunDirectory};
 use capbench_measure::simulated::{Noise, SimulatedLaboratory, SimulatedMethod, setup};
 use capbench_measure::work::WorkModel;
 use serde_json::{Value, json};
-use support::{Ended, Scratch, capbench, in_turn, privileged, run};
+use support::{Ended, Scratch, capbench, in_turn, privileges, run};
 
 /// Saves a run like this one, in which so much of what was delivered was, on a host that did nothing else.
 fn copied(from: &Path, to: &Path, started: u64, factor: f64) {
@@ -184,9 +184,7 @@ fn is_narrow(text: &str) -> bool {
 
 #[test]
 fn root_methods_that_take_turns_are_compared_and_runs_with_each_other() {
-    if !privileged("root_methods_that_take_turns_are_compared_and_runs_with_each_other") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     let first = folder.file("first");
     let command = "bench --method packet-v3 --against recv --visits 7 --size 64 --placement same --duration 60ms --quiet 60ms \
@@ -260,9 +258,7 @@ fn root_methods_that_take_turns_are_compared_and_runs_with_each_other() {
 
 #[test]
 fn root_visits_come_in_an_order_that_a_seed_names() {
-    if !privileged("root_visits_come_in_an_order_that_a_seed_names") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     let command = "bench --method packet-v2,packet-v3 --visits 3 --rate 20k --size 64,512 --placement same --duration 50ms \
                    --quiet 50ms --repeats 0 --seed 9";
