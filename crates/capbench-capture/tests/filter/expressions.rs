@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::frames::{frame, plain};
 use crate::interface_of;
 use crate::kernel::InKernel;
-use crate::network::{Place, lossy, privileged, program};
+use crate::network::{Place, lossy, privileges, program};
 
 pub const EXPRESSIONS: [&str; 67] = [
     "",
@@ -94,9 +94,7 @@ fn compiled(place: &Place, optimise: Optimise, snap: SnapLength) -> Vec<Filter> 
 
 #[test]
 fn root_expressions_run_here_as_in_the_kernel() {
-    if !privileged("root_expressions_run_here_as_in_the_kernel") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     for (optimise, snap) in [(Optimise::Yes, SnapLength::EVERYTHING), (Optimise::No, SnapLength::new(50))] {
         let filters = compiled(&Place::with_pair(), optimise, snap);
         let both: Vec<_> = filters
@@ -134,9 +132,7 @@ fn root_expressions_run_here_as_in_the_kernel() {
 
 #[test]
 fn root_expressions_want_what_tcpdump_wants() {
-    if !privileged("root_expressions_want_what_tcpdump_wants") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     let filters = compiled(&place, Optimise::Yes, SnapLength::EVERYTHING);
     let mut runner = TestRunner::deterministic();
@@ -160,9 +156,7 @@ fn root_expressions_want_what_tcpdump_wants() {
 
 #[test]
 fn root_listings_are_those_of_tcpdump() {
-    if !privileged("root_listings_are_those_of_tcpdump") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     let interface = place.inside(|| interface_of(&place));
     for text in ["tcp port 80", "vlan 100 and udp", "inbound and ip6", ""] {

@@ -84,11 +84,6 @@ pub fn privileges() -> Option<()> {
     (missing.is_empty() && initial).then_some(())
 }
 
-/// Whether a test has [`privileges`].
-pub fn privileged(_test: &str) -> bool {
-    privileges().is_some()
-}
-
 /// The same for a test of load, with its turn.
 pub fn privileged_turn() -> Option<MutexGuard<'static, ()>> {
     privileges().map(|()| in_turn())
