@@ -13,7 +13,7 @@ use capbench_capture::{
     ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, MethodSpec, PacketType,
     Running, SnapLength, Visitor, VlanTag, open_with,
 };
-use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, in_turn, privileged};
+use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use wire::{OTHER_MAC, Seen, Wire, drain, frame, now_ns, take};
 
 /// What the tests want of a capture, whatever its method.
@@ -100,10 +100,7 @@ const AF_PACKET: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "pac
 
 /// Runs a test with each of them, on a pair of its own.
 fn with_each_method(test: &str, work: impl Fn(&'static str, &Namespaces)) {
-    if !privileged(test) {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     for method in AF_PACKET {
         eprintln!("{test}: {method}");
         work(method, &Namespaces::new());

@@ -17,7 +17,7 @@ use capbench_capture::{
     SnapLength, VlanTag,
 };
 use capbench_testing::missing;
-use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, in_turn, privileged};
+use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn, privileges};
 use wire::{OTHER_MAC, Wire, drain, frame, now_ns, take};
 
 const DEVICES: [&str; 2] = ["dpdk", "dpdk:net_af_xdp"];
@@ -44,11 +44,8 @@ fn capture<T: Send>(
 }
 
 /// Runs a test with each device that can be had here, on a pair of its own.
-fn with_each_device(test: &str, work: impl Fn(&'static str, &Namespaces)) {
-    if !privileged(test) {
-        return;
-    }
-    let _turn = in_turn();
+fn with_each_device(work: impl Fn(&'static str, &Namespaces)) {
+    let Some(_turn) = privileged_turn() else { return };
     for method in DEVICES {
         match (METHOD.supported)(&method.parse().unwrap()) {
             Ok(()) => work(method, &Namespaces::new()),
@@ -59,7 +56,7 @@ fn with_each_device(test: &str, work: impl Fn(&'static str, &Namespaces)) {
 
 #[test]
 fn root_frames_arrive_whole_in_order_and_are_counted() {
-    with_each_device("root_frames_arrive_whole_in_order_and_are_counted", |method, spaces| {
+    with_each_device(|method, spaces| {
         let wire = Wire::new(&spaces.left);
         let sent: Vec<_> = (0..=200u8).map(|n| frame(RIGHT_MAC, n, 14 + usize::from(n) * 15 / 2)).collect();
         let before = now_ns();
@@ -84,7 +81,7 @@ fn root_frames_arrive_whole_in_order_and_are_counted() {
 
 #[test]
 fn root_snap_length_tag_and_addressee_are_told() {
-    with_each_device("root_snap_length_tag_and_addressee_are_told", |method, spaces| {
+    with_each_device(|method, spaces| {
         let wire = Wire::new(&spaces.left);
         let options = CaptureOptions { snap_length: SnapLength::new(96), ..options() };
         let destinations = [OTHER_MAC, RIGHT_MAC, [0xff; 6], [1, 0, 0x5e, 0, 0, 1]];
@@ -123,7 +120,7 @@ fn root_snap_length_tag_and_addressee_are_told() {
 
 #[test]
 fn root_frames_that_this_host_sends_are_left_out() {
-    with_each_device("root_frames_that_this_host_sends_are_left_out", |method, spaces| {
+    with_each_device(|method, spaces| {
         let (coming, going) = (Wire::new(&spaces.left), Wire::new(&spaces.right));
         let (seen, rest, counters) = capture(&spaces.right, method, &options(), |capture| {
             for number in 0..3 {
@@ -140,7 +137,7 @@ fn root_frames_that_this_host_sends_are_left_out() {
 
 #[test]
 fn root_what_a_full_ring_drops_is_counted_exactly() {
-    with_each_device("root_what_a_full_ring_drops_is_counted_exactly", |method, spaces| {
+    with_each_device(|method, spaces| {
         const FRAMES: u64 = 6000;
         let wire = Wire::new(&spaces.left);
         let options = CaptureOptions { ring: ByteCount(16 << 10), block: ByteCount(4096), ..options() };
@@ -176,8 +173,7 @@ fn resident_pages() -> u64 {
 
 #[test]
 fn root_all_queues_of_a_device_are_read_and_counted() {
-    let test = "root_all_queues_of_a_device_are_read_and_counted";
-    with_each_device(test, |method, spaces| {
+    with_each_device(|method, spaces| {
         if method != "dpdk" {
             // A veth has one queue.
             return;
@@ -210,7 +206,7 @@ fn root_all_queues_of_a_device_are_read_and_counted() {
 // Also: the sockets that net_af_xdp leaves open are closed, or the second capture would find the queue taken.
 #[test]
 fn root_many_captures_in_one_process_leave_nothing_behind() {
-    with_each_device("root_many_captures_in_one_process_leave_nothing_behind", |method, spaces| {
+    with_each_device(|method, spaces| {
         let wire = Wire::new(&spaces.left);
         let mut state = Vec::new();
         for round in 0..12u8 {
@@ -237,7 +233,7 @@ fn root_many_captures_in_one_process_leave_nothing_behind() {
 
 #[test]
 fn root_methods_follow_each_other_and_two_run_in_one_thread() {
-    with_each_device("root_methods_follow_each_other_and_two_run_in_one_thread", |method, spaces| {
+    with_each_device(|method, spaces| {
         let wire = Wire::new(&spaces.left);
         let send = || (0..50u8).for_each(|number| wire.send(&frame(RIGHT_MAC, number, 200)));
         let interface = || Interface::of_name("right", 1500).unwrap();
@@ -268,7 +264,7 @@ fn root_methods_follow_each_other_and_two_run_in_one_thread() {
 
 #[test]
 fn root_promiscuous_mode_lasts_as_long_as_the_capture() {
-    with_each_device("root_promiscuous_mode_lasts_as_long_as_the_capture", |method, spaces| {
+    with_each_device(|method, spaces| {
         let promiscuity = || {
             let text = spaces.right.ip("-d -o link show dev right");
             text.split("promiscuity ").nth(1).unwrap().split(' ').next().unwrap().parse::<u32>().unwrap()
@@ -289,8 +285,7 @@ fn root_promiscuous_mode_lasts_as_long_as_the_capture() {
 
 #[test]
 fn root_an_interface_that_goes_down_or_away_is_an_error_that_names_it() {
-    let test = "root_an_interface_that_goes_down_or_away_is_an_error_that_names_it";
-    with_each_device(test, |method, spaces| {
+    with_each_device(|method, spaces| {
         for end in ["link set dev right down", "link delete dev right"] {
             let error = capture(&spaces.right, method, &options(), |capture| {
                 spaces.right.ip(end);
@@ -322,7 +317,7 @@ fn root_an_interface_that_goes_down_or_away_is_an_error_that_names_it() {
 
 #[test]
 fn root_what_a_device_refuses_is_said_in_its_words() {
-    with_each_device("root_what_a_device_refuses_is_said_in_its_words", |method, spaces| {
+    with_each_device(|method, spaces| {
         spaces.right.inside(|| {
             let error = open(&format!("{method}+devargs=no_such=1"), "right", &options()).unwrap_err();
             let text = error.to_string();
@@ -368,7 +363,7 @@ fn root_without_privilege_it_says_which_one() {
             let reason = (METHOD.supported)(&method.parse().unwrap()).unwrap_err();
             assert!(reason.contains("CAP_NET_RAW"), "{reason}");
         }
-    } else if privileged(test) {
+    } else if privileges().is_some() {
         let (passed, output) =
             in_own_process(&["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"], test);
         assert!(passed, "{output}");
@@ -385,7 +380,7 @@ fn with_eal(arguments: &[&str]) -> Result<Dpdk, String> {
 fn in_silence(test: &str, inner: impl Fn()) {
     if is_inner(test) {
         inner();
-    } else if privileged(test) {
+    } else if privileges().is_some() {
         let (passed, output) = in_own_process(&["env"], test);
         assert!(passed, "{output}");
         for noise in ["EAL", "Usage", "PMD", "unrecognized", "libxdp", "libbpf", "--file-prefix"] {

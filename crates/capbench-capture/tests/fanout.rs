@@ -16,7 +16,7 @@ use capbench_capture::{
     MembersVisitor, MethodSpec, SnapLength, Visitor, open_members, open_with,
 };
 use etherparse::PacketBuilder;
-use network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, in_turn, privileged};
+use network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use wire::{Wire, frame};
 
 const AF_PACKET: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"];
@@ -97,10 +97,7 @@ fn both_directions(flow: u16) -> [Vec<u8>; 2] {
 #[test]
 fn root_both_directions_of_a_flow_go_to_the_same_member() {
     const FLOWS: u16 = 120;
-    if !privileged("root_both_directions_of_a_flow_go_to_the_same_member") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     for method in AF_PACKET {
         let spaces = Namespaces::new();
         let wire = Wire::new(&spaces.left);
@@ -131,10 +128,7 @@ fn root_both_directions_of_a_flow_go_to_the_same_member() {
 
 #[test]
 fn root_every_mode_gives_each_frame_to_one_member() {
-    if !privileged("root_every_mode_gives_each_frame_to_one_member") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let spaces = Namespaces::new();
     let (wire, back) = (Wire::new(&spaces.left), Wire::new(&spaces.right));
     for (name, mode) in FanoutMode::ALL {
@@ -178,10 +172,7 @@ impl<T, F: FnOnce(&mut dyn FnMut() -> Vec<Vec<u8>>) -> T> Visitor for With<F> {
 
 #[test]
 fn root_members_can_be_opened_in_threads_of_their_own() {
-    if !privileged("root_members_can_be_opened_in_threads_of_their_own") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     let fanout = Fanout::new(FanoutMode::InTurn);
@@ -225,10 +216,7 @@ fn root_members_can_be_opened_in_threads_of_their_own() {
 
 #[test]
 fn root_a_group_that_is_in_the_way_is_explained() {
-    if !privileged("root_a_group_that_is_in_the_way_is_explained") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let spaces = Namespaces::new();
     spaces.right.ip("link set dev lo up");
     let open = |interface: &str, fanout: Fanout, members: usize| {
@@ -275,10 +263,7 @@ fn root_a_group_that_is_in_the_way_is_explained() {
 
 #[test]
 fn root_a_member_that_joins_sees_nothing_that_others_were_given() {
-    if !privileged("root_a_member_that_joins_sees_nothing_that_others_were_given") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     let over = AtomicBool::new(false);

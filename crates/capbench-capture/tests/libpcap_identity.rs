@@ -13,7 +13,7 @@ use capbench_capture::backends::libpcap::Libpcap;
 use capbench_capture::{Capture, CaptureOptions, Interface};
 use capbench_sys::pcap::PcapLibrary;
 use capbench_testing::missing;
-use network::privileged;
+use network::privileges;
 use stand_in::StandIn;
 
 /// Names that the system's libpcap may have.
@@ -74,9 +74,7 @@ fn the_systems_library_and_others_of_its_name_are_told_apart_in_any_order() {
 
 #[test]
 fn root_the_method_measures_the_systems_library_after_another_of_its_name() {
-    if !privileged("root_the_method_measures_the_systems_library_after_another_of_its_name") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let Some((name, _)) = system() else {
         return missing("libpcap (package libpcap0.8)");
     };

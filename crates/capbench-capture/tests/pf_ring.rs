@@ -11,7 +11,7 @@ use std::time::Duration;
 use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
 use capbench_capture::{Capture, CaptureOptions, Direction, Interface, LossPlace, PacketType, SnapLength};
 use capbench_sys::pf_ring;
-use network::{Place, privileged};
+use network::{Place, privileges};
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
 
 /// The settings behind the device, and the module in front of it, of every way to read.
@@ -277,9 +277,7 @@ fn each_reason_has_its_own_hint() {
 
 #[test]
 fn root_an_interface_that_goes_down_or_is_removed_is_noticed() {
-    if !privileged("root_an_interface_that_goes_down_or_is_removed_is_noticed") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     place.inside(|| {
         let interface = Interface::of_name(place.interface, 1500).unwrap();

@@ -13,7 +13,7 @@ use capbench_capture::{
     Tally, methods,
 };
 use capbench_sys::host::interface::index_of;
-use network::{Namespaces, PATIENCE, eventually, in_turn, privileged};
+use network::{Namespaces, PATIENCE, eventually, in_turn, privileged_turn, privileges};
 use wire::{OTHER_MAC, Wire};
 
 const MODES: [&str; 2] = ["xdp-count", "xdp-count+generic"];
@@ -66,10 +66,7 @@ fn has_program(spaces: &Namespaces) -> bool {
 
 #[test]
 fn root_each_frame_of_the_trial_counts_once_and_others_apart() {
-    if !privileged("root_each_frame_of_the_trial_counts_once_and_others_apart") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     for method in MODES {
         let spaces = Namespaces::new();
         let wire = Wire::new(&spaces.left);
@@ -109,10 +106,7 @@ fn root_each_frame_of_the_trial_counts_once_and_others_apart() {
 
 #[test]
 fn root_frames_of_the_trial_end_in_the_kernel_unless_all_are_to_pass() {
-    if !privileged("root_frames_of_the_trial_end_in_the_kernel_unless_all_are_to_pass") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     for method in MODES {
         for (pass, expected) in [("", 3), ("+pass", 103)] {
             let spaces = Namespaces::new();
@@ -142,9 +136,7 @@ fn root_frames_of_the_trial_end_in_the_kernel_unless_all_are_to_pass() {
 
 #[test]
 fn root_numbers_beyond_the_record_are_said_to_be_unchecked() {
-    if !privileged("root_numbers_beyond_the_record_are_said_to_be_unchecked") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let wire = Wire::new(&spaces.left);
     spaces.right.inside(|| {
@@ -167,9 +159,7 @@ fn root_numbers_beyond_the_record_are_said_to_be_unchecked() {
 
 #[test]
 fn root_without_a_mark_every_frame_is_counted_and_passes() {
-    if !privileged("root_without_a_mark_every_frame_is_counted_and_passes") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let wire = Wire::new(&spaces.left);
     spaces.right.inside(|| {
@@ -184,9 +174,7 @@ fn root_without_a_mark_every_frame_is_counted_and_passes() {
 
 #[test]
 fn root_what_cannot_be_attached_is_refused_with_the_reason() {
-    if !privileged("root_what_cannot_be_attached_is_refused_with_the_reason") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let refused = |interface: &str, method: &str| match open(interface, method).unwrap_err() {
         CaptureError::Unsupported { reason, .. } => reason,
@@ -216,9 +204,7 @@ fn root_what_cannot_be_attached_is_refused_with_the_reason() {
 
 #[test]
 fn root_a_driver_that_cannot_at_this_mtu_says_so() {
-    if !privileged("root_a_driver_that_cannot_at_this_mtu_says_so") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     // A veth runs a program on frames of one page at most.
     spaces.left.ip("link set dev left mtu 9000");
@@ -232,10 +218,7 @@ fn root_a_driver_that_cannot_at_this_mtu_says_so() {
 
 #[test]
 fn root_an_interface_that_goes_down_or_away_is_an_error() {
-    if !privileged("root_an_interface_that_goes_down_or_away_is_an_error") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     for (end, words) in [("link set dev right down", "down"), ("link delete dev right", "away")] {
         let spaces = Namespaces::new();
         spaces.right.inside(|| {

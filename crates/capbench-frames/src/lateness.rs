@@ -14,7 +14,7 @@ const LATEST_NS: u64 = 3_600_000_000_000;
 pub struct Lateness(Histogram<u64>);
 
 /// The lateness in numbers, nanoseconds, for a results file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LatenessSummary {
     /// Half of the frames were at most this late.
     pub p50_ns: u64,

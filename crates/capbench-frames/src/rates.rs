@@ -17,7 +17,7 @@ const SLOWEST: f64 = 1e-6;
 const FASTEST: f64 = 1e12;
 
 /// Frames per second: finite, above 0.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Pps(f64);
 

@@ -3,6 +3,9 @@
 //! Tests named `root_` need privilege and say why where they are skipped. Those of the unprivileged way and of `kill -9`
 //! run the example `bed_probe`, because only a process without threads can enter a user namespace.
 
+#[path = "../../capbench/tests/support/network.rs"]
+mod network;
+
 use std::fs::{File, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::ops::RangeInclusive;
@@ -21,28 +24,12 @@ use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement, Side};
 use capbench_host::drivers::{Meaning, NicSnapshot, nic_losses};
 use capbench_host::links::Links;
 use capbench_sys::host::affinity::{allowed_cpus, pin_current_thread};
-use capbench_sys::host::capability::{self, Capability};
-use capbench_sys::host::{CpuId, NetNamespace, namespace};
+use capbench_sys::host::{CpuId, NetNamespace};
 use capbench_sys::packet::{PacketSocket, Protocol};
 use capbench_testing::{HostLimit, Scratch, cannot_have, missing};
+use network::privileges;
 
 const NOBODY: u32 = 65_534;
-
-/// Whether the test can run; says why not.
-fn privileged(test: &str) -> bool {
-    let missing = capability::effective().unwrap().missing(&[
-        Capability::NetAdmin,
-        Capability::NetRaw,
-        Capability::SysAdmin,
-    ]);
-    let initial = namespace::in_initial_user_namespace().unwrap();
-    if !missing.is_empty() {
-        capbench_testing::missing(format_args!("{test}: {missing:?}, which root has"));
-    } else if !initial {
-        capbench_testing::missing(format_args!("{test}: root on the host, outside of user namespaces"));
-    }
-    missing.is_empty() && initial
-}
 
 fn bed(kernel_work: KernelWork) -> Bed {
     Bed::virtual_pair(&BedOptions { mtu: 1500, kernel_work }).unwrap()
@@ -101,9 +88,7 @@ fn eventually(what: &str, condition: impl Fn() -> bool) {
 
 #[test]
 fn root_a_pair_is_up_and_carries_frames() {
-    if !privileged("root_a_pair_is_up_and_carries_frames") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let options = BedOptions { mtu: 9000, kernel_work: KernelWork::SenderContext };
     let bed = Bed::virtual_pair(&options).unwrap();
     for side in [bed.transmit_side(), bed.receive_side()] {
@@ -132,9 +117,7 @@ fn root_a_pair_is_up_and_carries_frames() {
 
 #[test]
 fn root_a_pair_is_silent() {
-    if !privileged("root_a_pair_is_silent") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let bed = bed(KernelWork::SenderContext);
     // Duplicate address detection and router solicitations of IPv6 would come within the first second.
     std::thread::sleep(Duration::from_millis(1500));
@@ -146,9 +129,7 @@ fn root_a_pair_is_silent() {
 
 #[test]
 fn root_an_impossible_mtu_is_refused() {
-    if !privileged("root_an_impossible_mtu_is_refused") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let error =
         Bed::virtual_pair(&BedOptions { mtu: 70_000, ..BedOptions::default() }).unwrap_err().to_string();
     assert!(error.contains("MTU 70000") && error.lines().count() == 1, "{error}");
@@ -171,9 +152,7 @@ fn flood(bed: &Bed, generator: CpuId, expected: CpuId) -> RangeInclusive<f64> {
 
 #[test]
 fn root_receive_work_is_done_where_it_was_asked_for() {
-    if !privileged("root_receive_work_is_done_where_it_was_asked_for") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let placement = Placement::same().unwrap();
     let (generator, kernel) = (placement.generator, placement.kernel);
     let kinds = [
@@ -198,9 +177,7 @@ fn root_receive_work_is_done_where_it_was_asked_for() {
 
 #[test]
 fn root_the_napi_threads_time_is_accounted() {
-    if !privileged("root_the_napi_threads_time_is_accounted") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let cpu = *allowed_cpus().unwrap().last().unwrap();
     let bed = match Bed::virtual_pair(&BedOptions { mtu: 1500, kernel_work: KernelWork::ThreadedNapi(cpu) }) {
         Ok(bed) => bed,
@@ -216,9 +193,7 @@ fn root_the_napi_threads_time_is_accounted() {
 
 #[test]
 fn root_nothing_is_left_of_a_dropped_bed() {
-    if !privileged("root_nothing_is_left_of_a_dropped_bed") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (links, home) = (host_links(), NetNamespace::current().unwrap().inode());
     let bed = bed(KernelWork::SenderContext);
     let inodes = [bed.transmit_side(), bed.receive_side()].map(|side| side.namespace().inode());
@@ -234,9 +209,7 @@ fn root_nothing_is_left_of_a_dropped_bed() {
 
 #[test]
 fn root_real_interfaces_are_guarded() {
-    if !privileged("root_real_interfaces_are_guarded") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     // The interfaces are real to the bed; that they are a pair in a namespace of their own keeps the host out of it.
     let bed = bed(KernelWork::SenderContext);
     let name = bed.transmit_side().name().to_owned();
@@ -281,9 +254,7 @@ fn probe() -> Option<(Scratch, PathBuf)> {
 
 #[test]
 fn root_an_ordinary_user_gets_a_bed() {
-    if !privileged("root_an_ordinary_user_gets_a_bed") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let Some((_folder, program)) = probe() else { return };
     let output = Command::new(&program).uid(NOBODY).gid(NOBODY).output().unwrap();
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -299,9 +270,7 @@ fn root_an_ordinary_user_gets_a_bed() {
 
 #[test]
 fn root_nothing_is_left_after_kill_9() {
-    if !privileged("root_nothing_is_left_after_kill_9") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let links = host_links();
     for uid in [0, NOBODY] {
         let Some((_folder, program)) = probe() else { return };
@@ -335,9 +304,7 @@ fn a_missing_interface_is_named() {
 /// Frames that a veth polls stand in its own counters, under the name that the kernel gives them.
 #[test]
 fn root_a_veth_s_own_counters_are_read() {
-    if !privileged("root_a_veth_s_own_counters_are_read") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let bed = match Bed::virtual_pair(&BedOptions {
         mtu: 1500,
         kernel_work: KernelWork::ThreadedNapi(allowed_cpus().unwrap()[0]),

@@ -4,18 +4,14 @@
 //! As root: `cargo run --release -p capbench-measure --example block_race [TRIALS]`. Frames lost in trials whose ring was
 //! never found full (`tp_freeze_q_cnt` 0) were lost to the race; those of the others to a reader that was late, or to both.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_frames::{Mtu, Pps};
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_frames::Pps;
+use capbench_measure::for_tests::{live, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::Load;
 
 /// Octets of a block, which the frames of a millisecond leave nearly empty.
@@ -25,10 +21,7 @@ const DURATION: Duration = Duration::from_millis(200);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let trials = std::env::args().nth(1).map_or(Ok(40), |text| text.parse::<u32>())?;
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    let mut laboratory = LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)));
+    let mut laboratory = live(virtual_link());
     let load = Load::Rate(Pps::new(100_000.0)?);
     println!("placement  blocks  trials  never full: lossy  frames lost  found full: lossy  frames lost");
     for placement in [PlacementChoice::Other, PlacementChoice::Same] {

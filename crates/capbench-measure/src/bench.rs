@@ -259,63 +259,17 @@ mod tests {
     use capbench_frames::rates::Pps;
 
     use super::BenchPlan;
-    use crate::error::{MeasureError, Result};
+    use crate::error::Result;
+    use crate::for_tests::{Collected, bench_plan, path};
     use crate::laboratory::{Laboratory, Setup};
-    use crate::session::Observer;
     use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
-    use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
-
-    #[derive(Default)]
-    struct Record {
-        ended: usize,
-        skipped: Vec<String>,
-        stop_after: Option<usize>,
-    }
-
-    impl Observer for Record {
-        fn starts(&mut self, _: &str) {}
-        fn ends(&mut self, _: &TrialResult) -> Result<()> {
-            self.ended += 1;
-            Ok(())
-        }
-        fn skips(&mut self, setup: &Setup, _: Load, why: &MeasureError) {
-            self.skipped.push(format!("{}: {why}", setup.method));
-        }
-        fn stopping(&self) -> bool {
-            self.stop_after.is_some_and(|limit| self.ended >= limit)
-        }
-    }
-
-    fn plan(methods: &[&str]) -> BenchPlan {
-        BenchPlan {
-            methods: methods.iter().map(|name| MethodSpec::plain(name)).collect(),
-            sizes: vec![setup(64)],
-            placements: vec!["same".parse().unwrap()],
-            duration: Duration::from_secs(1),
-            rate: None,
-            visits: 1,
-            seed: 1,
-            against: None,
-            left_out: Vec::new(),
-        }
-    }
-
-    fn laboratory() -> SimulatedLaboratory {
-        SimulatedLaboratory::new(
-            1_000_000.0,
-            vec![
-                SimulatedMethod::new("recv", 400_000.0).livelock(0.5).cost(500, 900),
-                SimulatedMethod::new("packet-v2", 900_000.0).cost(90, 700),
-                SimulatedMethod::new("packet-v3", 2_000_000.0).cost(60, 650),
-            ],
-        )
-    }
+    use crate::trial::{Phase, Trial, TrialResult, Verdict};
 
     #[test]
     fn every_method_runs_at_maximum_load_and_at_one_common_load() {
-        let mut record = Record::default();
-        let outcome = plan(&["recv", "packet-v2", "packet-v3"]).run(&mut laboratory(), &mut record).unwrap();
-        assert_eq!((outcome.trials.len(), record.ended), (6, 6));
+        let mut record = Collected::default();
+        let outcome = bench_plan(&["recv", "packet-v2", "packet-v3"]).run(&mut path(), &mut record).unwrap();
+        assert_eq!((outcome.trials.len(), record.trials.len()), (6, 6));
         assert!(outcome.trials.iter().all(|trial| trial.unexplained == 0));
         let common: Vec<_> = outcome.trials.iter().filter(|trial| trial.phase == Phase::CommonLoad).collect();
         assert!(common.iter().all(|trial| trial.verdict == Verdict::Lossless));
@@ -333,7 +287,7 @@ mod tests {
             1_000_000.0,
             vec![SimulatedMethod::new("recv", 400_000.0).bursts_lost_above(100_000.0)],
         );
-        let outcome = plan(&["recv"]).run(&mut laboratory, &mut Record::default()).unwrap();
+        let outcome = bench_plan(&["recv"]).run(&mut laboratory, &mut Collected::default()).unwrap();
         let rates: Vec<_> = outcome.trials.iter().filter_map(|trial| trial.intended_pps).collect();
         assert_eq!(rates, [279_300.0, 167_580.0, 100_548.0, 60_329.0]);
         assert_eq!(outcome.trials.last().unwrap().verdict, Verdict::Lossless);
@@ -349,8 +303,9 @@ mod tests {
                 SimulatedMethod::new("livelocked", 520_000.0).livelock(1.0),
             ],
         );
-        let outcome =
-            plan(&["packet-v3", "recv", "livelocked"]).run(&mut laboratory, &mut Record::default()).unwrap();
+        let outcome = bench_plan(&["packet-v3", "recv", "livelocked"])
+            .run(&mut laboratory, &mut Collected::default())
+            .unwrap();
         let common: Vec<_> = outcome
             .trials
             .iter()
@@ -363,8 +318,8 @@ mod tests {
     #[test]
     fn every_visit_measures_every_method_at_every_load_in_another_order() {
         let visited =
-            BenchPlan { visits: 4, sizes: vec![setup(64), setup(512)], ..plan(&["recv", "packet-v2"]) };
-        let outcome = visited.run(&mut laboratory(), &mut Record::default()).unwrap();
+            BenchPlan { visits: 4, sizes: vec![setup(64), setup(512)], ..bench_plan(&["recv", "packet-v2"]) };
+        let outcome = visited.run(&mut path(), &mut Collected::default()).unwrap();
         assert_eq!(outcome.trials.len(), visited.trials());
         assert!(outcome.pairs.is_empty());
         let of = |trial: &TrialResult| (trial.profile.frame_size.to_string(), trial.phase as u8);
@@ -382,15 +337,18 @@ mod tests {
             let first = ["recv", "packet-v2"][(number - 1) % 2];
             assert!(pass.iter().step_by(2).all(|trial| trial.profile.method == first), "pass {number}");
         }
-        let again = visited.run(&mut laboratory(), &mut Record::default()).unwrap();
+        let again = visited.run(&mut path(), &mut Collected::default()).unwrap();
         assert_eq!(again.trials, outcome.trials, "a seed names an order");
     }
 
     #[test]
     fn a_load_that_is_given_needs_no_opening() {
-        let given =
-            BenchPlan { visits: 3, rate: Some(Pps::new(50_000.0).unwrap()), ..plan(&["recv", "packet-v2"]) };
-        let outcome = given.run(&mut laboratory(), &mut Record::default()).unwrap();
+        let given = BenchPlan {
+            visits: 3,
+            rate: Some(Pps::new(50_000.0).unwrap()),
+            ..bench_plan(&["recv", "packet-v2"])
+        };
+        let outcome = given.run(&mut path(), &mut Collected::default()).unwrap();
         assert_eq!((outcome.trials.len(), given.trials()), (6, 6));
         assert!(outcome.trials.iter().all(|trial| trial.phase == Phase::FixedLoad));
     }
@@ -398,8 +356,8 @@ mod tests {
     #[test]
     fn a_method_takes_turns_with_the_one_that_it_is_compared_with() {
         let against = Some(MethodSpec::plain("recv"));
-        let paired = BenchPlan { visits: 3, against, ..plan(&["packet-v2", "packet-v3"]) };
-        let outcome = paired.run(&mut laboratory(), &mut Record::default()).unwrap();
+        let paired = BenchPlan { visits: 3, against, ..bench_plan(&["packet-v2", "packet-v3"]) };
+        let outcome = paired.run(&mut path(), &mut Collected::default()).unwrap();
         assert_eq!(outcome.trials.len(), paired.trials());
         // Two loads, two methods, three visits.
         assert_eq!(outcome.pairs.len(), 12);
@@ -417,8 +375,8 @@ mod tests {
 
     #[test]
     fn a_method_that_cannot_run_is_left_out_with_its_reason() {
-        let mut record = Record::default();
-        let outcome = plan(&["absent", "packet-v3"]).run(&mut laboratory(), &mut record).unwrap();
+        let mut record = Collected::expecting_skips();
+        let outcome = bench_plan(&["absent", "packet-v3"]).run(&mut path(), &mut record).unwrap();
         assert_eq!(outcome.trials.len(), 2);
         assert!(record.skipped[0].contains("absent"), "{:?}", record.skipped);
     }
@@ -445,31 +403,19 @@ mod tests {
 
     #[test]
     fn a_panic_keeps_the_trials_that_were_saved() {
-        let trials = std::sync::Mutex::new(Vec::new());
-        struct Saving<'t>(&'t std::sync::Mutex<Vec<TrialResult>>);
-        impl Observer for Saving<'_> {
-            fn starts(&mut self, _: &str) {}
-            fn ends(&mut self, result: &TrialResult) -> Result<()> {
-                self.0.lock().unwrap().push(result.clone());
-                Ok(())
-            }
-            fn skips(&mut self, _: &Setup, _: Load, _: &MeasureError) {}
-            fn stopping(&self) -> bool {
-                false
-            }
-        }
+        let mut collected = Collected::default();
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let mut path = Panicking(laboratory(), 0);
-            plan(&["recv", "packet-v2", "packet-v3"]).run(&mut path, &mut Saving(&trials))
+            let mut path = Panicking(path(), 0);
+            bench_plan(&["recv", "packet-v2", "packet-v3"]).run(&mut path, &mut collected)
         }));
         assert!(outcome.is_err());
-        assert_eq!(trials.lock().unwrap().len(), 2, "each was handed over when it ended");
+        assert_eq!(collected.trials.len(), 2, "each was handed over when it ended");
     }
 
     #[test]
     fn a_stop_keeps_what_is_measured() {
-        let mut record = Record { stop_after: Some(2), ..Record::default() };
-        let outcome = plan(&["recv", "packet-v2", "packet-v3"]).run(&mut laboratory(), &mut record).unwrap();
+        let mut record = Collected::stopping_after(2);
+        let outcome = bench_plan(&["recv", "packet-v2", "packet-v3"]).run(&mut path(), &mut record).unwrap();
         assert!(outcome.stopped);
         assert_eq!(outcome.trials.len(), 2);
     }

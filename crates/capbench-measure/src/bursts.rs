@@ -45,7 +45,7 @@ pub struct BurstSearch {
 }
 
 /// How a search for a burst ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BurstEnd {
     /// The longest burst is known.

@@ -46,6 +46,8 @@ pub use capbench_model::environment;
 mod error;
 pub mod evidence;
 pub use capbench_model::figures;
+#[cfg(any(test, feature = "testing"))]
+pub mod for_tests;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod guards;

@@ -12,7 +12,7 @@ const TOO_SLOW: f64 = 0.01;
 const DENSE: f64 = 5.0;
 
 /// What limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Limit {
     /// The generator.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{MeasureError, Result};
 
 /// A share in percent: finite, above 0.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Percent(f64);
 

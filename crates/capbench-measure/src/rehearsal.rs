@@ -5,9 +5,8 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 
 use crate::cost::{Cost, Meter};
-use crate::error::{MeasureError, Result};
+use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
-use crate::session::Observer;
 use crate::simulated::SimulatedLaboratory;
 use crate::trial::{Load, Trial, TrialResult};
 
@@ -67,20 +66,5 @@ impl Trial for Rehearsed<'_> {
 
     fn line_rate(&self) -> Option<Pps> {
         self.trial.line_rate()
-    }
-}
-
-/// Nobody looks on.
-#[derive(Debug)]
-pub(crate) struct Unwatched;
-
-impl Observer for Unwatched {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, _: &TrialResult) -> Result<()> {
-        Ok(())
-    }
-    fn skips(&mut self, _: &Setup, _: Load, _: &MeasureError) {}
-    fn stopping(&self) -> bool {
-        false
     }
 }

@@ -28,7 +28,7 @@ use crate::trial::{SizeLabel, TrialResult};
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Everything that a run saves. Reports are made from this and nothing else.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Results {
     /// [`SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,
@@ -70,7 +70,7 @@ pub struct Results {
 }
 
 /// A sentence and its evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
     /// What it is about, where it concerns one frame size and placement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub struct Finding {
 }
 
 /// A set-up that could not be measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NotMeasured {
     /// The method.
     pub method: String,

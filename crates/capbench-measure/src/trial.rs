@@ -61,7 +61,7 @@ impl<T: Trial + ?Sized> Trial for &mut T {
 }
 
 /// What a trial was part of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Maximum load.
@@ -100,7 +100,9 @@ impl Phase {
 }
 
 /// A frame size, or the name of a mix of sizes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(untagged)]
 pub enum SizeLabel {
     /// Octets with FCS.
@@ -119,7 +121,7 @@ impl fmt::Display for SizeLabel {
 }
 
 /// The CPUs of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cpus {
     /// Where the generator ran.
     pub generator: u32,
@@ -130,7 +132,7 @@ pub struct Cpus {
 }
 
 /// What is constant in the trials of a set-up (the traffic profile of RFC 9971, and the method under test).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Profile {
     /// The capture method.
     pub method: String,
@@ -155,7 +157,7 @@ pub struct Profile {
 }
 
 /// How a trial ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Every intended frame was delivered once and intact.

@@ -8,38 +8,19 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_frames::{Mtu, Pps};
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_frames::Pps;
+use capbench_measure::for_tests::{live, live_setup, live_stopped_by, virtual_link};
 use capbench_measure::guards::{Guarded, Policy, livelock};
 use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::live::{LiveLaboratory, Path};
-use capbench_measure::placement::PlacementChoice;
-use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
+use capbench_measure::live::Path;
 use capbench_measure::trial::{Load, Phase, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_testing::{HostLimit, HostLoad, busy, cannot_have};
-use network::{Place, eventually, in_turn, privileged, program};
-
-fn irq() -> IrqAccounting {
-    IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None }
-}
-
-fn laboratory(path: Path) -> LiveLaboratory {
-    LiveLaboratory::new(path, irq(), Arc::default())
-}
+use network::{Place, eventually, in_turn, privileged_turn, privileges, program};
 
 fn setup(method: &str) -> Setup {
-    Setup {
-        method: method.parse().unwrap(),
-        placement: PlacementChoice::Same,
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(100),
-        capture: CaptureOptions { ring: ByteCount(1 << 20), ..CaptureOptions::default() },
-        ..simulated::setup(64)
-    }
+    live_setup(method, 1 << 20, Duration::from_millis(100))
 }
 
 fn run(laboratory: &mut dyn Laboratory, setup: &Setup, load: Load, duration: Duration) -> TrialResult {
@@ -65,20 +46,12 @@ fn beside_a_busy_thread<T>(cpu: CpuId, work: impl FnOnce() -> T) -> T {
 
 #[test]
 fn root_a_trial_beside_other_work_on_its_cpu_is_repeated_and_marked() {
-    if !privileged("root_a_trial_beside_other_work_on_its_cpu_is_repeated_and_marked") {
-        return;
-    }
-    let _turn = in_turn();
-    let live = laboratory(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps });
-    let mut guarded = Guarded::new(live, Policy::default(), Arc::default());
+    let Some(_turn) = privileged_turn() else { return };
+    let mut guarded = Guarded::new(live(virtual_link()), Policy::default(), Arc::default());
     let rate = Load::Rate(Pps::new(1000.0).unwrap());
     let length = Duration::from_millis(500);
     let cpu = run(&mut guarded, &setup("packet-v3"), rate, length).profile.cpus.application;
-    let mut guarded = Guarded::new(
-        laboratory(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }),
-        Policy::default(),
-        Arc::default(),
-    );
+    let mut guarded = Guarded::new(live(virtual_link()), Policy::default(), Arc::default());
     let trial =
         beside_a_busy_thread(CpuId::new(cpu), || run(&mut guarded, &setup("packet-v3"), rate, length));
     let reason = "other work ran on its CPUs (foreign load)";
@@ -94,10 +67,7 @@ fn root_a_trial_beside_other_work_on_its_cpu_is_repeated_and_marked() {
 
 #[test]
 fn root_nothing_counts_after_an_overload_while_frames_still_flood_the_path() {
-    if !privileged("root_nothing_counts_after_an_overload_while_frames_still_flood_the_path") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let place = Place::with_pair();
     let path = || Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: false };
     // An application of at most 5000 frames/s, which any generator outruns.
@@ -105,12 +75,12 @@ fn root_nothing_counts_after_an_overload_while_frames_still_flood_the_path() {
     let policy = Policy { repeats: 0, ..Policy::default() };
     let rate = Load::Rate(Pps::new(500.0).unwrap());
     // What a laboratory measures before its first trial is behind it, so that the flood has no pause once it has begun.
-    let mut other = place.inside(|| laboratory(path()));
+    let mut other = place.inside(|| live(path()));
     place.inside(|| run(&mut other, &setup("recv"), rate, Duration::from_millis(20)));
     // Both are of this process, and take their frames for their own by the numbers of trials.
     other.number_after(100);
     let (overload, next) = thread::scope(|scope| {
-        let mut guarded = Guarded::new(place.inside(|| laboratory(path())), policy, Arc::default());
+        let mut guarded = Guarded::new(place.inside(|| live(path())), policy, Arc::default());
         let overload = place.inside(|| run(&mut guarded, &slow, Load::Maximum, Duration::from_millis(200)));
         let sent = place.sent();
         // The overload goes on after its trial.
@@ -134,10 +104,7 @@ fn root_nothing_counts_after_an_overload_while_frames_still_flood_the_path() {
 
 #[test]
 fn root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative() {
-    if !privileged("root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let place = Place::with_pair();
     let path = || Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: false };
     let pps = |pps: f64| Load::Rate(Pps::new(pps).unwrap());
@@ -148,14 +115,14 @@ fn root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative() {
         // First trials of laboratories of one process have the same id: these frames are as good as the trial's own.
         let other = scope.spawn(|| {
             place.inside(|| {
-                let mut other = LiveLaboratory::new(path(), irq(), Arc::clone(&stop));
+                let mut other = live_stopped_by(path(), Arc::clone(&stop));
                 run(&mut other, &setup("recv"), pps(20_000.0), Duration::from_secs(60))
             })
         });
         eventually("somebody else sends", || place.sent() > 1000);
         let first_trial = |policy: Policy| {
             place.inside(|| {
-                let mut guarded = Guarded::new(laboratory(path()), policy, Arc::default());
+                let mut guarded = Guarded::new(live(path()), policy, Arc::default());
                 run(&mut guarded, &setup("recv"), pps(500.0), length)
             })
         };
@@ -185,14 +152,10 @@ fn root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative() {
 
 #[test]
 fn root_more_than_the_link_carries_shows_nothing() {
-    if !privileged("root_more_than_the_link_carries_shows_nothing") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let over = |line: f64| {
-        let live = laboratory(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps });
-        let live = live.with_line_rate(Pps::new(line).unwrap());
-        let mut guarded = Guarded::new(live, Policy::default(), Arc::default());
+        let limited = live(virtual_link()).with_line_rate(Pps::new(line).unwrap());
+        let mut guarded = Guarded::new(limited, Policy::default(), Arc::default());
         let rate = Load::Rate(Pps::new(20_000.0).unwrap());
         run(&mut guarded, &setup("packet-v3"), rate, Duration::from_millis(300))
     };
@@ -218,12 +181,9 @@ fn root_more_than_the_link_carries_shows_nothing() {
 #[test]
 #[cfg(feature = "bpf")]
 fn root_a_traced_trial_says_when_its_cpus_stood_still() {
-    if !privileged("root_a_traced_trial_says_when_its_cpus_stood_still") {
-        return;
-    }
-    let _turn = in_turn();
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    let mut traced = laboratory(path).with_tracer();
+    let Some(_turn) = privileged_turn() else { return };
+    let path = virtual_link();
+    let mut traced = live(path).with_tracer();
     let rate = Load::Rate(Pps::new(50_000.0).unwrap());
     let trial = run(&mut traced, &setup("packet-v3"), rate, Duration::from_millis(500));
     let disturbance = &trial.disturbance;
@@ -243,10 +203,7 @@ fn root_a_traced_trial_says_when_its_cpus_stood_still() {
 #[test]
 fn root_a_clock_that_is_set_during_a_trial_spoils_it() {
     const PERMISSION: &str = "CAPBENCH_TEST_MAY_SET_CLOCK";
-    let test = "root_a_clock_that_is_set_during_a_trial_spoils_it";
-    if !privileged(test) {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     if std::env::var_os(PERMISSION).is_none() {
         let what = format_args!("a virtual machine that nobody else uses says so with {PERMISSION}=1");
         return cannot_have(HostLimit::OwnClock, what);
@@ -260,7 +217,7 @@ fn root_a_clock_that_is_set_during_a_trial_spoils_it() {
         let trial = scope.spawn(|| {
             place.inside(|| {
                 let policy = Policy { repeats: 1, ..Policy::default() };
-                let mut guarded = Guarded::new(laboratory(path()), policy, Arc::default());
+                let mut guarded = Guarded::new(live(path()), policy, Arc::default());
                 let setup = setup("recv");
                 let mut trial = guarded.prepare(&setup).unwrap();
                 before.get_or_init(|| place.sent());
@@ -286,12 +243,9 @@ fn root_a_clock_that_is_set_during_a_trial_spoils_it() {
 /// figures; which trials get one is shown by figures that are given in guards/livelock.rs.
 #[test]
 fn root_a_mark_of_livelock_names_a_trial_that_delivered_more_of_less() {
-    if !privileged("root_a_mark_of_livelock_names_a_trial_that_delivered_more_of_less") {
-        return;
-    }
-    let _turn = in_turn();
-    let live = laboratory(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps });
-    let mut guarded = Guarded::new(live, Policy { repeats: 0, ..Policy::default() }, Arc::default());
+    let Some(_turn) = privileged_turn() else { return };
+    let mut guarded =
+        Guarded::new(live(virtual_link()), Policy { repeats: 0, ..Policy::default() }, Arc::default());
     let busy = Setup { work: WorkModel::Nanoseconds(20_000).into(), ..setup("recv") };
     let length = Duration::from_millis(400);
     let mut trials = vec![run(&mut guarded, &busy, Load::Maximum, length)];

@@ -3,41 +3,28 @@
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_frames::{Mtu, Pps};
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_frames::Pps;
+use capbench_measure::for_tests::{live, live_setup, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::latency::{Latency, Recording};
-use capbench_measure::live::{LiveLaboratory, Path};
+use capbench_measure::live::LiveLaboratory;
 use capbench_measure::loss_shape::Clock;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::{Load, TrialResult};
-use capbench_testing::is_root;
-use network::in_turn;
+use network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+    live(virtual_link())
 }
 
 fn setup(method: &str, retire_timeout: Duration) -> Setup {
-    Setup {
-        method: method.parse().unwrap(),
-        placement: PlacementChoice::Other,
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(200),
-        capture: CaptureOptions { ring: ByteCount(4 << 20), retire_timeout, ..CaptureOptions::default() },
-        latency: Some(Recording::default()),
-        ..simulated::setup(64)
-    }
+    let mut setup = live_setup(method, 4 << 20, Duration::from_millis(200));
+    setup.placement = PlacementChoice::Other;
+    setup.capture.retire_timeout = retire_timeout;
+    setup.latency = Some(Recording::default());
+    setup
 }
 
 fn run(laboratory: &mut LiveLaboratory, setup: &Setup, load: Load) -> (TrialResult, Latency) {
@@ -54,10 +41,7 @@ fn rate(pps: f64) -> Load {
 /// the delay, give or take what else delays them.
 #[test]
 fn root_the_latency_of_v3_follows_its_retire_timeout_and_v2_has_none_of_it() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     for load in [rate(1_000.0), rate(10_000.0)] {
         let mut median_of = |method: &str, timeout_ms: u64| {
@@ -92,10 +76,7 @@ fn root_the_latency_of_v3_follows_its_retire_timeout_and_v2_has_none_of_it() {
 
 #[test]
 fn root_what_a_method_cannot_tell_is_absent_with_the_reason_and_never_zero() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     let timeout = Duration::from_millis(10);
     for method in ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3", "libpcap"] {
@@ -121,10 +102,7 @@ fn root_what_a_method_cannot_tell_is_absent_with_the_reason_and_never_zero() {
 #[cfg(feature = "bpf")]
 #[test]
 fn root_methods_without_kernel_time_stamps_have_the_sum_only_or_nothing() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     for (method, has_total) in [("af-xdp", true), ("xdp-count", false)] {
         let (trial, latency) = run(&mut laboratory, &setup(method, Duration::from_millis(10)), rate(5_000.0));

@@ -10,28 +10,26 @@ mod faults;
 mod network;
 
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_frames::{Mtu, Pps};
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_frames::Pps;
+use capbench_measure::for_tests::{live, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::Place;
-use capbench_measure::live::{LiveLaboratory, Path};
+use capbench_measure::live::LiveLaboratory;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkModel;
 use faults::host::Host;
 use faults::watched::lost_by_sockets;
 use faults::xdp::Mode;
 use faults::{Every, Fault, balance, entry, is_in_doubt};
-use network::{in_turn, privileged};
+use network::privileged_turn;
 
 /// One fault at one intensity.
 struct Case {
@@ -249,16 +247,10 @@ fn pps(rate: f64) -> Load {
 }
 
 /// Runs the cases on one bed with a tracer, where the test can run.
-fn check_all(test: &str, cases: impl IntoIterator<Item = Case>) {
+fn check_all(cases: impl IntoIterator<Item = Case>) {
     let cases: Vec<_> = cases.into_iter().collect();
-    if !privileged(test) {
-        return;
-    }
-    let _turn = in_turn();
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    let mut laboratory = LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false))).with_tracer();
+    let Some(_turn) = privileged_turn() else { return };
+    let mut laboratory = live(virtual_link()).with_tracer();
     println!(
         "| fault | intensity | method | place | sent | injected | witness | booked | elsewhere | unexplained |"
     );
@@ -266,13 +258,12 @@ fn check_all(test: &str, cases: impl IntoIterator<Item = Case>) {
     for case in &cases {
         case.check(&mut laboratory, &mut repeats);
     }
-    println!("{test}: {} of {} trials repeated", repeats.trials - cases.len(), repeats.trials);
+    println!("{} of {} trials repeated", repeats.trials - cases.len(), repeats.trials);
 }
 
 #[test]
 fn root_tc_drop_at_egress_is_booked_to_the_transmit_side() {
     check_all(
-        "root_tc_drop_at_egress_is_booked_to_the_transmit_side",
         Every::ALL
             .map(|every| Case::picked("tc drop, egress", every, Fault::DropAtEgress(every), Place::Transmit)),
     );
@@ -281,7 +272,6 @@ fn root_tc_drop_at_egress_is_booked_to_the_transmit_side() {
 #[test]
 fn root_tc_drop_at_ingress_is_no_loss_of_a_packet_socket() {
     check_all(
-        "root_tc_drop_at_ingress_is_no_loss_of_a_packet_socket",
         Every::ALL.map(|every| Case::picked("tc drop, ingress", every, Fault::DropAtIngress(every), None)),
     );
 }
@@ -289,7 +279,6 @@ fn root_tc_drop_at_ingress_is_no_loss_of_a_packet_socket() {
 #[test]
 fn root_frames_corrupted_on_the_way_are_booked_as_corrupt() {
     check_all(
-        "root_frames_corrupted_on_the_way_are_booked_as_corrupt",
         Every::ALL
             .map(|every| Case::picked("corrupted frames", every, Fault::Corrupt(every), Place::Corrupt)),
     );
@@ -298,7 +287,6 @@ fn root_frames_corrupted_on_the_way_are_booked_as_corrupt() {
 #[test]
 fn root_frames_duplicated_on_the_way_are_counted_beside_the_ledger() {
     check_all(
-        "root_frames_duplicated_on_the_way_are_counted_beside_the_ledger",
         Every::ALL.map(|every| Case::picked("duplicated frames", every, Fault::Duplicate(every), None)),
     );
 }
@@ -306,44 +294,35 @@ fn root_frames_duplicated_on_the_way_are_counted_beside_the_ledger() {
 #[test]
 fn root_what_an_xdp_program_drops_is_booked_to_xdp() {
     let modes = [("XDP drop, generic", Mode::Generic), ("XDP drop, native", Mode::Native)];
-    check_all(
-        "root_what_an_xdp_program_drops_is_booked_to_xdp",
-        modes.into_iter().flat_map(|(name, mode)| {
-            Every::ALL.map(|every| Case::picked(name, every, Fault::DropInXdp(every, mode), Place::Xdp))
-        }),
-    );
+    check_all(modes.into_iter().flat_map(|(name, mode)| {
+        Every::ALL.map(|every| Case::picked(name, every, Fault::DropInXdp(every, mode), Place::Xdp))
+    }));
 }
 
 /// The tracer's count of the kernel's reason, where the ledger takes softnet counter and link statistics.
 #[test]
 fn root_what_a_full_backlog_refuses_is_booked_to_the_backlog() {
-    check_all(
-        "root_what_a_full_backlog_refuses_is_booked_to_the_backlog",
-        [10_000, 20_000, 50_000].map(|take_ns| Case {
-            injected: Fault::SlowSoftirq(take_ns),
-            load: pps(200_000.0),
-            number: |_, seen| Ok(traced(&seen.trial, "CPU_BACKLOG")),
-            witness: "CPU_BACKLOG by the tracer",
-            ..Case::new("backlog limit", format!("{} us a frame", take_ns / 1000), Place::Backlog)
-        }),
-    );
+    check_all([10_000, 20_000, 50_000].map(|take_ns| Case {
+        injected: Fault::SlowSoftirq(take_ns),
+        load: pps(200_000.0),
+        number: |_, seen| Ok(traced(&seen.trial, "CPU_BACKLOG")),
+        witness: "CPU_BACKLOG by the tracer",
+        ..Case::new("backlog limit", format!("{} us a frame", take_ns / 1000), Place::Backlog)
+    }));
 }
 
 /// NAPI thread and a busy application share a CPU; the ring holds everything. The ledger takes the sender's `tx_dropped`.
 #[test]
 fn root_what_the_queue_of_a_polled_veth_refuses_is_booked_to_it() {
     let loads = [("150,000/s", pps(150_000.0)), ("300,000/s", pps(300_000.0)), ("maximum", Load::Maximum)];
-    check_all(
-        "root_what_the_queue_of_a_polled_veth_refuses_is_booked_to_it",
-        loads.map(|(words, load)| {
-            let mut case = Case::new("full veth queue", words, Place::LinkQueue);
-            case.setup.method = "packet-v2+napi-thread".parse().unwrap();
-            case.setup.work = WorkModel::Nanoseconds(20_000).into();
-            case.setup.capture.ring = ByteCount(128 << 20);
-            let number = |_: &Case, seen: &Seen| Ok(traced(&seen.trial, "no reason given, in veth_xmit"));
-            Case { load, number, witness: "drops in veth_xmit by the tracer", ..case }
-        }),
-    );
+    check_all(loads.map(|(words, load)| {
+        let mut case = Case::new("full veth queue", words, Place::LinkQueue);
+        case.setup.method = "packet-v2+napi-thread".parse().unwrap();
+        case.setup.work = WorkModel::Nanoseconds(20_000).into();
+        case.setup.capture.ring = ByteCount(128 << 20);
+        let number = |_: &Case, seen: &Seen| Ok(traced(&seen.trial, "no reason given, in veth_xmit"));
+        Case { load, number, witness: "drops in veth_xmit by the tracer", ..case }
+    }));
 }
 
 /// How long a reader is held over one frame. Until it is through with its first batch the sender is done.
@@ -374,17 +353,14 @@ fn all_but(room: u64, trial: &TrialResult) -> Result<u64, String> {
 
 #[test]
 fn root_a_tiny_ring_loses_all_but_what_it_holds() {
-    check_all(
-        "root_a_tiny_ring_loses_all_but_what_it_holds",
-        [8, 16, 32].map(|slots| {
-            let mut case = held("tiny ring", Place::Ring, slots, "sent less the ring's slots");
-            case.setup.capture.ring = ByteCount(u64::from(slots) * 2048);
-            case.setup.capture.block = ByteCount(4096);
-            case.setup.capture.frame = Some(ByteCount(2048));
-            let number = |case: &Case, seen: &Seen| all_but(case.setup.capture.ring.0 / 2048, &seen.trial);
-            Case { number, ..case }
-        }),
-    );
+    check_all([8, 16, 32].map(|slots| {
+        let mut case = held("tiny ring", Place::Ring, slots, "sent less the ring's slots");
+        case.setup.capture.ring = ByteCount(u64::from(slots) * 2048);
+        case.setup.capture.block = ByteCount(4096);
+        case.setup.capture.frame = Some(ByteCount(2048));
+        let number = |case: &Case, seen: &Seen| all_but(case.setup.capture.ring.0 / 2048, &seen.trial);
+        Case { number, ..case }
+    }));
 }
 
 /// Receive rings as long as the fill ring, from which the reader takes one frame at a time: of all its buffers one has no
@@ -392,62 +368,52 @@ fn root_a_tiny_ring_loses_all_but_what_it_holds() {
 /// before the next frame comes: a full receive ring would refuse that.
 #[test]
 fn root_a_starved_fill_ring_loses_all_but_the_buffers_in_it() {
-    check_all(
-        "root_a_starved_fill_ring_loses_all_but_the_buffers_in_it",
-        [1, 2, 4].map(|fill| {
-            let witness = "sent less all buffers";
-            let mut case = held("starved fill ring", Place::FillRing, fill + 1, witness);
-            case.setup.method = format!("af-xdp+generic+fill={fill}").parse().unwrap();
-            case.setup.capture.ring = ByteCount(u64::from(fill) * 2048);
-            let number =
-                |case: &Case, seen: &Seen| all_but(case.setup.capture.ring.0 / 2048 + 1, &seen.trial);
-            Case { load: pps(20_000.0), duration: Duration::from_millis(5), number, ..case }
-        }),
-    );
+    check_all([1, 2, 4].map(|fill| {
+        let witness = "sent less all buffers";
+        let mut case = held("starved fill ring", Place::FillRing, fill + 1, witness);
+        case.setup.method = format!("af-xdp+generic+fill={fill}").parse().unwrap();
+        case.setup.capture.ring = ByteCount(u64::from(fill) * 2048);
+        let number = |case: &Case, seen: &Seen| all_but(case.setup.capture.ring.0 / 2048 + 1, &seen.trial);
+        Case { load: pps(20_000.0), duration: Duration::from_millis(5), number, ..case }
+    }));
 }
 
 /// The ledger takes what the socket tells its owner.
 #[test]
 fn root_a_slow_reader_loses_in_ring_or_socket() {
     let readers = ["packet-v3", "packet-v1", "recv"];
-    check_all(
-        "root_a_slow_reader_loses_in_ring_or_socket",
-        readers.into_iter().flat_map(|method| {
-            [8, 16, 32].map(|kib| {
-                let mut case = held("slow reader", Place::Ring, 0, "its socket, read from outside by BPF");
-                case.intensity = format!("{kib} KiB");
-                case.setup.method = method.parse().unwrap();
-                case.setup.quiet = Duration::from_millis(600);
-                case.setup.capture.ring = ByteCount(kib << 10);
-                case.setup.capture.block = ByteCount(4 << 10);
-                case.setup.capture.retire_timeout = Duration::from_millis(100);
-                let number = |_: &Case, seen: &Seen| {
-                    seen.lost_by_sockets.ok_or_else(|| "the sockets were not read in time".to_string())
-                };
-                Case { number, is_watched: true, ..case }
-            })
-        }),
-    );
+    check_all(readers.into_iter().flat_map(|method| {
+        [8, 16, 32].map(|kib| {
+            let mut case = held("slow reader", Place::Ring, 0, "its socket, read from outside by BPF");
+            case.intensity = format!("{kib} KiB");
+            case.setup.method = method.parse().unwrap();
+            case.setup.quiet = Duration::from_millis(600);
+            case.setup.capture.ring = ByteCount(kib << 10);
+            case.setup.capture.block = ByteCount(4 << 10);
+            case.setup.capture.retire_timeout = Duration::from_millis(100);
+            let number = |_: &Case, seen: &Seen| {
+                seen.lost_by_sockets.ok_or_else(|| "the sockets were not read in time".to_string())
+            };
+            Case { number, is_watched: true, ..case }
+        })
+    }));
 }
 
 /// The second thread is held over its first frame until the first has handed over what it can: that is the queue's length,
 /// the frame that is worked on among them. The ledger takes what the first thread counted.
 #[test]
 fn root_a_slow_application_loses_in_its_queue() {
-    check_all(
-        "root_a_slow_application_loses_in_its_queue",
-        [8, 32, 128].map(|length| {
-            let witness = "sent less the queue's length";
-            let mut case = held("slow application queue", Place::ApplicationQueue, length, witness);
-            case.setup.method = "packet-v3".parse().unwrap();
-            case.setup.work = format!("ns:{}+queue={length}", HELD.as_nanos()).parse().unwrap();
-            let number = |case: &Case, seen: &Seen| {
-                let queue = case.setup.work.queue.unwrap();
-                all_but(queue.frames().into(), &seen.trial)
-            };
-            Case { number, ..case }
-        }),
-    );
+    check_all([8, 32, 128].map(|length| {
+        let witness = "sent less the queue's length";
+        let mut case = held("slow application queue", Place::ApplicationQueue, length, witness);
+        case.setup.method = "packet-v3".parse().unwrap();
+        case.setup.work = format!("ns:{}+queue={length}", HELD.as_nanos()).parse().unwrap();
+        let number = |case: &Case, seen: &Seen| {
+            let queue = case.setup.work.queue.unwrap();
+            all_but(queue.frames().into(), &seen.trial)
+        };
+        Case { number, ..case }
+    }));
 }
 
 #[test]
@@ -459,5 +425,5 @@ fn root_what_a_socket_filter_drops_is_booked_to_the_filter() {
             case
         })
     });
-    check_all("root_what_a_socket_filter_drops_is_booked_to_the_filter", cases);
+    check_all(cases);
 }

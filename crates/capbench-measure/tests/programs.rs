@@ -4,39 +4,25 @@
 mod network;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_frames::{Mtu, Pps};
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_frames::Pps;
+use capbench_measure::for_tests::{live, live_setup, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::Place;
-use capbench_measure::live::{LiveLaboratory, Path};
-use capbench_measure::placement::PlacementChoice;
+use capbench_measure::live::LiveLaboratory;
 use capbench_measure::programs::Programs;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::{MeasureError, Result, simulated};
 use capbench_testing::Scratch;
-use network::{in_turn, privileged, program};
+use network::{privileged_turn, program};
 
 fn laboratory(programs: Programs) -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    LiveLaboratory::new(path, irq, Arc::default()).with_programs(programs)
+    live(virtual_link()).with_programs(programs)
 }
 
 fn setup(method: &str) -> Setup {
-    Setup {
-        method: method.parse().unwrap(),
-        placement: PlacementChoice::Same,
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(300),
-        capture: CaptureOptions { ring: ByteCount(16 << 20), ..CaptureOptions::default() },
-        ..simulated::setup(64)
-    }
+    live_setup(method, 16 << 20, Duration::from_millis(300))
 }
 
 /// A trial of 800 frames, of which a generator on a busy host may not send all: fewer than the kernel's backlog holds
@@ -103,10 +89,7 @@ fn assert_nothing_left() {
 
 #[test]
 fn root_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
-    if !privileged("root_a_file_has_every_frame_that_was_sent_and_its_program_says_so") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let mut laboratory = laboratory(Programs::default());
     for (name, captured) in
         [("tcpdump", "captured"), ("dumpcap", "captured"), ("netsniff-ng", "passed filter")]
@@ -136,10 +119,7 @@ fn root_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
 
 #[test]
 fn root_counts_without_a_file_are_taken_on_trust() {
-    if !privileged("root_counts_without_a_file_are_taken_on_trust") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let _ = program("tracestats");
     let mut laboratory = laboratory(Programs::default());
     for name in ["tracestats-ring", "tracestats-int"] {
@@ -156,10 +136,7 @@ fn root_counts_without_a_file_are_taken_on_trust() {
 
 #[test]
 fn root_cut_frames_are_verified_as_cut() {
-    if !privileged("root_cut_frames_are_verified_as_cut") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let mut laboratory = laboratory(Programs::default());
     for method in ["cmd:tcpdump", "cmd:netsniff-ng"] {
         let mut setup = Setup { method: method.parse().unwrap(), ..setup(method) };
@@ -178,10 +155,7 @@ const WAIT: &str = "while :; do sleep 0.02; done";
 
 #[test]
 fn root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured() {
-    if !privileged("root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let counts = "counts = { captured = '(\\d+) captured' }";
     let ready = format!("ready = 'ready'\n{counts}");
     let hasty = format!("ready = 'ready'\npatience = '300ms'\n{counts}");
@@ -237,10 +211,7 @@ fn root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured
 
 #[test]
 fn root_a_program_that_is_not_installed_is_left_out_with_the_reason() {
-    if !privileged("root_a_program_that_is_not_installed_is_left_out_with_the_reason") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let text = "[programs.none]\ncommand = ['no-such-program', '{file}']\n[programs.path]\ncommand = ['/no/such', '{file}']\n\
                 [programs.text]\ncommand = ['/proc/version', '{file}']";
     let mut laboratory = laboratory(defined(text));
@@ -258,10 +229,7 @@ fn root_a_program_that_is_not_installed_is_left_out_with_the_reason() {
 
 #[test]
 fn root_what_a_program_says_is_set_against_what_its_file_has() {
-    if !privileged("root_what_a_program_says_is_set_against_what_its_file_has") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let _ = program("tcpdump");
     let tcpdump = "trap : INT; tcpdump -n -Z root -i \"$1\" -w {file}";
     let counts = "ready = 'listening on'\nholds = '1s'\ncounts = { captured = '(\\d+) packets captured' }";
@@ -299,10 +267,7 @@ fn root_what_a_program_says_is_set_against_what_its_file_has() {
 
 #[test]
 fn root_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back() {
-    if !privileged("root_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let _ = program("tcpdump");
     let script = format!(
         "trap 'exit 0' INT; tcpdump -n -Z root -i \"$1\" -c 100 --immediate-mode -w {{file}}; {WAIT}"

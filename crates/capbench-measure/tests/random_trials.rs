@@ -10,15 +10,13 @@ mod faults;
 mod network;
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use capbench_capture::{ByteCount, CaptureError, CaptureOptions, METHODS, MethodSpec, SnapLength};
 use capbench_frames::layout::{Flows, FrameLayout, Network, Transport, VlanTag};
 use capbench_frames::{Mtu, Pps};
 use capbench_measure::MeasureError;
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::for_tests::live;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::Place;
 use capbench_measure::live::{LiveLaboratory, Path};
@@ -32,7 +30,7 @@ use capbench_measure::work::WorkPlan;
 use capbench_traffic::transmit::THROUGH_QDISC;
 use faults::xdp::Mode;
 use faults::{Every, Fault, balance, entry, is_in_doubt};
-use network::{in_turn, privileged};
+use network::privileged_turn;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -303,13 +301,7 @@ impl Laboratories {
     fn find(&mut self, receive_by: ReceiveBy, is_traced: bool) -> &mut LiveLaboratory {
         let wanted = (receive_by, is_traced);
         let at = self.0.iter().position(|(kind, _)| *kind == wanted).unwrap_or_else(|| {
-            let irq = IrqAccounting {
-                excluded_from_threads: Some(false),
-                measured_at_context_changes: None,
-                hz: None,
-            };
-            let path = Path::Virtual { mtu: Mtu(1500), receive_by };
-            let laboratory = LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)));
+            let laboratory = live(Path::Virtual { mtu: Mtu(1500), receive_by });
             let laboratory = if is_traced { laboratory.with_tracer() } else { laboratory };
             self.0.push((wanted, laboratory));
             self.0.len() - 1
@@ -325,10 +317,7 @@ fn number_of(variable: &str) -> Option<u64> {
 
 #[test]
 fn root_whatever_is_drawn_every_frame_is_accounted_for() {
-    if !privileged("root_whatever_is_drawn_every_frame_is_accounted_for") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     let seed = number_of("CAPBENCH_TRIALS_SEED").unwrap_or(now);
     let count = number_of("CAPBENCH_TRIALS").unwrap_or(FEW);

@@ -5,50 +5,37 @@
 mod network;
 
 use std::num::{NonZeroU32, NonZeroU64};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_frames::{Mtu, Pps};
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_frames::Pps;
 use capbench_measure::bursts::BurstSearch;
+use capbench_measure::for_tests::{Collected, live, live_setup, virtual_link};
 use capbench_measure::laboratory::Setup;
-use capbench_measure::live::{LiveLaboratory, Path};
+use capbench_measure::live::LiveLaboratory;
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::rfc2544::recovery::Recovery;
 use capbench_measure::rfc2544::{BackToBackTest, Ended, FrameLossTest, MaximumRate, Percent, RecoveryTest};
 use capbench_measure::search::MaximumSource;
-use capbench_measure::session::Observer;
-use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
-use capbench_measure::trial::{Load, LoadShape, TrialResult, Verdict};
+use capbench_measure::trial::{LoadShape, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
-use capbench_measure::{MeasureError, Result};
-use capbench_testing::is_root;
-use network::in_turn;
+use network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+    live(virtual_link())
 }
 
 /// `packet-v2` with a ring of so many octets, and 50 us of work: no more than 20,000 frames a second.
 fn slow(ring: u64) -> Setup {
     Setup {
-        method: "packet-v2".parse().unwrap(),
         placement: PlacementChoice::Other,
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(200),
         work: WorkModel::Nanoseconds(50_000).into(),
         capture: CaptureOptions {
             ring: ByteCount(ring),
             block: ByteCount(16 << 10),
             ..CaptureOptions::default()
         },
-        ..simulated::setup(64)
+        ..live_setup("packet-v2", ring, Duration::from_millis(200))
     }
 }
 
@@ -56,36 +43,24 @@ fn given(pps: f64) -> MaximumRate {
     MaximumRate { pps: Pps::new(pps).unwrap(), source: MaximumSource::Given }
 }
 
-/// Looks that every trial is accounted for.
-struct Accounting;
-
-impl Observer for Accounting {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, trial: &TrialResult) -> Result<()> {
+/// Every trial shows something, and each of its frames is accounted for.
+fn assert_accounted(trials: &[TrialResult]) {
+    for trial in trials {
         assert!(trial.sent > 0 && trial.verdict != Verdict::Invalid, "{trial:?}");
         assert_eq!(trial.unexplained, 0, "{:?}", trial.ledger);
-        Ok(())
-    }
-    fn skips(&mut self, _: &Setup, _: Load, why: &MeasureError) {
-        panic!("{why}");
-    }
-    fn stopping(&self) -> bool {
-        false
     }
 }
 
 #[test]
 fn root_loss_goes_down_with_the_load_until_there_is_none() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let test = FrameLossTest {
         maximum: given(40_000.0),
         step: Percent::new(10.0).unwrap(),
         duration: Duration::from_millis(500),
     };
-    let finished = test.run(&slow(256 << 10), &mut laboratory(), &mut Accounting).unwrap();
+    let finished = test.run(&slow(256 << 10), &mut laboratory(), &mut Collected::default()).unwrap();
+    assert_accounted(&finished.trials);
     let outcome = finished.outcome;
     for point in &outcome.points {
         println!(
@@ -100,10 +75,7 @@ fn root_loss_goes_down_with_the_load_until_there_is_none() {
 
 #[test]
 fn root_a_larger_ring_holds_a_longer_burst() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     let mut longest = |ring: u64| {
         let test = BackToBackTest {
@@ -117,7 +89,8 @@ fn root_a_larger_ring_holds_a_longer_burst() {
             repetitions: NonZeroU32::new(3).unwrap(),
             ..BackToBackTest::standard(given(100_000.0), Pps::new(20_000.0).unwrap())
         };
-        let finished = test.run(&slow(ring), &mut laboratory, &mut Accounting).unwrap();
+        let finished = test.run(&slow(ring), &mut laboratory, &mut Collected::default()).unwrap();
+        assert_accounted(&finished.trials);
         for trial in &finished.trials {
             assert_eq!(trial.load, Some(LoadShape::Burst { frames: trial.intended }));
             assert_eq!(trial.intended_pps, Some(100_000.0));
@@ -134,10 +107,7 @@ fn root_a_larger_ring_holds_a_longer_burst() {
 
 #[test]
 fn root_an_overload_is_followed_by_half_of_it() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let test = RecoveryTest {
         overload: Percent::new(300.0).unwrap(),
         after: Percent::new(10.0).unwrap(),
@@ -146,7 +116,8 @@ fn root_an_overload_is_followed_by_half_of_it() {
         repetitions: 3,
         ..RecoveryTest::standard(Pps::new(15_000.0).unwrap(), given(100_000.0))
     };
-    let finished = test.run(&slow(256 << 10), &mut laboratory(), &mut Accounting).unwrap();
+    let finished = test.run(&slow(256 << 10), &mut laboratory(), &mut Collected::default()).unwrap();
+    assert_accounted(&finished.trials);
     println!("{:#?}", finished.outcome);
     for (repetition, trial) in finished.outcome.repetitions.iter().zip(&finished.trials) {
         assert_eq!(trial.load, Some(LoadShape::Step { before_pps: 45_000.0, at_s: 0.5, after_pps: 4_500.0 }));

@@ -3,68 +3,29 @@
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_frames::Mtu;
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::for_tests::{Collected, live, live_setup, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::live::{LiveLaboratory, Path};
-use capbench_measure::placement::PlacementChoice;
+use capbench_measure::live::LiveLaboratory;
 use capbench_measure::search::{self, End, MaximumSource, SearchPlan, Status, Stored};
-use capbench_measure::session::Observer;
-use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::trial::{Load, Phase, TrialResult};
 use capbench_measure::work::WorkModel;
-use capbench_measure::{MeasureError, Result};
-use capbench_testing::{HostLoad, busy, is_root};
-use network::in_turn;
-
-/// Keeps the trials, and stops after some of them.
-#[derive(Default)]
-struct Kept {
-    trials: Vec<TrialResult>,
-    stop_after: Option<usize>,
-}
-
-impl Observer for Kept {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, result: &TrialResult) -> Result<()> {
-        self.trials.push(result.clone());
-        Ok(())
-    }
-    fn skips(&mut self, _: &Setup, _: Load, _: &MeasureError) {}
-    fn stopping(&self) -> bool {
-        self.stop_after.is_some_and(|limit| self.trials.len() >= limit)
-    }
-}
+use capbench_testing::{HostLoad, busy};
+use network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+    live(virtual_link())
 }
 
 /// Work of 50 us a packet takes less than 20,000 packets/s on any host, and the ring has room for 524,000.
 #[test]
 fn root_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     let setup = Setup {
-        method: "packet-v3".parse().unwrap(),
-        placement: PlacementChoice::Same,
         work: WorkModel::Nanoseconds(50_000).into(),
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(200),
-        capture: CaptureOptions { ring: ByteCount(64 << 20), ..CaptureOptions::default() },
-        ..simulated::setup(64)
+        ..live_setup("packet-v3", 64 << 20, Duration::from_millis(200))
     };
     let mut trial = laboratory.prepare(&setup).unwrap();
     let load = HostLoad::watch();
@@ -103,7 +64,7 @@ fn root_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
         maximum_pps: Some("60k".parse().unwrap()),
         ..SearchPlan::new(goals)
     };
-    let finished = plan.run("the bed", &mut *trial, Stored::default(), &mut Kept::default()).unwrap();
+    let finished = plan.run("the bed", &mut *trial, Stored::default(), &mut Collected::default()).unwrap();
     let goal = &finished.outcome.goals[0];
     assert!(goal.lower.as_ref().is_none_or(|lower| lower.intended_pps < 21_000.0), "{goal}");
     assert_ne!(goal.status, Status::AtLeast, "{goal}");
@@ -114,31 +75,23 @@ fn root_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
 
 #[test]
 fn root_a_search_on_the_bed_is_interrupted_and_gone_on_with() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     // Work of 50 us a packet holds less than 20,000 packets/s on any host.
     let setup = Setup {
-        method: "packet-v3".parse().unwrap(),
-        placement: PlacementChoice::Same,
         work: WorkModel::Nanoseconds(50_000).into(),
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(100),
-        capture: CaptureOptions { ring: ByteCount(4 << 20), ..CaptureOptions::default() },
-        ..simulated::setup(64)
+        ..live_setup("packet-v3", 4 << 20, Duration::from_millis(100))
     };
     let goals = search::parse("brief:loss=1%,duration=200ms,sum=600ms,initial=200ms,width=5%").unwrap();
     let plan = SearchPlan { self_test: Duration::from_millis(200), ..SearchPlan::new(goals) };
-    let mut first = Kept { stop_after: Some(5), ..Kept::default() };
+    let mut first = Collected::stopping_after(5);
     let stopped = {
         let mut trial = laboratory.prepare(&setup).unwrap();
         plan.run("the bed", &mut *trial, Stored::default(), &mut first).unwrap()
     };
     assert_eq!((stopped.outcome.ended, stopped.trials.len()), (End::Stopped, 5));
     let stored = Stored::new(&first.trials, |profile| profile.method == "packet-v3").unwrap();
-    let mut second = Kept::default();
+    let mut second = Collected::default();
     laboratory.number_after(first.trials.iter().map(TrialResult::last_number).max().unwrap());
     let finished = {
         let mut trial = laboratory.prepare(&setup).unwrap();

@@ -3,87 +3,41 @@
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions};
-use capbench_frames::{Mtu, Pps};
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_capture::ByteCount;
 use capbench_measure::bursts::{BurstEnd, BurstSearch};
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::live::{LiveLaboratory, Path};
+use capbench_measure::for_tests::{Collected, at, live, live_setup, sweep_plan, virtual_link};
+use capbench_measure::laboratory::Laboratory;
+use capbench_measure::live::LiveLaboratory;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::session::Observer;
-use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
-use capbench_measure::sweep::{
-    self, Axis, BackToBackTest, Probe, Spacing, SweepOutcome, SweepPlan, SweepRun,
-};
-use capbench_measure::trial::{Load, TrialResult};
+use capbench_measure::sweep::{Axis, BackToBackTest, Probe, Spacing, SweepPlan, SweepRun};
 use capbench_measure::work::WorkModel;
-use capbench_measure::{MeasureError, Result};
-use capbench_testing::is_root;
-use network::in_turn;
-
-/// Nobody watches, nothing may fail.
-struct Strict;
-
-impl Observer for Strict {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, _: &TrialResult) -> Result<()> {
-        Ok(())
-    }
-    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
-        panic!("{} at {load}: {why}", setup.method);
-    }
-    fn stopping(&self) -> bool {
-        false
-    }
-}
-
-impl sweep::Observer for Strict {
-    fn swept(&mut self, _: SweepOutcome) {}
-}
+use network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    let path = Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
-    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+    live(virtual_link())
 }
 
 fn run(plan: &SweepPlan) -> SweepRun {
-    plan.run(&mut laboratory(), &mut Strict).unwrap()
+    plan.run(&mut laboratory(), &mut Collected::default()).unwrap()
 }
 
 fn plan(axis: Axis, methods: &[&str], pps: f64) -> SweepPlan {
     SweepPlan {
-        axis,
-        methods: methods.iter().map(|method| method.parse().unwrap()).collect(),
-        base: Setup {
-            transmit: "packet-tx".into(),
-            quiet: Duration::from_millis(100),
-            capture: CaptureOptions { ring: ByteCount(1 << 20), ..CaptureOptions::default() },
-            ..simulated::setup(64)
-        },
+        base: live_setup("packet-v3", 1 << 20, Duration::from_millis(100)),
         placements: vec![PlacementChoice::Other],
-        loads: vec![Load::Rate(Pps::new(pps).unwrap())],
-        probe: Probe::Trial,
+        loads: vec![at(pps)],
         duration: Duration::from_millis(100),
         repeats: 2,
         refinement: 1,
-        seed: 1,
-        left_out: Vec::new(),
+        ..sweep_plan(axis, methods)
     }
 }
 
 #[test]
 fn root_every_trial_of_a_work_sweep_stands_in_its_outcome() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let work = WorkModel::Nanoseconds;
     let axis = Axis::work(work(0), work(100_000), 3, Spacing::Linear).unwrap();
     let run = run(&plan(axis, &["recv", "packet-v2", "packet-v3"], 30_000.0));
@@ -101,10 +55,7 @@ fn root_every_trial_of_a_work_sweep_stands_in_its_outcome() {
 
 #[test]
 fn root_bursts_are_found_for_rings_from_8_frames_on() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let axis = Axis::rings(8, 128, ByteCount(2048)).unwrap();
     let test = BackToBackTest(BurstSearch {
         limit: Duration::from_millis(40),
@@ -127,10 +78,7 @@ fn root_bursts_are_found_for_rings_from_8_frames_on() {
 
 #[test]
 fn root_a_virtual_link_has_no_interrupts_to_hold_back() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut setup = plan(Axis::rings(8, 8, ByteCount(2048)).unwrap(), &["recv"], 1000.0).base;
     setup.moderation = Some("50us".parse().unwrap());
     let text = laboratory().prepare(&setup).err().expect("a veth has none").to_string();

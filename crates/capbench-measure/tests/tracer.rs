@@ -6,24 +6,21 @@
 mod network;
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_capture::CaptureOptions;
-use capbench_frames::{Mtu, Pps};
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_frames::Pps;
+use capbench_measure::for_tests::{live, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::{Entry, Place as Lost};
 use capbench_measure::live::{self, LiveLaboratory};
 use capbench_measure::placement::PlacementChoice;
 use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::tracer::{InterfaceTrace, Scope, Tracer};
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_sys::host::{NetNamespace, interface};
 use capbench_testing::Scratch;
-use network::{Place, eventually, in_turn, privileged, program};
+use network::{Place, eventually, privileged_turn, privileges, program};
 
 fn scope(place: &Place, name: &str) -> Scope {
     place.inside(|| Scope {
@@ -65,9 +62,7 @@ fn laboratory(path: live::Path) -> LiveLaboratory {
 }
 
 fn untraced(path: live::Path) -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    LiveLaboratory::new(path, irq, Arc::new(AtomicBool::new(false)))
+    live(path)
 }
 
 /// Between the ends of a pair.
@@ -136,10 +131,7 @@ fn entry(trial: &TrialResult, place: Lost) -> &Entry {
 
 #[test]
 fn root_drops_are_counted_by_reason_on_the_watched_interfaces_only() {
-    if !privileged("root_drops_are_counted_by_reason_on_the_watched_interfaces_only") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let (watched, other) = (Place::with_pair(), Place::with_pair());
     let tracer = Tracer::start(&[scope(&watched, "left"), scope(&watched, "right")]).unwrap();
     // The same number of an interface in another namespace is another interface.
@@ -174,10 +166,7 @@ fn root_drops_are_counted_by_reason_on_the_watched_interfaces_only() {
 
 #[test]
 fn root_what_tc_drops_behind_the_capture_is_no_loss() {
-    if !privileged("root_what_tc_drops_behind_the_capture_is_no_loss") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let place = Place::with_pair();
     drop_at_ingress(&place);
     let trial = seen(|| place.inside(|| run(on_pair(), "packet-tx")));
@@ -188,11 +177,8 @@ fn root_what_tc_drops_behind_the_capture_is_no_loss() {
 
 #[test]
 fn root_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
-    if !privileged("root_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled") {
-        return;
-    }
-    let _turn = in_turn();
-    let path = || live::Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
+    let Some(_turn) = privileged_turn() else { return };
+    let path = || virtual_link();
     // At a load at which the capture thread never sleeps long: else every softirq may interrupt an idle CPU, and none the thread.
     let busy =
         |laboratory| run_load(laboratory, "packet-tx", Load::Maximum, Duration::from_millis(100), || ());
@@ -217,11 +203,8 @@ fn root_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
 /// ticks can: that is a sanity check, and no claim about either.
 #[test]
 fn root_traced_kernel_time_agrees_with_what_the_tick_samples() {
-    if !privileged("root_traced_kernel_time_agrees_with_what_the_tick_samples") {
-        return;
-    }
-    let _turn = in_turn();
-    let path = live::Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps };
+    let Some(_turn) = privileged_turn() else { return };
+    let path = virtual_link();
     let trial = run_load(laboratory(path), "packet-tx", Load::Maximum, Duration::from_millis(600), || ());
     let traced_ns = trial.cpu.kernel_ns.unwrap();
     let sampled_ns = trial.counters["kernel.softirq_ns"];
@@ -234,11 +217,8 @@ fn root_traced_kernel_time_agrees_with_what_the_tick_samples() {
 
 #[test]
 fn root_the_tracer_says_what_it_costs() {
-    if !privileged("root_the_tracer_says_what_it_costs") {
-        return;
-    }
-    let _turn = in_turn();
-    let mut laboratory = laboratory(live::Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps });
+    let Some(_turn) = privileged_turn() else { return };
+    let mut laboratory = laboratory(virtual_link());
     let statement = |laboratory: &LiveLaboratory| {
         laboratory.statements().into_iter().find(|text| text.starts_with("traced: ")).unwrap()
     };
@@ -256,10 +236,7 @@ fn root_the_tracer_says_what_it_costs() {
 
 #[test]
 fn root_what_a_generic_xdp_program_drops_is_booked_to_xdp() {
-    if !privileged("root_what_a_generic_xdp_program_drops_is_booked_to_xdp") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let place = Place::with_pair();
     let run = || {
         let object = drop_program();
@@ -316,10 +293,7 @@ impl XdpFault {
 #[test]
 fn root_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
     use capbench_sys::bpf::XdpMode;
-    if !privileged("root_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     for mode in [XdpMode::Generic, XdpMode::Driver] {
         for fault in XdpFault::ALL {
             let place = Place::with_pair();
@@ -350,10 +324,7 @@ fn root_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
 
 #[test]
 fn root_without_the_tracer_places_are_unknown_and_it_is_said_why() {
-    if !privileged("root_without_the_tracer_places_are_unknown_and_it_is_said_why") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let place = Place::with_pair();
     let trial = place.inside(|| run(untraced(pair()), "packet-tx"));
     let stack = entry(&trial, Lost::Stack);
@@ -363,10 +334,7 @@ fn root_without_the_tracer_places_are_unknown_and_it_is_said_why() {
 
 #[test]
 fn root_without_the_kernels_types_places_are_unknown_and_it_is_said_why() {
-    if !privileged("root_without_the_kernels_types_places_are_unknown_and_it_is_said_why") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let place = Place::with_pair();
     let trial = place.inside(|| run(untraced(pair()).with_tracer_on(Path::new("/no/such/btf")), "packet-tx"));
     let stack = entry(&trial, Lost::Stack);
@@ -385,9 +353,7 @@ fn a_kernel_that_does_not_describe_its_types_is_told_so() {
 
 #[test]
 fn root_without_privilege_there_is_no_tracer() {
-    if !privileged("root_without_privilege_there_is_no_tracer") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     // A thread in a user namespace of its own would have to be a process of its own: the program is one.
     let own = std::env::current_exe().unwrap();
     let test = "unprivileged_helper";

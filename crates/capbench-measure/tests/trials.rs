@@ -10,46 +10,28 @@ use std::thread;
 use std::time::Duration;
 
 use capbench_capture::{ByteCount, CaptureOptions, methods};
+use capbench_frames::Pps;
 use capbench_frames::layout::{Flows, FrameLayout};
-use capbench_frames::{Mtu, Pps};
 use capbench_host::HostError;
 use capbench_measure::MeasureError;
-use capbench_measure::accounts::irqtime::IrqAccounting;
+use capbench_measure::for_tests::{live, live_setup, live_stopped_by, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::ledger::Place;
 use capbench_measure::live::{LiveLaboratory, Path};
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::simulated;
-use capbench_measure::subject::ReceiveBy;
 use capbench_measure::subject::default_methods;
 use capbench_measure::trial::{Load, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
-use capbench_testing::{HostLoad, busy, is_root, missing};
-use network::{eventually, in_turn, privileged};
+use capbench_testing::{HostLoad, busy, missing};
+use network::{eventually, privileged_turn, root_turn};
 
 fn laboratory() -> LiveLaboratory {
-    laboratory_of(
-        Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps },
-        Arc::new(AtomicBool::new(false)),
-    )
-}
-
-fn laboratory_of(path: Path, stop: Arc<AtomicBool>) -> LiveLaboratory {
-    let irq =
-        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
-    LiveLaboratory::new(path, irq, stop)
+    live(virtual_link())
 }
 
 fn setup(method: &str, placement: PlacementChoice) -> Setup {
-    Setup {
-        method: method.parse().unwrap(),
-        placement,
-        transmit: "packet-tx".into(),
-        quiet: Duration::from_millis(200),
-        capture: CaptureOptions { ring: ByteCount(4 << 20), ..CaptureOptions::default() },
-        ..simulated::setup(64)
-    }
+    Setup { placement, ..live_setup(method, 4 << 20, Duration::from_millis(200)) }
 }
 
 /// The methods that a bench runs when none is named, as far as they are built in and can run here.
@@ -96,10 +78,7 @@ fn assert_shows_something(trial: &TrialResult, load: HostLoad) {
 
 #[test]
 fn root_at_maximum_load_nothing_is_unexplained() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
         for method in usual_methods() {
@@ -118,10 +97,7 @@ fn root_at_maximum_load_nothing_is_unexplained() {
 /// Interrupt-driven and polled reception differ in who does the work, not in what is accounted for.
 #[test]
 fn root_polled_paths_account_for_every_frame() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
         for method in [
@@ -151,10 +127,7 @@ fn root_polled_paths_account_for_every_frame() {
 
 #[test]
 fn root_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     let rate = Load::Rate(Pps::new(300_000.0).unwrap());
     for method in usual_methods() {
@@ -196,10 +169,7 @@ fn assert_loss_is_marked(trial: &TrialResult) {
 /// counted.
 #[test]
 fn root_bursts_that_a_ring_lost_end_at_its_marks_and_sum_up_to_its_counter() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     let rate = Load::Rate(Pps::new(20_000.0).unwrap());
     for method in ["packet-v3", "packet-v2", "packet-v1"] {
@@ -230,10 +200,7 @@ fn root_bursts_that_a_ring_lost_end_at_its_marks_and_sum_up_to_its_counter() {
 
 #[test]
 fn root_trials_back_to_back_never_see_each_others_frames() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let mut laboratory = laboratory();
     // An overload leaves as much as possible behind; what follows at a low load must not see any of it.
     for method in usual_methods() {
@@ -255,10 +222,7 @@ fn root_trials_back_to_back_never_see_each_others_frames() {
 
 #[test]
 fn root_cpus_of_the_users_choice_are_used() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let cpus = affinity::allowed_cpus().unwrap();
     let (first, last) = (cpus[0], cpus[cpus.len() - 1]);
     let choice = PlacementChoice::Custom { generator: last, kernel: first, application: first };
@@ -285,12 +249,9 @@ fn root_cpus_of_the_users_choice_are_used() {
 
 #[test]
 fn root_a_stopped_trial_ends_soon() {
-    if !is_root() {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = root_turn() else { return };
     let stop = Arc::new(AtomicBool::new(true));
-    let mut laboratory = laboratory_of(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }, stop);
+    let mut laboratory = live_stopped_by(virtual_link(), stop);
     let begun = std::time::Instant::now();
     let _ = laboratory
         .prepare(&setup("packet-v3", PlacementChoice::Same))
@@ -333,13 +294,9 @@ fn given_up(laboratory: &mut LiveLaboratory, setup: &Setup, stop: &AtomicBool) -
 
 #[test]
 fn root_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
-    if !privileged("root_what_a_trial_leaves_that_was_given_up_reaches_no_other") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let stop = Arc::<AtomicBool>::default();
-    let mut laboratory =
-        laboratory_of(Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }, Arc::clone(&stop));
+    let mut laboratory = live_stopped_by(virtual_link(), Arc::clone(&stop));
     for method in usual_methods() {
         for transmit in ["packet-tx", "af-xdp-tx", "sendmmsg", "sendto"] {
             let mut idle = Setup { transmit: transmit.into(), ..setup(&method, PlacementChoice::Same) };
@@ -366,14 +323,11 @@ fn root_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
 
 #[test]
 fn root_trials_run_between_interfaces_that_are_there() {
-    if !privileged("root_trials_run_between_interfaces_that_are_there") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let place = network::Place::with_pair();
     let laboratory = |isolated| {
         let path = Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated };
-        laboratory_of(path, Arc::default())
+        live_stopped_by(path, Arc::default())
     };
     place.inside(|| {
         for placement in [PlacementChoice::Same, PlacementChoice::Other] {
@@ -404,10 +358,7 @@ fn root_trials_run_between_interfaces_that_are_there() {
 
 #[test]
 fn root_a_cpu_that_is_not_there_is_refused() {
-    if !privileged("root_a_cpu_that_is_not_there_is_refused") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let (absent, first) = (CpuId::new(99_999), affinity::allowed_cpus().unwrap()[0]);
     let custom = PlacementChoice::Custom { generator: first, kernel: absent, application: first };
     let refused = laboratory().prepare(&setup("recv", custom)).map(drop).unwrap_err();

@@ -10,7 +10,7 @@ use capbench_sys::bpf::XdpMode;
 use capbench_sys::bpf::object::{Loaded, ObjectFile, Opened};
 use capbench_sys::host::interface;
 use capbench_testing::Scratch;
-use network::{Place, in_turn, privileged, program};
+use network::{Place, in_turn, privileges, program};
 
 const FRAMES: u64 = 500;
 
@@ -48,9 +48,7 @@ fn look(mode: XdpMode, tracing: Tracing) -> Look {
 
 #[test]
 fn root_frames_that_an_xdp_program_drops_are_its_own() {
-    if !privileged("root_frames_that_an_xdp_program_drops_are_its_own") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let look = look(XdpMode::Driver, Tracing::Wanted);
     let first = &look.advice[0];
     assert_eq!((first.place, first.lost, look.advice.len()), (At::Xdp, FRAMES, 1), "{look:#?}");
@@ -63,9 +61,7 @@ fn root_frames_that_an_xdp_program_drops_are_its_own() {
 
 #[test]
 fn root_what_a_program_of_the_stack_drops_is_told_by_the_tracer_and_unknown_without() {
-    if !privileged("root_what_a_program_of_the_stack_drops_is_told_by_the_tracer_and_unknown_without") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let of = |look: &Look| look.lost.iter().find(|lost| lost.place == At::Xdp).unwrap().clone();
     let seen = look(XdpMode::Generic, Tracing::Wanted);
     assert!(of(&seen).source.contains("drop_all") && of(&seen).source.contains("generic"), "{seen:#?}");

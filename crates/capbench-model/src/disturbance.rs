@@ -23,7 +23,7 @@ const READING_NS: f64 = 50_000.0;
 const SLOW: f64 = 1.15;
 
 /// What happened on the host during a trial.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Disturbance {
     /// The CPUs of generator, kernel and application, each once.
     pub cpus: Vec<CpuDisturbance>,
@@ -41,7 +41,7 @@ pub struct Disturbance {
 }
 
 /// What the clocks did between two moments against CLOCK_MONOTONIC, which says how long that was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ClockDrift {
     /// How far CLOCK_REALTIME was set on or back, in nanoseconds.
     pub realtime_step_ns: i64,
@@ -52,7 +52,7 @@ pub struct ClockDrift {
 }
 
 /// What happened on one CPU.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CpuDisturbance {
     /// Its number.
     pub cpu: u32,
@@ -77,7 +77,7 @@ pub struct CpuDisturbance {
 
 /// What an iteration of a loop that keeps a core's arithmetic units busy took on a CPU while all CPUs of the trial ran it, in
 /// nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Pace {
     /// Right before the trial.
     pub before_ns: f64,
@@ -95,7 +95,7 @@ impl Pace {
 }
 
 /// A CPU ran nothing of the trial and took no interrupt: the hypervisor ran something else, or interrupts were off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Standstill {
     /// When it went on, in nanoseconds since sending began.
     pub until_ns: u64,

@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Frames lost at a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LostAt {
     /// The place.
     pub place: Place,
@@ -36,7 +36,7 @@ impl LostAt {
 }
 
 /// A place on a frame's path where it can be lost, in the order of the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     /// The generator did not get to send it.
@@ -128,7 +128,7 @@ impl Place {
 }
 
 /// One line of the ledger.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Entry {
     /// Where.
     pub place: Place,

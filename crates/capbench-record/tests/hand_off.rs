@@ -14,7 +14,7 @@ use capbench_capture::{
     open_with,
 };
 use capbench_record::hand_off::{Distribution, Given, HandOff, Job, Plan, Tally, WhenFull};
-use network::{Namespaces, PATIENCE, RIGHT_MAC, in_turn, privileged};
+use network::{Namespaces, PATIENCE, RIGHT_MAC, privileged_turn};
 use wire::{Wire, frame};
 
 /// The test's part, with an open capture and what sends to it.
@@ -50,10 +50,7 @@ fn receive<T>(channel: &Receiver<T>) -> T {
 
 #[test]
 fn root_blocks_held_by_a_slow_worker_cost_its_queue_and_no_other() {
-    if !privileged("root_blocks_held_by_a_slow_worker_cost_its_queue_and_no_other") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     // 32 blocks: the slow worker has three of them, and the ring does not come round to those.

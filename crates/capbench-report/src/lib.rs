@@ -32,6 +32,8 @@ pub mod printable;
 pub mod read;
 pub mod report;
 pub mod save;
+#[cfg(test)]
+mod schema_tests;
 pub mod sections;
 pub mod sentences;
 mod tables;

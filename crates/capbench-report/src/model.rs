@@ -8,7 +8,7 @@ use serde::Serialize;
 pub type Trials = Vec<u32>;
 
 /// A whole report.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Report {
     /// What was run: `capbench bench`, and of several runs the names of all.
     pub title: String,
@@ -33,7 +33,7 @@ pub struct Report {
 }
 
 /// A sentence and its evidence.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Sentence {
     /// The sentence.
     pub text: String,
@@ -42,7 +42,7 @@ pub struct Sentence {
 }
 
 /// Charts and tables of one matter.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Section {
     /// Name for links, of letters, digits and `-`; unique in the report.
     pub id: String,
@@ -57,7 +57,7 @@ pub struct Section {
 }
 
 /// What a number is measured in. A writer may scale it (`kpps`), and then says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// No unit: words, names.
@@ -89,7 +89,7 @@ pub enum Unit {
 }
 
 /// Rows and columns.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Table {
     /// Name for links and file names, of letters, digits and `-`; unique in the report.
     pub id: String,
@@ -107,7 +107,7 @@ pub struct Table {
 }
 
 /// A column.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Column {
     /// Name in tidy files, unit included: `delivered_pps`.
     pub key: String,
@@ -133,7 +133,7 @@ pub enum Narrow {
 }
 
 /// A row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Row {
     /// In the order of the columns.
     pub cells: Vec<Cell>,
@@ -142,7 +142,7 @@ pub struct Row {
 }
 
 /// A field of a table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cell {
     /// Nothing here can tell. Not zero.
@@ -173,7 +173,7 @@ pub enum Cell {
 }
 
 /// A chart. Its lines share the horizontal axis and may have points at different places of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Chart {
     /// Name for links and file names, of letters, digits and `-`; unique in the report.
     pub id: String,
@@ -194,7 +194,7 @@ pub struct Chart {
 }
 
 /// How a chart is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Lines through points.
@@ -210,7 +210,7 @@ pub enum Kind {
 }
 
 /// An axis.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Axis {
     /// What is on it, without the unit.
     pub label: String,
@@ -221,7 +221,7 @@ pub struct Axis {
 }
 
 /// How an axis is divided.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// Evenly.
@@ -233,7 +233,7 @@ pub enum Scale {
 }
 
 /// One line, area or set of bars.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Series {
     /// In the legend.
     pub name: String,
@@ -244,7 +244,7 @@ pub struct Series {
 }
 
 /// What a series stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// A method.
@@ -266,7 +266,7 @@ pub enum Role {
 }
 
 /// A point.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Point {
     /// In the unit of the horizontal axis.
     pub x: f64,
@@ -279,7 +279,7 @@ pub struct Point {
 }
 
 /// A line across a chart.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Mark {
     /// What it is.
     pub label: String,
@@ -288,7 +288,7 @@ pub struct Mark {
 }
 
 /// Where a mark is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     /// Upright, at this `x`.

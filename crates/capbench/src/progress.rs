@@ -132,10 +132,6 @@ impl soak::Observer for Recorder {
             source,
         })
     }
-
-    fn stopping(&self) -> bool {
-        self.stop.is_wanted()
-    }
 }
 
 impl Observer for Recorder {
@@ -170,13 +166,13 @@ impl Observer for Recorder {
         self.found(so_far);
         self.searching = true;
     }
-}
 
-impl rfc2544::Follower for Recorder {
     fn searched(&mut self, outcome: SearchOutcome) -> capbench_measure::Result<()> {
         Recorder::searched(self, outcome)
     }
+}
 
+impl rfc2544::Follower for Recorder {
     fn tested(&mut self, tested: Tested) -> capbench_measure::Result<()> {
         self.results.rfc2544.push(tested);
         self.directory.save(&self.results)
@@ -195,10 +191,6 @@ impl rfc2544::Follower for Recorder {
 }
 
 impl reproduction::Observer for Recorder {
-    fn searched(&mut self, outcome: SearchOutcome) -> capbench_measure::Result<()> {
-        Recorder::searched(self, outcome)
-    }
-
     fn leaves_out(&mut self, left: &LeftOut) {
         let LeftOut { method, placement, reason } = left;
         let missing = NotMeasured {

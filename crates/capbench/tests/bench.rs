@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Place, Running, Scratch, capbench, in_turn, privileged};
+use support::{Place, Running, Scratch, capbench, in_turn, privileges};
 
 /// The methods that run wherever packet sockets do, also for ordinary users.
 const PACKET_SOCKETS: [&str; 6] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3", "libpcap"];
@@ -142,9 +142,7 @@ fn set(values: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn root_a_quick_bench_accounts_for_every_frame_of_the_usual_methods() {
-    if !privileged("root_a_quick_bench_accounts_for_every_frame_of_the_usual_methods") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     let mut bench = capbench();
     bench.args(["bench", "--quick", "--duration", "80ms", "--quiet", "80ms"]);
@@ -157,9 +155,7 @@ fn root_a_quick_bench_accounts_for_every_frame_of_the_usual_methods() {
 
 #[test]
 fn root_nobody_runs_the_methods_on_packet_sockets() {
-    if !privileged("root_nobody_runs_the_methods_on_packet_sockets") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, home) = (in_turn(), Scratch::new(), Scratch::of_nobody());
     let mut bench = folder.capbench_of_nobody(&home);
     bench.args(["bench", "--quick", "--duration", "80ms", "--quiet", "80ms", "--placement", "same"]);
@@ -169,9 +165,7 @@ fn root_nobody_runs_the_methods_on_packet_sockets() {
 
 #[test]
 fn root_what_an_overloaded_method_loses_is_lost_at_a_known_place() {
-    if !privileged("root_what_an_overloaded_method_loses_is_lost_at_a_known_place") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     const WORK_NS: f64 = 5000.0;
     // More frames than any of the rings below holds.
     const RING: f64 = 10_000.0;
@@ -201,9 +195,7 @@ fn root_what_an_overloaded_method_loses_is_lost_at_a_known_place() {
 
 #[test]
 fn root_every_method_verifies_frames_of_all_kinds() {
-    if !privileged("root_every_method_verifies_frames_of_all_kinds") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     let kinds = [
         "--size imix --flows 16",
@@ -232,9 +224,7 @@ fn root_every_method_verifies_frames_of_all_kinds() {
 
 #[test]
 fn root_a_bench_runs_between_two_interfaces_of_the_host() {
-    if !privileged("root_a_bench_runs_between_two_interfaces_of_the_host") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, place) = (in_turn(), Scratch::new(), Place::with_pair());
     let mut bench = capbench();
     bench.args([

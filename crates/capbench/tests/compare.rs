@@ -4,22 +4,16 @@ mod support;
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use boon::{Compiler, Schemas};
-use capbench_capture::MethodSpec;
 use capbench_measure::bench::BenchPlan;
-use capbench_measure::environment::Environment;
+use capbench_measure::for_tests::{Collected, bench_plan, results};
 use capbench_measure::laboratory::Setup;
-use capbench_measure::placement::PlacementChoice;
-use capbench_measure::results::{Results, RunDirectory, SCHEMA_VERSION};
-use capbench_measure::session::Observer;
+use capbench_measure::results::{Results, RunDirectory};
 use capbench_measure::simulated::{Noise, SimulatedLaboratory, SimulatedMethod, setup};
-use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkModel;
-use capbench_measure::{MeasureError, Result};
 use serde_json::{Value, json};
-use support::{Ended, Scratch, capbench, in_turn, privileged, run};
+use support::{Ended, Scratch, capbench, in_turn, privileges, run};
 
 /// Saves a run like this one, in which so much of what was delivered was, on a host that did nothing else.
 fn copied(from: &Path, to: &Path, started: u64, factor: f64) {
@@ -47,54 +41,19 @@ fn compare(one: &Path, other: &Path, more: &[&str]) -> Ended {
     run(None, capbench().arg("compare").arg(one).arg(other).args(more))
 }
 
-struct Quiet;
-
-impl Observer for Quiet {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, _: &TrialResult) -> Result<()> {
-        Ok(())
-    }
-    fn skips(&mut self, _: &Setup, _: Load, why: &MeasureError) {
-        panic!("{why}");
-    }
-    fn stopping(&self) -> bool {
-        false
-    }
-}
-
 /// Saves a run of a simulated path with so much work for each frame, and names its file.
 fn simulated(folder: &Path, work_ns: u32, seed: u64) -> std::path::PathBuf {
-    let plan = BenchPlan {
-        methods: vec![MethodSpec::plain("packet-v3")],
-        sizes: vec![Setup { work: WorkModel::Nanoseconds(work_ns).into(), ..setup(64) }],
-        placements: vec![PlacementChoice::Same],
-        duration: Duration::from_secs(1),
-        rate: None,
-        visits: 7,
-        seed: 1,
-        against: None,
-        left_out: Vec::new(),
-    };
+    let work = WorkModel::Nanoseconds(work_ns).into();
+    let plan =
+        BenchPlan { sizes: vec![Setup { work, ..setup(64) }], visits: 7, ..bench_plan(&["packet-v3"]) };
     let methods = vec![SimulatedMethod::new("packet-v3", 1e7).cost(100, 300)];
     let noise = Noise { per_trial: 0.03, per_second: 0.0 };
-    let outcome =
-        plan.run(&mut SimulatedLaboratory::new(1e6, methods).noise(seed, noise), &mut Quiet).unwrap();
+    let mut path = SimulatedLaboratory::new(1e6, methods).noise(seed, noise);
+    let outcome = plan.run(&mut path, &mut Collected::default()).unwrap();
     let results = Results {
-        schema_version: SCHEMA_VERSION,
         command: vec!["capbench".into(), "bench".into()],
         started_unix_s: seed,
-        complete: true,
-        environment: Environment::default(),
-        statements: Vec::new(),
-        trials: outcome.trials,
-        soak: None,
-        sweeps: Vec::new(),
-        not_measured: Vec::new(),
-        searches: Vec::new(),
-        rfc2544: Vec::new(),
-        comparisons: Vec::new(),
-        reproductions: Vec::new(),
-        findings: Vec::new(),
+        ..results(outcome.trials)
     };
     RunDirectory::create(folder).unwrap().save(&results).unwrap();
     folder.join("results.json")
@@ -225,9 +184,7 @@ fn is_narrow(text: &str) -> bool {
 
 #[test]
 fn root_methods_that_take_turns_are_compared_and_runs_with_each_other() {
-    if !privileged("root_methods_that_take_turns_are_compared_and_runs_with_each_other") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     let first = folder.file("first");
     let command = "bench --method packet-v3 --against recv --visits 7 --size 64 --placement same --duration 60ms --quiet 60ms \
@@ -301,9 +258,7 @@ fn root_methods_that_take_turns_are_compared_and_runs_with_each_other() {
 
 #[test]
 fn root_visits_come_in_an_order_that_a_seed_names() {
-    if !privileged("root_visits_come_in_an_order_that_a_seed_names") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     let command = "bench --method packet-v2,packet-v3 --visits 3 --rate 20k --size 64,512 --placement same --duration 50ms \
                    --quiet 50ms --repeats 0 --seed 9";

@@ -9,7 +9,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{Namespaces, Running, Scratch, capbench, eventually, in_turn, privileged, program, run};
+use support::{
+    Namespaces, Running, Scratch, capbench, eventually, in_turn, privileged_turn, privileges, program, run,
+};
 
 /// Frames of a run.
 const FRAMES: u64 = 20_000;
@@ -88,10 +90,7 @@ fn tcpdump_records(spaces: &Namespaces, frames: u64, send: impl FnOnce()) -> Vec
 
 #[test]
 fn root_tcpdump_and_tracestats_count_what_send_sent() {
-    if !privileged("root_tcpdump_and_tracestats_count_what_send_sent") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     for transmit in TRANSMIT {
         for size in ["64", "imix"] {
             let spaces = Namespaces::new();
@@ -116,9 +115,7 @@ fn root_tcpdump_and_tracestats_count_what_send_sent() {
 
 #[test]
 fn root_the_packets_of_2004_are_58_octets_long() {
-    if !privileged("root_the_packets_of_2004_are_58_octets_long") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let lengths = tcpdump_records(&spaces, 1000, || {
         let report = send(&spaces, "--dain-2004 --wait-loop 1000 -c 1000");
@@ -169,9 +166,7 @@ fn counted_by_all(frames: u64, octets: u64, send_frames: impl FnOnce(&Namespaces
 
 #[test]
 fn root_count_counts_what_trafgen_sent() {
-    if !privileged("root_count_counts_what_trafgen_sent") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     let packet = folder.file("packet.cfg");
     fs::write(&packet, "{ 2,0,0,0,0,9, 2,0,0,0,0,8, 0x88,0xb5, fill(0xaa, 86) }\n").unwrap();
@@ -188,9 +183,7 @@ fn root_count_counts_what_trafgen_sent() {
 
 #[test]
 fn root_count_counts_what_tcpreplay_sent() {
-    if !privileged("root_count_counts_what_tcpreplay_sent") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     let file = folder.file("frames.pcap");
     let lengths = || (0..FRAMES as u32).map(|number| 60 + number * 37 % 1455);
@@ -238,10 +231,7 @@ fn verified(method: &str, transmit: &str, headers: &str, capture: &str) {
 
 #[test]
 fn root_count_verifies_what_send_sent() {
-    if !privileged("root_count_verifies_what_send_sent") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let headers = ["", "--tcp --flows 100", "--ipv6", "--ipv6 --tcp --flows 7"];
     let tags = ["", " --vlan 0", " --vlan 4094"];
     let all = headers.iter().flat_map(|headers| tags.iter().map(move |tag| format!("{headers}{tag}")));
@@ -253,9 +243,7 @@ fn root_count_verifies_what_send_sent() {
 
 #[test]
 fn root_frames_of_others_and_damaged_ones_are_told_apart() {
-    if !privileged("root_frames_of_others_and_damaged_ones_are_told_apart") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces, folder) = (in_turn(), Namespaces::new(), Scratch::new());
     // Frames of send, recorded; some of them damaged, repeated and turned round; then replayed.
     let recording = folder.file("frames.pcap");
@@ -295,9 +283,7 @@ fn root_frames_of_others_and_damaged_ones_are_told_apart() {
 
 #[test]
 fn root_a_count_that_is_interrupted_prints_its_totals() {
-    if !privileged("root_a_count_that_is_interrupted_prints_its_totals") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     for (limit, code) in [("", 0), ("-c 1000", 130), ("--duration 1h", 130)] {
         let mut command = capbench();

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use support::{
-    Ended, File as Recorded, Namespaces, Place, Running, Scratch, capbench, eventually, in_turn, lossy,
-    privileged, program, run,
+    Ended, File as Recorded, Namespaces, Place, Running, Scratch, capbench, eventually, lossy,
+    privileged_turn, privileges, program, run,
 };
 
 /// The program under the name by which Wireshark knows it.
@@ -172,9 +172,7 @@ fn a_user_gets_the_link_where_each_version_of_wireshark_looks() {
 
 #[test]
 fn root_a_filter_is_right_when_nothing_is_said_of_it() {
-    if !privileged("root_a_filter_is_right_when_nothing_is_said_of_it") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let verify =
         |filter: &str| asked(&["--extcap-capture-filter", filter, "--extcap-interface", "capbench-lo"]);
     for right in ["", "udp", "vlan 5 and (tcp port 80 or host 192.0.2.1)", "1,6 0 0 262144"] {
@@ -342,10 +340,7 @@ fn tshark_records(case: &Case, capabilities: &str) {
 
 #[test]
 fn root_tshark_records_through_us_and_has_every_frame() {
-    if !privileged("root_tshark_records_through_us_and_has_every_frame") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     CASES.iter().for_each(|case| tshark_records(case, "+net_raw"));
 }
 
@@ -353,10 +348,7 @@ fn root_tshark_records_through_us_and_has_every_frame() {
 #[cfg(feature = "bpf")]
 #[test]
 fn root_tshark_records_by_xdp_with_the_filter_run_by_us() {
-    if !privileged("root_tshark_records_by_xdp_with_the_filter_run_by_us") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let case =
         Case { method: Some("af-xdp"), filter: Some("udp"), options: &[], says: &["captured by af-xdp"] };
     tshark_records(&case, "+net_raw,+net_admin,+bpf,+perfmon,+ipc_lock");
@@ -364,10 +356,7 @@ fn root_tshark_records_by_xdp_with_the_filter_run_by_us() {
 
 #[test]
 fn root_what_keeps_a_capture_from_starting_is_shown_by_tshark() {
-    if !privileged("root_what_keeps_a_capture_from_starting_is_shown_by_tshark") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let (spaces, home) = (Namespaces::new(), Scratch::of_nobody());
     let mut command = tshark_of_nobody(&home, "+net_raw");
     command.args(["-i", "capbench-right", "-c", "1", "-w"]).arg(home.file("frames.pcapng"));
@@ -387,10 +376,7 @@ fn capture_into(folder: &Scratch, spaces: &Namespaces) -> (PathBuf, Running) {
 
 #[test]
 fn root_a_capture_ends_when_nobody_reads_it_any_more() {
-    if !privileged("root_a_capture_ends_when_nobody_reads_it_any_more") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let (spaces, folder) = (Namespaces::new(), Scratch::new());
     let (fifo, capture) = capture_into(&folder, &spaces);
     let mut begin = [0; 4];
@@ -403,10 +389,7 @@ fn root_a_capture_ends_when_nobody_reads_it_any_more() {
 
 #[test]
 fn root_term_ends_a_capture_with_all_that_came_and_one_without_a_reader() {
-    if !privileged("root_term_ends_a_capture_with_all_that_came_and_one_without_a_reader") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let (spaces, folder) = (Namespaces::new(), Scratch::new());
     let (fifo, capture) = capture_into(&folder, &spaces);
     eventually("a socket receives", || packet_sockets(&spaces.right) > 0);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use capbench_host::environment;
 use capbench_testing::{HostLimit, cannot_have};
 use serde_json::json;
-use support::{Ended, NOBODY, Namespaces, Scratch, capbench, in_turn, privileged, program, run};
+use support::{Ended, NOBODY, Namespaces, Scratch, capbench, in_turn, privileges, program, run};
 
 /// A library that makes a file when it is loaded.
 struct Marking {
@@ -72,9 +72,7 @@ fn record_in(spaces: &Namespaces, folder: &Scratch, file: &Path) -> Ended {
 
 #[test]
 fn root_saved_results_load_no_library_into_a_recording() {
-    if !privileged("root_saved_results_load_no_library_into_a_recording") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces, folder, own) = (in_turn(), Namespaces::new(), Scratch::new(), Scratch::new());
     let marking = Marking::new();
     let paths = save_bench(folder.path(), &format!("libpcap:{}", marking.library().display()));
@@ -138,10 +136,7 @@ fn environment_of_a_started_program(place: &Scratch, home: &Scratch) -> Option<S
 
 #[test]
 fn root_a_program_with_capabilities_of_its_file_loads_no_library_of_its_caller() {
-    const TEST: &str = "root_a_program_with_capabilities_of_its_file_loads_no_library_of_its_caller";
-    if !privileged(TEST) {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, place, home, marking) = (in_turn(), Scratch::new(), Scratch::of_nobody(), Marking::new());
     chown(marking.library(), Some(NOBODY), Some(NOBODY)).unwrap();
     let mut command = place.capbench_of_nobody(&home);

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use support::{
-    Ended, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileged, run,
+    Ended, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileges, run,
 };
 
 const BENCH: [&str; 9] =
@@ -52,9 +52,7 @@ fn has_measured(ended: &Ended) -> bool {
 
 #[test]
 fn root_results_stay_in_their_folder_when_a_link_takes_its_place() {
-    if !privileged("root_results_stay_in_their_folder_when_a_link_takes_its_place") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, trap) = (in_turn(), Scratch::new(), Trap::new());
     let (out, moved) = (folder.file("out"), folder.file("moved"));
     let mut command = capbench();
@@ -75,9 +73,7 @@ fn root_results_stay_in_their_folder_when_a_link_takes_its_place() {
 
 #[test]
 fn root_the_account_of_a_recording_stays_in_its_folder_when_a_link_takes_its_place() {
-    if !privileged("root_the_account_of_a_recording_stays_in_its_folder_when_a_link_takes_its_place") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces, folder, trap) = (in_turn(), Namespaces::new(), Scratch::new(), Trap::new());
     let (out, moved) = (folder.file("out"), folder.file("moved"));
     fs::create_dir(&out).unwrap();
@@ -92,9 +88,7 @@ fn root_the_account_of_a_recording_stays_in_its_folder_when_a_link_takes_its_pla
 
 #[test]
 fn root_a_run_of_root_saves_in_no_folder_of_somebody_else() {
-    if !privileged("root_a_run_of_root_saves_in_no_folder_of_somebody_else") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::of_nobody());
     let mut command = capbench();
     let ended = run(None, command.args(BENCH).arg("recv").current_dir(folder.path()).env_remove("SUDO_UID"));

@@ -14,7 +14,7 @@ use capbench_measure::results::{NotMeasured, Results, RunDirectory};
 use capbench_record::file::{
     Encoder, HashAlgorithm, InterfaceDescription, PcapngEncoder, SectionDescription,
 };
-use support::{Ended, Place, Running, Scratch, capbench, in_turn, privileged, program, run};
+use support::{Ended, Place, Running, Scratch, capbench, in_turn, privileges, program, run};
 
 /// Sets the title, clears the screen, colours, deletes, returns, and turns the direction of text; in C0, DEL, C1 and Unicode.
 const HOSTILE: &str = "evil\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{7f}\r\u{202e}\u{2066}";
@@ -192,9 +192,7 @@ fn a_histogram_that_claims_more_than_there_is_takes_no_memory() {
 
 #[test]
 fn root_names_of_interfaces_and_processes_reach_no_terminal() {
-    if !privileged("root_names_of_interfaces_and_processes_reach_no_terminal") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     let place = Place::with_pair();
     place.ip(&format!("link add name {SHORT} type veth peer name peer"));

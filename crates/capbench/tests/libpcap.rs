@@ -6,7 +6,7 @@ mod stand_in;
 mod support;
 
 use stand_in::StandIn;
-use support::{Running, Scratch, capbench, in_turn, privileged};
+use support::{Running, Scratch, capbench, privileged_turn};
 
 const QUICK: [&str; 7] = ["bench", "--quick", "--placement", "same", "--rate", "2000", "--duration"];
 
@@ -21,10 +21,7 @@ fn bench(methods: &str) -> support::Ended {
 
 #[test]
 fn root_a_libpcap_that_cannot_be_used_costs_its_own_row_only() {
-    if !privileged("root_a_libpcap_that_cannot_be_used_costs_its_own_row_only") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let lacking = StandIn::new(&["NO_STATS"]);
     let ended = bench(&format!("libpcap:/nonexistent/libpcap.so,libpcap:libc.so.6,{},recv", lacking.spec()));
     // What was named and not measured shows in the exit code.
@@ -39,10 +36,7 @@ fn root_a_libpcap_that_cannot_be_used_costs_its_own_row_only() {
 
 #[test]
 fn root_two_builds_of_libpcap_have_their_rows_and_a_silent_fallback_is_told() {
-    if !privileged("root_two_builds_of_libpcap_have_their_rows_and_a_silent_fallback_is_told") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let fallen =
         StandIn::new(&["PACKETS=0", "PACKET_SOCKET", "VERSION=\"libpcap version 9.9 (with PF_RING)\""]);
     let ended = bench(&format!("libpcap,{}", fallen.spec()));

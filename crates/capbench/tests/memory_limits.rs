@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use capbench_testing::skip::{self, HostLimit};
-use support::{Place, Scratch, capbench, in_turn, privileged, program, run};
+use support::{Place, Scratch, capbench, in_turn, privileges, program, run};
 
 /// A cgroup with a limit, removed when it is dropped.
 struct Group(PathBuf);
@@ -41,9 +41,7 @@ impl Drop for Group {
 
 #[test]
 fn root_buffers_larger_than_the_cgroup_allows_are_refused_and_its_limit_is_named() {
-    if !privileged("root_buffers_larger_than_the_cgroup_allows_are_refused_and_its_limit_is_named") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let Some(group) = Group::new(200 << 20) else {
         return skip::cannot_have(HostLimit::Kernel, "no cgroup with a memory limit can be made");
     };

@@ -10,7 +10,7 @@ use capbench_sys::host::confinement::kernel_has_landlock;
 use capbench_testing::{HostLimit, cannot_have};
 use support::why::send;
 use support::{
-    File, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileged,
+    File, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileges,
     program, run,
 };
 
@@ -58,9 +58,7 @@ fn has_landlock() -> bool {
 
 #[test]
 fn root_a_recorder_keeps_only_the_capabilities_that_it_uses() {
-    if !privileged("root_a_recorder_keeps_only_the_capabilities_that_it_uses") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let cases: [(&str, &[Capability]); 5] = [
         ("--method packet-v3", &[]),
@@ -86,9 +84,7 @@ fn root_a_recorder_keeps_only_the_capabilities_that_it_uses() {
 
 #[test]
 fn root_a_recorder_may_write_to_the_folder_of_another_user_for_as_long_as_it_records() {
-    if !privileged("root_a_recorder_may_write_to_the_folder_of_another_user_for_as_long_as_it_records") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::of_nobody(), Namespaces::new());
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let arguments = "--method packet-v3 --file-packets 5000";
@@ -102,9 +98,7 @@ fn root_a_recorder_may_write_to_the_folder_of_another_user_for_as_long_as_it_rec
 
 #[test]
 fn root_another_user_has_no_capability_in_any_thread() {
-    if !privileged("root_another_user_has_no_capability_in_any_thread") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::of_nobody(), Namespaces::new());
     let arguments = "--method packet-v3 --workers 2 -Z nobody";
     let recording = Recording::start(&spaces.right, &folder.file("a.pcapng"), arguments);
@@ -115,7 +109,7 @@ fn root_another_user_has_no_capability_in_any_thread() {
 /// The recorder is confined: where a folder of the pattern becomes a symbolic link to elsewhere, it writes nothing there.
 #[test]
 fn root_a_recorder_opens_nothing_outside_its_folder() {
-    if !privileged("root_a_recorder_opens_nothing_outside_its_folder") || !has_landlock() {
+    if privileges().is_none() || !has_landlock() {
         return;
     }
     let (_turn, folder, outside, spaces) = (in_turn(), Scratch::new(), Scratch::new(), Namespaces::new());
@@ -136,8 +130,7 @@ fn root_a_recorder_opens_nothing_outside_its_folder() {
 /// Neither is the account of a pattern's files.
 #[test]
 fn root_an_account_that_cannot_be_written_says_that_the_recorder_is_confined() {
-    const TEST: &str = "root_an_account_that_cannot_be_written_says_that_the_recorder_is_confined";
-    if !privileged(TEST) || !has_landlock() {
+    if privileges().is_none() || !has_landlock() {
         return;
     }
     let (_turn, folder, outside, spaces) = (in_turn(), Scratch::new(), Scratch::new(), Namespaces::new());
@@ -158,9 +151,7 @@ fn root_an_account_that_cannot_be_written_says_that_the_recorder_is_confined() {
 /// none of them.
 #[test]
 fn root_ambient_capabilities_are_given_up_with_another_user() {
-    if !privileged("root_ambient_capabilities_are_given_up_with_another_user") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let (home, copies) = (Scratch::of_nobody(), Scratch::new());
     copies.capbench_of_nobody(&home);
@@ -213,7 +204,7 @@ __attribute__((constructor)) static void start(void) {
 /// Code in a running command of root, as packets might bring it there, opens no file of root to write, and still reads.
 #[test]
 fn root_count_why_and_extcap_can_write_no_file_of_root() {
-    if !privileged("root_count_why_and_extcap_can_write_no_file_of_root") || !has_landlock() {
+    if privileges().is_none() || !has_landlock() {
         return;
     }
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
@@ -263,9 +254,7 @@ fn root_count_why_and_extcap_can_write_no_file_of_root() {
 
 #[test]
 fn root_count_and_why_keep_only_the_capabilities_that_they_use() {
-    if !privileged("root_count_and_why_keep_only_the_capabilities_that_they_use") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let count: &[Capability] = &[];
     let traced = &[Capability::NetAdmin, Capability::Syslog, Capability::Bpf];

@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use support::{Running, Scratch, capbench, eventually, in_turn, privileged, program, run, signal};
+use support::{Running, Scratch, capbench, eventually, privileged_turn, program, run, signal};
 
 /// A program with a child, one that left its session, and a capture of its own, which nobody ends but capbench.
 const TREE: &str = r#"
@@ -54,10 +54,7 @@ fn has_directory(capbench: u32) -> bool {
 
 #[test]
 fn root_nothing_of_a_program_outlives_capbench_however_that_ends() {
-    if !privileged("root_nothing_of_a_program_outlives_capbench_however_that_ends") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let _ = program("tcpdump");
     for (name, code) in [("KILL", None), ("INT", Some(130)), ("TERM", Some(143))] {
         let scratch = Scratch::new();
@@ -81,10 +78,7 @@ fn root_nothing_of_a_program_outlives_capbench_however_that_ends() {
 
 #[test]
 fn root_a_program_that_fails_leaves_the_others_measured() {
-    if !privileged("root_a_program_that_fails_leaves_the_others_measured") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
     let definitions = scratch.file("programs.toml");
     std::fs::write(&definitions, TREE).unwrap();

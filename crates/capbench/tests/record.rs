@@ -9,7 +9,7 @@ use capbench_testing::{HostLoad, busy};
 use support::recording::counted_by_others;
 use support::why::send;
 use support::{
-    Ended, File, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileged,
+    Ended, File, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileges,
     program, run,
 };
 
@@ -21,9 +21,7 @@ const METHODS: [&str; 6] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packe
 /// The kernel removes the tags of all frames, and only packet-v1 does not report them.
 #[test]
 fn root_a_file_without_vlan_tags_says_that_they_are_missing() {
-    if !privileged("root_a_file_without_vlan_tags_says_that_they_are_missing") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     for (method, is_missing) in [("packet-v1", true), ("packet-v3", false)] {
         let file = folder.file(&format!("{method}.pcapng"));
@@ -53,9 +51,7 @@ fn traffic(trial: u16) -> String {
 
 #[test]
 fn root_every_method_records_every_frame_once() {
-    if !privileged("root_every_method_records_every_frame_once") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     for (number, method) in METHODS.iter().enumerate() {
         let spaces = Namespaces::new();
@@ -100,9 +96,7 @@ fn root_every_method_records_every_frame_once() {
 
 #[test]
 fn root_several_ports_become_one_stream_in_order() {
-    if !privileged("root_several_ports_become_one_stream_in_order") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     spaces.add_pairs(2);
     let load = HostLoad::watch();
@@ -159,9 +153,7 @@ fn root_several_ports_become_one_stream_in_order() {
 
 #[test]
 fn root_captures_that_share_an_interface_record_all_of_it() {
-    if !privileged("root_captures_that_share_an_interface_record_all_of_it") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("shared.pcapng");
     let recording =
@@ -196,9 +188,7 @@ fn root_captures_that_share_an_interface_record_all_of_it() {
 
 #[test]
 fn root_filters_snap_lengths_and_tags_are_heeded() {
-    if !privileged("root_filters_snap_lengths_and_tags_are_heeded") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     for method in ["packet-v3", "recv", "packet-v2"] {
         let spaces = Namespaces::new();
@@ -226,9 +216,7 @@ fn root_filters_snap_lengths_and_tags_are_heeded() {
 
 #[test]
 fn root_files_rotate_and_hold_everything_together() {
-    if !privileged("root_files_rotate_and_hold_everything_together") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("ring.pcapng");
     let recording = Recording::start(&spaces.right, &file, "--method packet-v3 --file-packets 6000");
@@ -245,9 +233,7 @@ fn root_files_rotate_and_hold_everything_together() {
 
 #[test]
 fn root_a_pipe_gets_packets_while_they_come() {
-    if !privileged("root_a_pipe_gets_packets_while_they_come") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let copy = folder.file("copy.pcapng");
     let mut command = program("sh");
@@ -266,9 +252,7 @@ fn root_a_pipe_gets_packets_while_they_come() {
 
 #[test]
 fn root_signals_print_and_flush_and_a_killed_recorder_leaves_a_readable_file() {
-    if !privileged("root_signals_print_and_flush_and_a_killed_recorder_leaves_a_readable_file") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("killed.pcapng");
     let mut recording = Recording::start(&spaces.right, &file, "--method packet-v3");
@@ -289,9 +273,7 @@ fn root_signals_print_and_flush_and_a_killed_recorder_leaves_a_readable_file() {
 
 #[test]
 fn root_privileges_are_given_up_and_files_belong_to_the_user() {
-    if !privileged("root_privileges_are_given_up_and_files_belong_to_the_user") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::of_nobody(), Namespaces::new());
     let file = folder.file("nobody.pcapng");
     let recording = Recording::start(&spaces.right, &file, "--method packet-v3 -Z nobody");

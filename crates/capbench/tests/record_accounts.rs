@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use support::why::send;
 use support::{
-    Ended, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileged, run,
+    Ended, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileges, run,
 };
 
 /// The methods whose counters are those of a packet socket.
@@ -34,11 +34,7 @@ fn in_the_middle(spaces: &Namespaces, folder: &Scratch, arguments: &str) -> (End
 
 #[test]
 fn root_what_came_until_the_entrance_was_shut_is_in_the_file_and_nothing_later_in_the_account() {
-    if !privileged(
-        "root_what_came_until_the_entrance_was_shut_is_in_the_file_and_nothing_later_in_the_account",
-    ) {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let _traffic = traffic(&spaces, "--rate 5000");
     let mut differences = Vec::new();
@@ -62,9 +58,7 @@ fn root_what_came_until_the_entrance_was_shut_is_in_the_file_and_nothing_later_i
 
 #[test]
 fn root_numbers_that_a_signal_asks_for_belong_together() {
-    if !privileged("root_numbers_that_a_signal_asks_for_belong_together") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     for arguments in ["--method packet-v3", "--method recv", "--method packet-v3 --workers 2"] {
         let _traffic = traffic(&spaces, "--rate 2000");
@@ -94,9 +88,7 @@ fn root_numbers_that_a_signal_asks_for_belong_together() {
 
 #[test]
 fn root_frames_that_came_while_an_interface_went_up_are_lost_in_the_stack() {
-    if !privileged("root_frames_that_came_while_an_interface_went_up_are_lost_in_the_stack") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     const FLAPS: u64 = 20;
     let (_turn, folder) = (in_turn(), Scratch::new());
     let mut all = 0;
@@ -149,9 +141,7 @@ fn root_frames_that_came_while_an_interface_went_up_are_lost_in_the_stack() {
 
 #[test]
 fn root_packets_of_both_directions_with_tags_or_merged_are_no_loss() {
-    if !privileged("root_packets_of_both_directions_with_tags_or_merged_are_no_loss") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     for (name, arguments, known) in
         [("both directions", "", true), ("VLAN", "--vlan 100", true), ("GRO", "", false)]
@@ -197,9 +187,7 @@ fn root_packets_of_both_directions_with_tags_or_merged_are_no_loss() {
 
 #[test]
 fn root_an_interface_that_is_removed_is_named() {
-    if !privileged("root_an_interface_that_is_removed_is_named") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     for method in BY_SOCKET {
         let spaces = Namespaces::new();

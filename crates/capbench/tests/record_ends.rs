@@ -6,7 +6,7 @@ use std::fs;
 
 use support::recording::counted_by_others;
 use support::{
-    File, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileged, program, run,
+    File, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileges, program, run,
     signal,
 };
 
@@ -21,9 +21,7 @@ fn sender(spaces: &Namespaces) -> Running {
 
 #[test]
 fn root_a_recorder_that_is_killed_while_packets_come_leaves_all_up_to_the_last_whole_one() {
-    if !privileged("root_a_recorder_that_is_killed_while_packets_come_leaves_all_up_to_the_last_whole_one") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     for (number, (method, more)) in [
         ("packet-v3", ""),
@@ -76,9 +74,7 @@ fn root_a_recorder_that_is_killed_while_packets_come_leaves_all_up_to_the_last_w
 
 #[test]
 fn root_a_reader_that_leaves_ends_it_with_an_account_of_what_it_did_not_take() {
-    if !privileged("root_a_reader_that_leaves_ends_it_with_an_account_of_what_it_did_not_take") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let copy = folder.file("copy.pcapng");
     let mut command = program("bash");
@@ -111,9 +107,7 @@ fn root_a_reader_that_leaves_ends_it_with_an_account_of_what_it_did_not_take() {
 
 #[test]
 fn root_nobody_who_reads_what_is_said_is_no_end() {
-    if !privileged("root_nobody_who_reads_what_is_said_is_no_end") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("f.pcap");
     let mut command = program("bash");
@@ -142,9 +136,7 @@ fn root_nobody_who_reads_what_is_said_is_no_end() {
 
 #[test]
 fn root_files_that_end_at_any_boundary_are_whole_and_together_all() {
-    if !privileged("root_files_that_end_at_any_boundary_are_whole_and_together_all") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     for (rotation, least) in [
         ("-C 16KiB --immediate-mode", 30),

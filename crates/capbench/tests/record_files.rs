@@ -9,7 +9,7 @@ use std::path::Path;
 use capbench_testing::{HostLimit, cannot_have};
 use support::why::send;
 use support::{
-    Ended, File, Namespaces, Recording, Running, Scratch, capbench, in_turn, privileged, program, run,
+    Ended, File, Namespaces, Recording, Running, Scratch, capbench, in_turn, privileges, program, run,
 };
 
 /// What `capbench record` at the right end says that does not begin.
@@ -21,9 +21,7 @@ fn refused(spaces: &Namespaces, file: &Path, arguments: &[&str]) -> Ended {
 
 #[test]
 fn root_what_the_disk_does_not_take_after_the_page_cache_took_it_is_not_written() {
-    if !privileged("root_what_the_disk_does_not_take_after_the_page_cache_took_it_is_not_written") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     // A disk of 400 MB for which there are 40 MB, as with thin provisioning. The mounts end with the process's own namespace.
     let script = "mount -t tmpfs -o size=40m none \"$2\" && truncate -s 400m \"$2/image\" && mkdir \"$2/disk\" &&
@@ -61,9 +59,7 @@ fn root_what_the_disk_does_not_take_after_the_page_cache_took_it_is_not_written(
 
 #[test]
 fn root_names_that_come_again_replace_nothing() {
-    if !privileged("root_names_that_come_again_replace_nothing") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("same.pcapng");
     fs::write(&file, "of somebody else").unwrap();
@@ -81,9 +77,7 @@ fn root_names_that_come_again_replace_nothing() {
 
 #[test]
 fn root_what_a_ring_replaces_is_not_written_any_more_and_not_lost() {
-    if !privileged("root_what_a_ring_replaces_is_not_written_any_more_and_not_lost") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let arguments = "--method packet-v3 --file-packets 1000 -W 3 --max-loss 0";
     let recording = Recording::start(&spaces.right, &folder.file("ring.pcapng"), arguments);
@@ -101,9 +95,7 @@ fn root_what_a_ring_replaces_is_not_written_any_more_and_not_lost() {
 
 #[test]
 fn root_a_second_recorder_on_one_file_is_refused_and_the_first_one_is_named() {
-    if !privileged("root_a_second_recorder_on_one_file_is_refused_and_the_first_one_is_named") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("one.pcapng");
     let recording = Recording::start(&spaces.right, &file, "--method packet-v3");
@@ -118,10 +110,7 @@ fn root_a_second_recorder_on_one_file_is_refused_and_the_first_one_is_named() {
 
 #[test]
 fn root_a_second_recorder_of_the_same_names_is_refused_before_it_replaces_or_removes_a_file() {
-    if !privileged("root_a_second_recorder_of_the_same_names_is_refused_before_it_replaces_or_removes_a_file")
-    {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     for (name, first, second) in [
         ("f.pcapng", "--file-packets 500", &["--file-packets", "500"][..]),
@@ -151,9 +140,7 @@ fn root_a_second_recorder_of_the_same_names_is_refused_before_it_replaces_or_rem
 
 #[test]
 fn root_numbered_files_that_replace_earlier_ones_are_announced() {
-    if !privileged("root_numbered_files_that_replace_earlier_ones_are_announced") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("f.pcapng");
     for is_again in [false, true] {
@@ -165,9 +152,7 @@ fn root_numbered_files_that_replace_earlier_ones_are_announced() {
 
 #[test]
 fn root_the_account_of_an_earlier_recording_of_the_same_names_stays() {
-    if !privileged("root_the_account_of_an_earlier_recording_of_the_same_names_stays") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     for frames in [100, 200] {
         let recording =
@@ -186,9 +171,7 @@ fn root_the_account_of_an_earlier_recording_of_the_same_names_stays() {
 
 #[test]
 fn root_links_are_not_followed_and_files_are_their_owners() {
-    if !privileged("root_links_are_not_followed_and_files_are_their_owners") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let (victim, link) = (folder.file("victim"), folder.file("link.pcapng"));
     fs::write(&victim, "precious").unwrap();
@@ -211,9 +194,7 @@ fn root_links_are_not_followed_and_files_are_their_owners() {
 
 #[test]
 fn root_a_pipe_that_nobody_reads_is_said_and_does_not_hold_the_recorder() {
-    if !privileged("root_a_pipe_that_nobody_reads_is_said_and_does_not_hold_the_recorder") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let pipe = folder.file("pipe");
     run(None, program("bash").args(["-c", "mkfifo \"$1\"", "bash"]).arg(&pipe)).success();

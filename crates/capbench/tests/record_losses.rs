@@ -9,7 +9,7 @@ use support::recording::counted_by_others;
 use support::why::send;
 use support::{
     Ended, File, Namespaces, Place, Recording, Running, Scratch, Tmpfs, capbench, eventually, in_turn,
-    privileged, program, run,
+    privileges, program, run,
 };
 
 /// Frames of a run in which the recorder stands still for a while.
@@ -49,9 +49,7 @@ fn gaps_and_drop_counts(read: &File) -> Vec<(u64, u64)> {
 
 #[test]
 fn root_what_a_ring_lost_stands_before_the_packet_that_follows() {
-    if !privileged("root_what_a_ring_lost_stands_before_the_packet_that_follows") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     for method in ["packet-v3", "packet-v2", "packet-v1"] {
         let spaces = Namespaces::new();
@@ -99,9 +97,7 @@ fn root_what_a_ring_lost_stands_before_the_packet_that_follows() {
 
 #[test]
 fn root_methods_without_marks_tell_losses_too_and_so_do_merged_ports() {
-    if !privileged("root_methods_without_marks_tell_losses_too_and_so_do_merged_ports") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     for (method, more) in [
         ("recvmmsg", ""),
@@ -128,9 +124,7 @@ fn root_methods_without_marks_tell_losses_too_and_so_do_merged_ports() {
 
 #[test]
 fn root_what_each_of_several_ports_lost_stands_before_its_own_packets() {
-    if !privileged("root_what_each_of_several_ports_lost_stands_before_its_own_packets") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     for (method, more) in [("packet-v3", "--block 64KiB"), ("packet-v2", "")] {
         let spaces = Namespaces::new();
@@ -161,9 +155,7 @@ fn root_what_each_of_several_ports_lost_stands_before_its_own_packets() {
 
 #[test]
 fn root_each_file_of_a_lossy_rotation_knows_of_the_losses_that_it_tells() {
-    if !privileged("root_each_file_of_a_lossy_rotation_knows_of_the_losses_that_it_tells") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("twice.pcapng");
     let arguments = "--method packet-v3 --ring 2MiB --block 64KiB --file-packets 3000";
@@ -243,9 +235,7 @@ fn record_into_a_pipe_that_stands_still(
 
 #[test]
 fn root_while_the_output_stands_still_the_ring_holds_what_its_buffers_do_not() {
-    if !privileged("root_while_the_output_stands_still_the_ring_holds_what_its_buffers_do_not") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     // Four times as much as the buffers hold, and half of what the ring does, whose blocks are not all full.
     let arguments = "--method packet-v3 --write-buffer 4MiB";
@@ -261,11 +251,7 @@ fn root_while_the_output_stands_still_the_ring_holds_what_its_buffers_do_not() {
 
 #[test]
 fn root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_are_the_writers() {
-    if !privileged(
-        "root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_are_the_writers",
-    ) {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let arguments = "--method packet-v3 --ring 32MiB --write-buffer 4MiB --max-loss 0.01";
     let until = |recording: &mut Recording, sender: Running| {
@@ -301,9 +287,7 @@ fn root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_
 
 #[test]
 fn root_a_full_disk_ends_it_with_a_readable_file_and_an_account() {
-    if !privileged("root_a_full_disk_ends_it_with_a_readable_file_and_an_account") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, disk, spaces) = (in_turn(), Tmpfs::new("2m"), Namespaces::new());
     let file = disk.0.file("full.pcapng");
     let recording = Recording::start(&spaces.right, &file, "--method packet-v3");
@@ -329,9 +313,7 @@ fn set(place: &Place, state: &str) {
 
 #[test]
 fn root_an_interface_that_goes_down_and_comes_back_is_recorded_on() {
-    if !privileged("root_an_interface_that_goes_down_and_comes_back_is_recorded_on") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     for method in ["packet-v3", "packet-v2", "recv", "recvmmsg"] {
         let spaces = Namespaces::new();

@@ -9,7 +9,7 @@ use capbench_sys::host::affinity::online_cpus;
 use capbench_testing::{HostLimit, cannot_have};
 use serde_json::Value;
 use support::{
-    File, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileged, program, run,
+    File, Namespaces, Recording, Running, Scratch, capbench, eventually, in_turn, privileges, program, run,
 };
 
 /// Sends from a left end, from the first CPU.
@@ -68,9 +68,7 @@ fn assert_merged(file: &Path, document: &Value, frames: &[u64], ring: u64) {
 
 #[test]
 fn root_skewed_ports_of_which_one_is_idle_become_one_stream() {
-    if !privileged("root_skewed_ports_of_which_one_is_idle_become_one_stream") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     spaces.add_pairs(2);
     for method in ["packet-v3", "packet-v2", "recvmmsg"] {
@@ -92,9 +90,7 @@ fn root_skewed_ports_of_which_one_is_idle_become_one_stream() {
 
 #[test]
 fn root_ports_with_several_captures_each_are_groups_of_their_own() {
-    if !privileged("root_ports_with_several_captures_each_are_groups_of_their_own") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     spaces.add_pairs(1);
     for method in ["packet-v3", "recvmmsg"] {
@@ -135,9 +131,7 @@ fn hog(cpu: u32) -> Command {
 
 #[test]
 fn root_a_capture_that_stalls_for_a_second_is_not_waited_for_and_loses_nothing() {
-    if !privileged("root_a_capture_that_stalls_for_a_second_is_not_waited_for_and_loses_nothing") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     if online_cpus().unwrap().len() < 2 {
         return cannot_have(HostLimit::Cpus, "with one everything would stall");
     }

@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use support::{Namespaces, Scratch, capbench, in_turn, privileged, run};
+use support::{Namespaces, Scratch, capbench, in_turn, privileges, run};
 
 /// Runs `capbench record` at the right end of a pair, in a folder; its exit code, and what it says.
 fn said(spaces: &Namespaces, folder: &Scratch, arguments: &[&str]) -> String {
@@ -19,9 +19,7 @@ fn said(spaces: &Namespaces, folder: &Scratch, arguments: &[&str]) -> String {
 
 #[test]
 fn root_what_cannot_be_recorded_is_refused_before_anything_is_made() {
-    if !privileged("root_what_cannot_be_recorded_is_refused_before_anything_is_made") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     fs::create_dir(folder.file("folder")).unwrap();
     fs::write(folder.file("numbers"), "2\n40 0 0 12\n6 0 0\n").unwrap();
@@ -47,9 +45,7 @@ fn root_what_cannot_be_recorded_is_refused_before_anything_is_made() {
 
 #[test]
 fn root_a_folder_that_the_user_may_not_write_to_is_told_with_the_user() {
-    if !privileged("root_a_folder_that_the_user_may_not_write_to_is_told_with_the_user") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     insta::assert_snapshot!("not_nobodys", said(&spaces, &folder, &["-w", "a.pcapng", "-Z", "nobody"]));
     assert_eq!(folder.entries(), [] as [String; 0]);

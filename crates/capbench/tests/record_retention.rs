@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use support::recording::Recording;
 use support::why::send;
-use support::{File, Namespaces, Scratch, Tmpfs, capbench, in_turn, privileged, run};
+use support::{File, Namespaces, Scratch, Tmpfs, capbench, in_turn, privileges, run};
 
 /// A file that was written so many seconds ago.
 fn make(folder: &Path, name: &str, age: u64) {
@@ -25,9 +25,7 @@ fn kept(folder: &Scratch, prefix: &str) -> (u64, usize) {
 
 #[test]
 fn root_the_oldest_files_go_and_their_packets_are_counted() {
-    if !privileged("root_the_oldest_files_go_and_their_packets_are_counted") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     for (name, age) in
         [("eth-1600000000.pcapng", 300), ("eth-1600000001.pcapng", 200), ("eth-1600000002.pcapng.part", 100)]
@@ -56,9 +54,7 @@ fn root_the_oldest_files_go_and_their_packets_are_counted() {
 
 #[test]
 fn root_a_recording_that_keeps_space_free_does_not_fill_the_disk() {
-    if !privileged("root_a_recording_that_keeps_space_free_does_not_fill_the_disk") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, disk, spaces) = (in_turn(), Tmpfs::new("16m"), Namespaces::new());
     const FRAMES: u64 = 40_000;
     make(disk.0.path(), "notes", 1000);

@@ -8,7 +8,7 @@ use std::fs;
 use support::recording::counted_by_others;
 use support::why::send;
 use support::{
-    File, Namespaces, Recording, Running, Scratch, Tmpfs, capbench, eventually, in_turn, privileged, run,
+    File, Namespaces, Recording, Running, Scratch, Tmpfs, capbench, eventually, in_turn, privileges, run,
 };
 
 const FRAMES: u64 = 20_000;
@@ -27,9 +27,7 @@ fn blocks(file: &std::path::Path) -> usize {
 
 #[test]
 fn root_blocks_of_the_ring_hold_every_frame_and_become_a_file_that_others_read() {
-    if !privileged("root_blocks_of_the_ring_hold_every_frame_and_become_a_file_that_others_read") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     for (name, arguments, vlan, snap) in [
         ("plain", "", None, None),
@@ -70,9 +68,7 @@ fn root_blocks_of_the_ring_hold_every_frame_and_become_a_file_that_others_read()
 
 #[test]
 fn root_files_end_where_they_are_to_end_though_blocks_do_not() {
-    if !privileged("root_files_end_where_they_are_to_end_though_blocks_do_not") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("ring");
     let recording =
@@ -89,9 +85,7 @@ fn root_files_end_where_they_are_to_end_though_blocks_do_not() {
 
 #[test]
 fn root_what_the_ring_lost_stands_before_the_packet_that_follows() {
-    if !privileged("root_what_the_ring_lost_stands_before_the_packet_that_follows") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("lossy.verbatim");
     let recording = Recording::start(
@@ -128,9 +122,7 @@ fn root_what_the_ring_lost_stands_before_the_packet_that_follows() {
 
 #[test]
 fn root_a_full_disk_leaves_whole_blocks_and_an_account() {
-    if !privileged("root_a_full_disk_leaves_whole_blocks_and_an_account") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, disk, spaces) = (in_turn(), Tmpfs::new("2m"), Namespaces::new());
     let file = disk.0.file("full.verbatim");
     let recording = Recording::start(&spaces.right, &file, VERBATIM);
@@ -147,9 +139,7 @@ fn root_a_full_disk_leaves_whole_blocks_and_an_account() {
 
 #[test]
 fn root_what_has_no_blocks_cannot_be_recorded_verbatim() {
-    if !privileged("root_what_has_no_blocks_cannot_be_recorded_verbatim") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     for (arguments, said) in [
         ("--method packet-v2", "packet-v2 has no blocks; give --method packet-v3"),

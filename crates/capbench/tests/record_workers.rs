@@ -6,7 +6,7 @@ use serde_json::Value;
 use support::recording::counted_by_others;
 use support::why::send;
 use support::{
-    File, Namespaces, Recording, Running, Scratch, Still, capbench, eventually, in_turn, privileged, run,
+    File, Namespaces, Recording, Running, Scratch, Still, capbench, eventually, in_turn, privileges, run,
 };
 
 const FRAMES: u64 = 20_000;
@@ -45,9 +45,7 @@ fn assert_accounted(interface: &Value, frames: u64) {
 
 #[test]
 fn root_workers_record_every_frame_once() {
-    if !privileged("root_workers_record_every_frame_once") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     let ways = [
         ("packet-v3", "pcapng", PATIENT),
@@ -76,9 +74,7 @@ fn root_workers_record_every_frame_once() {
 
 #[test]
 fn root_several_ports_go_through_the_same_workers() {
-    if !privileged("root_several_ports_go_through_the_same_workers") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let peer = format!("peer name right1 netns {}", spaces.right.path());
     spaces.left.ip(&format!("link add name left1 type veth {peer}"));
@@ -115,9 +111,7 @@ fn root_several_ports_go_through_the_same_workers() {
 
 #[test]
 fn root_rotated_files_filters_and_limits_are_what_they_are_without_workers() {
-    if !privileged("root_rotated_files_filters_and_limits_are_what_they_are_without_workers") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("ring.pcapng");
     let arguments = format!("--method packet-v3 --file-packets 6000 {PATIENT}");
@@ -165,9 +159,7 @@ fn with_a_worker_that_stands_still(spaces: &Namespaces, recording: &Recording, f
 #[test]
 fn root_what_a_worker_that_stands_still_loses_is_lost_at_its_queue_and_nowhere_else() {
     const MANY: u64 = 120_000;
-    if !privileged("root_what_a_worker_that_stands_still_loses_is_lost_at_its_queue_and_nowhere_else") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("still.pcapng");
     // The ring holds all of it; the queues do not, and that of the other worker is never full.
@@ -211,9 +203,7 @@ fn root_what_a_worker_that_stands_still_loses_is_lost_at_its_queue_and_nowhere_e
 
 #[test]
 fn root_where_captures_wait_for_workers_the_ring_holds_what_comes() {
-    if !privileged("root_where_captures_wait_for_workers_the_ring_holds_what_comes") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("waits.pcapng");
     let arguments =
@@ -227,9 +217,7 @@ fn root_where_captures_wait_for_workers_the_ring_holds_what_comes() {
 
 #[test]
 fn root_more_workers_than_a_ring_has_blocks_for_are_refused() {
-    if !privileged("root_more_workers_than_a_ring_has_blocks_for_are_refused") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, spaces) = (in_turn(), Scratch::new(), Namespaces::new());
     let file = folder.file("none.pcapng");
     for (arguments, named) in [

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use support::results_file::assert_valid_report;
-use support::{Ended, Running, Scratch, capbench, eventually, in_turn, privileged, run};
+use support::{Ended, Running, Scratch, capbench, eventually, privileged_turn, run};
 
 const FAILED: i32 = 1;
 const USAGE: i32 = 2;
@@ -154,10 +154,7 @@ fn a_report_that_cannot_be_written_says_which_file_and_what_to_do() {
 
 #[test]
 fn root_every_run_ends_with_its_page_and_one_that_cannot_be_written_loses_nothing() {
-    if !privileged("root_every_run_ends_with_its_page_and_one_that_cannot_be_written_loses_nothing") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let folder = Scratch::new();
     let bench = |out: &str| {
         let mut command = capbench();

@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 
 use capbench_measure::results::Results;
-use support::{Running, Scratch, capbench, eventually, in_turn, privileged, run};
+use support::{Running, Scratch, capbench, eventually, privileged_turn, run};
 
 fn read(folder: &std::path::Path) -> Option<Results> {
     let text = fs::read(folder.join("results.json")).ok()?;
@@ -14,10 +14,7 @@ fn read(folder: &std::path::Path) -> Option<Results> {
 
 #[test]
 fn root_a_publication_is_run_again_beside_its_table() {
-    if !privileged("root_a_publication_is_run_again_beside_its_table") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
     let folder = scratch.path().join("run");
     let mut command = capbench();
@@ -42,10 +39,7 @@ fn root_a_publication_is_run_again_beside_its_table() {
 
 #[test]
 fn root_a_publication_that_is_interrupted_keeps_its_trials_and_tables() {
-    if !privileged("root_a_publication_that_is_interrupted_keeps_its_trials_and_tables") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
     let folder = scratch.path().join("run");
     let mut command = capbench();

@@ -5,7 +5,7 @@ mod support;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Running, Scratch, capbench, in_turn, privileged, run};
+use support::{Running, Scratch, capbench, in_turn, privileges, run};
 
 #[test]
 fn what_a_command_saves_is_held_against_the_schema() {
@@ -26,9 +26,7 @@ fn what_a_command_saves_is_held_against_the_schema() {
 
 #[test]
 fn root_the_environment_of_a_run_says_what_its_interfaces_are() {
-    if !privileged("root_the_environment_of_a_run_says_what_its_interfaces_are") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     let out = folder.path().join("run");
     let mut command = capbench();

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{Ended, Scratch, capbench, in_turn, privileged, run};
+use support::{Ended, Scratch, capbench, privileged_turn, run};
 
 /// Trials of a fifth of a second, each test once.
 const SHORT: &str =
@@ -32,10 +32,7 @@ fn texts<'v>(entries: &'v Value, key: &str) -> Vec<&'v str> {
 
 #[test]
 fn root_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
-    if !privileged("root_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
     // Any host holds that much, and the user wants no more.
     let (ended, results) = measured("--method packet-v3 --max-rate 5k", &scratch.path().join("run"));
@@ -66,10 +63,7 @@ fn root_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
 
 #[test]
 fn root_a_throughput_that_was_found_is_what_all_tests_are_told_in_terms_of() {
-    if !privileged("root_a_throughput_that_was_found_is_what_all_tests_are_told_in_terms_of") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
     // With 500 us of work no host holds more than 2,000 packets/s and what the ring has room for, and any sends four times
     // that.

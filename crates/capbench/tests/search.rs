@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{Running, Scratch, capbench, eventually, in_turn, lossy, privileged, run};
+use support::{Ended, Running, Scratch, capbench, eventually, privileged_turn, run};
 
 /// A search of less than two seconds of traffic.
 const SHORT: &str = "search --goal short:loss=0,duration=100ms,sum=200ms,width=20% --min-rate 5k --max-rate 40k \
@@ -20,6 +20,34 @@ fn trials(folder: &Path) -> usize {
     results(folder).map_or(0, |results| results["trials"].as_array().unwrap().len())
 }
 
+/// Runs a search that ends by itself.
+fn search(folder: &Path, more: &str) -> Ended {
+    let mut command = capbench();
+    command.args(SHORT.split_whitespace()).args(more.split_whitespace());
+    completed(run(None, command.arg("--out").arg(folder)))
+}
+
+/// Starts a search for a goal that takes many trials, so that a signal comes in their midst; and few loads, at most 15 trials
+/// each: on a busy host every load may need all of them. It is sent a signal when so many trials are saved.
+fn interrupted(folder: &Path, after: usize, signal: &str) -> Ended {
+    let many = SHORT.replace("sum=200ms,width=20%", "sum=1500ms,width=40%,targets=0").replace("40k", "10k");
+    let mut command = capbench();
+    let running = Running::start(None, command.args(many.split_whitespace()).arg("--out").arg(folder));
+    eventually("trials are saved", || trials(folder) >= after);
+    running.signal(signal);
+    running.end()
+}
+
+fn resume(folder: &Path, more: &str) -> Ended {
+    run(None, capbench().args(["search", "--resume"]).arg(folder).args(more.split_whitespace()))
+}
+
+/// A search that ended by itself, with a result or without.
+fn completed(ended: Ended) -> Ended {
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    ended
+}
+
 /// The numbers of a trial, its probes and its attempts.
 fn numbers(trial: &Value) -> Vec<u64> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -31,31 +59,15 @@ fn numbers(trial: &Value) -> Vec<u64> {
 
 #[test]
 fn root_a_search_that_was_stopped_is_gone_on_with() {
-    if !privileged("root_a_search_that_was_stopped_is_gone_on_with") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
-    let folder = scratch.path().join("run");
-    // A goal that takes many trials, so that the signal comes in their midst; and few loads, at most 15 trials each: on a
-    // busy host every load may need all of them.
-    let many = SHORT.replace("sum=200ms,width=20%", "sum=1500ms,width=40%,targets=0").replace("40k", "10k");
-    let mut command = capbench();
-    command.args(many.split_whitespace()).arg("--out").arg(&folder);
-    let running = Running::start(None, &mut command);
-    eventually("two trials are saved", || trials(&folder) >= 2);
-    running.signal("INT");
-    let ended = running.end();
+    let folder = scratch.file("run");
+    let ended = interrupted(&folder, 2, "INT");
     assert_eq!(ended.code, Some(130), "{}", ended.errors);
     let stopped = results(&folder).unwrap();
     assert_eq!(stopped["complete"], false);
     assert_eq!(stopped["searches"][0]["ended"]["how"], "stopped", "{}", ended.out);
 
-    let resume = || {
-        let mut command = capbench();
-        command.arg("search").arg("--resume").arg(&folder);
-        run(None, &mut command)
-    };
     // On another host they would be trials of something else.
     let file = folder.join("results.json");
     let own = fs::read(&file).unwrap();
@@ -64,7 +76,7 @@ fn root_a_search_that_was_stopped_is_gone_on_with() {
     other["environment"]["netdev_max_backlog"] = 7.into();
     let other = serde_json::to_vec(&other).unwrap();
     fs::write(&file, &other).unwrap();
-    let ended = resume();
+    let ended = resume(&folder, "");
     assert_eq!(ended.code, Some(2));
     for part in ["CPU model: another CPU then", "net.core.netdev_max_backlog: 7 then", "begin a new search"] {
         assert!(ended.errors.contains(part), "{part} in {}", ended.errors);
@@ -72,8 +84,7 @@ fn root_a_search_that_was_stopped_is_gone_on_with() {
     assert_eq!(fs::read(&file).unwrap(), other, "nothing is lost");
     fs::write(&file, own).unwrap();
 
-    let ended = resume();
-    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    completed(resume(&folder, ""));
     let whole = results(&folder).unwrap();
     assert_eq!(whole["complete"], true);
     let (before, after) = (&stopped["trials"], whole["trials"].as_array().unwrap());
@@ -87,26 +98,17 @@ fn root_a_search_that_was_stopped_is_gone_on_with() {
     assert!(every.windows(2).all(|pair| pair[0] < pair[1]), "probes and attempts have their own: {every:?}");
     assert_eq!(whole["searches"].as_array().unwrap().len(), 1);
 
-    let ended = resume();
+    let ended = resume(&folder, "");
     assert_eq!(ended.code, Some(2));
     assert!(ended.errors.contains("nothing to go on with"), "{}", ended.errors);
 }
 
 #[test]
 fn root_a_search_that_is_killed_leaves_what_it_had_shown_and_is_gone_on_with() {
-    if !privileged("root_a_search_that_is_killed_leaves_what_it_had_shown_and_is_gone_on_with") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
-    let folder = scratch.path().join("run");
-    let many = SHORT.replace("sum=200ms,width=20%", "sum=1500ms,width=40%,targets=0").replace("40k", "10k");
-    let mut command = capbench();
-    command.args(many.split_whitespace()).arg("--out").arg(&folder);
-    let running = Running::start(None, &mut command);
-    eventually("four trials are saved", || trials(&folder) >= 4);
-    running.signal("KILL");
-    assert_eq!(running.end().signal, Some(9));
+    let folder = scratch.file("run");
+    assert_eq!(interrupted(&folder, 4, "KILL").signal, Some(9));
     let killed = results(&folder).unwrap();
     let all = killed["trials"].as_array().unwrap();
     let searches = killed["searches"].as_array().unwrap();
@@ -116,10 +118,7 @@ fn root_a_search_that_is_killed_leaves_what_it_had_shown_and_is_gone_on_with() {
     assert_eq!(named.len() + 1, all.len(), "but for the last trial all are in the search: {named:?}");
     assert_eq!(searches[0]["goals"].as_array().map(Vec::len), Some(1));
 
-    let mut command = capbench();
-    command.arg("search").arg("--resume").arg(&folder);
-    let ended = run(None, &mut command);
-    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    completed(resume(&folder, ""));
     let whole = results(&folder).unwrap();
     assert_eq!(whole["complete"], true);
     assert_eq!(whole["searches"].as_array().unwrap().len(), 1, "it stands once");
@@ -128,47 +127,31 @@ fn root_a_search_that_is_killed_leaves_what_it_had_shown_and_is_gone_on_with() {
 
 #[test]
 fn root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time() {
-    if !privileged("root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
-    let folder = scratch.path().join("run");
+    let folder = scratch.file("run");
     let mut command = capbench();
     // Enough for the least that the goal can need, and too little with drains.
     let longer = SHORT.replace("sum=200ms", "sum=1s");
-    command.args(longer.split_whitespace()).args(["--repeats", "0", "--time", "600ms", "--out"]).arg(&folder);
-    let ended = run(None, &mut command);
-    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    command.args(longer.split_whitespace()).args(["--repeats", "0", "--time", "600ms", "--out"]);
+    let ended = completed(run(None, command.arg(&folder)));
     let short = results(&folder).unwrap();
     assert_eq!(short["searches"][0]["ended"]["how"], "time_up", "{}", ended.out);
     assert_eq!(short["complete"], false);
 
-    let resume = |more: &[&str]| {
-        let mut command = capbench();
-        command.arg("search").arg("--resume").arg(&folder).args(more);
-        run(None, &mut command)
-    };
-    let ended = resume(&[]);
+    let ended = resume(&folder, "");
     assert_eq!(ended.code, Some(2));
     assert!(ended.errors.contains("--time"), "{}", ended.errors);
-    let ended = resume(&["--time", "10m"]);
-    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    completed(resume(&folder, "--time 10m"));
     assert_eq!(results(&folder).unwrap()["complete"], true);
 }
 
 #[test]
 fn root_a_search_accounts_for_every_packet_and_saves_its_bounds() {
-    if !privileged("root_a_search_accounts_for_every_packet_and_saves_its_bounds") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
-    let folder = scratch.path().join("run");
-    let mut command = capbench();
-    command.args(SHORT.split_whitespace()).args(["--method", "packet-v3,packet-v2", "--out"]).arg(&folder);
-    let ended = run(None, &mut command);
-    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    let folder = scratch.file("run");
+    let ended = search(&folder, "--method packet-v3,packet-v2");
     let results = results(&folder).unwrap();
     for trial in results["trials"].as_array().unwrap() {
         assert_eq!(trial["unexplained"], 0, "{trial}");
@@ -185,19 +168,10 @@ fn root_a_search_accounts_for_every_packet_and_saves_its_bounds() {
 
 #[test]
 fn root_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
-    if !privileged("root_searches_are_repeated_in_turn_and_each_has_its_own_trials") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
-    let folder = scratch.path().join("run");
-    let mut command = capbench();
-    command.args(SHORT.split_whitespace());
-    command
-        .args(["--method", "packet-v3,packet-v2", "--searches", "2", "--traffic", "1m", "--out"])
-        .arg(&folder);
-    let ended = run(None, &mut command);
-    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    let folder = scratch.file("run");
+    let ended = search(&folder, "--method packet-v3,packet-v2 --searches 2 --traffic 1m");
     let results = results(&folder).unwrap();
     let searches = results["searches"].as_array().unwrap();
     let order: Vec<_> = searches
@@ -220,16 +194,10 @@ fn root_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
 
 #[test]
 fn root_repeated_searches_go_on_each_from_its_own_trials() {
-    if !privileged("root_repeated_searches_go_on_each_from_its_own_trials") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
-    let folder = scratch.path().join("run");
-    let mut command = capbench();
-    command.args(SHORT.split_whitespace()).args(["--searches", "2", "--out"]).arg(&folder);
-    let ended = run(None, &mut command);
-    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    let folder = scratch.file("run");
+    search(&folder, "--searches 2");
     // As a run leaves it that is killed when the second search has its first trial.
     let whole = results(&folder).unwrap();
     let mut cut = whole.clone();
@@ -240,10 +208,7 @@ fn root_repeated_searches_go_on_each_from_its_own_trials() {
     cut["complete"] = false.into();
     fs::write(folder.join("results.json"), serde_json::to_vec(&cut).unwrap()).unwrap();
 
-    let mut command = capbench();
-    command.arg("search").arg("--resume").arg(&folder);
-    let ended = run(None, &mut command);
-    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    completed(resume(&folder, ""));
     let resumed = results(&folder).unwrap();
     assert_eq!(resumed["complete"], true);
     let after = resumed["trials"].as_array().unwrap();
@@ -257,16 +222,10 @@ fn root_repeated_searches_go_on_each_from_its_own_trials() {
 
 #[test]
 fn root_a_search_with_bursts_says_so_with_each_trial() {
-    if !privileged("root_a_search_with_bursts_says_so_with_each_trial") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
-    let folder = scratch.path().join("run");
-    let mut command = capbench();
-    command.args(SHORT.split_whitespace()).args(["--burst", "16", "--out"]).arg(&folder);
-    let ended = run(None, &mut command);
-    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    let folder = scratch.file("run");
+    search(&folder, "--burst 16");
     let results = results(&folder).unwrap();
     for trial in results["trials"].as_array().unwrap() {
         assert!(trial["traffic"].as_str().unwrap().ends_with("in bursts of 16 frames"), "{trial}");
@@ -278,15 +237,10 @@ fn root_a_search_with_bursts_says_so_with_each_trial() {
 #[test]
 fn what_is_no_run_of_a_search_is_not_gone_on_with() {
     let scratch = Scratch::new();
-    let resume = || {
-        let mut command = capbench();
-        command.arg("search").arg("--resume").arg(scratch.path());
-        let output = command.output().unwrap();
-        (output.status.code(), lossy(&output.stderr))
-    };
-    let (code, errors) = resume();
-    assert!(code == Some(1) && errors.contains("results.json"), "{errors}");
+    let ended = resume(scratch.path(), "");
+    assert!(ended.code == Some(1) && ended.errors.contains("results.json"), "{ended:#?}");
     fs::write(scratch.file("results.json"), "{\"schema_version\": 1, \"trials\": [").unwrap();
-    let (code, errors) = resume();
-    assert!(code == Some(1) && errors.contains("results.json") && errors.contains("EOF"), "{errors}");
+    let ended = resume(scratch.path(), "");
+    let parts = ["results.json", "EOF"];
+    assert!(ended.code == Some(1) && parts.iter().all(|part| ended.errors.contains(part)), "{ended:#?}");
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Running, Scratch, capbench, in_turn, privileged};
+use support::{Running, Scratch, capbench, privileged_turn};
 
 fn soak(out: &Path, arguments: &str) -> Command {
     let mut command = capbench();
@@ -35,10 +35,7 @@ fn saved(out: &Path) -> (Value, Value) {
 
 #[test]
 fn root_a_soak_says_a_line_per_interval_and_accounts_for_every_frame() {
-    if !privileged("root_a_soak_says_a_line_per_interval_and_accounts_for_every_frame") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
     let out = scratch.path().join("out");
     let ended = Running::start(None, &mut soak(&out, "--rate 2000 --for 2500ms --interval 1s")).end();
@@ -52,10 +49,7 @@ fn root_a_soak_says_a_line_per_interval_and_accounts_for_every_frame() {
 
 #[test]
 fn root_loss_above_the_limit_ends_with_3_and_has_its_time() {
-    if !privileged("root_loss_above_the_limit_ends_with_3_and_has_its_time") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
     // At most 1000 frames/s of 20,000.
     let slow =
@@ -73,10 +67,7 @@ fn root_loss_above_the_limit_ends_with_3_and_has_its_time() {
 
 #[test]
 fn root_a_soak_that_is_stopped_keeps_everything() {
-    if !privileged("root_a_soak_that_is_stopped_keeps_everything") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
     let out = scratch.path().join("out");
     let mut running = Running::start(None, &mut soak(&out, "--rate 2000 --for 3d --interval 500ms"));
@@ -91,10 +82,7 @@ fn root_a_soak_that_is_stopped_keeps_everything() {
 
 #[test]
 fn root_a_soak_that_is_killed_keeps_every_segment_that_it_has_printed() {
-    if !privileged("root_a_soak_that_is_killed_keeps_every_segment_that_it_has_printed") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
     let out = scratch.path().join("out");
     let mut running = Running::start(None, &mut soak(&out, "--rate 2000 --for 3d --interval 500ms"));
@@ -145,10 +133,7 @@ fn one_load_on_one_set_up_is_asked_for() {
 
 #[test]
 fn root_what_cannot_be_held_is_refused_before_anything_is_saved() {
-    if !privileged("root_what_cannot_be_held_is_refused_before_anything_is_saved") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
     let out = scratch.path().join("out");
     let ended = Running::start(None, &mut soak(&out, "--rate 1000 --for 1s --method cmd:tcpdump")).end();

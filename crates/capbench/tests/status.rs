@@ -5,7 +5,7 @@ mod support;
 use serde_json::Value;
 use support::why::send;
 use support::{
-    Namespaces, Place, Recording, Running, Scratch, capbench, eventually, in_turn, privileged, program, run,
+    Namespaces, Place, Recording, Running, Scratch, capbench, eventually, in_turn, privileges, program, run,
 };
 
 /// A command of ours on a terminal, which script(1) gives it: all that it wrote.
@@ -24,9 +24,7 @@ fn shown(text: &str) -> Vec<&str> {
 
 #[test]
 fn root_a_terminal_gets_a_line_each_second_with_rates_the_ring_and_losses_by_place() {
-    if !privileged("root_a_terminal_gets_a_line_each_second_with_rates_the_ring_and_losses_by_place") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces, folder) = (in_turn(), Namespaces::new(), Scratch::new());
     let file = folder.file("terminal.pcapng");
     let record = format!("record -i right -w {} --method packet-v2 --duration 2500ms", file.display());
@@ -50,9 +48,7 @@ fn root_a_terminal_gets_a_line_each_second_with_rates_the_ring_and_losses_by_pla
 
 #[test]
 fn root_elsewhere_count_writes_lines_that_say_the_same() {
-    if !privileged("root_elsewhere_count_writes_lines_that_say_the_same") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let count = |more: &[&str]| {
         let mut command = capbench();
@@ -81,9 +77,7 @@ fn standing_still(spaces: &Namespaces, running: &Running) {
 
 #[test]
 fn root_losses_are_told_by_place_and_signals_end_nothing() {
-    if !privileged("root_losses_are_told_by_place_and_signals_end_nothing") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces, folder) = (in_turn(), Namespaces::new(), Scratch::new());
     let mut command = capbench();
     command.args(["count", "-i", "right", "--method", "packet-v2", "--ring", "1MiB"]);

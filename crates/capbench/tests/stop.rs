@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Ended, Running, Scratch, capbench, eventually, in_turn, lossy, privileged, program};
+use support::{
+    Ended, Running, Scratch, capbench, eventually, in_turn, lossy, privileged_turn, privileges, program,
+};
 
 /// Entries of a folder; a process may end while it is looked at.
 fn entries(folder: impl AsRef<Path>) -> Vec<PathBuf> {
@@ -129,10 +131,7 @@ fn interrupted(mut command: Command, out: &Path, end: impl FnOnce(&Running)) -> 
 
 #[test]
 fn root_signals_that_ask_end_a_bench_with_its_results() {
-    if !privileged("root_signals_that_ask_end_a_bench_with_its_results") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         let folder = Scratch::new();
         let ended = interrupted(capbench(), &folder.file("results"), |bench| bench.signal(name));
@@ -144,9 +143,7 @@ fn root_signals_that_ask_end_a_bench_with_its_results() {
 /// As timeout(1) does: one to the command, and one to the group that it is in.
 #[test]
 fn root_a_request_that_comes_twice_is_one() {
-    if !privileged("root_a_request_that_comes_twice_is_one") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     let ended = interrupted(capbench(), &folder.file("results"), |bench| {
         let pid = bench.pid();
@@ -159,10 +156,7 @@ fn root_a_request_that_comes_twice_is_one() {
 
 #[test]
 fn root_a_killed_bench_leaves_results_and_nothing_else() {
-    if !privileged("root_a_killed_bench_leaves_results_and_nothing_else") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let folder = Scratch::new();
     let ended = interrupted(capbench(), &folder.file("results"), |bench| bench.signal("KILL"));
     assert_eq!((ended.code, ended.signal), (None, Some(9)));
@@ -176,9 +170,7 @@ fn root_a_killed_bench_leaves_results_and_nothing_else() {
 /// number of processes brings about; that limit does not hold for root, so an ordinary user runs the bench.
 #[test]
 fn root_a_panic_leaves_results_and_nothing_else() {
-    if !privileged("root_a_panic_leaves_results_and_nothing_else") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder, home) = (in_turn(), Scratch::new(), Scratch::of_nobody());
     let command = folder.capbench_of_nobody(&home);
     let ended = interrupted(command, &home.file("results"), |bench| {

@@ -6,7 +6,7 @@ use std::fs;
 
 use capbench_measure::results::Results;
 use serde_json::Value;
-use support::{Running, Scratch, capbench, eventually, in_turn, privileged, run};
+use support::{Running, Scratch, capbench, eventually, privileged_turn, run};
 
 /// Runs a command that saves, and gives what it printed and what it saved.
 fn saved(arguments: &str) -> (String, Value) {
@@ -29,10 +29,7 @@ fn saved(arguments: &str) -> (String, Value) {
 
 #[test]
 fn root_a_sweep_visits_every_point_with_every_method() {
-    if !privileged("root_a_sweep_visits_every_point_with_every_method") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let (text, results) = saved(
         "sweep work --from ns:0 --to ns:20000 --steps 3 --method packet-v2,packet-v3 --rate 20k --visits 2 --refine 0 \
          --duration 60ms --quiet 60ms --seed 7 --repeats 0",
@@ -58,10 +55,7 @@ fn root_a_sweep_visits_every_point_with_every_method() {
 
 #[test]
 fn root_a_sweep_that_is_killed_can_be_analysed() {
-    if !privileged("root_a_sweep_that_is_killed_can_be_analysed") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let scratch = Scratch::new();
     let folder = scratch.path().join("run");
     let read = || -> Option<Results> {
@@ -93,10 +87,7 @@ fn root_a_sweep_that_is_killed_can_be_analysed() {
 
 #[test]
 fn root_a_sweep_of_placements_or_sizes_takes_its_points_from_their_flags() {
-    if !privileged("root_a_sweep_of_placements_or_sizes_takes_its_points_from_their_flags") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let short =
         "--method packet-v2 --rate 10k --visits 1 --refine 0 --duration 50ms --quiet 60ms --repeats 0";
     for (axis, points) in [("placement", 2), ("size --size 64,128,1518", 3)] {
@@ -107,10 +98,7 @@ fn root_a_sweep_of_placements_or_sizes_takes_its_points_from_their_flags() {
 
 #[test]
 fn root_the_tests_of_rfc_2544_are_run_in_terms_of_a_throughput_that_is_given() {
-    if !privileged("root_the_tests_of_rfc_2544_are_run_in_terms_of_a_throughput_that_is_given") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let (text, results) = saved(
         "rfc2544 --quick --throughput 20k --max-rate 40k --duration 60ms --repetitions 1 --longest-burst 100ms \
          --quiet 60ms --method packet-v2 --repeats 0",

@@ -5,7 +5,7 @@ mod support;
 use std::process::Output;
 
 use assert_cmd::Command;
-use support::{Namespaces, PATIENCE, Running, Scratch, capbench, in_turn, lossy, privileged, run};
+use support::{Namespaces, PATIENCE, Running, Scratch, capbench, lossy, privileged_turn, privileges, run};
 
 const FAILED: i32 = 1;
 const USAGE: i32 = 2;
@@ -401,9 +401,7 @@ fn a_bench_takes_no_longer_than_its_plan_may_say() {
 
 #[test]
 fn root_a_ring_or_a_folder_that_cannot_be_ends_a_bench_before_it_begins() {
-    if !privileged("root_a_ring_or_a_folder_that_cannot_be_ends_a_bench_before_it_begins") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     refused(USAGE, "bench --quick --ring 9999GiB", &["--ring 9999GiB", "memory"]);
     refused(USAGE, "bench --quick --method packet-v3 --block 1000", &["--block", "page"]);
     refused(FAILED, "bench --quick --out /proc/x", &["/proc/x", "--out"]);
@@ -416,9 +414,7 @@ fn root_a_ring_or_a_folder_that_cannot_be_ends_a_bench_before_it_begins() {
 
 #[test]
 fn root_interfaces_in_use_or_down_are_refused() {
-    if !privileged("root_interfaces_in_use_or_down_are_refused") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let refused_there = |code: i32, arguments: &str, parts: &[&str]| {
         let folder = Scratch::new();
@@ -459,10 +455,7 @@ fn root_interfaces_in_use_or_down_are_refused() {
 
 #[test]
 fn root_an_interface_that_goes_down_ends_a_count() {
-    if !privileged("root_an_interface_that_goes_down_ends_a_count") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     for method in ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"] {
         let spaces = Namespaces::new();
         let mut count = Running::start(
@@ -480,9 +473,7 @@ fn root_an_interface_that_goes_down_ends_a_count() {
 
 #[test]
 fn root_a_missing_capability_is_named() {
-    if !privileged("root_a_missing_capability_is_named") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (folder, home) = (Scratch::new(), Scratch::of_nobody());
     for arguments in ["count -i lo", "count -i lo --method recv", "send -i lo --isolated -c 1"] {
         let ended = run(None, folder.capbench_of_nobody(&home).args(arguments.split(' ')));

@@ -4,7 +4,7 @@ mod support;
 
 use serde_json::Value;
 use support::why::{look, number_before, send, socket_of};
-use support::{Namespaces, Place, Running, Scratch, capbench, in_turn, privileged, program, run};
+use support::{Namespaces, Place, Running, Scratch, capbench, privileged_turn, privileges, program, run};
 
 /// What `ss -0` says that sockets of the namespace dropped: the `d` of their memory.
 fn dropped_by_ss(place: &Place) -> Option<u64> {
@@ -61,10 +61,7 @@ impl Traced {
 
 #[test]
 fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
-    if !privileged("root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let spaces = Namespaces::new();
     let mut tcpdump = Running::start(
         Some(&spaces.right),
@@ -107,10 +104,7 @@ fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
 
 #[test]
 fn root_why_reads_the_drops_of_every_method_and_leaves_them_to_their_owner() {
-    if !privileged("root_why_reads_the_drops_of_every_method_and_leaves_them_to_their_owner") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     for method in ["recv", "packet-v1", "packet-v2", "packet-v3", "libpcap", "af-xdp"] {
         let spaces = Namespaces::new();
         let arguments = ["count", "-i", "right", "--method", method, "--ring", "256KiB"];
@@ -143,9 +137,7 @@ fn root_why_reads_the_drops_of_every_method_and_leaves_them_to_their_owner() {
 
 #[test]
 fn root_why_on_an_interface_without_traffic_and_on_one_that_goes() {
-    if !privileged("root_why_on_an_interface_without_traffic_and_on_one_that_goes") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let idle = run(Some(&spaces.right), capbench().args(["why", "-i", "right", "--once", "--for", "50ms"]));
     let idle = idle.success().out;
@@ -162,9 +154,7 @@ fn root_why_on_an_interface_without_traffic_and_on_one_that_goes() {
 
 #[test]
 fn root_why_as_nobody_says_what_is_unknown() {
-    if !privileged("root_why_as_nobody_says_what_is_unknown") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let mut count = Running::start(Some(&spaces.right), capbench().args(["count", "-i", "right"]));
     count.wait_for("packet-v3 on right");
@@ -181,9 +171,7 @@ fn root_why_as_nobody_says_what_is_unknown() {
 
 #[test]
 fn root_why_is_json_line_by_line_and_ends_in_time() {
-    if !privileged("root_why_is_json_line_by_line_and_ends_in_time") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let ended =
         run(Some(&spaces.right), capbench().args(["why", "-i", "right", "--json", "--for", "1200ms"]));

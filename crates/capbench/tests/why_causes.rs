@@ -6,7 +6,7 @@ mod support;
 
 use capbench_testing::{HostLimit, cannot_have};
 use support::why::{Watching, look, number_before, send, socket_of};
-use support::{Namespaces, Running, Setting, capbench, eventually, in_turn, privileged, program, run};
+use support::{Namespaces, Running, Setting, capbench, eventually, in_turn, privileges, program, run};
 
 /// A tcpdump at the right end that has begun to capture.
 fn tcpdump(spaces: &Namespaces, arguments: &str) -> Running {
@@ -19,10 +19,7 @@ fn tcpdump(spaces: &Namespaces, arguments: &str) -> Running {
 
 #[test]
 fn root_a_backlog_that_overflows_is_named_with_its_setting_and_rps() {
-    const NAME: &str = "root_a_backlog_that_overflows_is_named_with_its_setting_and_rps";
-    if !privileged(NAME) {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     if std::thread::available_parallelism().unwrap().get() < 2 {
         return cannot_have(HostLimit::Cpus, "a backlog is filled by one and emptied by another");
     }
@@ -46,10 +43,7 @@ fn root_a_backlog_that_overflows_is_named_with_its_setting_and_rps() {
 
 #[test]
 fn root_a_veths_queue_that_overflows_is_named_with_its_peers_number() {
-    const NAME: &str = "root_a_veths_queue_that_overflows_is_named_with_its_peers_number";
-    if !privileged(NAME) {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     // Frames of a sender that could segment skip NAPI.
     spaces.left.run("ethtool", "-K left tso off");
@@ -85,9 +79,7 @@ fn threads_named(name: &str) -> Vec<u32> {
 
 #[test]
 fn root_an_af_xdp_reader_that_was_away_is_named() {
-    if !privileged("root_an_af_xdp_reader_that_was_away_is_named") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let arguments = ["count", "-i", "right", "--method", "af-xdp", "--ring", "256KiB"];
     let mut count = Running::start(Some(&spaces.right), capbench().args(arguments));
@@ -111,9 +103,7 @@ fn root_an_af_xdp_reader_that_was_away_is_named() {
 
 #[test]
 fn root_frames_that_a_snaplen_cuts_are_told() {
-    if !privileged("root_frames_that_a_snaplen_cuts_are_told") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let tcpdump = tcpdump(&spaces, "-s 96");
     let mut command = program("dumpcap");
@@ -138,9 +128,7 @@ fn root_frames_that_a_snaplen_cuts_are_told() {
 
 #[test]
 fn root_the_slow_member_of_a_fanout_group_is_told_from_the_others() {
-    if !privileged("root_the_slow_member_of_a_fanout_group_is_told_from_the_others") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let member = || {
         let mut command = program("netsniff-ng");
@@ -167,9 +155,7 @@ fn root_the_slow_member_of_a_fanout_group_is_told_from_the_others() {
 
 #[test]
 fn root_of_several_losers_the_one_that_loses_most_comes_first() {
-    if !privileged("root_of_several_losers_the_one_that_loses_most_comes_first") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let (small, large) = (tcpdump(&spaces, "-B 64"), tcpdump(&spaces, "-B 4096"));
     small.signal("STOP");
@@ -185,9 +171,7 @@ fn root_of_several_losers_the_one_that_loses_most_comes_first() {
 
 #[test]
 fn root_what_a_socket_on_all_interfaces_lost_of_another_is_not_booked_to_this_one() {
-    if !privileged("root_what_a_socket_on_all_interfaces_lost_of_another_is_not_booked_to_this_one") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     spaces.right.ip("link add idle type veth peer name idle-peer");
     spaces.right.ip("link set dev idle up");
@@ -220,9 +204,7 @@ fn root_what_a_socket_on_all_interfaces_lost_of_another_is_not_booked_to_this_on
 
 #[test]
 fn root_sockets_in_other_namespaces_are_listed_with_what_they_lost() {
-    if !privileged("root_sockets_in_other_namespaces_are_listed_with_what_they_lost") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces, other) = (in_turn(), Namespaces::new(), Namespaces::new());
     let tcpdump = tcpdump(&spaces, "-B 64");
     tcpdump.signal("STOP");
@@ -245,11 +227,7 @@ fn root_sockets_in_other_namespaces_are_listed_with_what_they_lost() {
 
 #[test]
 fn root_in_a_container_processes_have_the_containers_numbers_and_the_rest_is_said_to_be_missing() {
-    if !privileged(
-        "root_in_a_container_processes_have_the_containers_numbers_and_the_rest_is_said_to_be_missing",
-    ) {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let outside = tcpdump(&spaces, "");
     let script = format!(
@@ -278,9 +256,7 @@ fn root_in_a_container_processes_have_the_containers_numbers_and_the_rest_is_sai
 
 #[test]
 fn root_what_a_socket_lost_is_kept_when_its_owner_resets_its_counters_and_when_it_closes() {
-    if !privileged("root_what_a_socket_lost_is_kept_when_its_owner_resets_its_counters_and_when_it_closes") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let mut command = capbench();
     command.args("count -i right --ring 256KiB".split(' '));

@@ -4,7 +4,7 @@ mod support;
 
 use serde_json::Value;
 use support::why::{look, send};
-use support::{Ended, Namespaces, Running, Scratch, capbench, eventually, in_turn, privileged, program, run};
+use support::{Ended, Namespaces, Running, Scratch, capbench, eventually, in_turn, privileges, program, run};
 
 /// One look, as text in one line.
 fn said(spaces: &Namespaces, arguments: &str) -> String {
@@ -17,9 +17,7 @@ fn said(spaces: &Namespaces, arguments: &str) -> String {
 
 #[test]
 fn root_why_on_interfaces_where_nothing_can_come() {
-    if !privileged("root_why_on_interfaces_where_nothing_can_come") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     spaces.left.ip("link set dev left down");
     let alone = said(&spaces, "-i right");
@@ -31,9 +29,7 @@ fn root_why_on_interfaces_where_nothing_can_come() {
 
 #[test]
 fn root_why_on_loopback_says_that_frames_are_seen_twice() {
-    if !privileged("root_why_on_loopback_says_that_frames_are_seen_twice") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     spaces.right.ip("link set dev lo up");
     let lo = said(&spaces, "-i lo");
@@ -45,9 +41,7 @@ fn root_why_on_loopback_says_that_frames_are_seen_twice() {
 
 #[test]
 fn root_an_interface_that_goes_takes_nothing_with_it_that_was_seen() {
-    if !privileged("root_an_interface_that_goes_takes_nothing_with_it_that_was_seen") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let start = |flags: &[&str]| {
         Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right"]).args(flags))
@@ -81,9 +75,7 @@ fn answers_interrupts(pid: u32) -> bool {
 
 #[test]
 fn root_an_interface_that_goes_in_the_first_second_leaves_a_document() {
-    if !privileged("root_an_interface_that_goes_in_the_first_second_leaves_a_document") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     for flags in [&["--once", "--json"][..], &["--json"], &["--once"]] {
         let spaces = Namespaces::new();
         let mut command = capbench();
@@ -103,9 +95,7 @@ fn root_an_interface_that_goes_in_the_first_second_leaves_a_document() {
 
 #[test]
 fn root_an_interface_that_gets_another_name_is_followed() {
-    if !privileged("root_an_interface_that_gets_another_name_is_followed") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right", "--json"]));
     why.wait_for("nothing arrives");
@@ -128,9 +118,7 @@ fn root_an_interface_that_gets_another_name_is_followed() {
 
 #[test]
 fn root_an_interrupt_ends_a_watch_with_what_it_has() {
-    if !privileged("root_an_interrupt_ends_a_watch_with_what_it_has") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let interrupted = |signal: &str, arguments: &str| {
         let mut command = capbench();
@@ -156,9 +144,7 @@ fn root_an_interrupt_ends_a_watch_with_what_it_has() {
 
 #[test]
 fn root_a_kernel_without_btf_says_what_is_unknown_and_shows_the_rest() {
-    if !privileged("root_a_kernel_without_btf_says_what_is_unknown_and_shows_the_rest") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (spaces, empty) = (Namespaces::new(), Scratch::new());
     let mut count = Running::start(Some(&spaces.right), capbench().args(["count", "-i", "right"]));
     count.wait_for("packet-v3 on right");
@@ -178,9 +164,7 @@ fn root_a_kernel_without_btf_says_what_is_unknown_and_shows_the_rest() {
 
 #[test]
 fn root_a_terminal_gets_a_view_that_is_drawn_anew() {
-    if !privileged("root_a_terminal_gets_a_view_that_is_drawn_anew") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     // script(1) gives it a terminal.
     let on_terminal = |environment: &[(&str, &str)]| {
@@ -249,9 +233,7 @@ fn check(schema: &Value, root: &Value, value: &Value, at: &str) {
 #[test]
 #[cfg(feature = "bpf")]
 fn root_the_json_is_as_documented() {
-    if !privileged("root_the_json_is_as_documented") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let schema: Value = serde_json::from_str(include_str!("../../../docs/why.schema.json")).unwrap();
     let mut running = Vec::new();

@@ -4,7 +4,9 @@
 mod support;
 
 use serde_json::Value;
-use support::{Namespaces, Running, Scratch, capbench, eventually, in_turn, privileged, run};
+use support::{
+    Namespaces, Running, Scratch, capbench, eventually, in_turn, privileged_turn, privileges, run,
+};
 
 const FRAMES: u64 = 5000;
 
@@ -23,10 +25,7 @@ fn counting(spaces: &Namespaces, arguments: &str) -> Running {
 
 #[test]
 fn root_frames_of_every_layout_are_counted_in_either_mode() {
-    if !privileged("root_frames_of_every_layout_are_counted_in_either_mode") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let headers = ["", "--tcp --flows 100", "--ipv6", "--ipv6 --tcp --flows 7"];
     for method in ["xdp-count", "xdp-count+generic"] {
         for headers in
@@ -56,9 +55,7 @@ fn root_frames_of_every_layout_are_counted_in_either_mode() {
 
 #[test]
 fn root_no_program_stays_on_the_interface_however_capbench_ends() {
-    if !privileged("root_no_program_stays_on_the_interface_however_capbench_ends") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     for method in ["xdp-count", "xdp-count+generic"] {
         for signal in ["INT", "TERM", "KILL"] {
@@ -77,9 +74,7 @@ fn root_no_program_stays_on_the_interface_however_capbench_ends() {
 
 #[test]
 fn root_a_driver_without_native_mode_and_a_user_without_privilege_are_told() {
-    if !privileged("root_a_driver_without_native_mode_and_a_user_without_privilege_are_told") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     spaces.right.ip("link set dev lo up");
     let mut native = capbench();

@@ -6,7 +6,9 @@ mod support;
 
 use capbench_sys::host::ethtool::{Offload, set_offload};
 use serde_json::Value;
-use support::{Namespaces, Running, Scratch, capbench, eventually, in_turn, privileged, program, run};
+use support::{
+    Namespaces, Running, Scratch, capbench, eventually, in_turn, privileged_turn, privileges, program, run,
+};
 
 const FRAMES: u64 = 20_000;
 
@@ -27,10 +29,7 @@ fn has_program(spaces: &Namespaces) -> bool {
 
 #[test]
 fn root_every_frame_arrives_whole_at_the_stack_and_at_a_program() {
-    if !privileged("root_every_frame_arrives_whole_at_the_stack_and_at_a_program") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let layouts = ["", "--tcp --flows 100 --vlan 7", "--ipv6", "--ipv6 --tcp --flows 7"];
     for (method, key) in [("packet-v3", "verified"), ("xdp-count", "counted_in_kernel")] {
         for (headers, size) in layouts.iter().zip(["64", "imix", "100,1514", "200"]) {
@@ -60,9 +59,7 @@ fn root_every_frame_arrives_whole_at_the_stack_and_at_a_program() {
 
 #[test]
 fn root_a_far_end_that_takes_nothing_is_an_error_and_a_full_queue_is_counted() {
-    if !privileged("root_a_far_end_that_takes_nothing_is_an_error_and_a_full_queue_is_counted") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     // Neither a program nor NAPI is there, and no counter moves.
     let mut command = capbench();
@@ -83,9 +80,7 @@ fn root_a_far_end_that_takes_nothing_is_an_error_and_a_full_queue_is_counted() {
 
 #[test]
 fn root_no_program_stays_when_the_generator_is_killed() {
-    if !privileged("root_no_program_stays_when_the_generator_is_killed") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     for signal in ["INT", "KILL"] {
         let mut command = capbench();
@@ -100,9 +95,7 @@ fn root_no_program_stays_when_the_generator_is_killed() {
 
 #[test]
 fn root_a_bench_with_it_accounts_for_every_frame() {
-    if !privileged("root_a_bench_with_it_accounts_for_every_frame") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, folder) = (in_turn(), Scratch::new());
     for transmit in ["xdp-live", "packet-tx"] {
         let out = folder.file(transmit);
@@ -134,9 +127,7 @@ fn root_a_bench_with_it_accounts_for_every_frame() {
 
 #[test]
 fn root_what_it_cannot_do_is_refused() {
-    if !privileged("root_what_it_cannot_do_is_refused") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     let refusal = |arguments: &str| {
         let mut command = capbench();

@@ -24,7 +24,7 @@ use capbench_capture::backends::af_xdp::AfXdp;
 use capbench_capture::{ByteCount, Capture, CaptureError, CaptureOptions, Counters, Interface, LossPlace};
 use capbench_sys::bpf::link_state;
 use capbench_sys::host::interface::index_of;
-use network::{Namespaces, Place, eventually, in_turn, privileged};
+use network::{Namespaces, Place, eventually, privileged_turn};
 
 const MODES: [&str; 2] = ["af-xdp", "af-xdp+generic"];
 
@@ -70,10 +70,7 @@ fn losses(counters: &Counters) -> [Option<u64>; 3] {
 }
 
 fn with_each_mode(test: &str, work: impl Fn(&str, &Namespaces)) {
-    if !privileged(test) {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     for method in MODES {
         eprintln!("{test}: {method}");
         work(method, &Namespaces::new());

@@ -3,17 +3,13 @@
 use capbench_capture::backends::recv::Recv;
 use capbench_capture::{Capture, Interface, MethodSpec, PacketType};
 
-use crate::network::{Namespaces, RIGHT_MAC, in_turn, privileged};
+use crate::network::{Namespaces, RIGHT_MAC, in_turn, privileged_turn, privileges};
 use crate::wire::{Wire, drain, take};
 use crate::{frame, losses, open_as, options};
 
 #[test]
 fn root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured() {
-    let test = "root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured";
-    if !privileged(test) {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     spaces.right.inside(|| {
@@ -47,9 +43,7 @@ fn root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured() {
 
 #[test]
 fn root_what_could_not_be_passed_on_is_said() {
-    if !privileged("root_what_could_not_be_passed_on_is_said") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let (_turn, spaces) = (in_turn(), Namespaces::new());
     for (place, end) in [(&spaces.left, "left"), (&spaces.right, "right")] {
         place.ip(&format!("link set dev {end} mtu 3490"));

@@ -6,7 +6,7 @@ use capbench_capture::{Batch, Capture};
 use capbench_sys::host::interface::index_of;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake};
 
-use crate::network::{Namespaces, PATIENCE, Place, eventually, in_turn, privileged};
+use crate::network::{Namespaces, PATIENCE, Place, eventually, privileged_turn};
 use crate::wire::{OTHER_MAC, take};
 use crate::{MODES, counters_after, frame, losses, number, open_as, options, refusal};
 
@@ -58,11 +58,7 @@ impl QueueWire {
 
 #[test]
 fn root_all_queues_are_one_source_and_each_keeps_its_order() {
-    let test = "root_all_queues_are_one_source_and_each_keeps_its_order";
-    if !privileged(test) {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     for method in MODES {
         let (spaces, is_native) = (with_two_queues(), method == MODES[0]);
         let mut wires = [0, 1].map(|queue| QueueWire::new(&spaces.left, queue));

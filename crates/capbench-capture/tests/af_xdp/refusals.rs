@@ -8,17 +8,13 @@ use std::time::{Duration, Instant};
 use capbench_capture::backends::af_xdp::AfXdp;
 use capbench_capture::{Capture, Interface, MethodSpec};
 
-use crate::network::{self, Namespaces, PATIENCE, eventually, in_turn, privileged, program};
+use crate::network::{self, Namespaces, PATIENCE, eventually, privileged_turn, program};
 use crate::wire::{OTHER_MAC, Wire, take};
 use crate::{counters_after, frame, is_attached, losses, open_as, options, refusal, with_each_mode};
 
 #[test]
 fn root_what_cannot_be_is_refused_and_nothing_falls_back() {
-    let test = "root_what_cannot_be_is_refused_and_nothing_falls_back";
-    if !privileged(test) {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let spaces = Namespaces::new();
     let right = &spaces.right;
     for (method, mtu, words) in [

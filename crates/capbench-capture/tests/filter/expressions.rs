@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::frames::{frame, plain};
 use crate::interface_of;
 use crate::kernel::InKernel;
-use crate::network::{Place, lossy, privileged, program};
+use crate::network::{Place, lossy, privileges, program};
 
 pub const EXPRESSIONS: [&str; 67] = [
     "",
@@ -95,9 +95,7 @@ fn compiled(place: &Place, optimise: Optimise, snap: SnapLength) -> Vec<Filter> 
 
 #[test]
 fn root_expressions_run_here_as_in_the_kernel() {
-    if !privileged("root_expressions_run_here_as_in_the_kernel") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     for (optimise, snap) in [(Optimise::Yes, SnapLength::EVERYTHING), (Optimise::No, SnapLength::new(50))] {
         let filters = compiled(&Place::with_pair(), optimise, snap);
         let both: Vec<_> = filters
@@ -135,9 +133,7 @@ fn root_expressions_run_here_as_in_the_kernel() {
 
 #[test]
 fn root_expressions_want_what_tcpdump_wants() {
-    if !privileged("root_expressions_want_what_tcpdump_wants") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     let filters = compiled(&place, Optimise::Yes, SnapLength::EVERYTHING);
     let mut runner = TestRunner::deterministic();
@@ -162,9 +158,7 @@ fn root_expressions_want_what_tcpdump_wants() {
 
 #[test]
 fn root_listings_are_those_of_tcpdump() {
-    if !privileged("root_listings_are_those_of_tcpdump") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     let interface = place.inside(|| interface_of(&place));
     for text in ["tcp port 80", "vlan 100 and udp", "inbound and ip6", ""] {

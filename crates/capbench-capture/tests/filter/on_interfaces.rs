@@ -11,7 +11,7 @@ use etherparse::PacketBuilder;
 
 use crate::frames::beside;
 use crate::interface_of;
-use crate::network::{Namespaces, Place, in_turn, privileged};
+use crate::network::{Namespaces, Place, privileged_turn, privileges};
 use crate::wire::{Seen, Wire, drain, take};
 
 /// A frame of UDP or TCP to a port, full of its number, with tags.
@@ -85,10 +85,7 @@ fn number(seen: &Seen) -> u8 {
 
 #[test]
 fn root_tags_that_the_kernel_took_out_are_filtered_by() {
-    if !privileged("root_tags_that_the_kernel_took_out_are_filtered_by") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let spaces = Namespaces::new();
     let (wire, sent) = (Wire::new(&spaces.left), traffic());
     let place = &spaces.right;
@@ -132,10 +129,7 @@ impl Visitor for Numbers {
 
 #[test]
 fn root_every_method_with_a_filter_heeds_it() {
-    if !privileged("root_every_method_with_a_filter_heeds_it") {
-        return;
-    }
-    let _turn = in_turn();
+    let Some(_turn) = privileged_turn() else { return };
     let methods = METHODS.iter().filter(|method| method.socket_filter).map(|method| method.name);
     for method in methods.chain(["libpcap+next-ex", "libpcap+immediate"]) {
         let spaces = Namespaces::new();
@@ -157,9 +151,7 @@ fn root_every_method_with_a_filter_heeds_it() {
 
 #[test]
 fn root_tags_that_may_be_taken_out_untold_are_not_filtered_by() {
-    if !privileged("root_tags_that_may_be_taken_out_untold_are_not_filtered_by") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     place.inside(|| {
         let filter = compile(&place, "vlan 100");

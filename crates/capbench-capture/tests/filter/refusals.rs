@@ -9,7 +9,7 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::interface_of;
-use crate::network::{Place, lossy, privileged, program};
+use crate::network::{Place, lossy, privileges, program};
 
 /// What is said of an expression.
 fn refusal(compiler: &mut Compiler, expression: &str) -> (String, Option<(usize, String, bool)>) {
@@ -21,9 +21,7 @@ fn refusal(compiler: &mut Compiler, expression: &str) -> (String, Option<(usize,
 
 #[test]
 fn root_errors_in_expressions_are_found() {
-    if !privileged("root_errors_in_expressions_are_found") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     place.inside(|| {
         let mut compiler = Compiler::open(&interface_of(&place), SnapLength::EVERYTHING).unwrap();
@@ -82,9 +80,7 @@ fn errors_are_found(compiler: &mut Compiler) {
 
 #[test]
 fn root_any_row_of_words_is_compiled_or_refused_with_a_place() {
-    if !privileged("root_any_row_of_words_is_compiled_or_refused_with_a_place") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     const WORDS: [&str; 30] = [
         "tcp",
         "udp",
@@ -144,9 +140,7 @@ fn root_any_row_of_words_is_compiled_or_refused_with_a_place() {
 
 #[test]
 fn root_a_program_that_is_too_long_is_refused() {
-    if !privileged("root_a_program_that_is_too_long_is_refused") {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     place.inside(|| {
         let mut compiler = Compiler::open(&interface_of(&place), SnapLength::EVERYTHING).unwrap();
@@ -172,9 +166,7 @@ fn root_without_a_live_handle_there_is_no_program() {
         assert!(matches!(error, CaptureError::Privilege { capability: "CAP_NET_RAW", .. }), "{error}");
         return;
     }
-    if !privileged(TEST) {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     place.inside(|| {
         let open = |interface: &Interface| {

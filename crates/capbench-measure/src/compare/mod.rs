@@ -25,7 +25,7 @@ use crate::results::Results;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Two saved runs, compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Document {
     /// [`SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,
@@ -40,7 +40,7 @@ pub struct Document {
 }
 
 /// A run as it is named.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NamedRun {
     /// Its path as it was given.
     pub path: String,

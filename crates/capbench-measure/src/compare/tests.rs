@@ -3,52 +3,24 @@
 mod alike;
 mod loss;
 
-use std::time::Duration;
-
 use capbench_capture::MethodSpec;
 use capbench_frames::rates::Pps;
 
 use super::*;
 use crate::bench::BenchPlan;
 use crate::comparison::*;
-use crate::environment::Environment;
-use crate::error::{MeasureError, Result};
+use crate::for_tests::{Collected, bench_plan, results};
 use crate::laboratory::{Laboratory, Setup as LaboratorySetup};
-use crate::results::{Results, SCHEMA_VERSION};
-use crate::session::Observer;
+use crate::results::Results;
 use crate::simulated::{Noise, SimulatedLaboratory, SimulatedMethod, setup};
-use crate::trial::{Load, TrialResult, Verdict};
+use crate::trial::{TrialResult, Verdict};
 use crate::work::WorkModel;
 
 const METHODS: [&str; 2] = ["recv", "packet-v3"];
 
-struct Quiet;
-
-impl Observer for Quiet {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, _: &TrialResult) -> Result<()> {
-        Ok(())
-    }
-    fn skips(&mut self, setup: &LaboratorySetup, _: Load, why: &MeasureError) {
-        panic!("{}: {why}", setup.method);
-    }
-    fn stopping(&self) -> bool {
-        false
-    }
-}
-
 fn plan(visits: u32, work_ns: u32) -> BenchPlan {
-    BenchPlan {
-        methods: METHODS.iter().map(|name| MethodSpec::plain(name)).collect(),
-        sizes: vec![LaboratorySetup { work: WorkModel::Nanoseconds(work_ns).into(), ..setup(64) }],
-        placements: vec!["same".parse().unwrap()],
-        duration: Duration::from_secs(1),
-        rate: None,
-        visits,
-        seed: 1,
-        against: None,
-        left_out: Vec::new(),
-    }
+    let work = WorkModel::Nanoseconds(work_ns).into();
+    BenchPlan { visits, sizes: vec![LaboratorySetup { work, ..setup(64) }], ..bench_plan(&METHODS) }
 }
 
 /// A path whose capacity varies by 3 % from trial to trial.
@@ -59,24 +31,9 @@ fn path(seed: u64) -> SimulatedLaboratory {
 }
 
 fn run(plan: &BenchPlan, laboratory: &mut dyn Laboratory, seed: u64) -> Results {
-    let outcome = plan.run(laboratory, &mut Quiet).unwrap();
-    Results {
-        schema_version: SCHEMA_VERSION,
-        command: vec!["capbench".into(), "bench".into()],
-        started_unix_s: seed,
-        complete: true,
-        environment: Environment::default(),
-        statements: Vec::new(),
-        trials: outcome.trials,
-        soak: None,
-        sweeps: Vec::new(),
-        not_measured: Vec::new(),
-        searches: Vec::new(),
-        rfc2544: Vec::new(),
-        comparisons: Vec::new(),
-        reproductions: Vec::new(),
-        findings: Vec::new(),
-    }
+    let outcome = plan.run(laboratory, &mut Collected::default()).unwrap();
+    let command = vec!["capbench".into(), "bench".into()];
+    Results { command, started_unix_s: seed, ..results(outcome.trials) }
 }
 
 fn bench(visits: u32, work_ns: u32, seed: u64) -> Results {
@@ -180,7 +137,7 @@ fn took_turns(capacity: f64, seed: u64) -> Vec<Comparison> {
         against: Some(MethodSpec::plain("slow")),
         ..plan(10, 0)
     };
-    let outcome = plan.run(&mut path, &mut Quiet).unwrap();
+    let outcome = plan.run(&mut path, &mut Collected::default()).unwrap();
     of_pairs(&outcome.trials, &outcome.pairs, Thresholds::default())
 }
 

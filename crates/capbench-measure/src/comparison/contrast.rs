@@ -11,7 +11,7 @@ use crate::statistics::shift::Groups;
 use crate::statistics::{FALSE_ALARMS, aligned, by_key, least_by_chance, median};
 
 /// One side of a contrast.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Side {
     /// The trials, in the order in which they ran.
     pub trials: Vec<u32>,
@@ -24,7 +24,7 @@ pub struct Side {
 }
 
 /// By how much a figure changed: as a part of what it was, of shares as a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Change {
     /// The change that makes both sides alike (Hodges and Lehmann).
     pub middle: f64,
@@ -37,7 +37,7 @@ pub struct Change {
 }
 
 /// What is to be said of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
     /// It became worse, by more than the threshold, and chance does not explain it. Where no trial lost a frame before and most
@@ -54,7 +54,7 @@ pub enum Judgement {
 }
 
 /// One figure on both sides.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Contrast {
     /// What was compared: the set-up, or what several of them have in common.
     pub setup: Setup,

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::trial::{Load, TrialResult};
 
 /// A figure of a trial, or of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Frames per second delivered at maximum load. At a load that was set it says no more than the loss.

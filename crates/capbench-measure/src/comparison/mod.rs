@@ -31,7 +31,7 @@ pub use samples::LeftOut;
 pub use setup::{Field, Setup};
 
 /// From which change on a difference is worth saying.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Thresholds {
     /// Of rates and times, as a part of what they were.
     pub relative: f64,
@@ -46,7 +46,7 @@ impl Default for Thresholds {
 }
 
 /// The whole of a comparison in a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Conclusion {
     /// Something became worse.
@@ -58,7 +58,7 @@ pub enum Conclusion {
 }
 
 /// What came of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Comparison {
     /// What is compared with: the earlier run, or a method.
     pub then: String,

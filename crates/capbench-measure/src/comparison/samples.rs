@@ -8,7 +8,7 @@ use super::setup::Setup;
 use crate::trial::{Phase, TrialResult, Verdict};
 
 /// Trials that were not compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LeftOut {
     /// Whose they are.
     pub of: String,

@@ -60,7 +60,9 @@ impl FromStr for Field {
 }
 
 /// A set-up with its load. Absent is what may differ, or does not apply.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct Setup {
     /// The capture method.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -66,7 +66,7 @@ impl Delaying {
 }
 
 /// How delays are spread, in nanoseconds. Least, mean and largest are exact, quantiles to 0.1 %.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Delays {
     /// Number of frames.
     pub frames: u64,
@@ -102,7 +102,7 @@ impl Delays {
 }
 
 /// A histogram of nanoseconds, stored as the text that tools of HdrHistogram exchange: format V2, deflated, in base64.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Recorded(Histogram<u64>);
 

@@ -51,7 +51,7 @@ pub struct Recording {
 }
 
 /// How long the frames of a trial took.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Latency {
     /// What planned times are.
     pub clock: Clock,

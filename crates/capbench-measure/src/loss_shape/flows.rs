@@ -11,7 +11,7 @@ const NAMED: usize = 8;
 const LONG: u64 = 1 << 20;
 
 /// Loss by flow. A flow's count is exact, whether its frames came or not: the number of a frame says its flow.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossByFlow {
     /// Flows that frames were sent in.
     pub flows: u32,
@@ -24,7 +24,7 @@ pub struct LossByFlow {
 }
 
 /// What a flow lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FlowLoss {
     /// Its number.
     pub flow: u32,
@@ -36,7 +36,7 @@ pub struct FlowLoss {
 
 /// Loss by receive queue, for methods that know the queue of a frame. A lost frame's queue is that of its flow, if all
 /// frames of the flow that were looked at, the last one of each batch, came through the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossByQueue {
     /// The queues that frames came through.
     pub queues: Vec<QueueLoss>,
@@ -45,7 +45,7 @@ pub struct LossByQueue {
 }
 
 /// What a queue lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QueueLoss {
     /// Its number.
     pub queue: u32,

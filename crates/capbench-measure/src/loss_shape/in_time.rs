@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 const STRETCHES: usize = 600;
 
 /// Frames lost in each stretch of a trial, all stretches equally long.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossInTime {
     /// Length of a stretch in nanoseconds: 100 ms in the first minute, then twice as long whenever 600 of them are full.
     pub length_ns: u64,

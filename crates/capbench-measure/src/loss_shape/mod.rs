@@ -38,7 +38,7 @@ use recorder::LostRun;
 use windows::Windows;
 
 /// When and how frames of a trial were lost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossShape {
     /// What times are.
     pub clock: Clock,
@@ -87,7 +87,7 @@ pub struct LossShape {
 }
 
 /// What the times of frames are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
     /// When they were planned to be sent.
@@ -97,7 +97,7 @@ pub enum Clock {
 }
 
 /// Frames lost one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Burst {
     /// Number of the first, from 0.
     pub first: u64,
@@ -114,7 +114,7 @@ pub struct Burst {
 }
 
 /// A part of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Position {
     /// Its first 100 ms.
@@ -131,7 +131,7 @@ pub enum Position {
 /// loses between blocks only, and marks blocks; V1 and V2 mark frames. So a burst that the ring lost ends at a mark, and
 /// one that ends elsewhere was lost elsewhere. A mark without a burst proves nothing: the counters were read too late to
 /// take it off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MarkedLoss {
     /// Blocks taken; absent where frames are marked.
     pub blocks: Option<u64>,

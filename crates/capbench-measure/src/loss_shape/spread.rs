@@ -47,7 +47,7 @@ impl Spreading {
 }
 
 /// How a quantity is spread.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Spread {
     /// Number of values.
     pub count: u64,
@@ -64,7 +64,7 @@ pub struct Spread {
 }
 
 /// Values from `from` to less than twice as much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Bucket {
     /// The least value, a power of two; 0 counts as 1.
     pub from: u64,

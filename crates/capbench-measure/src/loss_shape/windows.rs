@@ -10,7 +10,7 @@ const STEP_NS: u64 = 10_000_000;
 const STEPS: u64 = 10;
 
 /// A stretch of time and its frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Window {
     /// Its beginning, nanoseconds since the trial started.
     pub from_ns: u64,

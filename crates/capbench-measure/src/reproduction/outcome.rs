@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// An experiment that was run again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Reproduction {
     /// The publication.
     pub key: String,
@@ -29,7 +29,7 @@ pub struct Reproduction {
 }
 
 /// A published table beside what was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Comparison {
     /// Name, unique in its run, of letters, digits and `-`.
     pub id: String,
@@ -49,7 +49,7 @@ pub struct Comparison {
 }
 
 /// What the rows of a table are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RowHeader {
     /// For people.
     pub heading: String,
@@ -58,7 +58,7 @@ pub struct RowHeader {
 }
 
 /// What a column counts or measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// A name.
@@ -86,7 +86,7 @@ pub enum Quantity {
 }
 
 /// Whose numbers a column has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// The publication's.
@@ -98,7 +98,7 @@ pub enum Side {
 }
 
 /// A column.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Column {
     /// Whose it is.
     pub side: Side,
@@ -111,7 +111,7 @@ pub struct Column {
 }
 
 /// A row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Row {
     /// What it is about.
     pub label: String,
@@ -123,7 +123,7 @@ pub struct Row {
 }
 
 /// A field.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cell {
     /// The number, published or the median of what was measured; absent where there is none.
     pub value: Option<f64>,
@@ -145,7 +145,9 @@ pub struct Cell {
 }
 
 /// What has become of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// It is so here, too.
@@ -175,7 +177,7 @@ impl fmt::Display for Answer {
 }
 
 /// A claim of the publication, and what has become of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Judgement {
     /// The claim.
     pub claim: String,

@@ -11,19 +11,13 @@ use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::order::Shuffle;
 use crate::placement::PlacementChoice;
-use crate::search::{End, SearchOutcome, SearchPlan, Stored};
+use crate::search::{End, SearchPlan, Stored};
 use crate::session::{Session, describe};
 use crate::sweep;
 use crate::trial::{Load, Phase};
 
 /// Follows a reproduction.
 pub trait Observer: sweep::Observer {
-    /// A search of it is over.
-    ///
-    /// # Errors
-    /// When it cannot be saved.
-    fn searched(&mut self, outcome: SearchOutcome) -> Result<()>;
-
     /// A method cannot be had here; the others go on.
     fn leaves_out(&mut self, left: &LeftOut);
 

@@ -8,7 +8,7 @@ use crate::cost::{Cost, Spread};
 use crate::error::Result;
 use crate::laboratory::Setup;
 use crate::placement::PlacementChoice;
-use crate::rehearsal::{Rehearsal, Unwatched};
+use crate::rehearsal::Rehearsal;
 use crate::search::SearchPlan;
 use crate::session::Session;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
@@ -136,7 +136,7 @@ fn rehearsed(cases: &[Case], taken: f64) -> Result<Cost> {
         let pps = case.load.pps().unwrap_or(SUPPOSED_MAXIMUM);
         let method = SimulatedMethod::new(&case.setup.method.to_string(), taken);
         let mut path = Rehearsal::on(SimulatedLaboratory::new(pps, vec![method]));
-        let mut unwatched = Unwatched;
+        let mut unwatched = ();
         let mut session = Session::new(&mut path, &mut unwatched);
         session.trial(&case.setup, case.load, case.duration, Phase::FixedLoad)?;
         // Each is tried on a path of its own, so the probe after an overload is not in it.

@@ -45,7 +45,7 @@ pub struct BackToBackTest {
 }
 
 /// What it found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BackToBackOutcome {
     /// The rate of a burst: the theoretical rate of the formulas.
     pub maximum: MaximumRate,
@@ -71,7 +71,7 @@ pub struct BackToBackOutcome {
 }
 
 /// One search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Searched {
     /// How it ended; `found` in results of early versions.
     #[serde(default)]
@@ -88,7 +88,7 @@ pub struct Searched {
 }
 
 /// The benchmark of RFC 9004 section 6 over all searches.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Benchmark {
     /// Mean length in frames: the benchmark.
     pub average_frames: f64,

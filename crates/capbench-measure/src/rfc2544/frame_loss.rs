@@ -31,7 +31,7 @@ pub struct FrameLossTest {
 }
 
 /// What it found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FrameLossOutcome {
     /// 100 %.
     pub maximum: MaximumRate,
@@ -49,7 +49,7 @@ pub struct FrameLossOutcome {
 }
 
 /// A point of the curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossPoint {
     /// Intended load in percent of the maximum rate.
     pub load_percent: f64,

@@ -32,7 +32,7 @@ pub struct LatencyTest {
 }
 
 /// What it found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LatencyOutcome {
     /// The rate, frames per second.
     pub rate_pps: Pps,
@@ -55,7 +55,7 @@ pub struct LatencyOutcome {
 }
 
 /// A leg over all trials, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Leg {
     /// Mean of the means.
     pub mean_ns: f64,
@@ -68,7 +68,7 @@ pub struct Leg {
 }
 
 /// A figure over all trials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Across {
     /// Its median, the lower one of two.
     pub median_ns: u64,

@@ -52,7 +52,7 @@ pub struct Finished<T> {
 }
 
 /// How a test ended. Whatever it was, what had been measured by then is in the outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Ended {
     /// It went through.
@@ -116,7 +116,7 @@ fn repeated(
 }
 
 /// A test with its set-up. Its trials stand with the others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Tested {
     /// The method.
     pub method: String,
@@ -137,7 +137,7 @@ pub struct Tested {
 }
 
 /// What a test found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "test", rename_all = "kebab-case")]
 pub enum Found {
     /// RFC 2544 26.2.
@@ -165,7 +165,7 @@ impl Found {
 /// The highest rate of a test: the line rate, which is the theoretical maximum of the standards (RFC 2544 appendix B), or
 /// what takes its place. On a link without a rate, as a virtual one, that is what the generator reaches, and results depend
 /// on it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MaximumRate {
     /// Frames per second.
     pub pps: Pps,

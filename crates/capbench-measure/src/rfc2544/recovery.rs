@@ -43,7 +43,7 @@ pub struct RecoveryTest {
 }
 
 /// What it found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RecoveryOutcome {
     /// The highest rate without loss, frames per second.
     pub throughput_pps: Pps,
@@ -66,7 +66,7 @@ pub struct RecoveryOutcome {
 }
 
 /// One overload and what came after it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Repetition {
     /// What it showed.
     pub recovery: Recovery,
@@ -77,7 +77,7 @@ pub struct Repetition {
 }
 
 /// What an overload showed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Recovery {
     /// Frames were lost, and then no more.

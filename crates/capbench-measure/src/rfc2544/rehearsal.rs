@@ -9,7 +9,7 @@ use super::suite::{Extent, Rates, Suite, Test, Throughput};
 use crate::cost::{Cost, Spread};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
-use crate::rehearsal::{Rehearsal, Unwatched};
+use crate::rehearsal::Rehearsal;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 
 /// What a frame takes in a ring: of methods with fixed slots, and at least.
@@ -115,7 +115,7 @@ impl Test {
         // Searches for bursts are alike on a path without noise.
         let once = Extent { bursts: NonZeroU32::MIN, ..*extent };
         let rates = Rates::given(capacity, maximum);
-        match self.run(&once, &rates, setup, &mut rehearsal, &mut Unwatched) {
+        match self.run(&once, &rates, setup, &mut rehearsal, &mut ()) {
             Ok(_) | Err(MeasureError::Unsupported { .. }) => {}
             Err(error) => return Err(error),
         }

@@ -77,11 +77,6 @@ pub struct Suite {
 
 /// Follows a suite.
 pub trait Follower: session::Observer {
-    /// The search for the throughput is over, whatever ended it.
-    ///
-    /// # Errors
-    /// When it cannot be saved, which ends the suite.
-    fn searched(&mut self, outcome: SearchOutcome) -> Result<()>;
     /// A test is over, whatever ended it.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ impl<'t> Trials<'t> {
 }
 
 /// A load that is held, or is not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Bound {
     /// Intended load, frames per second.
     pub intended_pps: f64,
@@ -98,7 +98,7 @@ pub struct Bound {
 }
 
 /// Frames that were still in buffers when sending ended: a longer trial loses them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Backlogged {
     /// Those frames, of all high-loss trials of the load.
     pub frames: u64,
@@ -121,7 +121,7 @@ impl Backlogged {
 }
 
 /// High-loss trials among the full-length ones of a load.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HighLoss {
     /// High-loss trials.
     pub trials: u32,
@@ -134,7 +134,7 @@ pub struct HighLoss {
 }
 
 /// What trials of one load lost, together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Losses {
     /// Where, most first.
     pub lost: Vec<LostAt>,
@@ -146,7 +146,7 @@ pub struct Losses {
 }
 
 /// When frames were lost, in times of 100 ms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Moments {
     /// Such times.
     pub windows: u64,
@@ -247,7 +247,7 @@ pub(super) fn seconds<'o>(seen: impl IntoIterator<Item = &'o Observation>) -> f6
 }
 
 /// Trials that lost nothing, at loads above what is taken.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Buffered {
     /// The least load of such a trial, frames per second.
     pub from_pps: f64,
@@ -304,7 +304,7 @@ impl fmt::Display for Buffered {
 }
 
 /// What chance has to do with a goal's bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Apart {
     /// The probability of shares of high-loss trials at least as far apart when both bounds have the same (Fisher's exact
     /// test, one-sided). Less than it is: the bounds were chosen by the same trials.

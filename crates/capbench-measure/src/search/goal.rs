@@ -11,7 +11,9 @@ use super::criteria::Criteria;
 use crate::error::{MeasureError, Result};
 
 /// A ratio from 0 to below 1. Written as `0.005` or `0.5%`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Ratio(f64);
 
@@ -117,7 +119,7 @@ pub(super) mod seconds {
 }
 
 /// How loads are chosen for a goal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// Multiple loss ratio search (RFC 9971): short trials first, all goals from shared trials.
@@ -137,7 +139,7 @@ impl fmt::Display for Strategy {
 }
 
 /// How far apart the bounds of a regular result may be.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Width {
     /// As a share of the upper bound.
@@ -174,7 +176,7 @@ impl fmt::Display for Width {
 }
 
 /// A search goal with all its attributes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Goal {
     /// What the user calls it.
     pub name: String,
@@ -188,12 +190,15 @@ pub struct Goal {
     pub width: Width,
     /// Goal Final Trial Duration.
     #[serde(rename = "final_trial_duration_s", with = "seconds")]
+    #[schemars(with = "f64")]
     pub final_duration: Duration,
     /// Goal Duration Sum: how much trial time at a load decides it at most.
     #[serde(rename = "duration_sum_s", with = "seconds")]
+    #[schemars(with = "f64")]
     pub duration_sum: Duration,
     /// Goal Initial Trial Duration: length of the first trials. Of no meaning to [`Strategy::Binary`].
     #[serde(rename = "initial_trial_duration_s", with = "seconds")]
+    #[schemars(with = "f64")]
     pub initial_duration: Duration,
     /// How many coarser targets come before the goal itself. Of no meaning to [`Strategy::Binary`].
     pub preceding_targets: u32,

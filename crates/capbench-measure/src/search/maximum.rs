@@ -31,7 +31,7 @@ const DISTURBED: f64 = 0.05;
 const NOTABLE: f64 = 0.2;
 
 /// Where a maximum load comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MaximumSource {
     /// The generator reaches no more with this method capturing.
@@ -45,7 +45,7 @@ pub enum MaximumSource {
 }
 
 /// The maximum load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MaximumLoad {
     /// Frames per second.
     pub load_pps: Pps,
@@ -56,7 +56,7 @@ pub struct MaximumLoad {
 }
 
 /// What the generator can do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SelfTest {
     /// Frames per second without a plan, at best.
     pub unpaced_pps: f64,
@@ -70,7 +70,7 @@ pub struct SelfTest {
 }
 
 /// A trial of the self-test.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Try {
     /// Its number.
     pub trial: u32,

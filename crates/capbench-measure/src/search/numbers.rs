@@ -16,7 +16,7 @@ use crate::statistics::counts;
 use crate::trial::{TrialResult, Verdict};
 
 /// Of the trials of a search; a function of nothing else.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossNumbers {
     /// The highest load at which no trial lost anything, below any at which one did. It says as much as its seconds.
     pub strict_lossless: Held,
@@ -29,7 +29,7 @@ pub struct LossNumbers {
 }
 
 /// A load that is held, and by what measure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Held {
     /// The goal whose attributes decide.
     pub by: String,
@@ -49,7 +49,7 @@ pub struct Held {
 
 /// Loss at loads that are no overload: below all at which half of the trials or more lose in most times of 100 ms, or did not
 /// take frames as they came.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossEvents {
     /// Intended load up to which trials were looked at.
     pub up_to_pps: f64,
@@ -84,7 +84,7 @@ pub struct LossEvents {
 }
 
 /// The longest burst of loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Longest {
     /// Frames.
     pub frames: u64,

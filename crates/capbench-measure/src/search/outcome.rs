@@ -20,7 +20,7 @@ use crate::limit::Limit;
 use crate::trial::SizeLabel;
 
 /// A search and what it has shown. Its trials stand with the others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SearchOutcome {
     /// The method of its trials; this and the next are absent where no trial was run.
     pub method: Option<String>,
@@ -57,7 +57,7 @@ pub struct SearchOutcome {
 }
 
 /// What a goal's result is worth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// A regular goal result: both bounds, at most the goal's width apart.
@@ -70,7 +70,7 @@ pub enum Status {
 }
 
 /// Why a result is not regular.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Reason {
     /// The maximum load is held.
@@ -92,13 +92,15 @@ pub enum Reason {
 }
 
 /// Bounds by a coarser target of the search, which asks for less trial time than the goal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SoFar {
     /// Length of its full-length trials.
     #[serde(rename = "trial_duration_s", with = "seconds")]
+    #[schemars(with = "f64")]
     pub trial_duration: Duration,
     /// Trial time that decides a load at most.
     #[serde(rename = "duration_sum_s", with = "seconds")]
+    #[schemars(with = "f64")]
     pub duration_sum: Duration,
     /// Its Relevant Lower Bound.
     pub lower: Bound,
@@ -109,7 +111,7 @@ pub struct SoFar {
 }
 
 /// What a search has shown for one goal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GoalResult {
     /// The goal with all its attributes.
     pub goal: Goal,

@@ -25,7 +25,7 @@ const SELF_TEST_TRIALS: u32 = UNPACED + 1;
 const MOST_TRIALS: u32 = 100_000;
 
 /// A search: its goals and its limits. Everything else about its trials is constant, and no part of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SearchPlan {
     /// The goals, which share one set of trials.
     pub goals: Vec<Goal>,
@@ -37,9 +37,11 @@ pub struct SearchPlan {
     pub line_rate_pps: Option<Pps>,
     /// Length of the self-test's trials.
     #[serde(rename = "self_test_s", with = "seconds")]
+    #[schemars(with = "f64")]
     pub self_test: Duration,
     /// Time that trials may take, drains included. A trial is not begun when its sending alone would take more than is left.
     #[serde(rename = "time_allowed_s", with = "seconds::optional")]
+    #[schemars(with = "Option<f64>")]
     pub time_allowed: Option<Duration>,
     /// Time that trials may send, without drains and whatever else they take; likewise.
     #[serde(
@@ -48,11 +50,13 @@ pub struct SearchPlan {
         default,
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "Option<f64>")]
     pub traffic_allowed: Option<Duration>,
     /// Frames that the traffic sends at once; 1 where it is evenly spaced.
     pub burst_frames: u32,
     /// How long a trial waits for frames that are missing, as its set-up has it: only the estimate asks.
     #[serde(rename = "quiet_s", with = "seconds", default)]
+    #[schemars(with = "f64")]
     pub quiet: Duration,
 }
 

@@ -15,7 +15,7 @@ use crate::guards::line_rate;
 use crate::trial::{Load, Phase, Profile, Trial, TrialResult, Verdict};
 
 /// How a search ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum End {
     /// Every goal has what it can have.

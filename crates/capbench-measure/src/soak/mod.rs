@@ -17,6 +17,7 @@ use capbench_frames::rates::Pps;
 
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
+use crate::session;
 use crate::trial::{Load, Phase, TrialResult};
 use record::{Interval, SoakRecord};
 use segment::Segment;
@@ -35,14 +36,12 @@ pub struct SoakPlan {
 }
 
 /// Follows a soak while it runs, and can stop it.
-pub trait Observer {
+pub trait Observer: session::Observer {
     /// A segment ended, which `record` has as this interval; saving is the observer's business.
     ///
     /// # Errors
     /// When it cannot be saved, which ends the soak.
     fn segment(&mut self, segment: &Segment, interval: &Interval, record: &SoakRecord) -> Result<()>;
-    /// Whether the user wants to stop.
-    fn stopping(&self) -> bool;
 }
 
 /// How a soak came out.

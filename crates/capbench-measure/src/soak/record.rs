@@ -21,7 +21,7 @@ pub const EVENTS: usize = 256;
 const REASONS: usize = 64;
 
 /// Counts that add up.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Counts {
     /// Frames meant to be sent.
     pub intended: u64,
@@ -44,7 +44,7 @@ pub struct Counts {
 }
 
 /// A stretch of a soak: one segment, or several one after the other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Interval {
     /// Its beginning, in seconds of sending since the soak began.
     pub from_s: f64,
@@ -88,7 +88,7 @@ pub struct Interval {
 }
 
 /// Frames lost one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossEvent {
     /// When the first was planned, in seconds of sending since the soak began.
     pub at_s: f64,
@@ -101,7 +101,7 @@ pub struct LossEvent {
 }
 
 /// A soak.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SoakRecord {
     /// Intended load.
     pub intended_pps: f64,

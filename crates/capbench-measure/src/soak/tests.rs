@@ -8,6 +8,8 @@ use super::record::{EVENTS, INTERVALS, Interval, SoakRecord};
 use super::segment::{Segment, add_lines};
 use super::{Observer, SoakPlan};
 use crate::error::Result;
+use crate::for_tests::Collected;
+use crate::session;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod, setup};
 use crate::trial::tests::{measured, profile};
 use crate::trial::{Load, Phase, Verdict};
@@ -15,26 +17,27 @@ use crate::trial::{Load, Phase, Verdict};
 #[derive(Default)]
 struct Watch {
     segments: u64,
-    stop_after: Option<u64>,
+    stop_after: u64,
     /// The record after the second segment, and the lines of all.
     saved: Option<SoakRecord>,
     lines: Vec<u8>,
 }
 
+impl session::Observer for Watch {
+    fn stopping(&self) -> bool {
+        self.segments >= self.stop_after
+    }
+}
+
 impl Observer for Watch {
     fn segment(&mut self, segment: &Segment, _: &Interval, record: &SoakRecord) -> Result<()> {
         self.segments += 1;
-        if self.stop_after.is_some() {
-            serde_json::to_writer(&mut self.lines, segment).unwrap();
-            self.lines.push(b'\n');
-        }
+        serde_json::to_writer(&mut self.lines, segment).unwrap();
+        self.lines.push(b'\n');
         if self.segments == 2 {
             self.saved = Some(record.clone());
         }
         Ok(())
-    }
-    fn stopping(&self) -> bool {
-        self.stop_after.is_some_and(|limit| self.segments >= limit)
     }
 }
 
@@ -53,7 +56,7 @@ fn three_days_are_stored_in_bounded_records_and_every_frame_is_in_them() {
     let days = Duration::from_secs(3 * 86_400);
     let plan = plan(200_000.0, days);
     assert_eq!(plan.segments(), 25_920);
-    let outcome = plan.run(&mut path(100_000.0), &mut Watch::default()).unwrap();
+    let outcome = plan.run(&mut path(100_000.0), &mut Collected::default()).unwrap();
     let record = &outcome.record;
     let whole = record.whole.as_ref().unwrap();
     assert_eq!((record.segments, whole.segments, whole.lossy), (25_920, 25_920, 25_920));
@@ -75,7 +78,7 @@ fn three_days_are_stored_in_bounded_records_and_every_frame_is_in_them() {
 #[test]
 fn the_ledger_of_the_whole_is_the_sum_of_the_segments() {
     let outcome =
-        plan(950_000.0, Duration::from_secs(35)).run(&mut path(f64::INFINITY), &mut Watch::default());
+        plan(950_000.0, Duration::from_secs(35)).run(&mut path(f64::INFINITY), &mut Collected::default());
     let record = outcome.unwrap().record;
     let whole = record.whole.as_ref().unwrap();
     // 50,000 of 950,000 are more than it holds.
@@ -91,7 +94,7 @@ fn the_ledger_of_the_whole_is_the_sum_of_the_segments() {
 
 #[test]
 fn a_stop_keeps_what_was_measured() {
-    let mut watch = Watch { stop_after: Some(3), ..Watch::default() };
+    let mut watch = Watch { stop_after: 3, ..Watch::default() };
     let outcome =
         plan(1000.0, Duration::from_secs(86_400)).run(&mut path(f64::INFINITY), &mut watch).unwrap();
     assert!(outcome.stopped && outcome.failure.is_none());
@@ -103,7 +106,7 @@ fn a_stop_keeps_what_was_measured() {
 fn what_the_generator_does_not_reach_is_unsent_and_no_loss() {
     let outcome = plan(1_250_000.0, Duration::from_secs(10));
     let mut path = SimulatedLaboratory::new(1_000_000.0, vec![SimulatedMethod::new("packet-v3", 2e6)]);
-    let record = outcome.run(&mut path, &mut Watch::default()).unwrap().record;
+    let record = outcome.run(&mut path, &mut Collected::default()).unwrap().record;
     assert_eq!((record.loss_ratio(), record.unsent_ratio()), (0.0, 0.2));
 }
 
@@ -113,7 +116,7 @@ fn an_application_that_is_a_little_too_slow_is_found_out_though_nothing_is_lost(
         // Room for 30 s of the load, of which 2 % are not taken: nothing is ever lost in segments of 10 s.
         let method = SimulatedMethod::new("packet-v3", capacity).room(Room::Frames(6_000_000));
         let mut path = SimulatedLaboratory::new(1_000_000.0, vec![method]);
-        plan(200_000.0, Duration::from_secs(100)).run(&mut path, &mut Watch::default()).unwrap().record
+        plan(200_000.0, Duration::from_secs(100)).run(&mut path, &mut Collected::default()).unwrap().record
     };
     let record = soak(196_000.0);
     let whole = record.whole.as_ref().unwrap();
@@ -144,7 +147,7 @@ fn reasons_for_care_beyond_those_stored_are_counted() {
 
 #[test]
 fn lines_of_segments_add_up_to_the_record_that_the_soak_had() {
-    let mut watch = Watch { stop_after: Some(9), ..Watch::default() };
+    let mut watch = Watch { stop_after: 9, ..Watch::default() };
     let soak = plan(950_000.0, Duration::from_secs(86_400));
     let record = soak.run(&mut path(100_000.0), &mut watch).unwrap().record;
     let saved = watch.saved.unwrap();

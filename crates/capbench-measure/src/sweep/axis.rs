@@ -16,7 +16,7 @@ use crate::trial::{Load, SizeLabel};
 use crate::work::WorkModel;
 
 /// What is varied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AxisKind {
     /// What the application does per packet.

@@ -40,7 +40,7 @@ impl Default for BackToBackTest {
 }
 
 /// One search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Burst {
     /// How it ended.
     pub end: BurstEnd,
@@ -61,7 +61,7 @@ pub struct Burst {
 }
 
 /// Searches at one point together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BackToBack {
     /// The searches.
     pub searches: Vec<Burst>,

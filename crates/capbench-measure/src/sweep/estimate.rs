@@ -10,12 +10,10 @@ use capbench_capture::ByteCount;
 use capbench_frames::rates::Pps;
 
 use super::axis::{Axis, AxisKind, Point};
-use super::outcome::SweepOutcome;
 use super::plan::SweepPlan;
-use super::run::Observer;
 use crate::cost::{Cost, Spread};
 use crate::error::Result;
-use crate::rehearsal::{Rehearsal, Unwatched};
+use crate::rehearsal::Rehearsal;
 use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
 use crate::trial::Load;
 
@@ -76,7 +74,7 @@ impl SweepPlan {
         let path = SimulatedLaboratory::new(most, methods);
         let path = if self.axis.kind() == AxisKind::Coalesce { path.interrupts(CARD) } else { path };
         let mut rehearsal = Rehearsal::on(path);
-        self.run(&mut rehearsal, &mut Unwatched)?;
+        self.run(&mut rehearsal, &mut ())?;
         Ok(rehearsal.cost())
     }
 
@@ -85,8 +83,4 @@ impl SweepPlan {
         self.axis.kind() != AxisKind::Load && loads.any(|load| load == Load::Maximum)
             || self.axis.points().contains(&Point::Load(Load::Maximum))
     }
-}
-
-impl Observer for Unwatched {
-    fn swept(&mut self, _: SweepOutcome) {}
 }

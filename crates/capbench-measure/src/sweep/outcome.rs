@@ -10,7 +10,7 @@ use crate::trial::{TrialResult, Verdict};
 
 /// A sweep as it came out: what was varied, and what each method did at each point. The trials are referred to by their
 /// numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SweepOutcome {
     /// What was varied.
     pub axis: AxisKind,
@@ -35,7 +35,7 @@ pub struct SweepOutcome {
 }
 
 /// A point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PointRecord {
     /// What reports call it.
     pub label: String,
@@ -48,7 +48,7 @@ pub struct PointRecord {
 }
 
 /// One method over the axis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Series {
     /// The method.
     pub method: String,
@@ -67,7 +67,7 @@ pub struct Series {
 }
 
 /// One method at one point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Reading {
     /// Which point, counted from 0.
     pub point: usize,

@@ -21,8 +21,10 @@ pub trait Observer: session::Observer {
     /// A sweep began, a point was visited, or the sweep is over: what it shows until then. Until it is over it counts as
     /// stopped, so what is kept of it says so, whatever ends the process. It replaces what was handed over of this sweep
     /// before.
-    fn swept(&mut self, so_far: SweepOutcome);
+    fn swept(&mut self, _so_far: SweepOutcome) {}
 }
+
+impl Observer for () {}
 
 /// A sweep that is over.
 #[derive(Debug)]

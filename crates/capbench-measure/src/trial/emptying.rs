@@ -15,7 +15,7 @@ pub(crate) const TICK: Duration = Duration::from_millis(10);
 const TRANSIENT: f64 = 0.005;
 
 /// How long the application went on taking frames when sending had ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Emptying {
     /// Seconds until it took the last one, from when it saw the end of sending: that is after the batch that it had at hand.
     pub after_s: f64,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::TrialResult;
 
 /// What guards did before a trial stood.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Guarding {
     /// Which attempt stands, from 1.
     pub attempt: u32,
@@ -18,7 +18,7 @@ pub struct Guarding {
 }
 
 /// An attempt that does not stand.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetAside {
     /// What disturbed it.
     pub because: Vec<String>,
@@ -27,7 +27,7 @@ pub struct SetAside {
 }
 
 /// What was found at low load after an overload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Recovery {
     /// Number of the trial that overloaded the path.
     pub after: u32,
@@ -38,7 +38,7 @@ pub struct Recovery {
 }
 
 /// The trial of the same set-up that delivered most, seen from one that was offered more and delivered less.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Livelock {
     /// Its number.
     pub against: u32,

@@ -85,7 +85,7 @@ impl Load {
 }
 
 /// A load that is no constant rate, as it is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadShape {
     /// [`Load::Burst`].

@@ -13,7 +13,7 @@ use crate::ledger::{Entry, Ledger, Place};
 use crate::loss_shape::LossShape;
 
 /// What a program under test said about its trial, and the file that it is set against. Absent is what it does not say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProgramReport {
     /// Frames that it says it captured.
     pub captured: Option<u64>,
@@ -26,7 +26,7 @@ pub struct ProgramReport {
 }
 
 /// When the frames of a trial had left for the link. That is after the last one was handed over, by what was on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Departed {
     /// Seconds from the start of sending until all had but `under_way`.
     pub after_s: f64,
@@ -35,7 +35,7 @@ pub struct Departed {
 }
 
 /// CPU time of a trial. Absent where the platform cannot tell.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CpuAccount {
     /// Application time per frame read, verification included; at least this where `split_is_sampled`.
     pub app_ns_per_packet: Option<f64>,
@@ -97,7 +97,7 @@ pub struct CpuAccount {
 }
 
 /// One trial as it is stored: counts first, ratios computed from them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrialResult {
     /// Running number within its run, from 1.
     pub number: u32,

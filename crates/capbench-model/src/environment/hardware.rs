@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The machine as its firmware describes it. Serial numbers are not kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Machine {
     /// What it runs in, `kvm` or `xen` for example; absent where nothing says that it runs in anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,7 +29,7 @@ pub struct Machine {
 }
 
 /// The processors of the host. Absent is what cannot be found out, and what an architecture does not have.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cpu {
     /// Who made them, as `/proc/cpuinfo` says: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +83,7 @@ pub struct Cpu {
 }
 
 /// How the frequencies of CPUs are chosen (Documentation/admin-guide/pm/cpufreq.rst).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Frequency {
     /// Drivers in use, one unless CPUs differ.
     pub drivers: Vec<String>,
@@ -104,7 +104,7 @@ pub struct Frequency {
 }
 
 /// How idle CPUs sleep (Documentation/admin-guide/pm/cpuidle.rst).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Idle {
     /// Driver in use: `intel_idle`, `acpi_idle`, `haltpoll`; `none` where CPUs are only halted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ pub struct Idle {
 }
 
 /// A state in which an idle CPU sleeps.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IdleState {
     /// Its name: `POLL`, `C1`, `C6`.
     pub name: String,
@@ -131,7 +131,7 @@ pub struct IdleState {
 }
 
 /// Caches of one kind that are alike.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cache {
     /// 1 is nearest to the CPU.
     pub level: u32,
@@ -154,7 +154,7 @@ pub struct Cache {
 }
 
 /// The memory of the host, beside how much it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Memory {
     /// Bytes that could be allocated without swapping, when the run began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,7 +177,7 @@ pub struct Memory {
 }
 
 /// A pool of huge pages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HugePages {
     /// Bytes of a page.
     pub page_bytes: u64,
@@ -190,7 +190,7 @@ pub struct HugePages {
 }
 
 /// A node of memory with its CPUs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NumaNode {
     /// The kernel's number.
     pub node: u32,

@@ -6,7 +6,7 @@ use capbench_sys::host::ethtool::{Moderation, PauseFrames, Queues, Rings, Sharin
 use serde::{Deserialize, Serialize};
 
 /// What an interface is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Frames leave by it.
@@ -16,7 +16,7 @@ pub enum Role {
 }
 
 /// An interface as a run found it, or made it. Absent is what its driver or the kernel does not tell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PathInterface {
     /// What it is for.
     pub role: Role,
@@ -33,7 +33,7 @@ pub struct PathInterface {
 }
 
 /// What an interface is, and how it is set.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterfaceFacts {
     /// Its driver as the kernel names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,7 +123,7 @@ pub struct InterfaceFacts {
 }
 
 /// An XDP program on an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct XdpProgram {
     /// Who runs it: `driver`, `generic`, `hardware`, `several`.
     pub attached: String,
@@ -136,7 +136,7 @@ pub struct XdpProgram {
 }
 
 /// A receive queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReceiveQueue {
     /// Its number.
     pub queue: u32,
@@ -149,7 +149,7 @@ pub struct ReceiveQueue {
 }
 
 /// A transmit queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TransmitQueue {
     /// Its number.
     pub queue: u32,
@@ -159,7 +159,7 @@ pub struct TransmitQueue {
 }
 
 /// An interrupt of an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Interrupt {
     /// The kernel's number of it, which another boot may change.
     pub number: u32,
@@ -176,7 +176,7 @@ pub struct Interrupt {
 
 /// Packet sockets that receive from an interface, those of other network namespaces and of capbench not among them
 /// (`/proc/net/packet`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PacketSockets {
     /// Those that take every protocol (ETH_P_ALL), as tcpdump and other captures do.
     pub of_all_protocols: u64,
@@ -185,7 +185,7 @@ pub struct PacketSockets {
 }
 
 /// A queueing discipline of an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrafficControl {
     /// Its kind: `noqueue`, `mq`, `fq_codel`, `clsact`.
     pub discipline: String,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// How the running kernel was built and started.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Kernel {
     /// Options of its build that matter for capturing, without `CONFIG_`: `y`, `m`, a value, or `n` where the configuration
     /// says that it is off. What it does not mention is left out; absent where it cannot be read (`/proc/config.gz`,
@@ -27,7 +27,7 @@ pub struct Kernel {
 }
 
 /// How times are accounted. `None` means that the configuration could not be read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IrqAccounting {
     /// The scheduler's time of a thread leaves out interrupts, soft ones too, that were served while it ran
     /// (CONFIG_IRQ_TIME_ACCOUNTING). Without it an interrupted thread is charged for them. A kernel built with it can

@@ -29,7 +29,7 @@ use program::Program;
 
 /// Facts about the host and the process, as they are written into the results. What is absent, or null, could not be found
 /// out; a group that is absent was not looked for by the version that wrote it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Environment {
     /// Version of capbench.
     pub capbench_version: String,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Others at work when the run began.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Others {
     /// Packet sockets open in the host's network namespace, those of capbench not among them: each of those that take
     /// everything costs every packet of its interface (`/proc/net/packet`). Those on the run's own interfaces stand with these.
@@ -21,7 +21,7 @@ pub struct Others {
 }
 
 /// An XDP program on an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AttachedProgram {
     /// The interface.
     pub interface: String,

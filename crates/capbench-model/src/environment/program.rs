@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The build of the program. Absent is what was not known when it was built.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Program {
     /// The commit that was checked out, where it was built from a repository; with `-dirty` behind it where the source had
     /// changes that were not committed.

@@ -9,7 +9,7 @@ pub const METHOD: &str = "median with the interval between two order statistics;
                           distribution the repeats have, and at least 0.95 from 6 repeats on";
 
 /// Repeats of one quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Estimate {
     /// The median.
     pub median: f64,

@@ -9,8 +9,8 @@ use crate::model::Report;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// A report as it is written.
-#[derive(Serialize)]
-struct Document<'r> {
+#[derive(Serialize, schemars::JsonSchema)]
+pub(crate) struct Document<'r> {
     /// Which version of the file's structure this is.
     schema_version: u32,
     #[serde(flatten)]

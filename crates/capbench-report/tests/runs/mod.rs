@@ -9,91 +9,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_frames::rates::Pps;
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::environment::Environment;
+use capbench_measure::for_tests::{self, Collected, at, bench_plan, path, pps, sweep_plan};
 use capbench_measure::guards::{Guarded, Policy, livelock};
 use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::reproduction::Reproduction;
 use capbench_measure::reproduction::outcome::{Answer, Judgement};
-use capbench_measure::results::{NotMeasured, Results, SCHEMA_VERSION};
-use capbench_measure::rfc2544::{self, Extent, Suite, Test, Tested, Throughput};
-use capbench_measure::search::{self, Goal, SearchOutcome, SearchPlan, Stored};
-use capbench_measure::session::Observer;
+use capbench_measure::results::{NotMeasured, Results};
+use capbench_measure::rfc2544::{Extent, Suite, Test, Throughput};
+use capbench_measure::search::{self, Goal, SearchPlan, Stored};
 use capbench_measure::simulated::{Room, SimulatedLaboratory, SimulatedMethod, setup};
-use capbench_measure::soak::record::{Interval, SoakRecord};
-use capbench_measure::soak::segment::Segment;
-use capbench_measure::soak::{self, SoakPlan};
-use capbench_measure::sweep::{self, Axis, Point, Probe, SweepOutcome, SweepPlan};
-use capbench_measure::trial::{Load, TrialResult};
+use capbench_measure::soak::SoakPlan;
+use capbench_measure::sweep::{Axis, Point, SweepPlan};
+use capbench_measure::trial::TrialResult;
 use capbench_measure::work::WorkModel;
-use capbench_measure::{MeasureError, Result};
 use capbench_report::sentences;
-
-/// Keeps what it is told.
-#[derive(Default)]
-pub struct Kept {
-    trials: Vec<TrialResult>,
-    searches: Vec<SearchOutcome>,
-    tested: Vec<Tested>,
-    passed_over: Vec<NotMeasured>,
-    stop_after: Option<usize>,
-}
-
-impl Kept {
-    /// Stops the run after so many trials.
-    pub fn until(trials: usize) -> Self {
-        Self { stop_after: Some(trials), ..Self::default() }
-    }
-}
-
-impl Observer for Kept {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, result: &TrialResult) -> Result<()> {
-        self.trials.push(result.clone());
-        Ok(())
-    }
-    fn skips(&mut self, _: &Setup, _: Load, why: &MeasureError) {
-        panic!("{why}");
-    }
-    fn stopping(&self) -> bool {
-        self.stop_after.is_some_and(|limit| self.trials.len() >= limit)
-    }
-}
-
-impl sweep::Observer for Kept {
-    fn swept(&mut self, _: SweepOutcome) {}
-}
-
-impl soak::Observer for Kept {
-    fn segment(&mut self, _: &Segment, _: &Interval, _: &SoakRecord) -> Result<()> {
-        Ok(())
-    }
-    fn stopping(&self) -> bool {
-        false
-    }
-}
-
-impl rfc2544::Follower for Kept {
-    fn searched(&mut self, outcome: SearchOutcome) -> Result<()> {
-        self.searches.push(outcome);
-        Ok(())
-    }
-    fn tested(&mut self, tested: Tested) -> Result<()> {
-        self.tested.push(tested);
-        Ok(())
-    }
-    fn passes_over(&mut self, setup: &Setup, test: Test, why: String) {
-        self.passed_over.push(NotMeasured {
-            method: setup.method.to_string(),
-            test: Some(test.key().into()),
-            placement: None,
-            frame_size: None,
-            reason: why,
-        });
-    }
-}
 
 /// A host that is the same everywhere, as far as sentences name it.
 fn environment() -> Environment {
@@ -109,21 +40,10 @@ fn environment() -> Environment {
 
 pub fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
     Results {
-        schema_version: SCHEMA_VERSION,
         command: ["/usr/bin/capbench"].iter().chain(command).map(ToString::to_string).collect(),
-        started_unix_s: 1_700_000_000,
-        complete: true,
         environment: environment(),
         statements: vec!["a simulated path: no network was used".into()],
-        findings: Vec::new(),
-        trials,
-        soak: None,
-        sweeps: Vec::new(),
-        not_measured: Vec::new(),
-        searches: Vec::new(),
-        rfc2544: Vec::new(),
-        comparisons: Vec::new(),
-        reproductions: Vec::new(),
+        ..for_tests::results(trials)
     }
 }
 
@@ -132,38 +52,18 @@ fn concluded(run: Results) -> Results {
     Results { findings: sentences::find(&run), ..run }
 }
 
-fn methods(names: &[&str]) -> Vec<MethodSpec> {
-    names.iter().map(|name| MethodSpec::plain(name)).collect()
-}
-
 pub fn guarded(path: SimulatedLaboratory) -> Guarded<SimulatedLaboratory> {
     Guarded::new(path, Policy::default(), Arc::default())
 }
 
-fn path() -> SimulatedLaboratory {
-    SimulatedLaboratory::new(
-        1_000_000.0,
-        vec![
-            SimulatedMethod::new("recv", 400_000.0).livelock(0.5).cost(500, 900),
-            SimulatedMethod::new("packet-v2", 900_000.0).cost(90, 700),
-            SimulatedMethod::new("packet-v3", 2_000_000.0).cost(60, 650),
-        ],
-    )
-}
-
 fn bench_of(names: &[&str], sizes: &[u16], placements: &[&str], visits: u32) -> Results {
     let plan = BenchPlan {
-        methods: methods(names),
         sizes: sizes.iter().map(|size| setup(*size)).collect(),
         placements: placements.iter().map(|name| name.parse().unwrap()).collect(),
-        duration: Duration::from_secs(1),
-        rate: None,
         visits,
-        seed: 1,
-        against: None,
-        left_out: Vec::new(),
+        ..bench_plan(names)
     };
-    let mut outcome = plan.run(&mut guarded(path()), &mut Kept::default()).unwrap();
+    let mut outcome = plan.run(&mut guarded(path()), &mut Collected::default()).unwrap();
     livelock::mark(&mut outcome.trials);
     concluded(results(&["bench", "--method", &names.join(",")], outcome.trials))
 }
@@ -242,7 +142,7 @@ pub fn search() -> Results {
     for method in ["packet-v2", "packet-v3"] {
         let setup = Setup { method: MethodSpec::plain(method), ..setup(64) };
         let mut trial = laboratory.prepare(&setup).unwrap();
-        let mut kept = Kept::default();
+        let mut kept = Collected::default();
         let outcome = plan.run(method, trial.as_mut(), Stored::default(), &mut kept).unwrap().outcome;
         trials.extend(kept.trials);
         searches.push(outcome);
@@ -255,20 +155,10 @@ pub fn search() -> Results {
 /// Work per packet, two methods.
 pub fn sweep() -> Results {
     let works = [0, 500, 1000, 2000].map(|ns| Point::Work(WorkModel::Nanoseconds(ns)));
-    let plan = SweepPlan {
-        axis: Axis::new(works.to_vec()).unwrap(),
-        methods: methods(&["recv", "packet-v3"]),
-        base: setup(64),
-        placements: vec![PlacementChoice::Same],
-        loads: vec![Load::Rate(Pps::new(450_000.0).unwrap())],
-        probe: Probe::Trial,
-        duration: Duration::from_secs(1),
-        repeats: 2,
-        refinement: 0,
-        seed: 1,
-        left_out: Vec::new(),
-    };
-    let swept = plan.run(&mut path(), &mut Kept::default()).unwrap();
+    let axis = Axis::new(works.to_vec()).unwrap();
+    let plan =
+        SweepPlan { loads: vec![at(450_000.0)], repeats: 2, ..sweep_plan(axis, &["recv", "packet-v3"]) };
+    let swept = plan.run(&mut path(), &mut Collected::default()).unwrap();
     let mut run = results(&["sweep", "work"], swept.trials);
     run.sweeps = vec![swept.outcome];
     concluded(run)
@@ -290,12 +180,12 @@ pub fn rfc2544() -> Results {
         throughput: Throughput::Search(plan),
     };
     let method = SimulatedMethod::new("packet-v3", 400_000.0).room(Room::Frames(1000));
-    let mut kept = Kept::default();
+    let mut kept = Collected::default();
     suite.run(&setup(64), &mut guarded(SimulatedLaboratory::new(1e6, vec![method])), &mut kept).unwrap();
     let mut run = results(&["rfc2544", "--quick"], kept.trials);
     run.searches = kept.searches;
     run.rfc2544 = kept.tested;
-    run.not_measured = kept.passed_over;
+    run.not_measured = kept.not_measured;
     concluded(run)
 }
 
@@ -303,13 +193,13 @@ pub fn rfc2544() -> Results {
 pub fn soak() -> Results {
     let plan = SoakPlan {
         setup: setup(64),
-        rate: Pps::new(950_000.0).unwrap(),
+        rate: pps(950_000.0),
         length: Duration::from_secs(35),
         interval: Duration::from_secs(10),
     };
     let method = SimulatedMethod::new("packet-v3", 900_000.0);
     let mut path = SimulatedLaboratory::new(1e6, vec![method]);
-    let mut record = plan.run(&mut path, &mut Kept::default()).unwrap().record;
+    let mut record = plan.run(&mut path, &mut Collected::default()).unwrap().record;
     // What the clock and this process would put into it.
     for interval in record.intervals.iter_mut().chain(&mut record.whole).chain(&mut record.worst) {
         interval.began_unix_s = 1.7e9 + interval.from_s;

@@ -1,13 +1,14 @@
 //! What is said of searches.
 
 use capbench_capture::{ByteCount, MethodSpec};
+use capbench_measure::for_tests::Collected;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::results::{Finding, Results};
 use capbench_measure::search::{self, SearchOutcome, SearchPlan, Stored};
 use capbench_measure::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
 use capbench_report::sentences;
 
-use super::{run_of, runs};
+use super::run_of;
 
 /// The n-th search of a method whose path is computed.
 fn nth(nth: Option<u32>, method: &str, goals: &str, path: &mut SimulatedLaboratory) -> SearchOutcome {
@@ -15,9 +16,7 @@ fn nth(nth: Option<u32>, method: &str, goals: &str, path: &mut SimulatedLaborato
     setup.capture.ring = ByteCount(64 << 20);
     let plan = SearchPlan::new(search::parse(goals).unwrap());
     let mut trial = path.prepare(&setup).unwrap();
-    plan.run_nth(nth, "a path", trial.as_mut(), Stored::default(), &mut runs::Kept::default())
-        .unwrap()
-        .outcome
+    plan.run_nth(nth, "a path", trial.as_mut(), Stored::default(), &mut Collected::default()).unwrap().outcome
 }
 
 fn search(goals: &str, path: &mut SimulatedLaboratory) -> SearchOutcome {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
+use capbench_measure::for_tests::Collected;
 use capbench_measure::results::Results;
 use capbench_measure::simulated::{Room, SimulatedLaboratory, SimulatedMethod, setup};
 use capbench_measure::soak::SoakPlan;
@@ -11,7 +12,7 @@ use capbench_measure::soak::segment::Segment;
 use capbench_measure::trial::TrialResult;
 use capbench_report::sentences;
 
-use super::{run_of, runs, trial};
+use super::{run_of, trial};
 
 fn said(record: SoakRecord) -> String {
     let found = sentences::find(&Results { soak: Some(record), ..run_of(Vec::new()) });
@@ -29,7 +30,7 @@ fn an_application_that_is_a_little_too_slow_is_found_out_though_nothing_is_lost(
         interval: Duration::from_secs(10),
     };
     let mut path = SimulatedLaboratory::new(1e6, vec![method]);
-    let text = said(plan.run(&mut path, &mut runs::Kept::default()).unwrap().record);
+    let text = said(plan.run(&mut path, &mut Collected::default()).unwrap().record);
     assert!(text.contains("at the end of 10 of 10 segments"), "{text}");
 }
 

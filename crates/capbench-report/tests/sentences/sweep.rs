@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use capbench_capture::{ByteCount, MethodSpec};
 use capbench_measure::bursts::BurstSearch;
+use capbench_measure::for_tests::Collected;
 use capbench_measure::ledger::{LostAt, Place};
 use capbench_measure::limit::Limit;
 use capbench_measure::loss_shape::{LossShape, Spread, Window};
@@ -17,7 +18,7 @@ use capbench_measure::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, Spac
 use capbench_measure::work::WorkModel;
 use capbench_report::sentences;
 
-use super::{at, run_of, runs};
+use super::{at, run_of};
 
 pub(crate) fn works(ns: &[u32]) -> Axis {
     Axis::new(ns.iter().map(|&ns| Point::Work(WorkModel::Nanoseconds(ns))).collect()).unwrap()
@@ -41,7 +42,7 @@ pub(crate) fn plan(axis: Axis, methods: &[&str]) -> SweepPlan {
 }
 
 pub(crate) fn run(plan: &SweepPlan, laboratory: &mut SimulatedLaboratory) -> SweepRun {
-    plan.run(laboratory, &mut runs::Kept::default()).unwrap()
+    plan.run(laboratory, &mut Collected::default()).unwrap()
 }
 
 /// The constants that are read off Dain's first table.
@@ -230,7 +231,7 @@ fn what_the_kernel_refuses_is_no_limit_of_the_application() {
 
 #[test]
 fn nothing_measured_nothing_found() {
-    let mut stopped = runs::Kept::until(0);
+    let mut stopped = Collected::stopping_after(0);
     let mut path = SimulatedLaboratory::new(1e6, Vec::new());
     assert_eq!(texts(&plan(works(&[1, 2]), &["recv"]).run(&mut path, &mut stopped).unwrap()), "");
 }
@@ -283,7 +284,7 @@ fn a_sweep_is_put_into_words_wherever_it_is_stopped() {
     let plan =
         SweepPlan { repeats: 4, refinement: 3, ..plan(works(&[0, 9000, 20_000]), &["recv", "packet-v2"]) };
     for stop_after in [0, 1, 5, 7, 13] {
-        let mut stopped = runs::Kept::until(stop_after);
+        let mut stopped = Collected::stopping_after(stop_after);
         let methods = ["recv", "packet-v2"].map(|name| SimulatedMethod::new(name, 2e5));
         let mut path = SimulatedLaboratory::new(1e6, methods.to_vec());
         let text = texts(&plan.run(&mut path, &mut stopped).unwrap());

@@ -12,7 +12,9 @@ pub mod setting;
 pub mod still;
 pub mod why;
 
-pub use network::{Namespaces, PATIENCE, Place, eventually, in_turn, lossy, privileged, program};
+pub use network::{
+    Namespaces, PATIENCE, Place, eventually, in_turn, lossy, privileged_turn, privileges, program,
+};
 pub use process::{Ended, Running, capbench, run, signal};
 pub use recording::{File, Recording};
 pub use scratch::{NOBODY, Scratch, Tmpfs};

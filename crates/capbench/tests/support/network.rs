@@ -68,17 +68,30 @@ pub fn program(name: &str) -> Command {
     }
 }
 
-/// Whether the test can run; says why not.
-pub fn privileged(test: &str) -> bool {
+/// What a test needs that works on networks: the capabilities of root, outside of user namespaces. `None`, with the reason
+/// printed, where it has not.
+pub fn privileges() -> Option<()> {
     let needed = [Capability::NetAdmin, Capability::NetRaw, Capability::SysAdmin];
     let missing = capability::effective().unwrap().missing(&needed);
     let initial = namespace::in_initial_user_namespace().unwrap();
+    let thread = thread::current();
+    let test = thread.name().unwrap_or_default();
     if !missing.is_empty() {
         capbench_testing::missing(format_args!("{test}: {missing:?}, which root has"));
     } else if !initial {
         capbench_testing::missing(format_args!("{test}: root on the host, outside of user namespaces"));
     }
-    missing.is_empty() && initial
+    (missing.is_empty() && initial).then_some(())
+}
+
+/// The same for a test of load, with its turn.
+pub fn privileged_turn() -> Option<MutexGuard<'static, ()>> {
+    privileges().map(|()| in_turn())
+}
+
+/// The turn of a test of load that makes a bed; `None`, with the reason printed, where it does not run as root.
+pub fn root_turn() -> Option<MutexGuard<'static, ()>> {
+    capbench_testing::is_root().then(in_turn)
 }
 
 /// Tests of load take turns: two at once would only slow each other down.

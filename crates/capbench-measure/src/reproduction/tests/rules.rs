@@ -1,7 +1,8 @@
 //! What is said of paths whose losses are known: each claim where it holds, where it does not, and where trials do not tell.
 
 use super::*;
-use crate::simulated::{Noise, Room, TwoRegimes};
+use crate::for_tests::dain;
+use crate::simulated::{Noise, Room};
 use capbench_capture::units::ByteCount;
 
 const HOLDS: Answer = Answer::Holds;
@@ -28,17 +29,6 @@ const NAMES: [&str; 9] = [
     "recv+napi-defer",
     "recv+napi-thread",
 ];
-
-/// Constants that are read off Dain's first table.
-fn dain() -> TwoRegimes {
-    TwoRegimes {
-        asleep: Duration::from_nanos(17_300),
-        busy: Duration::from_nanos(4_600),
-        asleep_until: Duration::from_nanos(9_000),
-        busy_from: Duration::from_nanos(18_000),
-        batch: 20.0,
-    }
-}
 
 #[test]
 fn lengthy_dains_first_effect_is_found_where_it_is_and_only_there() {

@@ -80,11 +80,17 @@ fn every_published_number_stands_in_a_table_as_its_file_has_it() {
 #[test]
 fn what_cannot_run_here_is_named_with_its_reason_and_the_rest_goes_on() {
     let (reproduction, record) = run("cesnet-2008", 1, &mut path(methods()));
-    let left: Vec<_> =
-        record.left_out.iter().map(|left| format!("{} {}", left.method, left.placement)).collect();
-    assert_eq!(left, ["pf-ring same", "szedata2 same", "pf-ring other", "szedata2 other"]);
+    let left: Vec<_> = record
+        .not_measured
+        .iter()
+        .map(|left| (left.method.as_str(), left.placement.as_deref().unwrap()))
+        .collect();
+    assert_eq!(
+        left,
+        [("pf-ring", "same"), ("szedata2", "same"), ("pf-ring", "other"), ("szedata2", "other")]
+    );
     // One method is searched for in two placements at the 7 sizes of RFC 2544.
-    assert_eq!(record.searches, 14);
+    assert_eq!(record.searches.len(), 14);
     let not_testable = judgements(&reproduction, "PF_RING holds");
     assert_eq!(not_testable[0].answer, Answer::NotTestable);
     assert!(not_testable[0].text.contains("not on the simulated path"), "{not_testable:?}");
@@ -92,19 +98,19 @@ fn what_cannot_run_here_is_named_with_its_reason_and_the_rest_goes_on() {
 
 #[test]
 fn a_publication_of_which_nothing_can_run_fails_with_the_reason() {
-    let mut record = Record::default();
+    let mut record = Collected::default();
     let error =
         find("loke-2011").unwrap().run(&conditions(1), &mut path(Vec::new()), &mut record).unwrap_err();
     assert!(error.to_string().contains("packet-v1 cannot run here"), "{error}");
-    assert!(record.so_far.is_empty());
+    assert!(record.reproduced.is_empty());
 }
 
 #[test]
 fn a_stop_keeps_and_compares_what_was_measured() {
     for publication in PUBLICATIONS.iter() {
-        let mut record = Record { stop_after: Some(3), ..Record::default() };
+        let mut record = Collected::stopping_after(3);
         assert!(publication.run(&conditions(2), &mut path(methods()), &mut record).unwrap());
-        let kept = record.so_far.last().unwrap();
+        let kept = record.reproduced.last().unwrap();
         assert!(!kept.complete && kept.trials.len() == 3, "{}: {:?}", publication.key, kept.trials);
         assert!(kept.tables.iter().all(|table| !table.rows.is_empty()));
         let told = kept.findings.iter().filter(|finding| matches!(finding.answer, Answer::Holds));

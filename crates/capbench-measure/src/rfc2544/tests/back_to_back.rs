@@ -4,8 +4,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::queue::Queue;
-use super::{Watching, maximum, pps, setup};
+use super::{maximum, pps, setup};
 use crate::bursts::{BurstEnd, BurstSearch};
+use crate::for_tests::Collected;
 use crate::laboratory::Laboratory;
 use crate::rfc2544::back_to_back::{BackToBackOutcome, BackToBackTest};
 use crate::rfc2544::{Ended, Percent};
@@ -33,12 +34,12 @@ fn path() -> SimulatedLaboratory {
 }
 
 fn run(test: BackToBackTest, path: &mut dyn Laboratory) -> BackToBackOutcome {
-    test.run(&setup(), path, &mut Watching::default()).unwrap().outcome
+    test.run(&setup(), path, &mut ()).unwrap().outcome
 }
 
 #[test]
 fn the_longest_burst_is_found_to_the_frame_and_the_buffer_time_is_corrected() {
-    let finished = test(0.01, 3).run(&setup(), &mut path(), &mut Watching::default()).unwrap();
+    let finished = test(0.01, 3).run(&setup(), &mut path(), &mut ()).unwrap();
     let outcome = finished.outcome;
     assert!(outcome.searches.iter().all(|search| (search.frames, search.step_frames) == (2000, Some(1))));
     let benchmark = outcome.benchmark.unwrap();
@@ -80,7 +81,7 @@ fn a_length_that_loses_once_is_tried_again() {
 fn the_path_is_idle_between_bursts_for_as_long_as_a_burst_and_at_least_for_the_depletion_time() {
     let mut path = Tampered::new(path(), |_, _: &mut TrialResult| {});
     let test = with(test(1.0, 2), |search| search.depletion = Duration::from_millis(1));
-    let trials = test.run(&setup(), &mut path, &mut Watching::default()).unwrap().trials;
+    let trials = test.run(&setup(), &mut path, &mut ()).unwrap().trials;
     assert_eq!(path.rests.len(), trials.len(), "before the first, too: others may have run before");
     for (rest, trial) in path.rests.iter().zip(&trials) {
         assert!(*rest >= Duration::from_millis(1) && rest.as_secs_f64() >= trial.duration_s, "{rest:?}");
@@ -109,9 +110,7 @@ fn where_nothing_fits_the_burst_is_empty() {
 
 #[test]
 fn a_throughput_that_is_the_maximum_and_a_limit_below_the_first_burst_are_refused() {
-    let refused = |test: BackToBackTest| {
-        test.run(&setup(), &mut path(), &mut Watching::default()).unwrap_err().to_string()
-    };
+    let refused = |test: BackToBackTest| test.run(&setup(), &mut path(), &mut ()).unwrap_err().to_string();
     let text = refused(BackToBackTest { throughput: pps(999_900.0), ..test(1.0, 1) });
     assert!(text.contains("the generator's maximum") && text.contains("no buffer ever fills"), "{text}");
     let text = refused(with(test(1.0, 1), |search| search.limit = Duration::from_micros(10)));
@@ -138,9 +137,9 @@ fn a_burst_is_sent_at_the_rate_that_its_time_is_worked_out_with_however_fast_the
 
 #[test]
 fn a_stop_keeps_the_searches_that_went_through() {
-    let one = test(1.0, 1).run(&setup(), &mut path(), &mut Watching::default()).unwrap().trials.len();
-    let mut watching = Watching { stop_after: Some(one + 2), ..Watching::default() };
-    let outcome = test(1.0, 50).run(&setup(), &mut path(), &mut watching).unwrap().outcome;
+    let one = test(1.0, 1).run(&setup(), &mut path(), &mut ()).unwrap().trials.len();
+    let mut collected = Collected::stopping_after(one + 2);
+    let outcome = test(1.0, 50).run(&setup(), &mut path(), &mut collected).unwrap().outcome;
     assert_eq!((outcome.ended.clone(), outcome.searches.len()), (Ended::Stopped, 1));
     let text = serde_json::to_string(&outcome).unwrap();
     assert_eq!(serde_json::from_str::<BackToBackOutcome>(&text).unwrap(), outcome);

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Watching, maximum, setup};
+use super::{maximum, setup};
+use crate::for_tests::Collected;
 use crate::guards::{Guarded, Policy};
 use crate::rfc2544::frame_loss::{FrameLossOutcome, FrameLossTest};
 use crate::rfc2544::{Ended, Percent};
@@ -23,7 +24,7 @@ fn path(capacity: f64) -> SimulatedLaboratory {
 
 #[test]
 fn the_curve_goes_down_from_the_maximum_until_two_trials_lose_nothing() {
-    let finished = test(10.0).run(&setup(), &mut path(730_000.0), &mut Watching::default()).unwrap();
+    let finished = test(10.0).run(&setup(), &mut path(730_000.0), &mut ()).unwrap();
     let FrameLossOutcome { points, ends_without_loss, ended, .. } = finished.outcome;
     let curve: Vec<_> =
         points.iter().map(|point| (point.load_percent, (point.loss_percent * 1e3).round() / 1e3)).collect();
@@ -35,7 +36,7 @@ fn the_curve_goes_down_from_the_maximum_until_two_trials_lose_nothing() {
 
 #[test]
 fn a_method_that_loses_at_every_load_has_a_curve_all_the_same() {
-    let finished = test(10.0).run(&setup(), &mut path(1000.0), &mut Watching::default()).unwrap();
+    let finished = test(10.0).run(&setup(), &mut path(1000.0), &mut ()).unwrap();
     assert_eq!(finished.outcome.points.len(), 10);
     assert!(!finished.outcome.ends_without_loss);
     assert_eq!(finished.outcome.ended, Ended::Complete);
@@ -52,7 +53,7 @@ fn one_trial_without_loss_between_two_with_is_not_the_end() {
             result.delivered -= 1;
         }
     });
-    let points = test(10.0).run(&setup(), &mut path, &mut Watching::default()).unwrap().outcome.points;
+    let points = test(10.0).run(&setup(), &mut path, &mut ()).unwrap().outcome.points;
     let loads: Vec<_> = points.iter().map(|point| point.load_percent).collect();
     assert_eq!(loads, [100.0, 90.0, 80.0, 70.0, 60.0, 50.0]);
 }
@@ -71,7 +72,7 @@ fn steps_are_exact_and_none_is_coarser_than_the_standard_allows() {
 #[test]
 fn a_generator_that_falls_short_shows_in_the_offered_load() {
     let mut slow = SimulatedLaboratory::new(8e5, vec![SimulatedMethod::new("packet-v3", 7.5e5)]);
-    let points = test(10.0).run(&setup(), &mut slow, &mut Watching::default()).unwrap().outcome.points;
+    let points = test(10.0).run(&setup(), &mut slow, &mut ()).unwrap().outcome.points;
     assert_eq!((points[0].load_percent, points[0].offered_percent), (100.0, 80.0));
     assert_eq!(points[0].loss_percent, 6.25, "of the frames that were sent");
     assert_eq!(points[0].intended - points[0].sent, 400_000);
@@ -83,13 +84,13 @@ fn a_generator_that_falls_short_shows_in_the_offered_load() {
 fn what_the_generator_did_not_offer_does_not_end_the_curve() {
     // It takes all that comes, and 700,000 is what comes at most.
     let mut slow = SimulatedLaboratory::new(7e5, vec![SimulatedMethod::new("packet-v3", 2e6)]);
-    let outcome = test(10.0).run(&setup(), &mut slow, &mut Watching::default()).unwrap().outcome;
+    let outcome = test(10.0).run(&setup(), &mut slow, &mut ()).unwrap().outcome;
     let loads: Vec<_> =
         outcome.points.iter().map(|point| (point.load_percent, point.generator_limited)).collect();
     assert_eq!(loads, [(100.0, true), (90.0, true), (80.0, true), (70.0, false), (60.0, false)]);
     assert!(outcome.ends_without_loss && outcome.points.iter().all(|point| point.loss_percent == 0.0));
     let mut stuck = SimulatedLaboratory::new(5e4, vec![SimulatedMethod::new("packet-v3", 2e6)]);
-    let outcome = test(10.0).run(&setup(), &mut stuck, &mut Watching::default()).unwrap().outcome;
+    let outcome = test(10.0).run(&setup(), &mut stuck, &mut ()).unwrap().outcome;
     assert_eq!((outcome.points.len(), outcome.ends_without_loss), (10, false));
 }
 
@@ -103,30 +104,30 @@ fn invalid_trials_are_repeated_by_the_guards_alone_and_end_the_test_when_they_st
         }
     };
     let mut passing = Guarded::new(Tampered::new(path(5e6), invalid(3)), Policy::default(), Arc::default());
-    let finished = test(10.0).run(&setup(), &mut passing, &mut Watching::default()).unwrap();
+    let finished = test(10.0).run(&setup(), &mut passing, &mut ()).unwrap();
     assert_eq!((finished.outcome.ended, finished.trials.len()), (Ended::Complete, 2));
     assert_eq!(finished.trials[1].guarding.as_ref().unwrap().attempt, 3);
     let mut staying = Tampered::new(path(5e6), invalid(u32::MAX));
-    let outcome = test(10.0).run(&setup(), &mut staying, &mut Watching::default()).unwrap().outcome;
+    let outcome = test(10.0).run(&setup(), &mut staying, &mut ()).unwrap().outcome;
     assert_eq!(outcome.ended, Ended::Invalid { trials: vec![2], because: "it was tampered with".into() });
     assert_eq!((outcome.points.len(), outcome.ends_without_loss), (1, false));
 }
 
 #[test]
 fn a_stop_keeps_the_points_and_a_path_without_the_method_says_so() {
-    let mut watching = Watching { stop_after: Some(2), ..Watching::default() };
-    let finished = test(10.0).run(&setup(), &mut path(1000.0), &mut watching).unwrap();
+    let mut collected = Collected::stopping_after(2);
+    let finished = test(10.0).run(&setup(), &mut path(1000.0), &mut collected).unwrap();
     // The trial that was under way when it stopped shows nothing.
     assert_eq!((finished.outcome.ended, finished.outcome.points.len()), (Ended::Stopped, 2));
-    let mut watching = Watching::default();
+    let mut collected = Collected::expecting_skips();
     let mut absent = SimulatedLaboratory::new(1e6, Vec::new());
-    let finished = test(10.0).run(&setup(), &mut absent, &mut watching).unwrap();
-    assert_eq!((finished.outcome.ended, watching.skipped), (Ended::NotRun, 1));
+    let finished = test(10.0).run(&setup(), &mut absent, &mut collected).unwrap();
+    assert_eq!((finished.outcome.ended, collected.skipped.len()), (Ended::NotRun, 1));
 }
 
 #[test]
 fn an_outcome_survives_json() {
-    let outcome = test(10.0).run(&setup(), &mut path(730_000.0), &mut Watching::default()).unwrap().outcome;
+    let outcome = test(10.0).run(&setup(), &mut path(730_000.0), &mut ()).unwrap().outcome;
     let text = serde_json::to_string(&outcome).unwrap();
     assert_eq!(serde_json::from_str::<FrameLossOutcome>(&text).unwrap(), outcome);
     assert!(text.contains("\"step_percent\":10.0") && text.contains("\"how\":\"complete\""), "{text}");

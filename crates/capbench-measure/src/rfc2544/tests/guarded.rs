@@ -2,7 +2,8 @@
 //! and every attempt is accounted for.
 
 use super::setup;
-use super::suite::{ALL, Kept, suite};
+use super::suite::{ALL, passed_over, suite};
+use crate::for_tests::Collected;
 use crate::guards::{Guarded, livelock};
 use crate::rfc2544::{Ended, Extent, Found, Test};
 use crate::search::End;
@@ -20,8 +21,8 @@ fn path() -> SimulatedLaboratory {
 
 fn run<F: FnMut(u32, &mut TrialResult)>(
     path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
-) -> (Kept, Guarding) {
-    let mut kept = Kept::default();
+) -> (Collected, Guarding) {
+    let mut kept = Collected::default();
     assert!(!suite(&ALL, Extent::quick()).run(&setup(), path, &mut kept).unwrap());
     let guarding = accounted(path, &kept.trials);
     let searched = kept.searches.iter().flat_map(|search| &search.trials);
@@ -33,7 +34,7 @@ fn run<F: FnMut(u32, &mut TrialResult)>(
 }
 
 /// What the tests found, without the numbers of trials.
-fn essence(kept: &Kept) -> Vec<String> {
+fn essence(kept: &Collected) -> Vec<String> {
     let goals = kept.searches.iter().flat_map(|search| &search.goals).map(ToString::to_string);
     let tests = kept.tested.iter().map(|tested| match &tested.found {
         Found::Latency(latency) => {
@@ -62,17 +63,17 @@ fn essence(kept: &Kept) -> Vec<String> {
     goals.chain(tests).collect()
 }
 
-fn undisturbed() -> (Kept, Guarding) {
+fn undisturbed() -> (Collected, Guarding) {
     run(&mut guarded(path(), |_, _| {}))
 }
 
 #[test]
 fn probes_between_trials_change_nothing_that_is_found() {
     let (kept, guarding) = undisturbed();
-    let mut alone = Kept::default();
+    let mut alone = Collected::default();
     suite(&ALL, Extent::quick()).run(&setup(), &mut path(), &mut alone).unwrap();
     assert_eq!(essence(&kept), essence(&alone));
-    assert_eq!((kept.tested.len(), kept.passed_over.len(), guarding.set_aside), (4, 0, 0));
+    assert_eq!((kept.tested.len(), kept.not_measured.len(), guarding.set_aside), (4, 0, 0));
     // The throughput of a trial of a second is a little above what is taken: what the ring holds at its end counts.
     let Found::BackToBack(burst) = &kept.tested[2].found else { panic!("{:?}", kept.tested) };
     let mean = burst.benchmark.unwrap().average_frames;
@@ -96,8 +97,8 @@ fn a_path_that_does_not_recover_ends_the_search_and_no_test_follows() {
     let End::Invalid { because, .. } = &kept.searches[0].ended else { panic!("{:?}", kept.searches) };
     assert!(because.contains("5 probes at low load were not clean"), "{because}");
     assert_eq!((kept.tested.len(), guarding.probes), (0, 5));
-    let tests: Vec<Test> = kept.passed_over.iter().map(|(test, _)| *test).collect();
-    assert_eq!(tests, ALL);
+    let tests: Vec<&str> = passed_over(&kept).into_iter().map(|(test, _)| test).collect();
+    assert_eq!(tests, ALL.map(Test::key));
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn contradictions_are_repeated_and_end_a_test_only_where_they_stay() {
 fn livelock_shows_in_the_curve_of_loss_and_moves_no_throughput() {
     let method = SimulatedMethod::new("packet-v3", 400_000.0).room(Room::Frames(1000)).livelock(1.0);
     let (mut kept, _) = run(&mut guarded(SimulatedLaboratory::new(1e6, vec![method]), |_, _| {}));
-    let found = |kept: &Kept| kept.searches[0].goals[0].lower.as_ref().unwrap().intended_pps;
+    let found = |kept: &Collected| kept.searches[0].goals[0].lower.as_ref().unwrap().intended_pps;
     let (own, usual) = (found(&kept), found(&undisturbed().0));
     assert!((own / usual - 1.0).abs() <= 0.005, "{own} {usual}");
     livelock::mark(&mut kept.trials);

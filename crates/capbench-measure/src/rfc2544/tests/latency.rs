@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::queue::Queue;
-use super::{Watching, pps, setup};
+use super::{pps, setup};
 use crate::rfc2544::latency::{Across, LatencyTest};
 use crate::rfc2544::{Ended, Finished, Found, Tested};
 use crate::simulated::tampered::{Tampered, lose_one};
@@ -22,7 +22,7 @@ fn at(ns: u64) -> Across {
 
 #[test]
 fn a_path_that_delays_each_frame_alike_has_that_latency_and_no_variation() {
-    let finished = test().run(&setup(), &mut Queue::new(10_000, 10), &mut Watching::default()).unwrap();
+    let finished = test().run(&setup(), &mut Queue::new(10_000, 10), &mut ()).unwrap();
     let outcome = finished.outcome;
     let total = outcome.total.unwrap();
     assert_eq!(
@@ -49,7 +49,7 @@ fn figures_over_trials_are_medians_with_their_range() {
             lose_one(result);
         }
     });
-    let outcome = test().run(&setup(), &mut path, &mut Watching::default()).unwrap().outcome;
+    let outcome = test().run(&setup(), &mut path, &mut ()).unwrap().outcome;
     assert_eq!(outcome.total.unwrap().typical, Across { median_ns: 30, min_ns: 10, max_ns: 50 });
     assert_eq!(outcome.lossy, [4]);
 }
@@ -61,13 +61,13 @@ fn a_leg_that_one_trial_lacks_is_absent() {
             result.latency.as_mut().unwrap().total = None;
         }
     });
-    let outcome = test().run(&setup(), &mut path, &mut Watching::default()).unwrap().outcome;
+    let outcome = test().run(&setup(), &mut path, &mut ()).unwrap().outcome;
     assert_eq!(outcome.total, None);
 }
 
 #[test]
 fn a_trial_that_is_over_before_frames_are_recorded_is_refused() {
     let test = LatencyTest { from: Duration::from_millis(100), ..test() };
-    let text = test.run(&setup(), &mut Queue::new(1, 1), &mut Watching::default()).unwrap_err().to_string();
+    let text = test.run(&setup(), &mut Queue::new(1, 1), &mut ()).unwrap_err().to_string();
     assert!(text.contains("from 100ms on"), "{text}");
 }

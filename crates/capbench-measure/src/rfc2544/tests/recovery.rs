@@ -5,7 +5,7 @@ use capbench_frames::schedule::Step;
 use proptest::prelude::*;
 
 use super::queue::Queue;
-use super::{Watching, maximum, pps, setup};
+use super::{maximum, pps, setup};
 use crate::rfc2544::recovery::{Recovery, RecoveryOutcome, RecoveryTest};
 use crate::rfc2544::{Ended, Percent};
 use crate::simulated::tampered::Tampered;
@@ -21,7 +21,7 @@ fn test() -> RecoveryTest {
 }
 
 fn run(test: RecoveryTest, path: &mut Queue) -> RecoveryOutcome {
-    test.run(&setup(), path, &mut Watching::default()).unwrap().outcome
+    test.run(&setup(), path, &mut ()).unwrap().outcome
 }
 
 #[test]
@@ -35,8 +35,7 @@ fn the_overload_is_above_the_throughput_and_half_of_it_is_below() {
 #[test]
 fn a_path_that_needs_a_while_is_found_to_need_just_that() {
     let mut path = Queue { stunned: Duration::from_millis(7), ..Queue::new(10_000, 100) };
-    let finished =
-        RecoveryTest { repetitions: 3, ..test() }.run(&setup(), &mut path, &mut Watching::default()).unwrap();
+    let finished = RecoveryTest { repetitions: 3, ..test() }.run(&setup(), &mut path, &mut ()).unwrap();
     let outcome = finished.outcome;
     let expected = path.last_lost_ns.unwrap() as f64 / 1e9 - 0.05;
     assert!(expected > 0.0 && expected <= 0.007, "{expected}");
@@ -85,7 +84,7 @@ fn a_generator_that_was_late_leaves_the_end_of_the_overload_unknown() {
         result.lateness = Some(LatenessSummary { p50_ns: 0, p99_ns: 0, max_ns });
     });
     let test = RecoveryTest { repetitions: 2, ..test() };
-    let outcome = test.run(&setup(), &mut path, &mut Watching::default()).unwrap().outcome;
+    let outcome = test.run(&setup(), &mut path, &mut ()).unwrap().outcome;
     let recoveries: Vec<_> = outcome.repetitions.iter().map(|repetition| &repetition.recovery).collect();
     assert!(
         matches!(recoveries[..], [Recovery::Recovered { .. }, Recovery::Unknown { .. }]),

@@ -7,55 +7,21 @@ use std::time::Duration;
 use super::{pps, setup};
 use crate::cost::OVERHEAD;
 use crate::cost::Spread;
-use crate::error::{MeasureError, Result};
+use crate::for_tests::Collected;
 use crate::guards::{Guarded, Policy};
 use crate::laboratory::Setup;
-use crate::rfc2544::{Extent, Follower, Found, Suite, Test, Tested, Throughput};
-use crate::search::{Goal, SearchOutcome, SearchPlan, Status, parse};
-use crate::session;
+use crate::rfc2544::{Extent, Found, Suite, Test, Throughput};
+use crate::search::{Goal, SearchPlan, Status, parse};
 use crate::simulated::tampered::guarded;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
-use crate::trial::{Load, TrialResult};
+use crate::trial::TrialResult;
 
 pub(super) const ALL: [Test; 4] = [Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery];
 const QUIET: Duration = Duration::from_millis(500);
 
-/// Keeps what it is told.
-#[derive(Default)]
-pub(super) struct Kept {
-    pub(super) trials: Vec<TrialResult>,
-    pub(super) searches: Vec<SearchOutcome>,
-    pub(super) tested: Vec<Tested>,
-    pub(super) passed_over: Vec<(Test, String)>,
-    stop_after: Option<usize>,
-}
-
-impl session::Observer for Kept {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, result: &TrialResult) -> Result<()> {
-        self.trials.push(result.clone());
-        Ok(())
-    }
-    fn skips(&mut self, _: &Setup, _: Load, why: &MeasureError) {
-        panic!("{why}");
-    }
-    fn stopping(&self) -> bool {
-        self.stop_after.is_some_and(|limit| self.trials.len() >= limit)
-    }
-}
-
-impl Follower for Kept {
-    fn searched(&mut self, outcome: SearchOutcome) -> Result<()> {
-        self.searches.push(outcome);
-        Ok(())
-    }
-    fn tested(&mut self, tested: Tested) -> Result<()> {
-        self.tested.push(tested);
-        Ok(())
-    }
-    fn passes_over(&mut self, _: &Setup, test: Test, why: String) {
-        self.passed_over.push((test, why));
-    }
+/// Tests that had no meaning, and why.
+pub(super) fn passed_over(kept: &Collected) -> Vec<(&str, &str)> {
+    kept.not_measured.iter().map(|one| (one.test.as_deref().unwrap(), one.reason.as_str())).collect()
 }
 
 /// These tests after a search for the throughput.
@@ -76,9 +42,9 @@ fn waiting() -> Setup {
 }
 
 /// What a suite did, and how long the path was left idle.
-fn run(suite: &Suite, path: SimulatedLaboratory) -> (Kept, Duration) {
+fn run(suite: &Suite, path: SimulatedLaboratory) -> (Collected, Duration) {
     let mut guarded = guarded(path, |_, _| {});
-    let mut kept = Kept::default();
+    let mut kept = Collected::default();
     assert!(!suite.run(&waiting(), &mut guarded, &mut kept).unwrap());
     let idle = guarded.inner().rests.iter().sum();
     (kept, idle)
@@ -116,7 +82,7 @@ fn each_test_takes_what_was_estimated_to_within_a_factor_of_two() {
                     let (kept, idle) = run(&suite, path(1e6, capacity, room));
                     // The search goes first, and only the tests beside it are left idle for.
                     let (of_search, of_test) = kept.trials.split_at(kept.searches[0].trials.len());
-                    assert_eq!((kept.tested.len(), &kept.passed_over), (test.iter().count(), &Vec::new()));
+                    assert_eq!((kept.tested.len(), &kept.not_measured), (test.iter().count(), &Vec::new()));
                     let what = format!("{test:?}, {capacity} packets/s, {room:?}: {:?}", estimate.tests);
                     let search = took(of_search, Duration::ZERO);
                     assert!(is_in(estimate.throughput.unwrap(), search), "{search} s of search; {what}");
@@ -166,7 +132,7 @@ fn what_is_held_at_the_generators_limit_is_no_throughput() {
     assert_eq!((goal.status, goal.lower.as_ref().unwrap().achieved_pps), (Status::AtLeast, 8e5));
     let why = "800,000 packets/s are held at least (generator-limited) and no throughput was found, so nothing offered \
                would be an overload";
-    assert_eq!(kept.passed_over, [(Test::BackToBack, why.into()), (Test::Recovery, why.into())]);
+    assert_eq!(passed_over(&kept), [("back-to-back", why), ("recovery", why)]);
     assert_eq!(kept.tested.len(), 2);
     assert!(kept.tested.iter().all(|tested| tested.throughput_status == Some(Status::AtLeast)));
     let Found::Latency(latency) = &kept.tested[0].found else { panic!("{:?}", kept.tested) };
@@ -183,8 +149,8 @@ fn what_is_held_at_the_generators_limit_is_no_throughput() {
 #[test]
 fn where_nothing_is_held_every_test_says_why_it_was_not_run() {
     let (kept, _) = run(&suite(&ALL, Extent::quick()), path(1e6, 100.0, Room::None));
-    assert_eq!((kept.tested.len(), kept.passed_over.len()), (0, 4));
-    assert!(kept.passed_over.iter().all(|(_, why)| why.starts_with("no throughput was found")));
+    assert_eq!((kept.tested.len(), kept.not_measured.len()), (0, 4));
+    assert!(passed_over(&kept).iter().all(|(_, why)| why.starts_with("no throughput was found")));
 }
 
 #[test]
@@ -193,7 +159,7 @@ fn a_stop_ends_the_suite_where_it_is() {
     let whole = run(&suite, path(1e6, 4e5, Room::Frames(1000))).0;
     let search = whole.searches[0].trials.len();
     for (stop_after, searches, tested) in [(2, 1, 0), (search, 1, 1), (search + 4, 1, 2)] {
-        let mut kept = Kept { stop_after: Some(stop_after), ..Kept::default() };
+        let mut kept = Collected::stopping_after(stop_after);
         let mut path = Guarded::new(path(1e6, 4e5, Room::Frames(1000)), Policy::default(), Arc::default());
         assert!(suite.run(&waiting(), &mut path, &mut kept).unwrap());
         let seen = (kept.trials.len(), kept.searches.len(), kept.tested.len());

@@ -106,7 +106,8 @@ fn a_search_whose_burst_cannot_be_run_keeps_its_overload_and_is_not_tried_again(
             self.0.line_rate()
         }
     }
-    let run = run(&SweepPlan { repeats: 3, ..rings(8, 8, 1e6) }, &mut Steady(path(1e6, 5e5)));
+    let plan = SweepPlan { repeats: 3, ..rings(8, 8, 1e6) };
+    let run = plan.run(&mut Steady(path(1e6, 5e5)), &mut Collected::expecting_skips()).unwrap();
     let reading = &run.outcome.series[0].readings[0];
     assert_eq!((&reading.trials, run.trials.len()), (&vec![1], 1));
     assert_eq!(reading.back_to_back.as_ref().unwrap().searches[0].end, BurstEnd::NotRun);
@@ -121,7 +122,7 @@ fn a_burst_needs_a_rate_and_a_limit_that_holds_one() {
 
 #[test]
 fn a_stop_within_a_search_keeps_the_trials() {
-    let mut record = Record { stop_after: Some(5), ..Record::default() };
+    let mut record = Collected::stopping_after(5);
     let run = rings(8, 64, 1e6).run(&mut path(1e6, 5e5), &mut record).unwrap();
     assert!(run.outcome.stopped && run.trials.len() == 5);
 }

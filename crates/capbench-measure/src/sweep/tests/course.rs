@@ -91,7 +91,7 @@ fn a_stop_keeps_what_was_measured() {
     let plan =
         SweepPlan { repeats: 4, refinement: 3, ..plan(works(&[0, 9000, 20_000]), &["recv", "packet-v2"]) };
     for stop_after in [0, 1, 5, 7, 13] {
-        let mut record = Record { stop_after: Some(stop_after), ..Record::default() };
+        let mut record = Collected::stopping_after(stop_after);
         let run = plan.run(&mut path(), &mut record).unwrap();
         assert!(run.outcome.stopped && run.trials.len() == stop_after);
         let in_series: usize = run
@@ -108,7 +108,7 @@ fn a_stop_keeps_what_was_measured() {
 #[test]
 fn whatever_ends_a_sweep_what_it_showed_until_then_is_known() {
     let plan = SweepPlan { repeats: 2, refinement: 1, ..plan(works(&[0, 9000]), &["recv", "packet-v2"]) };
-    let mut record = Record::default();
+    let mut record = Collected::default();
     let run = plan.run(&mut path(), &mut record).unwrap();
     assert_eq!(run.trials.len(), 12);
     let readings = |outcome: &SweepOutcome| -> usize {
@@ -127,19 +127,19 @@ fn whatever_ends_a_sweep_what_it_showed_until_then_is_known() {
 #[test]
 fn a_method_that_cannot_be_had_is_left_out_and_tried_no_more() {
     let plan = SweepPlan { repeats: 3, ..plan(works(&[0, 1]), &["absent", "recv"]) };
-    let mut record = Record::default();
+    let mut record = Collected::expecting_skips();
     let run = plan.run(&mut path(), &mut record).unwrap();
     assert_eq!((record.skipped.len(), run.trials.len()), (2, 6), "{:?}", record.skipped);
     assert!(run.outcome.series[0].readings.is_empty());
     let known = SweepPlan { left_out: vec![(PlacementChoice::Same, "absent".parse().unwrap())], ..plan };
-    let mut record = Record::default();
+    let mut record = Collected::default();
     assert_eq!((known.run(&mut path(), &mut record).unwrap().trials.len(), known.trials()), (6, 6));
     assert!(record.skipped.is_empty());
 }
 
 #[test]
 fn trials_are_announced_with_their_point() {
-    let mut record = Record::default();
+    let mut record = Collected::default();
     plan(works(&[700]), &["recv"]).run(&mut path(), &mut record).unwrap();
     assert_eq!(record.started, ["recv, 64 B, same, 100,000 packets/s, work ns:700"]);
 }

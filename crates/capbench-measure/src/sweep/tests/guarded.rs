@@ -27,7 +27,7 @@ fn sweep<F: FnMut(u32, &mut TrialResult)>(
     plan: &SweepPlan,
     path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
 ) -> (SweepRun, Guarding) {
-    let run = plan.run(path, &mut Record::default()).unwrap();
+    let run = plan.run(path, &mut Collected::default()).unwrap();
     let guarding = accounted(path, &run.trials);
     let read: usize = run
         .outcome

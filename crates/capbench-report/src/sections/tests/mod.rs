@@ -5,6 +5,7 @@ mod runs;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use capbench_measure::for_tests::results;
 use capbench_measure::results::Results;
 use capbench_measure::trial::{Phase, TrialResult};
 
@@ -106,7 +107,7 @@ fn check_layers(results: &Results, chart: &Chart) {
 
 #[test]
 fn results_without_trials_have_no_sections() {
-    assert_eq!(sections(&runs::nothing()), []);
+    assert_eq!(sections(&results(Vec::new())), []);
 }
 
 #[test]

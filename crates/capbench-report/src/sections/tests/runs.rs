@@ -4,103 +4,24 @@ use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 use capbench_capture::units::ByteCount;
-use capbench_frames::rates::Pps;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::bursts::BurstSearch;
-use capbench_measure::environment::Environment;
+use capbench_measure::for_tests::{Collected, at, bench_plan, dain, methods, pps, results, sweep_plan};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::latency::Recording;
 use capbench_measure::loss_shape::{Burst, LossInTime, LossShape, Position, Spread, Window};
 use capbench_measure::moderation::Moderation;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::results::{Results, SCHEMA_VERSION};
+use capbench_measure::results::Results;
 use capbench_measure::rfc2544::{Found, FrameLossTest, MaximumRate, Percent};
 use capbench_measure::search::{MaximumSource, SearchPlan, Stored, parse};
-use capbench_measure::session::Observer;
-use capbench_measure::simulated::{
-    Interrupts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup,
-};
+use capbench_measure::simulated::{Interrupts, Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
 use capbench_measure::soak::SoakPlan;
-use capbench_measure::soak::record::{Interval, SoakRecord};
-use capbench_measure::soak::segment::Segment;
-use capbench_measure::sweep::{
-    Axis, AxisKind, BackToBackTest, Observer as SweepObserver, Point, Probe, Spacing, SweepOutcome, SweepPlan,
-};
-use capbench_measure::trial::{Load, SizeLabel, TrialResult};
+use capbench_measure::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan};
+use capbench_measure::trial::{Load, SizeLabel};
 use capbench_measure::work::WorkModel;
-use capbench_measure::{MeasureError, Result, soak};
-
-/// Lets everything run to its end.
-pub(super) struct Watch;
-
-impl Observer for Watch {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, _: &TrialResult) -> Result<()> {
-        Ok(())
-    }
-    fn skips(&mut self, setup: &Setup, _: Load, why: &MeasureError) {
-        panic!("{}: {why}", setup.method);
-    }
-    fn stopping(&self) -> bool {
-        false
-    }
-}
-
-impl SweepObserver for Watch {
-    fn swept(&mut self, _: SweepOutcome) {}
-}
-
-impl soak::Observer for Watch {
-    fn segment(&mut self, _: &Segment, _: &Interval, _: &SoakRecord) -> Result<()> {
-        Ok(())
-    }
-    fn stopping(&self) -> bool {
-        false
-    }
-}
-
-/// A run that has nothing yet.
-pub(super) fn nothing() -> Results {
-    Results {
-        schema_version: SCHEMA_VERSION,
-        command: vec!["capbench".into()],
-        started_unix_s: 1_700_000_000,
-        complete: true,
-        environment: Environment::default(),
-        statements: Vec::new(),
-        trials: Vec::new(),
-        soak: None,
-        sweeps: Vec::new(),
-        not_measured: Vec::new(),
-        searches: Vec::new(),
-        rfc2544: Vec::new(),
-        comparisons: Vec::new(),
-        reproductions: Vec::new(),
-        findings: Vec::new(),
-    }
-}
-
-fn rate(pps: f64) -> Pps {
-    Pps::new(pps).unwrap()
-}
-
-fn at(pps: f64) -> Load {
-    Load::Rate(rate(pps))
-}
-
-fn methods() -> Vec<SimulatedMethod> {
-    vec![
-        SimulatedMethod::new("recv", 400_000.0).livelock(0.5).cost(500, 900),
-        SimulatedMethod::new("packet-v2", 900_000.0).cost(90, 700),
-        SimulatedMethod::new("packet-v3", 2_000_000.0).cost(60, 650),
-    ]
-}
-
-fn specs(methods: &[&str]) -> Vec<MethodSpec> {
-    methods.iter().map(|name| MethodSpec::plain(name)).collect()
-}
 
 /// A bench of three methods with frames of these sizes, on a link with a line rate.
 pub(super) fn bench(sizes: &[u16]) -> Results {
@@ -110,30 +31,25 @@ pub(super) fn bench(sizes: &[u16]) -> Results {
 /// The same with so many visits of each method and load.
 pub(super) fn visited(sizes: &[u16], visits: u32) -> Results {
     let plan = BenchPlan {
-        methods: specs(&["recv", "packet-v2", "packet-v3"]),
         sizes: sizes.iter().map(|octets| setup(*octets)).collect(),
-        placements: vec![PlacementChoice::Same],
-        duration: Duration::from_secs(1),
-        rate: None,
         visits,
-        seed: 1,
-        against: None,
-        left_out: Vec::new(),
+        ..bench_plan(&["recv", "packet-v2", "packet-v3"])
     };
-    let mut path = SimulatedLaboratory::new(1e6, methods()).backlog(950_000.0).line_rate(rate(1_488_095.0));
-    Results { trials: plan.run(&mut path, &mut Watch).unwrap().trials, ..nothing() }
+    let mut path = SimulatedLaboratory::new(1e6, methods()).backlog(950_000.0).line_rate(pps(1_488_095.0));
+    results(plan.run(&mut path, &mut Collected::default()).unwrap().trials)
 }
 
 /// Searches of two methods, one of them twice.
 pub(super) fn searches() -> Results {
     let noise = Noise { per_trial: 0.01, ..Noise::default() };
     let mut path = SimulatedLaboratory::new(1e6, methods()).noise(3, noise);
-    let plan = SearchPlan { maximum_pps: Some(rate(1e6)), ..SearchPlan::new(parse("quick").unwrap()) };
-    let mut results = nothing();
+    let plan = SearchPlan { maximum_pps: Some(pps(1e6)), ..SearchPlan::new(parse("quick").unwrap()) };
+    let mut results = results(Vec::new());
     for (method, nth) in [("recv", Some(1)), ("recv", Some(2)), ("packet-v2", None)] {
         let setup = Setup { method: MethodSpec::plain(method), ..setup(64) };
         let mut trial = path.prepare(&setup).unwrap();
-        let found = plan.run_nth(nth, method, &mut *trial, Stored::default(), &mut Watch).unwrap();
+        let found =
+            plan.run_nth(nth, method, &mut *trial, Stored::default(), &mut Collected::default()).unwrap();
         results.searches.push(found.outcome);
         results.trials.extend(found.trials);
     }
@@ -142,50 +58,29 @@ pub(super) fn searches() -> Results {
 
 /// A test of frame loss rate.
 pub(super) fn frame_loss() -> Results {
-    let maximum = MaximumRate { pps: rate(1e6), source: MaximumSource::Given };
+    let maximum = MaximumRate { pps: pps(1e6), source: MaximumSource::Given };
     let test = FrameLossTest { maximum, step: Percent::new(10.0).unwrap(), duration: Duration::from_secs(1) };
     let setup = Setup { method: MethodSpec::plain("packet-v2"), ..setup(64) };
-    let finished = test.run(&setup, &mut SimulatedLaboratory::new(1e6, methods()), &mut Watch).unwrap();
+    let finished =
+        test.run(&setup, &mut SimulatedLaboratory::new(1e6, methods()), &mut Collected::default()).unwrap();
     let trials = finished.trials.clone();
-    Results { rfc2544: vec![finished.tested(Found::FrameLoss, &setup, None)], trials, ..nothing() }
+    Results { rfc2544: vec![finished.tested(Found::FrameLoss, &setup, None)], ..results(trials) }
 }
 
 fn plan(axis: Axis, methods: &[&str]) -> SweepPlan {
-    let placements =
-        if axis.kind() == AxisKind::Placement { Vec::new() } else { vec![PlacementChoice::Same] };
-    let loads = if axis.kind() == AxisKind::Load { Vec::new() } else { vec![at(100_000.0)] };
-    SweepPlan {
-        axis,
-        methods: specs(methods),
-        base: setup(64),
-        placements,
-        loads,
-        probe: Probe::Trial,
-        duration: Duration::from_secs(1),
-        repeats: 6,
-        refinement: 0,
-        seed: 1,
-        left_out: Vec::new(),
-    }
+    SweepPlan { repeats: 6, ..sweep_plan(axis, methods) }
 }
 
 fn swept(plan: &SweepPlan, path: &mut SimulatedLaboratory) -> Results {
-    let run = plan.run(path, &mut Watch).unwrap();
-    Results { sweeps: vec![run.outcome], trials: run.trials, ..nothing() }
+    let run = plan.run(path, &mut Collected::default()).unwrap();
+    Results { sweeps: vec![run.outcome], ..results(run.trials) }
 }
 
 /// Dain's first table: a packet costs 17.3 µs while each wakes the application, and 4.6 µs while it never sleeps.
 pub(super) fn work() -> Results {
-    let regimes = TwoRegimes {
-        asleep: Duration::from_nanos(17_300),
-        busy: Duration::from_nanos(4600),
-        asleep_until: Duration::from_nanos(9000),
-        busy_from: Duration::from_nanos(18_000),
-        batch: 20.0,
-    };
     let axis =
         Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(40_000), 21, Spacing::Linear).unwrap();
-    let path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", regimes)]);
+    let path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())]);
     let noise = Noise { per_trial: 0.002, ..Noise::default() };
     swept(&plan(axis, &["recv"]), &mut path.noise(5, noise))
 }
@@ -203,7 +98,7 @@ pub(super) fn sizes() -> Results {
     };
     let axis = Axis::new([64, 512, 1518].map(size).to_vec()).unwrap();
     let plan = SweepPlan { loads: vec![Load::Maximum], ..plan(axis, &["packet-v2", "packet-v3"]) };
-    swept(&plan, &mut SimulatedLaboratory::new(1e6, methods()).line_rate(rate(1.2e6)))
+    swept(&plan, &mut SimulatedLaboratory::new(1e6, methods()).line_rate(pps(1.2e6)))
 }
 
 /// Placements, which are names.
@@ -255,17 +150,11 @@ pub(super) fn latency() -> Results {
     setup.latency = Some(Recording::default());
     let mut path = SimulatedLaboratory::new(1e6, methods()).interrupts(interrupts());
     let plan = BenchPlan {
-        methods: specs(&["packet-v2", "packet-v3"]),
         sizes: vec![setup],
-        placements: vec![PlacementChoice::Same],
-        duration: Duration::from_secs(1),
-        rate: Some(rate(200_000.0)),
-        visits: 1,
-        seed: 1,
-        against: None,
-        left_out: Vec::new(),
+        rate: Some(pps(200_000.0)),
+        ..bench_plan(&["packet-v2", "packet-v3"])
     };
-    Results { trials: plan.run(&mut path, &mut Watch).unwrap().trials, ..nothing() }
+    results(plan.run(&mut path, &mut Collected::default()).unwrap().trials)
 }
 
 /// The bench, whose lossy trials have lost their frames in two bursts.
@@ -310,15 +199,15 @@ fn shape(sent: u64, lost: u64) -> LossShape {
 pub(super) fn soak() -> Results {
     let plan = SoakPlan {
         setup: setup(64),
-        rate: rate(950_000.0),
+        rate: pps(950_000.0),
         length: Duration::from_secs(100),
         interval: Duration::from_secs(10),
     };
     let method = SimulatedMethod::new("packet-v3", 900_000.0);
     let noise = Noise { per_trial: 0.01, ..Noise::default() };
     let mut path = SimulatedLaboratory::new(1e6, vec![method]).noise(9, noise);
-    let outcome = plan.run(&mut path, &mut Watch).unwrap();
-    Results { soak: Some(outcome.record), ..nothing() }
+    let outcome = plan.run(&mut path, &mut Collected::default()).unwrap();
+    Results { soak: Some(outcome.record), ..results(Vec::new()) }
 }
 
 /// Every one, by its name.

@@ -34,7 +34,7 @@ pub fn driver(interface: &str) -> Result<DriverInfo> {
 
 /// Descriptors in each ring (`ethtool -g`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Rings {
     /// In a receive ring.
     pub receive_descriptors: u32,
@@ -64,7 +64,7 @@ pub fn rings(interface: &str) -> Result<Option<Rings>> {
 
 /// Queues as the driver counts them (`ethtool -l`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Queues {
     /// That only receive.
     pub receive: u32,
@@ -107,7 +107,7 @@ pub fn receive_queues(interface: &str) -> Result<u32> {
 
 /// How interrupts are held back (`ethtool -c`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Moderation {
     /// For how many microseconds one is held back after a frame came.
     pub receive_us: u32,
@@ -182,7 +182,7 @@ impl Coalescing {
 
 /// What is done about pause frames, which make a sender wait where a receiver would lose (`ethtool -a`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct PauseFrames {
     /// Whether both ends agree on it by themselves.
     pub negotiated: bool,
@@ -209,7 +209,7 @@ pub fn pause_frames(interface: &str) -> Result<Option<PauseFrames>> {
 
 /// How received frames are shared out to queues (`ethtool -x`, `ethtool -n rx-flow-hash`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Sharing {
     /// What the hash is computed by: `toeplitz`, `xor`, `crc32`, `other`.
     pub function: String,

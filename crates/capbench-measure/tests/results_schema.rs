@@ -1,10 +1,12 @@
-//! Runs of every kind on the simulated path, saved as the product saves them.
+//! Runs of every kind on the simulated path, saved as the product saves them, are what `docs/results.schema.json` says.
+
+#[path = "../../capbench/tests/support/results_file.rs"]
+mod results_file;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, MethodSpec};
-use capbench_frames::Pps;
+use capbench_capture::ByteCount;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
 use capbench_measure::bench::BenchPlan;
@@ -12,99 +14,28 @@ use capbench_measure::bursts::BurstSearch;
 use capbench_measure::environment::Environment;
 use capbench_measure::environment::interface::{InterfaceFacts, PathInterface, Role};
 use capbench_measure::environment::program::Program;
+use capbench_measure::for_tests::{self, Collected, at, bench_plan, dain, pps, specs, sweep_plan};
 use capbench_measure::guards::{Guarded, Policy, livelock};
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::latency::Recording;
 use capbench_measure::placement::PlacementChoice;
-use capbench_measure::results::{Finding, NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
-use capbench_measure::rfc2544::{Extent, Follower, Suite, Test, Tested, Throughput};
-use capbench_measure::search::{self, SearchOutcome, SearchPlan, Stored};
-use capbench_measure::session::Observer;
+use capbench_measure::results::{Finding, Results, RunDirectory};
+use capbench_measure::rfc2544::{Extent, Suite, Test, Throughput};
+use capbench_measure::search::{self, SearchPlan, Stored};
 use capbench_measure::simulated::{
     Interrupts, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup,
 };
-use capbench_measure::soak::record::{Interval, SoakRecord};
-use capbench_measure::soak::segment::Segment;
-use capbench_measure::soak::{self, SoakPlan};
-use capbench_measure::sweep::{
-    self, Axis, AxisKind, BackToBackTest, Point, Probe, RingSize, SweepOutcome, SweepPlan,
-};
-use capbench_measure::trial::{Load, SizeLabel, TrialResult};
+use capbench_measure::soak::SoakPlan;
+use capbench_measure::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, RingSize, SweepPlan};
+use capbench_measure::trial::SizeLabel;
 use capbench_measure::work::WorkModel;
-use capbench_measure::{MeasureError, Result};
 use capbench_testing::Scratch;
 use serde_json::Value;
 
-use super::results_file::assert_valid;
-
-/// Keeps what it is told.
-#[derive(Default)]
-struct Kept {
-    trials: Vec<TrialResult>,
-    searches: Vec<SearchOutcome>,
-    tested: Vec<Tested>,
-    not_measured: Vec<NotMeasured>,
-}
-
-impl Observer for Kept {
-    fn starts(&mut self, _: &str) {}
-    fn ends(&mut self, trial: &TrialResult) -> Result<()> {
-        self.trials.push(trial.clone());
-        Ok(())
-    }
-    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
-        panic!("{} at {load}: {why}", setup.method);
-    }
-    fn stopping(&self) -> bool {
-        false
-    }
-}
-
-impl sweep::Observer for Kept {
-    fn swept(&mut self, _: SweepOutcome) {}
-}
-
-impl Follower for Kept {
-    fn searched(&mut self, outcome: SearchOutcome) -> Result<()> {
-        self.searches.push(outcome);
-        Ok(())
-    }
-    fn tested(&mut self, tested: Tested) -> Result<()> {
-        self.tested.push(tested);
-        Ok(())
-    }
-    fn passes_over(&mut self, setup: &Setup, test: Test, why: String) {
-        self.not_measured.push(NotMeasured {
-            method: setup.method.to_string(),
-            test: Some(test.to_string()),
-            placement: Some(setup.placement.to_string()),
-            frame_size: Some(setup.label.clone()),
-            reason: why,
-        });
-    }
-}
-
-impl soak::Observer for Kept {
-    fn segment(&mut self, _: &Segment, _: &Interval, _: &SoakRecord) -> Result<()> {
-        Ok(())
-    }
-    fn stopping(&self) -> bool {
-        false
-    }
-}
-
-fn pps(rate: f64) -> Pps {
-    Pps::new(rate).unwrap()
-}
+use results_file::assert_valid;
 
 fn methods() -> Vec<SimulatedMethod> {
-    let regimes = TwoRegimes {
-        asleep: Duration::from_nanos(17_300),
-        busy: Duration::from_nanos(4600),
-        asleep_until: Duration::from_nanos(9000),
-        busy_from: Duration::from_nanos(18_000),
-        batch: 8.0,
-    };
+    let regimes = TwoRegimes { batch: 8.0, ..dain() };
     vec![
         SimulatedMethod::new("recv", 400_000.0).livelock(0.5).cost(500, 900),
         SimulatedMethod::with_regimes("packet-v2", regimes).per_octet(Duration::from_nanos(1)).sharing_cpu(),
@@ -121,12 +52,8 @@ fn guarded(path: SimulatedLaboratory) -> Guarded<SimulatedLaboratory> {
     Guarded::new(path, Policy { pause: Duration::ZERO, ..Policy::default() }, Arc::default())
 }
 
-fn names(names: &[&str]) -> Vec<MethodSpec> {
-    names.iter().map(|name| MethodSpec::plain(name)).collect()
-}
-
 /// What every run has.
-fn results(kept: Kept, laboratory: &dyn Laboratory) -> Results {
+fn results(kept: Collected, laboratory: &dyn Laboratory) -> Results {
     let interface = PathInterface {
         role: Role::Receive,
         name: "sim0".into(),
@@ -140,21 +67,12 @@ fn results(kept: Kept, laboratory: &dyn Laboratory) -> Results {
         ..capbench_host::environment::read().unwrap()
     };
     Results {
-        schema_version: SCHEMA_VERSION,
-        command: vec!["capbench".into(), "simulated".into()],
-        started_unix_s: 1_700_000_000,
-        complete: true,
         environment,
         statements: laboratory.statements(),
-        trials: kept.trials,
-        soak: None,
-        sweeps: Vec::new(),
         not_measured: kept.not_measured,
         searches: kept.searches,
         rfc2544: kept.tested,
-        comparisons: Vec::new(),
-        reproductions: Vec::new(),
-        findings: Vec::new(),
+        ..for_tests::results(kept.trials)
     }
 }
 
@@ -172,18 +90,9 @@ fn check(results: &Results) -> Value {
 }
 
 fn bench() -> Results {
-    let plan = BenchPlan {
-        methods: names(&["recv", "packet-v2", "packet-v3"]),
-        sizes: vec![setup(64), setup(1518)],
-        placements: vec![PlacementChoice::Same],
-        duration: Duration::from_secs(1),
-        rate: None,
-        visits: 1,
-        seed: 1,
-        against: None,
-        left_out: Vec::new(),
-    };
-    let (mut path, mut kept) = (guarded(path()), Kept::default());
+    let plan =
+        BenchPlan { sizes: vec![setup(64), setup(1518)], ..bench_plan(&["recv", "packet-v2", "packet-v3"]) };
+    let (mut path, mut kept) = (guarded(path()), Collected::default());
     plan.run(&mut path, &mut kept).unwrap();
     let mut results = results(kept, &path);
     results.findings = vec![
@@ -212,7 +121,7 @@ fn searches_are_what_the_schema_says() {
         (3, path().bursts(5, LossBursts { per_second: 0.05, frames: 40 })),
         (1, path().line_rate(pps(400_000.0))),
     ] {
-        let (mut path, mut kept) = (guarded(path), Kept::default());
+        let (mut path, mut kept) = (guarded(path), Collected::default());
         let mut outcomes = Vec::new();
         for nth in 1..=searches {
             let mut trial = path.prepare(&setup(64)).unwrap();
@@ -232,7 +141,7 @@ fn points(kind: AxisKind) -> Vec<Point> {
         Point::Size(SizeLabel::Octets(octets), Sizes::Fixed(FrameSize::new(octets.into()).unwrap()))
     };
     let ring = |ring, block| Point::Ring(RingSize { ring: ByteCount(ring), block: ByteCount(block) });
-    let load = |rate| Point::Load(Load::Rate(pps(rate)));
+    let load = |rate| Point::Load(at(rate));
     match kind {
         AxisKind::Work => [0, 5000, 30_000].map(|ns| Point::Work(WorkModel::Nanoseconds(ns))).to_vec(),
         AxisKind::Size => [64, 512, 1518].map(size).to_vec(),
@@ -245,26 +154,14 @@ fn points(kind: AxisKind) -> Vec<Point> {
     }
 }
 
-fn sweep_plan(kind: AxisKind) -> SweepPlan {
-    let placements = if kind == AxisKind::Placement { Vec::new() } else { vec![PlacementChoice::Same] };
-    let loads = if kind == AxisKind::Load { Vec::new() } else { vec![Load::Rate(pps(350_000.0))] };
-    SweepPlan {
-        axis: Axis::new(points(kind)).unwrap(),
-        methods: names(&["recv", "packet-v2", "packet-v3"]),
-        base: setup(64),
-        placements,
-        loads,
-        probe: Probe::Trial,
-        duration: Duration::from_secs(1),
-        repeats: 3,
-        refinement: 1,
-        seed: 1,
-        left_out: Vec::new(),
-    }
+fn plan(kind: AxisKind) -> SweepPlan {
+    let plan = sweep_plan(Axis::new(points(kind)).unwrap(), &["recv", "packet-v2", "packet-v3"]);
+    let loads = plan.loads.iter().map(|_| at(350_000.0)).collect();
+    SweepPlan { loads, repeats: 3, refinement: 1, ..plan }
 }
 
 fn swept(plan: &SweepPlan, path: SimulatedLaboratory) -> Value {
-    let (mut path, mut kept) = (guarded(path), Kept::default());
+    let (mut path, mut kept) = (guarded(path), Collected::default());
     let run = plan.run(&mut path, &mut kept).unwrap();
     let mut results = results(kept, &path);
     livelock::mark(&mut results.trials);
@@ -291,7 +188,7 @@ fn sweeps_of_every_kind_are_what_the_schema_says() {
     ] {
         let path = if kind == AxisKind::Coalesce { path().interrupts(interrupts) } else { path() };
         let base = Setup { latency: Some(Recording { from: Duration::ZERO }), ..setup(64) };
-        let saved = swept(&SweepPlan { base, ..sweep_plan(kind) }, path);
+        let saved = swept(&SweepPlan { base, ..plan(kind) }, path);
         assert_eq!(saved["sweeps"][0]["axis"], serde_json::to_value(kind).unwrap());
         let has_latency = |trial: &Value| trial["latency"]["total"]["histogram"].is_string();
         assert!(kind != AxisKind::Coalesce || saved["trials"].as_array().unwrap().iter().any(has_latency));
@@ -304,12 +201,12 @@ fn sweeps_of_every_kind_are_what_the_schema_says() {
 fn a_sweep_of_bursts_is_what_the_schema_says() {
     let test = BackToBackTest(BurstSearch { depletion: Duration::ZERO, ..BackToBackTest::default().0 });
     let plan = SweepPlan {
-        methods: names(&["packet-v3"]),
+        methods: specs(&["packet-v3"]),
         probe: Probe::BackToBack(test),
         refinement: 0,
-        ..sweep_plan(AxisKind::Ring)
+        ..plan(AxisKind::Ring)
     };
-    let plan = SweepPlan { loads: vec![Load::Rate(pps(900_000.0))], ..plan };
+    let plan = SweepPlan { loads: vec![at(900_000.0)], ..plan };
     let saved = swept(&plan, path());
     let readings = &saved["sweeps"][0]["series"][0]["readings"];
     assert!(readings[0]["back_to_back"]["searches"].is_array(), "{readings}");
@@ -330,7 +227,7 @@ fn tests_of_rfc_2544_are_what_the_schema_says() {
             1e6,
             vec![SimulatedMethod::new("packet-v3", capacity).room(Room::Frames(4096))],
         );
-        let (mut path, mut kept) = (guarded(path), Kept::default());
+        let (mut path, mut kept) = (guarded(path), Collected::default());
         assert!(!suite.run(&setup(64), &mut path, &mut kept).unwrap());
         let saved = check(&results(kept, &path));
         assert!(saved["rfc2544"].is_array() && saved["searches"].is_array());
@@ -357,7 +254,7 @@ fn a_soak_is_what_the_schema_says() {
         interval: Duration::from_secs(1),
     };
     let path = path().bursts(5, LossBursts { per_second: 0.5, frames: 40 });
-    let (mut path, mut kept) = (guarded(path), Kept::default());
+    let (mut path, mut kept) = (guarded(path), Collected::default());
     let outcome = plan.run(&mut path, &mut kept).unwrap();
     let mut results = results(kept, &path);
     results.trials = outcome.record.kept.clone();

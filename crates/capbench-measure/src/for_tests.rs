@@ -1,0 +1,308 @@
+//! What tests of runs share, in this crate and in those above it: an observer that collects what it is told, and plans, paths
+//! and results to begin from.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use capbench_capture::{ByteCount, CaptureOptions, MethodSpec};
+use capbench_frames::Mtu;
+use capbench_frames::rates::Pps;
+
+use crate::accounts::irqtime::IrqAccounting;
+use crate::bench::BenchPlan;
+use crate::environment::Environment;
+use crate::error::{MeasureError, Result};
+use crate::laboratory::Setup;
+use crate::live::{LiveLaboratory, Path};
+use crate::placement::PlacementChoice;
+use crate::reproduction::{self, LeftOut, Reproduction};
+use crate::results::{NotMeasured, Results, SCHEMA_VERSION};
+use crate::rfc2544::{self, Test, Tested};
+use crate::search::SearchOutcome;
+use crate::session::Observer;
+use crate::simulated::{SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup};
+use crate::soak;
+use crate::subject::ReceiveBy;
+use crate::sweep::{self, Axis, AxisKind, Probe, SweepOutcome, SweepPlan};
+use crate::trial::{Load, TrialResult};
+
+/// Collects everything that an observer is told, whatever kind of run it follows.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// How many trials, or segments of a soak, end before it asks to stop; `None` lets the run end by itself.
+    pub stop_after: Option<usize>,
+    /// Whether set-ups that cannot be measured are collected. Otherwise they fail the test.
+    pub expects_skips: bool,
+    /// What trials were announced as.
+    pub started: Vec<String>,
+    /// The trials that ended.
+    pub trials: Vec<TrialResult>,
+    /// Method and reason of each set-up that could not be measured.
+    pub skipped: Vec<String>,
+    /// Segments of a soak that ended.
+    pub segments: usize,
+    /// What searches had shown after each trial.
+    pub searching: Vec<SearchOutcome>,
+    /// The searches that are over.
+    pub searches: Vec<SearchOutcome>,
+    /// What sweeps had shown after each visit, and at their ends.
+    pub swept: Vec<SweepOutcome>,
+    /// The tests of RFC 2544 that are over.
+    pub tested: Vec<Tested>,
+    /// Tests that have no meaning, and methods that cannot be had.
+    pub not_measured: Vec<NotMeasured>,
+    /// What publications had shown after each step.
+    pub reproduced: Vec<Reproduction>,
+}
+
+impl Collected {
+    /// Asks to stop after so many trials.
+    pub fn stopping_after(trials: usize) -> Self {
+        Self { stop_after: Some(trials), ..Self::default() }
+    }
+
+    /// Collects set-ups that cannot be measured.
+    pub fn expecting_skips() -> Self {
+        Self { expects_skips: true, ..Self::default() }
+    }
+}
+
+impl Observer for Collected {
+    fn starts(&mut self, what: &str) {
+        self.started.push(what.into());
+    }
+
+    fn ends(&mut self, result: &TrialResult) -> Result<()> {
+        self.trials.push(result.clone());
+        Ok(())
+    }
+
+    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
+        assert!(self.expects_skips, "{} at {load}: {why}", setup.method);
+        self.skipped.push(format!("{}: {why}", setup.method));
+    }
+
+    fn stopping(&self) -> bool {
+        self.stop_after.is_some_and(|limit| self.trials.len() + self.segments >= limit)
+    }
+
+    fn keeps_searches(&self) -> bool {
+        true
+    }
+
+    fn searching(&mut self, so_far: SearchOutcome) {
+        self.searching.push(so_far);
+    }
+
+    fn searched(&mut self, outcome: SearchOutcome) -> Result<()> {
+        self.searches.push(outcome);
+        Ok(())
+    }
+}
+
+impl sweep::Observer for Collected {
+    fn swept(&mut self, so_far: SweepOutcome) {
+        self.swept.push(so_far);
+    }
+}
+
+impl soak::Observer for Collected {
+    fn segment(
+        &mut self,
+        _: &soak::segment::Segment,
+        _: &soak::record::Interval,
+        _: &soak::record::SoakRecord,
+    ) -> Result<()> {
+        self.segments += 1;
+        Ok(())
+    }
+}
+
+impl rfc2544::Follower for Collected {
+    fn tested(&mut self, tested: Tested) -> Result<()> {
+        self.tested.push(tested);
+        Ok(())
+    }
+
+    fn passes_over(&mut self, setup: &Setup, test: Test, why: String) {
+        self.not_measured.push(NotMeasured {
+            method: setup.method.to_string(),
+            test: Some(test.key().into()),
+            placement: None,
+            frame_size: None,
+            reason: why,
+        });
+    }
+}
+
+impl reproduction::Observer for Collected {
+    fn leaves_out(&mut self, left: &LeftOut) {
+        self.not_measured.push(NotMeasured {
+            method: left.method.to_string(),
+            test: None,
+            placement: Some(left.placement.to_string()),
+            frame_size: None,
+            reason: left.reason.clone(),
+        });
+    }
+
+    fn reproduced(&mut self, so_far: Reproduction) -> Result<()> {
+        self.reproduced.push(so_far);
+        Ok(())
+    }
+}
+
+/// A rate in packets/s.
+///
+/// # Panics
+/// When it is no rate.
+pub fn pps(rate: f64) -> Pps {
+    Pps::new(rate).unwrap()
+}
+
+/// A load of so many packets/s.
+///
+/// # Panics
+/// When it is no rate.
+pub fn at(rate: f64) -> Load {
+    Load::Rate(pps(rate))
+}
+
+/// Methods without options.
+pub fn specs(names: &[&str]) -> Vec<MethodSpec> {
+    names.iter().map(|name| MethodSpec::plain(name)).collect()
+}
+
+/// A method that livelocks, one that holds most of what comes, and one that holds everything.
+pub fn methods() -> Vec<SimulatedMethod> {
+    vec![
+        SimulatedMethod::new("recv", 400_000.0).livelock(0.5).cost(500, 900),
+        SimulatedMethod::new("packet-v2", 900_000.0).cost(90, 700),
+        SimulatedMethod::new("packet-v3", 2_000_000.0).cost(60, 650),
+    ]
+}
+
+/// A path with [`methods`], whose generator reaches a million packets/s.
+pub fn path() -> SimulatedLaboratory {
+    SimulatedLaboratory::new(1_000_000.0, methods())
+}
+
+/// The methods that publications need, as a host of today might have them: without the cards of 2008.
+pub fn publication_methods() -> Vec<SimulatedMethod> {
+    vec![
+        SimulatedMethod::new("recv", 400_000.0).livelock(0.3).cost(900, 1200),
+        SimulatedMethod::new("libpcap", 1_100_000.0).cost(150, 900),
+        SimulatedMethod::new("packet-v1", 800_000.0).cost(250, 900),
+        SimulatedMethod::new("packet-v2", 900_000.0).cost(200, 900),
+        SimulatedMethod::new("packet-v3", 1_600_000.0).cost(100, 700),
+        SimulatedMethod::new("xdp-count+generic", 2_000_000.0).cost(0, 300),
+        SimulatedMethod::new("xdp-count+generic+napi-defer", 2_000_000.0).cost(0, 250),
+        SimulatedMethod::new("recv+napi-defer", 500_000.0).cost(900, 800),
+        SimulatedMethod::new("recv+napi-thread", 450_000.0).cost(900, 900),
+    ]
+}
+
+/// The constants that are read off Dain's first table: a packet costs 17.3 us while each wakes the application, and 4.6 us
+/// while it never sleeps.
+pub fn dain() -> TwoRegimes {
+    TwoRegimes {
+        asleep: Duration::from_nanos(17_300),
+        busy: Duration::from_nanos(4_600),
+        asleep_until: Duration::from_nanos(9_000),
+        busy_from: Duration::from_nanos(18_000),
+        batch: 20.0,
+    }
+}
+
+/// The virtual link of a bed, received by RPS.
+pub fn virtual_link() -> Path {
+    Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }
+}
+
+/// A laboratory on this host, whose kernel charges interrupts to the threads that they meet.
+pub fn live(path: Path) -> LiveLaboratory {
+    live_stopped_by(path, Arc::default())
+}
+
+/// The same, which ends its trial when `stop` is set.
+pub fn live_stopped_by(path: Path, stop: Arc<AtomicBool>) -> LiveLaboratory {
+    let irq =
+        IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
+    LiveLaboratory::new(path, irq, stop)
+}
+
+/// 64-byte frames from `packet-tx` to a method on the same CPU with a ring of so many octets; after each trial the path is
+/// quiet for so long.
+///
+/// # Panics
+/// When there is no such method.
+pub fn live_setup(method: &str, ring: u64, quiet: Duration) -> Setup {
+    Setup {
+        method: method.parse().unwrap(),
+        transmit: "packet-tx".into(),
+        quiet,
+        capture: CaptureOptions { ring: ByteCount(ring), ..CaptureOptions::default() },
+        ..setup(64)
+    }
+}
+
+/// A bench of 64-byte frames on the same CPU: trials of a second, one visit.
+pub fn bench_plan(methods: &[&str]) -> BenchPlan {
+    BenchPlan {
+        methods: specs(methods),
+        sizes: vec![setup(64)],
+        placements: vec![PlacementChoice::Same],
+        duration: Duration::from_secs(1),
+        rate: None,
+        visits: 1,
+        seed: 1,
+        against: None,
+        left_out: Vec::new(),
+    }
+}
+
+/// A sweep of 64-byte frames at 100,000 packets/s on the same CPU, as far as these are not its axis: trials of a second,
+/// one visit, no refinement.
+pub fn sweep_plan(axis: Axis, methods: &[&str]) -> SweepPlan {
+    let placements =
+        if axis.kind() == AxisKind::Placement { Vec::new() } else { vec![PlacementChoice::Same] };
+    let loads = if axis.kind() == AxisKind::Load { Vec::new() } else { vec![at(100_000.0)] };
+    SweepPlan {
+        axis,
+        methods: specs(methods),
+        base: setup(64),
+        placements,
+        loads,
+        probe: Probe::Trial,
+        duration: Duration::from_secs(1),
+        repeats: 1,
+        refinement: 0,
+        seed: 1,
+        left_out: Vec::new(),
+    }
+}
+
+/// A finished run with these trials and nothing else.
+///
+/// # Panics
+/// Where the environment cannot be read.
+pub fn results(trials: Vec<TrialResult>) -> Results {
+    Results {
+        schema_version: SCHEMA_VERSION,
+        command: vec!["capbench".into()],
+        started_unix_s: 1_700_000_000,
+        complete: true,
+        environment: Environment::default(),
+        statements: Vec::new(),
+        trials,
+        soak: None,
+        sweeps: Vec::new(),
+        not_measured: Vec::new(),
+        searches: Vec::new(),
+        rfc2544: Vec::new(),
+        comparisons: Vec::new(),
+        reproductions: Vec::new(),
+        findings: Vec::new(),
+    }
+}
