@@ -28,6 +28,7 @@
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
 //! | [`findings`], [`results`], [`environment`] | what follows, and what is saved |
 //! | [`csv_text`] | tables without formulas, for every file of CSV |
+//! | `for_tests` | what tests of runs share, with the feature `testing` |
 
 #![forbid(unsafe_code)]
 
