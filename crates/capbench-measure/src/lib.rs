@@ -28,6 +28,7 @@
 //! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
 //! | [`results`], [`environment`] | what is saved |
 //! | [`csv_text`] | tables without formulas, for every file of CSV |
+//! | `for_tests` | what tests of runs share, with the feature `testing` |
 
 #![forbid(unsafe_code)]
 
