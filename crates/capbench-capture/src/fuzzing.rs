@@ -32,7 +32,7 @@ fn run(filter: &Filter, data: &[u8]) {
         status: 0,
     };
     for tags in [Tags::Beside, Tags::InFrames] {
-        if let Ok(mut filter) = SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(tags)) {
+        if let Ok(mut filter) = SoftwareFilter::new(filter, SnapLength::EVERYTHING, &Beside::tags(tags)) {
             assert_eq!(filter.matches(&frame), filter.pass(&frame));
         }
     }

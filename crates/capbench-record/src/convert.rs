@@ -12,6 +12,7 @@ use std::mem::take;
 use std::ops::Range;
 use std::rc::Rc;
 
+use capbench_capture::units::SnapLength;
 use capbench_sys::packet::Frame;
 
 use crate::error::RecordError;
@@ -21,7 +22,6 @@ use crate::file::{
     SectionDescription,
 };
 use crate::writing::{self, Ending, FileEnds, NoRoom, Origin, Output, WhenFull, WriteOptions};
-use capbench_capture::units::SnapLength;
 
 /// Seconds that pcap has: from 1970 until 2106.
 const PCAP_SECONDS: Range<i128> = 0..1 << 32;

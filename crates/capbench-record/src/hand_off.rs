@@ -35,9 +35,10 @@ mod work;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use crate::error::{RecordError, Result};
 use capbench_capture::capture::Batch;
 use capbench_capture::counters::Loss;
+
+use crate::error::{RecordError, Result};
 
 pub use plan::{Distribution, Plan, WhenFull};
 pub use report::{Report, Tally, WorkerCounts, WorkerReport};

@@ -101,7 +101,7 @@ fn root_expressions_run_here_as_in_the_kernel() {
         let both: Vec<_> = filters
             .iter()
             .map(|filter| {
-                let software = SoftwareFilter::new(&filter, snap, &Beside::tags(Tags::InFrames)).unwrap();
+                let software = SoftwareFilter::new(filter, snap, &Beside::tags(Tags::InFrames)).unwrap();
                 (software, InKernel::new(filter.program()).unwrap())
             })
             .collect();
@@ -145,7 +145,7 @@ fn root_expressions_want_what_tcpdump_wants() {
             continue;
         }
         let software =
-            SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap();
+            SoftwareFilter::new(filter, SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap();
         let here: Vec<_> =
             (0..frames.len()).filter(|&at| software.matches(&plain(&frames[at])).is_some()).collect();
         let mut tcpdump = program("tcpdump");

@@ -1,15 +1,15 @@
 //! What a pcapng file says of the host, the program and the interfaces that it comes from (draft-ietf-opsawg-pcapng,
 //! sections 4.1 and 4.2).
 
+use capbench_capture::method::VlanTags;
+use capbench_capture::methods::vlan_tags;
+use capbench_capture::running::Running;
 use capbench_sys::packet::FilterInstruction;
 
 use super::SnapLength;
 use super::blocks::{BYTE_ORDER, BlockBuilder, COMMENT, INTERFACE, SECTION, interface, section};
 use super::clock::Clock;
 use crate::error::Result;
-use capbench_capture::method::VlanTags;
-use capbench_capture::methods::vlan_tags;
-use capbench_capture::running::Running;
 
 /// How the remark about a capture begins.
 const CAPTURED: &str = "captured by ";

@@ -2,12 +2,13 @@
 
 use std::io::{self, Read};
 
+use capbench_capture::units::SnapLength;
+
 use super::description::SectionDescription;
 use super::facts::PacketFacts;
 use super::reading::{CaptureReader, FileError, LARGEST_RECORD, Packet, PacketHash, ReadInterface, Record};
 use super::statistics::InterfaceStatistics;
 use super::{Encoder, HashAlgorithm, InterfaceDescription, PcapEncoder, PcapngEncoder};
-use capbench_capture::units::SnapLength;
 
 /// Packets of more octets are not written again.
 const LARGEST: u32 = 8192;

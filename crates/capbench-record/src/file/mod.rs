@@ -44,10 +44,10 @@ pub use verbatim::VerbatimEncoder;
 
 use std::path::Path;
 
+use capbench_capture::units::{ByteCount, SnapLength};
 use capbench_sys::packet::Frame;
 
 use crate::error::{RecordError, Result};
-use capbench_capture::units::{ByteCount, SnapLength};
 
 /// A format of capture files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,9 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::blocks::{BlockBuilder, COMMENT, STATISTICS, statistics};
 use capbench_capture::counters::{Loss, LossPlace};
+
+use super::blocks::{BlockBuilder, COMMENT, STATISTICS, statistics};
 
 /// Counters of an interface since its capture began: an interface statistics block. All are monotonic; absent is not 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

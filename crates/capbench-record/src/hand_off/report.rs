@@ -3,9 +3,10 @@
 use std::iter::Sum;
 use std::ops::AddAssign;
 
+use capbench_capture::counters::{Loss, LossPlace};
+
 use super::plan::Plan;
 use crate::error::RecordError;
-use capbench_capture::counters::{Loss, LossPlace};
 
 /// Some batches, and the frames in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

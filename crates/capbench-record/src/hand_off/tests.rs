@@ -7,12 +7,12 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use capbench_capture::capture::OwnedBatch;
+use capbench_capture::counters::LossPlace;
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing};
 
 use super::*;
-use capbench_capture::capture::OwnedBatch;
-use capbench_capture::counters::LossPlace;
 
 /// How long anything may take that happens at once on an idle host.
 const PATIENCE: Duration = Duration::from_secs(30);

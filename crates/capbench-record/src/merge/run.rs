@@ -3,8 +3,9 @@
 //! The heap is one over runs, not over frames: a port whose batches are in order has one run each, and only those whose
 //! times overlap are ever compared. A batch without any order costs what sorting it would.
 
-use super::eras::STEP_NS;
 use capbench_capture::capture::{Place, Revisit};
+
+use super::eras::STEP_NS;
 
 /// A stretch of a batch in which times do not fall, nor leap by more than a step of the clock.
 #[derive(Clone, Copy, Debug)]

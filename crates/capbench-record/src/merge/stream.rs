@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use capbench_capture::capture::Revisit;
 use capbench_sys::packet::Frame;
 
 use super::eras::{Eras, Moment};
 use super::port::{Held, Port, PortPlan};
 use super::run::{Entry, Key, Run, Runs, stretches};
 use super::tally::MergeTally;
-use capbench_capture::capture::Revisit;
 
 /// Several ports as one stream in time order.
 ///

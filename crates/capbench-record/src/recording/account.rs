@@ -9,10 +9,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::merge::{MergeTally, PortTally};
-use crate::writing::PacketCounts;
 use capbench_capture::counters::{Loss, LossPlace};
 use capbench_capture::fill::Fill;
+
+use crate::merge::{MergeTally, PortTally};
+use crate::writing::PacketCounts;
 
 /// A recording so far, or as it ended.
 #[derive(Clone, Debug)]

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use capbench_capture::counters::{Counters, Loss};
+use capbench_capture::fill::Fill;
 use capbench_sys::host::clock::realtime_ns;
 
 use super::gaps::Gaps;
 use super::link::LinkCounts;
-use capbench_capture::counters::{Counters, Loss};
-use capbench_capture::fill::Fill;
 
 /// What whoever watches the recording wants.
 #[derive(Debug, Default)]

@@ -5,6 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
+use capbench_capture::capture::Capture;
+use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
+use capbench_capture::methods::{self, Visitor, open_with};
+use capbench_capture::running::Running;
+use capbench_capture::units::SnapLength;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::pin_current_thread;
 
@@ -18,11 +23,6 @@ use super::session::no_thread;
 use super::source;
 use crate::error::{RecordError, Result};
 use crate::merge::PortPlan;
-use capbench_capture::capture::Capture;
-use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
-use capbench_capture::methods::{self, Visitor, open_with};
-use capbench_capture::running::Running;
-use capbench_capture::units::SnapLength;
 
 /// What a capture turned out to be.
 #[derive(Debug)]

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
+use capbench_capture::capture::{Batch, LossMark, Place, Revisit};
+use capbench_capture::filter::SoftwareFilter;
+use capbench_capture::pool::{Pool, Pooled};
 use capbench_sys::packet::{Frame, PacketType};
 
 use super::giving::{Marked, Told};
 use super::merging::{Lay, Port};
 use super::scribe::Scribe;
 use crate::file::{Encoder, PacketFacts};
-use capbench_capture::capture::{Batch, LossMark};
-use capbench_capture::capture::{Place, Revisit};
-use capbench_capture::filter::SoftwareFilter;
-use capbench_capture::pool::{Pool, Pooled};
 
 /// Memory for the records of a batch. It grows with the largest batch, and is used again.
 #[derive(Debug, Default)]

@@ -5,6 +5,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use capbench_capture::capture::Capture;
+use capbench_capture::counters::Counters;
+use capbench_capture::error::{CaptureError, Result};
+use capbench_capture::intake::Intake;
+use capbench_capture::interface::Interface;
 use capbench_sys::SysError;
 use capbench_sys::host::interface::Watched;
 
@@ -12,11 +17,6 @@ use super::board::{CaptureBoard, Reading};
 use super::link::{Link, LinkCounts, LinkSample};
 use super::plan::Source;
 use super::unreached::Unreached;
-use capbench_capture::capture::Capture;
-use capbench_capture::counters::Counters;
-use capbench_capture::error::{CaptureError, Result};
-use capbench_capture::intake::Intake;
-use capbench_capture::interface::Interface;
 
 /// How long one wait for frames lasts. The merge needs to hear at least every 20 ms that there are none.
 pub(super) const TICK: Duration = Duration::from_millis(20);

@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
+use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch, Place, Revisit};
+use capbench_capture::error;
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::Frame;
 
@@ -14,10 +16,6 @@ use super::losses::is_news;
 use super::source::Consumer;
 use super::working::Workers;
 use crate::error::{RecordError, Result};
-use capbench_capture::capture::OwnedBatch;
-use capbench_capture::capture::{Batch, Capture, LossMark};
-use capbench_capture::capture::{Place, Revisit};
-use capbench_capture::error;
 
 /// What the thread that merges is told about the capture with a number.
 #[derive(Debug)]

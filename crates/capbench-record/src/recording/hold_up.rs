@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::scribe::Scribe;
 use capbench_capture::capture::Capture;
 use capbench_capture::fill::Fill;
 use capbench_capture::running::TimeSource;
+
+use super::scribe::Scribe;
 
 /// How long one wait for the writer is, at most: the ring fills meanwhile.
 const MOMENT: Duration = Duration::from_millis(1);

@@ -1,8 +1,7 @@
 //! How many frames an interface lost, and before which frame that is said.
 
-use capbench_sys::packet::Frame;
-
 use capbench_capture::capture::LossMark;
+use capbench_sys::packet::Frame;
 
 /// Whether a mark of a frame with this time can be about losses that a reading of the counters did not tell; 0 is no time.
 #[inline]

@@ -8,6 +8,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use capbench_capture::capture::Capture;
+use capbench_capture::filter::SoftwareFilter;
+use capbench_capture::method::Method;
+use capbench_capture::options::CaptureOptions;
+use capbench_capture::pool::BUFFER_OCTETS;
+use capbench_capture::units::ByteCount;
 use capbench_sys::packet::Frame;
 
 use super::board::{CaptureBoard, LaneBoard};
@@ -16,12 +22,6 @@ use super::scribe::Scribe;
 use super::source::Due;
 use crate::merge::PortPlan;
 use crate::writing::WriterGauge;
-use capbench_capture::capture::Capture;
-use capbench_capture::filter::SoftwareFilter;
-use capbench_capture::method::Method;
-use capbench_capture::options::CaptureOptions;
-use capbench_capture::pool::BUFFER_OCTETS;
-use capbench_capture::units::ByteCount;
 
 pub(super) use many::{Lay, merge};
 pub(super) use one::MergeOfOne;

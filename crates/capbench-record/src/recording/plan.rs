@@ -1,5 +1,10 @@
 //! What is recorded, how, and to where.
 
+use capbench_capture::backends::packet_v3;
+use capbench_capture::interface::Interface;
+use capbench_capture::method_spec::MethodSpec;
+use capbench_capture::options::CaptureOptions;
+use capbench_capture::units::{ByteCount, SnapLength};
 use capbench_sys::host::CpuId;
 
 use crate::error::{RecordError, Result};
@@ -7,11 +12,6 @@ use crate::file::reading::LARGEST_RECORD;
 use crate::file::{FileFormat, HashAlgorithm, InterfaceDescription, SectionDescription};
 use crate::hand_off::{self, WhenFull};
 use crate::writing::WriteOptions;
-use capbench_capture::backends::packet_v3;
-use capbench_capture::interface::Interface;
-use capbench_capture::method_spec::MethodSpec;
-use capbench_capture::options::CaptureOptions;
-use capbench_capture::units::{ByteCount, SnapLength};
 
 /// A recording.
 #[derive(Clone, Debug)]

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use capbench_capture::counters::Counters;
+use capbench_capture::units::ByteCount;
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame};
 
@@ -17,8 +19,6 @@ use crate::file::{
     PacketFacts, check_buffer, verbatim,
 };
 use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
-use capbench_capture::counters::Counters;
-use capbench_capture::units::ByteCount;
 
 /// What a file begins and ends with: the statistics as they were read last.
 #[derive(Debug)]

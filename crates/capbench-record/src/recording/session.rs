@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use capbench_capture::running::Running;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::pin_current_thread;
 
@@ -26,7 +27,6 @@ use crate::file::FileFormat;
 use crate::hand_off;
 use crate::merge::MergeTally;
 use crate::writing::{Ending, WriterCounts, WriterGauge};
-use capbench_capture::running::Running;
 
 /// Batches and reports on their way to the merge. Batches are bounded by the memory of their captures anyway.
 const NEWS: usize = 4096;

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::board::{Granted, Wishes};
-use super::entrance::{Entrance, TICK};
 use capbench_capture::capture::Capture;
 use capbench_capture::error::Result;
+
+use super::board::{Granted, Wishes};
+use super::entrance::{Entrance, TICK};
 
 /// Where the frames of a capture go.
 pub(super) trait Consumer {

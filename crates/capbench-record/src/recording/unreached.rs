@@ -12,14 +12,14 @@
 
 use std::cell::Cell;
 
+use capbench_capture::Direction;
+use capbench_capture::counters::{Counters, Loss, LossPlace};
+use capbench_capture::interface::Interface;
 use capbench_sys::bpf;
 use capbench_sys::host::ethtool::{self, Offload};
 
 use super::link::LinkSample;
 use super::plan::Source;
-use capbench_capture::Direction;
-use capbench_capture::counters::{Counters, Loss, LossPlace};
-use capbench_capture::interface::Interface;
 
 /// The driver whose counter is known to count what goes to the stack.
 const DRIVER: &str = "veth";

@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
+use capbench_capture::capture::Batch;
+use capbench_capture::counters::Loss;
+use capbench_capture::filter::SoftwareFilter;
+use capbench_capture::pool::Pool;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::pin_current_thread;
 use capbench_sys::packet::Frame;
@@ -14,10 +18,6 @@ use super::giving::{Marked, News};
 use crate::error::{RecordError, Result};
 use crate::hand_off::{HandOff, Job, Plan, Worker};
 use crate::merge::PortPlan;
-use capbench_capture::capture::Batch;
-use capbench_capture::counters::Loss;
-use capbench_capture::filter::SoftwareFilter;
-use capbench_capture::pool::Pool;
 
 /// A batch that a worker is to encode. Dropped before that, it leaves a gap.
 #[derive(Debug)]

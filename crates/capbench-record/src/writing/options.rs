@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use capbench_capture::units::ByteCount;
 use capbench_sys::host::memory::available;
 use capbench_sys::memory::pages::{ALIGNMENT, carve};
 
@@ -14,7 +15,6 @@ use super::part::Making;
 use super::retention::Retention;
 use super::rotation::Rotation;
 use crate::error::{RecordError, Result};
-use capbench_capture::units::ByteCount;
 
 /// How a recording is written.
 #[derive(Clone, Debug)]

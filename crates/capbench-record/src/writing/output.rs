@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use capbench_capture::units::ByteCount;
 use capbench_sys::memory::pages::ALIGNMENT;
 use capbench_sys::packet::Block;
 
@@ -21,7 +22,6 @@ use super::records::RecordReader;
 use super::rotation::{Next, Position};
 use super::writer::{Ending, Setup, Writer};
 use crate::error::{RecordError, Result};
-use capbench_capture::units::ByteCount;
 
 /// What files of a format begin and end with. It is asked by the thread that encodes, between two of its records.
 pub trait FileEnds {

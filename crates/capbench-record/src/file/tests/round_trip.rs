@@ -1,5 +1,6 @@
 //! What the encoders write, read again.
 
+use capbench_capture::units::{ByteCount, SnapLength};
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType, VlanTag};
 use proptest::prelude::*;
 
@@ -10,7 +11,6 @@ use crate::file::{
     CaptureReader, Encoder, Extent, HashAlgorithm, InterfaceDescription, InterfaceFilter,
     InterfaceStatistics, LEAST_BUFFER, PcapEncoder, PcapngEncoder, Record, SectionDescription, check_buffer,
 };
-use capbench_capture::units::{ByteCount, SnapLength};
 
 /// `TP_STATUS_*` that stand in a file: checksum not ready, checksum valid, TCP segments.
 const KEPT_STATUS: u32 = 1 << 3 | 1 << 7 | 1 << 8;

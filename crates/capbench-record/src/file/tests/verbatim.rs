@@ -1,5 +1,6 @@
 //! Blocks of a ring in a verbatim file give what their frames give in a pcapng file.
 
+use capbench_capture::units::SnapLength;
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry};
 use proptest::prelude::*;
@@ -11,7 +12,6 @@ use crate::file::{
     Encoder, FileError, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, PacketFacts,
     PcapngEncoder, SectionDescription, VerbatimEncoder,
 };
-use capbench_capture::units::SnapLength;
 
 const BLOCK: usize = 16 << 10;
 /// Where the frames of a block begin, and what each has in front of its octets (`tp_mac`).

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, mpsc};
 
+use capbench_capture::capture::OwnedBatch;
 use proptest::prelude::*;
 
 use super::super::*;
 use super::{block_of, number_of, ring};
-use capbench_capture::capture::OwnedBatch;
 
 /// What a worker is to do with a batch.
 #[derive(Clone, Copy, Debug)]

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use capbench_capture::capture::{Batch, LossMark, Place, Revisit};
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing};
 
 use super::super::{Merge, Moment, PortPlan};
 use super::{MS, START};
-use capbench_capture::capture::{Batch, LossMark};
-use capbench_capture::capture::{Place, Revisit};
 
 fn ring() -> (BlockKernel, BlockRing) {
     BlockKernel::with_ring(BlockGeometry::new(4096, 2, 10).unwrap()).unwrap()

@@ -8,11 +8,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use capbench_capture::capture::{Batch, Place, Revisit};
 use capbench_sys::packet::{Frame, PacketType};
 
 use super::{Merge, Moment, PortPlan};
-use capbench_capture::capture::Batch;
-use capbench_capture::capture::{Place, Revisit};
 
 const MS: u64 = 1_000_000;
 /// CLOCK_REALTIME at the beginning of a test, ns.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use capbench_capture::capture::{Batch, Revisit};
 use capbench_sys::packet::Frame;
 
 use super::super::board::{Granted, LaneBoard, Wishes};
@@ -12,7 +13,6 @@ use super::super::scribe::Scribe;
 use super::super::source::Due;
 use super::{Port, settle, tend, wait_for_writer};
 use crate::merge::{Merge, MergeTally, Moment, Origin, PortPlan};
-use capbench_capture::capture::{Batch, Revisit};
 
 /// How often the merge looks at least: four times while the shortest window passes.
 const ROUND: Duration = Duration::from_millis(10);

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch, Taker};
+use capbench_capture::error::{CaptureError, Result};
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame, PacketType};
 
@@ -14,8 +16,6 @@ use super::super::hold_up::HoldUp;
 use super::super::scribe::Scribe;
 use super::super::source::{Consumer, Due};
 use super::{Port, settle, tend, wait_for_writer};
-use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch, Taker};
-use capbench_capture::error::{CaptureError, Result};
 
 /// Which part of a block has to be in use for it to be written from where it lies: one in so many. Others come where there is
 /// little traffic: their pages would be mostly empty.

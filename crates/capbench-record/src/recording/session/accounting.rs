@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use capbench_capture::counters::{Counters, Loss, LossPlace};
+use capbench_capture::fill::Fill;
+
 use super::Session;
 use crate::file::FileFormat;
 use crate::merge::{MergeTally, PortTally};
@@ -10,8 +13,6 @@ use crate::recording::account::{Account, InterfaceAccount};
 use crate::recording::board::{CaptureBoard, Reading};
 use crate::recording::link::LinkCounts;
 use crate::writing::WriterCounts;
-use capbench_capture::counters::{Counters, Loss, LossPlace};
-use capbench_capture::fill::Fill;
 
 /// An account that was asked for: what was known behind the captures then. Its counters are read after that.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::thread;
 
+use capbench_capture::units::ByteCount;
 use capbench_testing::Scratch;
 
 use super::super::fake::{FakeEnds, read_record};
@@ -14,7 +15,6 @@ use super::super::retention::FreeSpace;
 use super::super::rotation::Rotation;
 use super::super::writer::Ending;
 use super::stage::{ALL, By, Stage, open, put};
-use capbench_capture::units::ByteCount;
 
 /// Files of so many packets each.
 fn rotating(stage: &Stage, by: By, packets: u64, files: Option<u32>) -> Output {

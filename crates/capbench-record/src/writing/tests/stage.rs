@@ -1,5 +1,6 @@
 //! Memory that plays files, pipes and full disks.
 
+use capbench_capture::units::ByteCount;
 use capbench_testing::Scratch;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
@@ -14,7 +15,6 @@ use super::super::files::{Opened, Opener};
 use super::super::options::WriteOptions;
 use super::super::output::{NoRoom, Output};
 use super::super::sink::{Medium, Plain, Sink};
-use capbench_capture::units::ByteCount;
 
 /// What files are written by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,13 +3,18 @@
 mod losses;
 mod random;
 
-use capbench_capture::filter::SoftwareFilter;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, sync_channel};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use capbench_capture::capture::{LossMark, OwnedBatch};
+use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
+use capbench_capture::interface::Interface;
+use capbench_capture::method_spec::MethodSpec;
+use capbench_capture::options::CaptureOptions;
+use capbench_capture::units::{ByteCount, SnapLength};
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{BlockGeometry, BlockRing, FilterInstruction};
 use capbench_testing::Scratch;
@@ -25,13 +30,6 @@ use crate::file::{
 };
 use crate::hand_off::{Distribution, WhenFull};
 use crate::writing::WriteOptions;
-use capbench_capture::capture::LossMark;
-use capbench_capture::capture::OwnedBatch;
-use capbench_capture::filter::{Beside, Filter, Tags};
-use capbench_capture::interface::Interface;
-use capbench_capture::method_spec::MethodSpec;
-use capbench_capture::options::CaptureOptions;
-use capbench_capture::units::{ByteCount, SnapLength};
 
 /// CLOCK_REALTIME at the beginning of a test, ns.
 const START: u64 = 1_700_000_000_000_000_000;
