@@ -1,27 +1,34 @@
 //! The only crate of capbench with `unsafe`: memory shared with the kernel and system calls, behind safe types.
 //!
 //! [`packet`] holds AF_PACKET sockets and their rings, [`xdp`] AF_XDP sockets and theirs, [`bpf`] XDP programs on
-//! interfaces, [`host`] the calls about threads, CPUs, namespaces and interfaces, [`memory`] memory by whole pages,
-//! [`library`] libraries that are opened at run time, [`pcap`] libpcap's, and `dpdk`, with the feature of that name, DPDK's.
-//! A vendor's library has a module of its name. Everything that other crates call is safe to call.
+//! interfaces, [`host`] the calls about threads, CPUs, namespaces and interfaces, and [`memory`] memory by whole pages.
+//! With the feature `libraries`, `library` opens libraries at run time: libpcap in `pcap`, a vendor's in the module of its
+//! name. With the feature `dpdk`, the module `dpdk` calls DPDK. Everything that other crates call is safe to call.
 
 pub mod bpf;
 pub mod busy_poll;
 #[cfg(feature = "dpdk")]
 pub mod dpdk;
 mod error;
+#[cfg(feature = "libraries")]
 mod fetch;
 pub mod host;
+#[cfg(feature = "libraries")]
 pub mod library;
+#[cfg(feature = "libraries")]
 mod library_call;
 pub mod memory;
+#[cfg(feature = "libraries")]
 pub mod nfb;
 pub mod packet;
+#[cfg(feature = "libraries")]
 pub mod pcap;
 pub mod pf_ring;
 mod socket_option;
+#[cfg(feature = "libraries")]
 pub mod szedata2;
 pub mod xdp;
 
 pub use error::{Result, SysError};
+#[cfg(feature = "libraries")]
 pub use fetch::Fetch;

@@ -133,6 +133,7 @@ pub(crate) fn attach_filter(socket: &impl AsRawFd, filter: &[FilterInstruction])
 ///
 /// # Errors
 /// The kernel's reason.
+#[cfg(any(test, feature = "libraries"))]
 pub(crate) fn filter_length(socket: &impl AsRawFd) -> Result<usize> {
     let mut count: libc::socklen_t = 0;
     // SAFETY: asked with room for none the kernel writes the number of instructions into the length, and nothing else.

@@ -7,6 +7,7 @@ pub mod affinity;
 pub mod capability;
 pub mod cgroup_memory;
 pub mod clock;
+#[cfg(feature = "landlock")]
 pub mod confinement;
 pub mod elevation;
 pub mod ethtool;
