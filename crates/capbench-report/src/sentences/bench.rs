@@ -9,6 +9,7 @@ use capbench_measure::trial::{Phase, TrialResult, Verdict};
 
 use super::sentence;
 use crate::figures::number;
+use crate::groups::grouped;
 use crate::model::{Sentence, Unit};
 use crate::naming::{self, Scene, list, percent, rate, whole};
 
@@ -35,17 +36,8 @@ impl Entrant<'_> {
 
     /// In how many set-ups it ran, and in how many of them it lost frames.
     fn set_ups(&self) -> (usize, usize) {
-        let (mut all, mut lossy): (Vec<Scene>, Vec<Scene>) = (Vec::new(), Vec::new());
-        for trial in &self.tops {
-            let scene = Scene::of(trial);
-            if trial.lost() > 0 && !lossy.contains(&scene) {
-                lossy.push(scene.clone());
-            }
-            if !all.contains(&scene) {
-                all.push(scene);
-            }
-        }
-        (all.len(), lossy.len())
+        let tops = || self.tops.iter().copied();
+        (scenes(tops()).len(), scenes(tops().filter(|trial| trial.lost() > 0)).len())
     }
 
     /// The loads that it was offered, in words: of several set-ups, from the least to the highest.
@@ -83,7 +75,7 @@ pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
     if entrants.is_empty() {
         return nothing(results);
     }
-    let scenes = scenes(results);
+    let scenes = scenes(&results.trials);
     let mut sentences = vec![lossless(&entrants, &scenes)];
     sentences.extend(losers(results, &entrants, &scenes));
     sentences.extend(cheapest(results, &scenes));
@@ -92,29 +84,16 @@ pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
 
 /// Trials that say something of a method at the highest load that was put on it.
 fn entrants(results: &Results) -> Vec<Entrant<'_>> {
-    let mut entrants: Vec<Entrant<'_>> = Vec::new();
     let tops = results.trials.iter().filter(|trial| {
         matches!(trial.phase, Phase::BestEffort | Phase::FixedLoad) && trial.verdict != Verdict::Invalid
     });
-    for trial in tops {
-        let method = trial.profile.method.as_str();
-        match entrants.iter_mut().find(|entrant| entrant.method == method) {
-            Some(entrant) => entrant.tops.push(trial),
-            None => entrants.push(Entrant { method, tops: vec![trial] }),
-        }
-    }
-    entrants
+    let methods = grouped(tops, |trial| trial.profile.method.as_str()).into_iter();
+    methods.map(|(method, tops)| Entrant { method, tops }).collect()
 }
 
 /// Set-ups in the order in which they ran.
-fn scenes(results: &Results) -> Vec<Scene> {
-    let mut scenes: Vec<Scene> = Vec::new();
-    for scene in results.trials.iter().map(Scene::of) {
-        if !scenes.contains(&scene) {
-            scenes.push(scene);
-        }
-    }
-    scenes
+fn scenes<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Vec<Scene> {
+    grouped(trials, |trial| Scene::of(trial)).into_iter().map(|(scene, _)| scene).collect()
 }
 
 fn nothing(results: &Results) -> Vec<Sentence> {
@@ -160,17 +139,11 @@ fn lossless(entrants: &[Entrant<'_>], scenes: &[Scene]) -> Sentence {
 
 /// What is to be said of the loads of methods that lost nothing: of all together where it is the same, else by their names.
 fn cares(clean: &[&Entrant<'_>]) -> String {
-    let mut cares: Vec<(&'static str, Vec<&str>)> = Vec::new();
-    for entrant in clean {
-        let care = entrant.care();
-        match cares.iter_mut().find(|(known, _)| *known == care) {
-            Some((_, methods)) => methods.push(entrant.method),
-            None => cares.push((care, vec![entrant.method])),
-        }
-    }
+    let cares = grouped(clean, |entrant| entrant.care());
     let is_one = cares.len() == 1;
-    let said = cares.iter().filter(|(care, _)| !care.is_empty()).map(|(care, methods)| {
-        if is_one { format!("; {care}") } else { format!("; of {}: {care}", list(methods)) }
+    let said = cares.iter().filter(|(care, _)| !care.is_empty()).map(|(care, entrants)| {
+        let methods: Vec<&str> = entrants.iter().map(|entrant| entrant.method).collect();
+        if is_one { format!("; {care}") } else { format!("; of {}: {care}", list(&methods)) }
     });
     said.collect()
 }
@@ -262,19 +235,11 @@ fn at_common_load<'r>(results: &'r Results, scene: &Scene) -> Vec<Cost<'r>> {
     };
     // Loads that not all held were lowered.
     let least = common().filter_map(|trial| trial.intended_pps).fold(f64::INFINITY, f64::min);
-    let mut methods: Vec<(&'r str, Vec<&'r TrialResult>)> = Vec::new();
-    for trial in common() {
-        let is_held = trial.intended_pps == Some(least) && trial.held_load();
-        if !is_held || trial.cpu.total_ns_per_packet.is_none() {
-            continue;
-        }
-        let method = trial.profile.method.as_str();
-        match methods.iter_mut().find(|(known, _)| *known == method) {
-            Some((_, trials)) => trials.push(trial),
-            None => methods.push((method, vec![trial])),
-        }
-    }
-    methods.into_iter().filter_map(|(method, trials)| Cost::of(method, trials)).collect()
+    let held = common().filter(|trial| {
+        trial.intended_pps == Some(least) && trial.held_load() && trial.cpu.total_ns_per_packet.is_some()
+    });
+    let methods = grouped(held, |trial| trial.profile.method.as_str()).into_iter();
+    methods.filter_map(|(method, trials)| Cost::of(method, trials)).collect()
 }
 
 fn cheapest(results: &Results, scenes: &[Scene]) -> Option<Sentence> {

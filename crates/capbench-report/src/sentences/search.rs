@@ -5,7 +5,7 @@ use capbench_measure::results::Results;
 use capbench_measure::search::{self, Bound, GoalResult, Held, SearchOutcome, Status};
 
 use super::sentence;
-use crate::groups::of_search;
+use crate::groups::{grouped, of_search};
 use crate::model::Sentence;
 use crate::naming::{list, rate, whole};
 
@@ -137,28 +137,22 @@ fn held(held: &Held) -> String {
 
 /// What limits, by where the next load lost frames.
 fn limits(searches: &[&SearchOutcome]) -> Option<Sentence> {
-    let mut limits: Vec<(String, Vec<String>, Vec<u32>)> = Vec::new();
-    for search in searches {
-        for goal in &search.goals {
-            let (Some(limit), Some(upper)) = (goal.limit, &goal.upper) else { continue };
-            let method = search.method.clone().unwrap_or_default();
-            match limits.iter_mut().find(|(words, ..)| *words == limit.words()) {
-                Some((_, methods, trials)) => {
-                    if !methods.contains(&method) {
-                        methods.push(method);
-                    }
-                    trials.extend(&upper.trials);
-                }
-                None => limits.push((limit.words(), vec![method], upper.trials.clone())),
-            }
-        }
-    }
+    let goals = searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)));
+    let limited = goals.filter_map(|(search, goal)| {
+        Some((goal.limit?.words(), search.method.clone().unwrap_or_default(), goal.upper.as_ref()?))
+    });
+    let limits = grouped(limited, |(words, ..)| words.clone());
     if limits.is_empty() {
         return None;
     }
-    let words: Vec<String> =
-        limits.iter().map(|(words, methods, _)| format!("{} ({})", words, list(methods))).collect();
-    let trials = limits.iter().flat_map(|(_, _, trials)| trials.clone());
+    let of = |(words, group): &(String, Vec<(String, String, &Bound)>)| {
+        let methods = grouped(group, |(_, method, _)| method.as_str());
+        let methods: Vec<&str> = methods.into_iter().map(|(method, _)| method).collect();
+        format!("{words} ({})", list(&methods))
+    };
+    let words: Vec<String> = limits.iter().map(of).collect();
+    let bounds = limits.iter().flat_map(|(_, group)| group.iter().map(|(.., bound)| bound));
+    let trials = bounds.flat_map(|bound| bound.trials.iter().copied());
     Some(sentence(format!("What limits, by where frames were lost: {}.", words.join("; ")), trials))
 }
 

@@ -1,14 +1,16 @@
 //! What the trials of each set-up show: which methods lose nothing, what the others lose and where, and who is cheapest.
 use capbench_measure::results::Finding;
-use capbench_measure::trial::{Phase, SizeLabel, TrialResult, Verdict};
+use capbench_measure::trial::{Phase, TrialResult, Verdict};
 
 use super::{costs, visits};
+use crate::groups::grouped;
 use crate::sentences::{finding, numbers, percent, rate};
 
 /// What the trials of each frame size and placement show.
 pub(crate) fn of_set_ups(trials: &[TrialResult]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (placement, size, group) in &scenes(trials) {
+    let scene = |trial: &&TrialResult| (trial.profile.placement.clone(), trial.profile.frame_size.clone());
+    for ((placement, size), group) in &grouped(trials, scene) {
         let scene = format!("{size}-byte frames, placement {placement}");
         let first = findings.len();
         let standing = visits::representatives(group);
@@ -19,19 +21,6 @@ pub(crate) fn of_set_ups(trials: &[TrialResult]) -> Vec<Finding> {
         findings[first..].iter_mut().for_each(|finding| finding.scene = Some(scene.clone()));
     }
     findings
-}
-
-/// Trials of one placement and frame size, in the order in which they ran.
-fn scenes(trials: &[TrialResult]) -> Vec<(&str, &SizeLabel, Vec<&TrialResult>)> {
-    let mut scenes: Vec<(&str, &SizeLabel, Vec<&TrialResult>)> = Vec::new();
-    for trial in trials {
-        let (placement, size) = (trial.profile.placement.as_str(), &trial.profile.frame_size);
-        match scenes.iter_mut().find(|scene| (scene.0, scene.1) == (placement, size)) {
-            Some(scene) => scene.2.push(trial),
-            None => scenes.push((placement, size, vec![trial])),
-        }
-    }
-    scenes
 }
 
 /// Who is lossless at what rate, and what limited the others.

@@ -2,20 +2,14 @@
 use capbench_measure::results::Finding;
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
 
+use crate::groups::grouped;
 use crate::sentences::{finding, numbers};
 
 /// A trial for each method and load: of loss the one that lost most, since a method that captures everything does it every
 /// time; of costs the middle one.
 pub(super) fn representatives<'t>(group: &[&'t TrialResult]) -> Vec<&'t TrialResult> {
-    let mut visited: Vec<Vec<&TrialResult>> = Vec::new();
-    for trial in group {
-        let is_same = |visits: &&mut Vec<&TrialResult>| key(visits[0]) == key(trial);
-        match visited.iter_mut().find(is_same) {
-            Some(visits) => visits.push(trial),
-            None => visited.push(vec![trial]),
-        }
-    }
-    visited.iter().filter_map(|visits| representative(visits)).collect()
+    let visited = grouped(group.iter().copied(), |trial| key(trial));
+    visited.iter().filter_map(|(_, visits)| representative(visits)).collect()
 }
 
 /// What tells visits of a set-up from those of another one. Loads of sweeps and searches are looked at elsewhere.
