@@ -2,7 +2,7 @@
 
 use capbench_measure::results::Results;
 use capbench_measure::search::SearchOutcome;
-use capbench_measure::statistics::by_key as grouped;
+pub(crate) use capbench_measure::statistics::by_key as grouped;
 use capbench_measure::trial::{Phase, TrialResult};
 
 use crate::model::Trials;
