@@ -10,9 +10,9 @@ use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_frames::Pps;
 use capbench_measure::for_tests::{live, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::simulated;
 use capbench_measure::trial::Load;
+use capbench_model::placement::PlacementChoice;
 
 /// Octets of a block, which the frames of a millisecond leave nearly empty.
 const BLOCK: u64 = 1 << 18;

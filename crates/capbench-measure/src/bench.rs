@@ -14,9 +14,9 @@ use crate::cost::OVERHEAD;
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 use crate::order::{Shuffle, turns};
-use crate::placement::PlacementChoice;
 use crate::session::{Observer, Session};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
+use capbench_model::placement::PlacementChoice;
 
 /// What a bench runs.
 #[derive(Clone, Debug)]

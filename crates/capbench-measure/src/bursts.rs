@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::laboratory::Setup;
-use crate::ledger::LostAt;
 use crate::percent::Percent;
 use crate::session::{Missing, Session};
 use crate::trial::{Load, Phase, TrialResult};
+use capbench_model::ledger::LostAt;
 
 /// A burst that took longer by more than this share came at another rate; that it was held shows nothing of this one.
 const SLOWER: f64 = 0.01;

@@ -9,11 +9,11 @@ mod refused;
 use capbench_capture::{Counters, LossPlace};
 use capbench_sys::host::CpuId;
 
-use crate::ledger::{Entry, Ledger, Place};
 use crate::work::QueueLength;
+use capbench_model::ledger::{Entry, Ledger, Place};
 
 use self::refused::Refused;
-pub use crate::traced_losses::{Losses, TracedLosses};
+pub use capbench_model::traced_losses::{Losses, TracedLosses};
 
 /// What a place lost, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,13 +9,10 @@ use capbench_capture::{ByteCount, CaptureOptions, MethodSpec};
 use capbench_frames::Mtu;
 use capbench_frames::rates::Pps;
 
-use crate::accounts::irqtime::IrqAccounting;
 use crate::bench::BenchPlan;
-use crate::environment::Environment;
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
 use crate::live::{LiveLaboratory, Path};
-use crate::placement::PlacementChoice;
 use crate::reproduction::{self, LeftOut, Reproduction};
 use crate::results::{NotMeasured, Results, SCHEMA_VERSION};
 use crate::rfc2544::{self, Test, Tested};
@@ -26,6 +23,9 @@ use crate::soak;
 use crate::subject::ReceiveBy;
 use crate::sweep::{self, Axis, AxisKind, Probe, SweepOutcome, SweepPlan};
 use crate::trial::{Load, TrialResult};
+use capbench_host::accounts::irqtime::IrqAccounting;
+use capbench_model::environment::Environment;
+use capbench_model::placement::PlacementChoice;
 
 /// Collects everything that an observer is told, whatever kind of run it follows.
 #[derive(Debug, Default)]

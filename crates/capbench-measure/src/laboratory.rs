@@ -9,10 +9,10 @@ use capbench_frames::sizes::Sizes;
 
 use crate::error::Result;
 use crate::latency::Recording;
-use crate::moderation::Moderation;
-use crate::placement::PlacementChoice;
 use crate::trial::{SizeLabel, Trial};
 use crate::work::WorkPlan;
+use capbench_model::moderation::Moderation;
+use capbench_model::placement::PlacementChoice;
 
 /// Everything about a trial but its load and duration.
 #[derive(Clone, Debug)]

@@ -32,21 +32,13 @@
 
 #![forbid(unsafe_code)]
 
-pub use capbench_host::accounts;
-pub use capbench_host::bed;
-pub use capbench_model::arrivals;
 pub mod bench;
 pub mod bursts;
 pub mod compare;
 pub mod comparison;
 pub mod cost;
-pub use capbench_host::drivers;
-pub use capbench_model::csv_text;
-pub use capbench_model::disturbance;
-pub use capbench_model::environment;
 mod error;
 pub mod evidence;
-pub use capbench_model::figures;
 #[cfg(any(test, feature = "testing"))]
 pub mod for_tests;
 #[cfg(any(test, fuzzing))]
@@ -54,17 +46,12 @@ pub mod fuzzing;
 pub mod guards;
 pub mod laboratory;
 pub mod latency;
-pub use capbench_model::ledger;
 pub mod limit;
-pub use capbench_host::links;
 pub mod live;
 pub mod loss_shape;
 pub mod mark;
-pub use capbench_model::moderation;
 mod order;
 pub mod percent;
-pub use capbench_model::placement;
-pub use capbench_model::places;
 pub mod programs;
 pub mod receiver;
 pub mod recorded;
@@ -76,13 +63,9 @@ pub mod search;
 pub mod session;
 pub mod simulated;
 pub mod soak;
-pub use capbench_model::statistics;
 pub mod subject;
 pub mod sweep;
-pub use capbench_host::tracer;
-pub use capbench_model::traced_losses;
 pub mod trial;
-pub use capbench_why as why;
 pub mod work;
 
 pub use error::{MeasureError, Result};

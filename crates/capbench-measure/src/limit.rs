@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::{LostAt, Place};
-use crate::statistics::median;
 use crate::trial::TrialResult;
+use capbench_model::ledger::{LostAt, Place};
+use capbench_model::statistics::median;
 
 /// Loss in a ring below this share of what was sent can have either cause: too small a ring, too slow an application.
 const TOO_SLOW: f64 = 0.01;
@@ -126,10 +126,10 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use super::Limit;
-    use crate::ledger::{LostAt, Place};
     use crate::loss_shape::{LossShape, Spread, Window};
     use crate::trial::tests::{measured, profile};
     use crate::trial::{Emptying, Load, Phase, TrialResult};
+    use capbench_model::ledger::{LostAt, Place};
 
     const SENT: u64 = 100_000;
 

@@ -14,15 +14,15 @@ use capbench_frames::plan::FlowOrder;
 use capbench_frames::recognise::Recogniser;
 use capbench_sys::host::{clock, thread};
 
-use crate::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
-use crate::accounts::threads::ThreadTimes;
-use crate::arrivals::Arrivals;
 use crate::error::{MeasureError, Result};
 use crate::evidence::QueueAccount;
 use crate::latency::{Latency, LatencyRecorder, Recording, Timekeeper};
 use crate::loss_shape::LossRecord;
 use crate::trial::{Emptying, ProgramReport, TICK};
 use crate::work::Work;
+use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
+use capbench_host::accounts::threads::ThreadTimes;
+use capbench_model::arrivals::Arrivals;
 use queue::Queue;
 pub use queue::QueueSize;
 pub use verifier::{Verifier, verification_cost};

@@ -11,11 +11,8 @@ use capbench_sys::host::trust::Trust;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::Comparison;
-use crate::csv_text::CsvText;
-use crate::environment::Environment;
 use crate::error::{MeasureError, Result};
 use crate::loss_shape::LossShape;
-use crate::places;
 use crate::reproduction::Reproduction;
 use crate::rfc2544::Tested;
 use crate::search::SearchOutcome;
@@ -23,6 +20,9 @@ use crate::soak::record::SoakRecord;
 use crate::soak::segment::{self, Segment};
 use crate::sweep::SweepOutcome;
 use crate::trial::{SizeLabel, TrialResult};
+use capbench_model::csv_text::CsvText;
+use capbench_model::environment::Environment;
+use capbench_model::places;
 
 /// Version of the layout of `results.json`; raised when a reader of older files would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -7,9 +7,9 @@ use capbench_capture::MethodSpec;
 
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
-use crate::placement::PlacementChoice;
 pub use crate::search::Observer;
 use crate::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
+use capbench_model::placement::PlacementChoice;
 
 /// Why there is no trial that shows something.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,13 +13,13 @@ use capbench_frames::LatenessSummary;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use crate::arrivals::Arrivals;
-use crate::disturbance::Disturbance;
 use crate::error::{MeasureError, Result};
 use crate::evidence::Evidence;
 use crate::latency::Latency;
-use crate::ledger::Ledger;
 use crate::loss_shape::LossShape;
+use capbench_model::arrivals::Arrivals;
+use capbench_model::disturbance::Disturbance;
+use capbench_model::ledger::Ledger;
 pub use emptying::Emptying;
 pub(crate) use emptying::TICK;
 pub use guarding::{Guarding, Livelock, Recovery, SetAside};

@@ -11,8 +11,8 @@ use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::latency::{Latency, Recording};
 use capbench_measure::live::LiveLaboratory;
 use capbench_measure::loss_shape::Clock;
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::trial::{Load, TrialResult};
+use capbench_model::placement::PlacementChoice;
 use network::root_turn;
 
 fn laboratory() -> LiveLaboratory {

@@ -9,11 +9,11 @@ use std::time::Duration;
 use capbench_frames::Pps;
 use capbench_measure::for_tests::{live, live_setup, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::ledger::Place;
 use capbench_measure::live::LiveLaboratory;
 use capbench_measure::programs::Programs;
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::{MeasureError, Result, simulated};
+use capbench_model::ledger::Place;
 use capbench_testing::Scratch;
 use network::{privileged_turn, program};
 

@@ -13,12 +13,12 @@ use capbench_measure::bursts::BurstSearch;
 use capbench_measure::for_tests::{Collected, live, live_setup, virtual_link};
 use capbench_measure::laboratory::Setup;
 use capbench_measure::live::LiveLaboratory;
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::rfc2544::recovery::Recovery;
 use capbench_measure::rfc2544::{BackToBackTest, Ended, FrameLossTest, MaximumRate, Percent, RecoveryTest};
 use capbench_measure::search::MaximumSource;
 use capbench_measure::trial::{LoadShape, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
+use capbench_model::placement::PlacementChoice;
 use network::root_turn;
 
 fn laboratory() -> LiveLaboratory {

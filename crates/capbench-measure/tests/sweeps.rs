@@ -10,9 +10,9 @@ use capbench_measure::bursts::{BurstEnd, BurstSearch};
 use capbench_measure::for_tests::{Collected, at, live, live_setup, sweep_plan, virtual_link};
 use capbench_measure::laboratory::Laboratory;
 use capbench_measure::live::LiveLaboratory;
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::sweep::{Axis, BackToBackTest, Probe, Spacing, SweepPlan, SweepRun};
 use capbench_measure::work::WorkModel;
+use capbench_model::placement::PlacementChoice;
 use network::root_turn;
 
 fn laboratory() -> LiveLaboratory {

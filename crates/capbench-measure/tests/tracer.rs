@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use capbench_capture::CaptureOptions;
 use capbench_frames::Pps;
+use capbench_host::tracer::{InterfaceTrace, Scope, Tracer};
 use capbench_measure::for_tests::{live, virtual_link};
 use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::ledger::{Entry, Place as Lost};
 use capbench_measure::live::{self, LiveLaboratory};
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::simulated;
-use capbench_measure::tracer::{InterfaceTrace, Scope, Tracer};
 use capbench_measure::trial::{Load, TrialResult};
+use capbench_model::ledger::{Entry, Place as Lost};
+use capbench_model::placement::PlacementChoice;
 use capbench_sys::host::{NetNamespace, interface};
 use capbench_testing::Scratch;
 use network::{Place, eventually, privileged_turn, privileges, program};

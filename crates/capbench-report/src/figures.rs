@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use capbench_measure::figures::separated;
+use capbench_model::figures::separated;
 
 use crate::model::{Cell, Unit};
 

@@ -2,8 +2,8 @@
 
 use capbench_measure::results::Results;
 use capbench_measure::search::SearchOutcome;
-pub(crate) use capbench_measure::statistics::by_key as grouped;
 use capbench_measure::trial::{Phase, TrialResult};
+pub(crate) use capbench_model::statistics::by_key as grouped;
 
 use crate::model::Trials;
 use crate::naming::{self, Scene, by_number};

@@ -5,7 +5,7 @@
 //! Neighbours of the first eight colours stay apart for people with protanopia and deuteranopia, and every colour has a
 //! contrast of 3 to 1 against its background (WCAG 2.1, 1.4.11); tests hold both.
 
-use capbench_measure::places;
+use capbench_model::places;
 
 use crate::model::{Chart, Role};
 

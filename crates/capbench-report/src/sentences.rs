@@ -21,9 +21,9 @@ mod search;
 mod soak;
 pub(crate) mod sweep;
 mod trials;
-use capbench_measure::figures::{grouped, percent};
 use capbench_measure::results::{Finding, Results};
 use capbench_measure::trial::{TrialResult, Verdict};
+use capbench_model::figures::{grouped, percent};
 
 use crate::model::{Sentence, Trials};
 use crate::naming::{self, Kind, many};

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use capbench_measure::comparison::{Comparison, Conclusion, Judgement};
-use capbench_measure::ledger::Place;
 use capbench_measure::reproduction::outcome::Side;
 use capbench_measure::results::Results;
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
+use capbench_model::ledger::Place;
 use capbench_report::formats::{self, csv, html, json, markdown, text};
 use capbench_report::model::{Cell, Chart, Report, Role, Section, Table};
 use capbench_report::read::Run;

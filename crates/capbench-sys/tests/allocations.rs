@@ -16,7 +16,7 @@ use capbench_capture::{
 use capbench_frames::{
     FlowOrder, FrameLayout, FramePlan, FrameSize, Mtu, Recogniser, Schedule, Sizes, StreamId, TrialId,
 };
-use capbench_measure::bed::{Bed, BedOptions};
+use capbench_host::bed::{Bed, BedOptions};
 use capbench_measure::receiver::Verifier;
 use capbench_measure::work::{LoopSpeed, Work, WorkModel};
 use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};

@@ -1,6 +1,6 @@
 //! How this program was built, as its build script found out.
 
-use capbench_measure::environment::program::Program;
+use capbench_model::environment::program::Program;
 
 /// What this program can be built with, and whether it was.
 const fn features() -> [(&'static str, bool); 3] {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use capbench_measure::cost::{Cost, Spread};
-use capbench_measure::figures::grouped;
+use capbench_model::figures::grouped;
 
 /// What estimates leave out.
 pub const NOISE: &str = "            without noise, which adds to it\n";

@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use capbench_capture::MethodSpec;
-use capbench_measure::why::Watch;
 use capbench_record::recording::Plan;
 use capbench_record::writing::WriteOptions;
 use capbench_sys::host::capability::{Capability, CapabilitySet};
@@ -25,6 +24,7 @@ use capbench_sys::host::confinement::{Allowed, Confinement};
 use capbench_sys::host::identity::{self, Identity};
 use capbench_sys::host::local_time::format_local;
 use capbench_sys::host::{SysfsView, privileges};
+use capbench_why::Watch;
 
 /// What `record` still reads: counters, the memory that is left, and the time zone.
 const READ: [&str; 4] = ["/proc", "/sys", "/etc/localtime", "/usr/share/zoneinfo"];

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 use capbench_measure::MeasureError;
-use capbench_measure::figures::grouped;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::reproduction::{self, LeftOut, Reproduction};
 use capbench_measure::results::{NotMeasured, Results, RunDirectory};
@@ -16,6 +15,7 @@ use capbench_measure::soak::record::{Interval, SoakRecord};
 use capbench_measure::soak::segment::Segment;
 use capbench_measure::sweep::{self, SweepOutcome};
 use capbench_measure::trial::{Load, TrialResult};
+use capbench_model::figures::grouped;
 use capbench_report::printable;
 use indicatif::{ProgressBar, ProgressStyle};
 

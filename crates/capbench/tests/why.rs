@@ -20,12 +20,12 @@ fn dropped_by_ss(place: &Place) -> Option<u64> {
 
 /// What a tool that watches `skb:kfree_skb` sees of the drops at the interface of a place, as dropwatch does.
 #[cfg(feature = "bpf")]
-struct Traced(capbench_measure::tracer::Tracer);
+struct Traced(capbench_host::tracer::Tracer);
 
 #[cfg(feature = "bpf")]
 impl Traced {
     fn start(place: &Place) -> Self {
-        use capbench_measure::tracer::{Scope, Tracer};
+        use capbench_host::tracer::{Scope, Tracer};
         use capbench_sys::host::{NetNamespace, interface};
         let scope = place.inside(|| Scope {
             interface: interface::index_of(place.interface).unwrap(),

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::captures;
 use crate::comparison::setup::{Field, Setup};
-use crate::figures::grouped;
 use crate::results::Results;
-use crate::statistics::median;
 use crate::trial::TrialResult;
+use capbench_model::figures::grouped;
+use capbench_model::statistics::median;
 
 /// By how much a figure of the host's speed may differ and be called the same.
 const SAME_SPEED: f64 = 0.05;

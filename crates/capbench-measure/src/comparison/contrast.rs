@@ -6,9 +6,9 @@ use super::measure::{Better, Measure, Scale};
 use super::samples::{IS_OF_GENERATOR, LeftOut};
 use super::setup::Setup;
 use super::{LEVEL, Thresholds};
-use crate::statistics::holm::corrected;
-use crate::statistics::shift::Groups;
-use crate::statistics::{FALSE_ALARMS, aligned, by_key, least_by_chance, median};
+use capbench_model::statistics::holm::corrected;
+use capbench_model::statistics::shift::Groups;
+use capbench_model::statistics::{FALSE_ALARMS, aligned, by_key, least_by_chance, median};
 
 /// One side of a contrast.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -22,8 +22,8 @@ pub mod setup;
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::FALSE_ALARMS;
-pub use crate::statistics::LEVEL;
+use capbench_model::statistics::FALSE_ALARMS;
+pub use capbench_model::statistics::LEVEL;
 pub use contrast::{Change, Contrast, Judgement, Side};
 pub use measure::{Better, Measure, Scale};
 pub use pairs::{Pair, of_pairs};

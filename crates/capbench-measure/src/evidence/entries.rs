@@ -3,7 +3,7 @@
 use super::QueueAccount;
 use super::{Evidence, PeerQueue};
 use super::{Losses, TracedLosses};
-use crate::ledger::{Entry, Place};
+use capbench_model::ledger::{Entry, Place};
 
 impl Evidence {
     /// What was lost on the way out: the interface's counters, and what they leave out.

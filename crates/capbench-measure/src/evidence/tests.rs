@@ -4,8 +4,8 @@ use super::{Counted, CpuId, Evidence, NicEvidence, PeerQueue, TracedLosses};
 use capbench_capture::{Counters, Loss, LossPlace};
 use proptest::prelude::*;
 
-use crate::ledger::Place;
-use crate::places;
+use capbench_model::ledger::Place;
+use capbench_model::places;
 
 fn ring(accepted: Option<u64>, drops: Option<u64>) -> Counters {
     let loss = Loss { place: LossPlace::Ring, count: drops, source: "tp_drops".into() };
@@ -96,9 +96,9 @@ fn ends_of_frames_that_the_tracer_did_not_see_are_told() {
     let mut taking = Evidence { traced, ..quiet(1000, 1000) };
     taking.method.losses.push(Loss { place: LossPlace::Xdp, count: Some(0), source: "x".into() });
     assert_eq!(taking.book().count(Place::Stack), Some(0), "the method keeps frames from the stack");
-    let sending = [(crate::tracer::DropKind { reason: Some("NEW".into()), function: None }, 5)];
-    let sending = crate::tracer::InterfaceTrace { drops: sending.into(), ..Default::default() };
-    let traced = Some(crate::tracer::losses::by_place(&sending, &Default::default(), false));
+    let sending = [(capbench_host::tracer::DropKind { reason: Some("NEW".into()), function: None }, 5)];
+    let sending = capbench_host::tracer::InterfaceTrace { drops: sending.into(), ..Default::default() };
+    let traced = Some(capbench_host::tracer::losses::by_place(&sending, &Default::default(), false));
     let ledger = Evidence { traced, ..quiet(1000, 1000) }.book();
     let entry = ledger.entries.iter().find(|entry| entry.place == Place::Transmit).unwrap();
     assert!(entry.source.ends_with("place is unknown: NEW 5"), "{entry:?}");
@@ -107,10 +107,10 @@ fn ends_of_frames_that_the_tracer_did_not_see_are_told() {
 /// A pair whose receiver got 1000 frames of which a program of generic XDP dropped 100, and of whose ends the tracer saw so many
 /// of either kind.
 fn beside_generic_xdp(dropped: u64, captured: u64) -> Evidence {
-    let kind = |name: &str| crate::tracer::DropKind { reason: Some(name.into()), function: None };
+    let kind = |name: &str| capbench_host::tracer::DropKind { reason: Some(name.into()), function: None };
     let drops = vec![(kind("XDP"), dropped), (kind("OTHERHOST"), captured)];
-    let receiving = crate::tracer::InterfaceTrace { drops, ..Default::default() };
-    let traced = Some(crate::tracer::losses::by_place(&Default::default(), &receiving, true));
+    let receiving = capbench_host::tracer::InterfaceTrace { drops, ..Default::default() };
+    let traced = Some(capbench_host::tracer::losses::by_place(&Default::default(), &receiving, true));
     let evidence = quiet(1000, 900);
     Evidence { xdp_attached: Some(true), received: Some(1000), traced, ..evidence }
 }
@@ -234,9 +234,10 @@ fn what_is_refused_in_front_of_the_interface_is_lost_on_the_transmit_side() {
         (0, vec![(Place::Transmit, 100), (Place::Backlog, 40)])
     );
     // A tracer sees the same frames: they are booked once.
-    let drops = vec![(crate::tracer::DropKind { reason: Some("TC_EGRESS".into()), function: None }, 100)];
-    let sending = crate::tracer::InterfaceTrace { drops, ..Default::default() };
-    let traced = Some(crate::tracer::losses::by_place(&sending, &Default::default(), false));
+    let drops =
+        vec![(capbench_host::tracer::DropKind { reason: Some("TC_EGRESS".into()), function: None }, 100)];
+    let sending = capbench_host::tracer::InterfaceTrace { drops, ..Default::default() };
+    let traced = Some(capbench_host::tracer::losses::by_place(&sending, &Default::default(), false));
     assert_eq!(Evidence { traced, ..refused }.book().losses(), ledger.losses());
 }
 

@@ -2,7 +2,7 @@
 
 use super::tests::{MS, stolen};
 use super::{CpuDisturbance, Disturbance, Pace, Standstill};
-use crate::disturbance::ClockDrift;
+use capbench_model::disturbance::ClockDrift;
 
 #[test]
 fn what_spoils_a_trial_and_what_does_not() {

@@ -3,9 +3,9 @@
 
 use capbench_frames::rates::Pps;
 
-use crate::figures::grouped;
-use crate::ledger::Place;
 use crate::trial::{Departed, TrialResult};
+use capbench_model::figures::grouped;
+use capbench_model::ledger::Place;
 
 /// What two clocks may differ by: crystals of links are good to 100 ppm each.
 const CLOCKS: f64 = 2e-4;

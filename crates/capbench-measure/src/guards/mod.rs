@@ -6,7 +6,7 @@
 //! | file | guard | what it does |
 //! |---|---|---|
 //! | `saturation` | after an overload | probes at a low load until the path is clean; a trial on a path that is not shows nothing |
-//! | [`crate::disturbance`] | steal, standstills, foreign load, clocks | repeats a disturbed trial, or marks it |
+//! | [`capbench_model::disturbance`] | steal, standstills, foreign load, clocks | repeats a disturbed trial, or marks it |
 //! | `line_rate` | more than the link carries | such a trial shows nothing, and is repeated |
 //! | `livelock` | less delivered of more | marks the trial, with the one that it is set against |
 //!
@@ -25,8 +25,8 @@ mod tests;
 
 use std::time::Duration;
 
-pub use crate::disturbance::{CpuDisturbance, Disturbance, Pace, Standstill};
 pub use crate::trial::{Guarding, Livelock, Recovery, SetAside};
+pub use capbench_model::disturbance::{CpuDisturbance, Disturbance, Pace, Standstill};
 pub use guarded::Guarded;
 pub(crate) use saturation::{OVERLOAD, PROBE};
 

@@ -9,22 +9,22 @@ use capbench_traffic::report::SendReport;
 
 use super::disturbance::wakeups;
 use super::far_end;
-use crate::accounts::clocks::ClockSnapshot;
-use crate::accounts::cpu::CpuWindow;
-use crate::accounts::irqtime::IrqAccounting;
-use crate::accounts::kernel_work::{KernelReceive, KernelWorkSnapshot, application_time, foreign_ns};
-use crate::accounts::softnet::{SoftnetDelta, SoftnetSnapshot, kernel_cpu_bounds};
-use crate::bed::{Bed, Placement, Side};
-use crate::drivers::NicSnapshot;
 use crate::error::Result;
 use crate::evidence::TracedLosses;
 use crate::evidence::{Evidence, PeerQueue};
-use crate::links::{Link, LinkStats, XdpAttachment};
 use crate::receiver::{Outcome, Received};
-use crate::tracer::cost::TracerCost;
-use crate::tracer::losses;
-use crate::tracer::{InterfaceTrace, Tracer};
 use crate::trial::{CpuAccount, Departed, Measured};
+use capbench_host::accounts::clocks::ClockSnapshot;
+use capbench_host::accounts::cpu::CpuWindow;
+use capbench_host::accounts::irqtime::IrqAccounting;
+use capbench_host::accounts::kernel_work::{KernelReceive, KernelWorkSnapshot, application_time, foreign_ns};
+use capbench_host::accounts::softnet::{SoftnetDelta, SoftnetSnapshot, kernel_cpu_bounds};
+use capbench_host::bed::{Bed, Placement, Side};
+use capbench_host::drivers::NicSnapshot;
+use capbench_host::links::{Link, LinkStats, XdpAttachment};
+use capbench_host::tracer::cost::TracerCost;
+use capbench_host::tracer::losses;
+use capbench_host::tracer::{InterfaceTrace, Tracer};
 
 use super::nic::{self, Circumstances, NicReport};
 

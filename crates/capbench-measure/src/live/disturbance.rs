@@ -4,12 +4,12 @@ use capbench_sys::host::CpuId;
 use capbench_traffic::report::SendReport;
 
 use super::account::Account;
-use crate::accounts::cpu::{CpuTimes, CpuWindow, tick_ns};
-use crate::accounts::kernel_work::foreign_ns;
-use crate::accounts::softnet::longest_backlog;
 use crate::error::Result;
 use crate::guards::{CpuDisturbance, Disturbance, Standstill};
 use crate::receiver::Received;
+use capbench_host::accounts::cpu::{CpuTimes, CpuWindow, tick_ns};
+use capbench_host::accounts::kernel_work::foreign_ns;
+use capbench_host::accounts::softnet::longest_backlog;
 
 impl Account<'_> {
     /// The disturbance of the trial; `sending` is where CPUs spent their time while frames were sent.
@@ -64,7 +64,7 @@ impl Account<'_> {
     /// When a CPU stood still while frames were sent.
     fn stalls(&self, cpu: CpuId) -> Option<Vec<Standstill>> {
         let stalls = self.tracer?.stalls(cpu, self.began_ns, self.sending_over.monotonic_ns())?;
-        let since_began = |stall: crate::tracer::Stall| Standstill {
+        let since_began = |stall: capbench_host::tracer::Stall| Standstill {
             until_ns: stall.until_ns - self.began_ns,
             at_least_ns: stall.at_least_ns,
             at_most_ns: stall.at_most_ns,

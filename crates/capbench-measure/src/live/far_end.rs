@@ -5,8 +5,8 @@ use std::sync::Arc;
 use capbench_sys::host::ethtool::{Offload, offload, set_offload};
 use capbench_traffic::transmit;
 
-use crate::bed::Bed;
 use crate::error::Result;
+use capbench_host::bed::Bed;
 
 /// Whether the transmit method called so hands frames to the queue of a veth's NAPI context instead of its receive path.
 pub(super) fn is_queued(transmit: &str) -> bool {

@@ -7,9 +7,9 @@ use capbench_frames::rates::Pps;
 use capbench_sys::host::SysfsView;
 use capbench_traffic::transmit::TransmitFacts;
 
-use crate::bed::{Bed, Side};
 use crate::error::Result;
 use crate::trial::Departed;
+use capbench_host::bed::{Bed, Side};
 
 /// Octets on the wire beside the frame: preamble, start of frame and the gap between two frames (IEEE 802.3).
 const OVERHEAD: f64 = 20.0;

@@ -27,19 +27,19 @@ use capbench_frames::stamp::TrialId;
 use capbench_frames::units::Mtu;
 use capbench_traffic::transmit;
 
-use crate::accounts::irqtime::IrqAccounting;
-use crate::bed::Moderated;
-use crate::bed::{Bed, BedOptions, KernelWork, Placement};
-use crate::environment::interface::{self, PathInterface};
 use capbench_host::HostError;
+use capbench_host::accounts::irqtime::IrqAccounting;
+use capbench_host::bed::Moderated;
+use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement};
+use capbench_model::environment::interface::{self, PathInterface};
 
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
-use crate::placement::PlacementChoice;
 use crate::programs::Programs;
 use crate::subject::{self, ReceiveBy, Subject};
 use crate::trial::{Cpus, Profile, Trial};
 use calibration::Calibration;
+use capbench_model::placement::PlacementChoice;
 use numbering::Numbering;
 use pace::Paces;
 use tracing::Tracing;

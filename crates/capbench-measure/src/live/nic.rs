@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use capbench_capture::{Counters, LossPlace};
 
-use crate::bed::Side;
-use crate::drivers::{
-    CounterDelta, Meaning, NicLoss, NicSnapshot, by_place, in_receive_drops, nic_losses, raw, table,
-};
 use crate::error::Result;
 use crate::evidence::{Counted, NicEvidence};
-use crate::ledger::Place;
-use crate::links::LinkStats;
+use capbench_host::bed::Side;
+use capbench_host::drivers::{
+    CounterDelta, Meaning, NicLoss, NicSnapshot, by_place, in_receive_drops, nic_losses, raw, table,
+};
+use capbench_host::links::LinkStats;
+use capbench_model::ledger::Place;
 
 /// The counters of a side's driver now; to be read before its link statistics, which many drivers bring up to date by it.
 pub(super) fn look(side: &Side) -> Result<NicSnapshot> {

@@ -21,10 +21,6 @@ use super::numbering::Numbering;
 use super::pace::Paces;
 use super::sides::{SendOrder, Sent, Sides};
 use super::tracing::Tracing;
-use crate::accounts::irqtime::IrqAccounting;
-use crate::accounts::kernel_work::KernelWorkProbe;
-use crate::bed::Moderated;
-use crate::bed::{Bed, Placement};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
 use crate::latency::Latency;
@@ -32,8 +28,12 @@ use crate::loss_shape::{Clock, End};
 use crate::programs;
 use crate::receiver::{Order, Outcome, Progress};
 use crate::subject::Subject;
-use crate::tracer::Tracer;
 use crate::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
+use capbench_host::accounts::irqtime::IrqAccounting;
+use capbench_host::accounts::kernel_work::KernelWorkProbe;
+use capbench_host::bed::Moderated;
+use capbench_host::bed::{Bed, Placement};
+use capbench_host::tracer::Tracer;
 
 /// From the moment when both sides are ready to the first frame: the threads' way to their loops.
 const HEAD_START: Duration = Duration::from_millis(2);

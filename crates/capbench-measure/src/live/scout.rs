@@ -15,10 +15,10 @@ use capbench_sys::packet::PacketSocket;
 use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
 use capbench_traffic::{Limits, SendJob};
 
-use crate::accounts::softnet::{SoftnetSnapshot, busiest_kernel_cpu};
-use crate::bed::{Bed, Placement};
 use crate::error::{MeasureError, Result};
-use crate::placement::PlacementChoice;
+use capbench_host::accounts::softnet::{SoftnetSnapshot, busiest_kernel_cpu};
+use capbench_host::bed::{Bed, Placement};
+use capbench_model::placement::PlacementChoice;
 
 /// Enough to stand out from what else a quiet host receives.
 const FRAMES: u64 = 2000;

@@ -18,8 +18,6 @@ use capbench_traffic::{Limits, SendJob};
 use super::line_rate;
 use super::run::LiveTrial;
 use super::worker::Worker;
-use crate::accounts::kernel_work::KernelWorkProbe;
-use crate::bed::Side;
 use crate::error::Result;
 use crate::laboratory::Setup;
 use crate::mark::mark;
@@ -27,6 +25,8 @@ use crate::programs;
 use crate::receiver::{Application, Order, Outcome, QueueSize, verification_cost};
 use crate::subject::Subject;
 use crate::trial::Departed;
+use capbench_host::accounts::kernel_work::KernelWorkProbe;
+use capbench_host::bed::Side;
 
 /// The two threads.
 pub(super) struct Sides {

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::bed::{Bed, Side};
 use crate::error::Result;
-use crate::tracer::{Scope, Tracer};
+use capbench_host::bed::{Bed, Side};
+use capbench_host::tracer::{Scope, Tracer};
 
 /// Whether there is a tracer.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use crate::bed::Side;
 use crate::error::{MeasureError, Result};
+use capbench_host::bed::Side;
 
 /// The thread. Dropping it ends the thread once it has done what it was asked.
 #[derive(Debug)]

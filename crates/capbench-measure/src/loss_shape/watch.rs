@@ -4,7 +4,7 @@ use capbench_capture::{Frame, LossMark};
 use capbench_frames::plan::FlowOrder;
 
 use super::flows::QueueWatch;
-use crate::arrivals::Arrivals;
+use capbench_model::arrivals::Arrivals;
 
 /// Frames between two readings of the counters that marks ask for, at least: what a reading costs is little beside
 /// taking so many frames.

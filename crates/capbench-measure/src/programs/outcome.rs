@@ -13,11 +13,11 @@ use super::program::Program;
 use super::report::Report;
 use super::run::{Job, Window, stillness};
 use super::scratch::Scratch;
-use crate::arrivals::Arrivals;
 use crate::error::{MeasureError, Result};
 use crate::latency::Latency;
 use crate::loss_shape::LossRecord;
 use crate::receiver::{Received, Verifier};
+use capbench_model::arrivals::Arrivals;
 
 /// A program that has ended, and where it left its traces.
 pub(super) struct Outcome<'a> {

@@ -135,8 +135,8 @@ mod tests {
 
     use super::Report;
     use crate::evidence::Evidence;
-    use crate::ledger::Place;
     use crate::programs::{Meaning, Program, Programs};
+    use capbench_model::ledger::Place;
 
     fn program(name: &str) -> Program {
         Programs::default().find(&format!("cmd:{name}").parse().unwrap()).unwrap().clone()

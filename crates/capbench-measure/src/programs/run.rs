@@ -20,12 +20,12 @@ use super::scratch::Scratch;
 use super::sockets::Sockets;
 use super::tree::{Member, Usage};
 use super::version;
-use crate::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
-use crate::accounts::threads::ThreadTimes;
 use crate::error::{MeasureError, Result};
 use crate::latency::Recording;
 use crate::receiver::{Progress, Received};
 use crate::trial::Load;
+use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
+use capbench_host::accounts::threads::ThreadTimes;
 
 /// A drain that still makes progress after this time is ended all the same.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);

@@ -4,8 +4,8 @@ use std::fs;
 
 use capbench_sys::host::{ProcessId, ThreadId, clock};
 
-use crate::accounts::cpu::tick_ns;
-use crate::accounts::threads::ThreadTimes;
+use capbench_host::accounts::cpu::tick_ns;
+use capbench_host::accounts::threads::ThreadTimes;
 
 /// The variable of the environment by which processes of a program are found that left its session.
 pub(super) const MARK: &str = "CAPBENCH_TRIAL";

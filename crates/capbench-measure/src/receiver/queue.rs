@@ -18,10 +18,10 @@ use capbench_sys::host::{clock, thread as host_thread};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::{Done, Hands, LONGEST_DRAIN, Verifier};
-use crate::accounts::threads::ThreadTimes;
 use crate::error::{MeasureError, Result};
 use crate::evidence::QueueAccount;
 use crate::work::{QueueLength, Work};
+use capbench_host::accounts::threads::ThreadTimes;
 
 /// How long the worker sleeps at most before it looks again by itself.
 const NAP: Duration = Duration::from_millis(10);

@@ -7,10 +7,10 @@ use capbench_frames::layout::VlanTag;
 use capbench_frames::plan::FlowOrder;
 use capbench_frames::recognise::{Recogniser, Seen, TagMetadata};
 
-use crate::arrivals::Arrivals;
 use crate::latency::Timekeeper;
 use crate::loss_shape::{Arrival, SequenceTracker};
 use crate::loss_shape::{LossRecord, Watch};
+use capbench_model::arrivals::Arrivals;
 
 /// Verifies frames: is it of this trial, intact, and which number does it have.
 #[derive(Debug)]

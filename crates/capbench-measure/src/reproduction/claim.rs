@@ -12,7 +12,7 @@ use super::onset::Onset;
 use super::outcome::{Answer, Judgement, Quantity};
 use super::regimes::Regimes;
 use super::words::Words;
-use crate::ledger::LostAt;
+use capbench_model::ledger::LostAt;
 
 /// A claim of a publication, and how it is judged.
 #[derive(Debug, Deserialize)]

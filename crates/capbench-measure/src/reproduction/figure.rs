@@ -5,8 +5,8 @@ use serde::de::IntoDeserializer;
 use serde::de::value::Error;
 
 use super::outcome::Quantity;
-use crate::ledger::Place;
 use crate::trial::TrialResult;
+use capbench_model::ledger::Place;
 
 /// Something of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

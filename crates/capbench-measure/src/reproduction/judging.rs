@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::measured::{Done, Seen, is_short};
 use super::outcome::{Answer, Judgement};
-use crate::statistics::least_by_chance;
+use capbench_model::statistics::least_by_chance;
 
 /// How an answer follows from visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,12 +7,12 @@ use super::conditions::Conditions;
 use super::figure::{Figure, buffered};
 use super::outcome::{Cell, Quantity};
 use super::plan::StepPlan;
-use crate::placement::PlacementChoice;
 use crate::search::{SearchOutcome, Status};
-use crate::statistics::median;
 use crate::sweep::SweepOutcome;
 use crate::sweep::interval::Estimate;
 use crate::trial::{SizeLabel, TrialResult, Verdict};
+use capbench_model::placement::PlacementChoice;
+use capbench_model::statistics::median;
 
 /// A step as far as it was done.
 #[derive(Clone, Debug, Default)]

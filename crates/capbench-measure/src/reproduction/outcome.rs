@@ -1,6 +1,6 @@
 //! What is saved of a reproduction: its tables, published cells beside measured ones, and what has become of its claims.
 
-use crate::figures::grouped;
+use capbench_model::figures::grouped;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

@@ -15,11 +15,11 @@ use super::conditions::Conditions;
 use super::step::{Action, Case, Step};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
-use crate::placement::PlacementChoice;
 use crate::search::{Goal, Ratio, SearchPlan, Strategy, Width};
 use crate::sweep::{Axis, Point, Probe, RingSize, SweepPlan};
 use crate::trial::{Load, SizeLabel};
 use crate::work::WorkModel;
+use capbench_model::placement::PlacementChoice;
 
 /// A step of an experiment: its methods in its placements at its points under its loads.
 #[derive(Debug, Default, Deserialize)]

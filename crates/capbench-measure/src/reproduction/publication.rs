@@ -15,7 +15,7 @@ use super::tables::TablePlan;
 use super::words::fill;
 use crate::cost::Spread;
 use crate::error::Result;
-use crate::placement::PlacementChoice;
+use capbench_model::placement::PlacementChoice;
 
 /// A publication whose experiment can be run again.
 #[derive(Debug, Deserialize)]

@@ -10,11 +10,11 @@ use super::step::{Action, Case, Step};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
 use crate::order::Shuffle;
-use crate::placement::PlacementChoice;
 use crate::search::{End, SearchPlan, Stored};
 use crate::session::{Session, describe};
 use crate::sweep;
 use crate::trial::{Load, Phase};
+use capbench_model::placement::PlacementChoice;
 
 /// Follows a reproduction.
 pub trait Observer: sweep::Observer {

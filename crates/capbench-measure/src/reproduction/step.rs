@@ -7,13 +7,13 @@ use capbench_capture::MethodSpec;
 use crate::cost::{Cost, Spread};
 use crate::error::Result;
 use crate::laboratory::Setup;
-use crate::placement::PlacementChoice;
 use crate::rehearsal::Rehearsal;
 use crate::search::SearchPlan;
 use crate::session::Session;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::SweepPlan;
 use crate::trial::{Load, Phase};
+use capbench_model::placement::PlacementChoice;
 
 /// A trial that is wanted, as often as there are visits.
 #[derive(Clone, Debug)]

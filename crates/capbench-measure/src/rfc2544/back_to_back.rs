@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use super::{Ended, Finished, MaximumRate};
 use crate::bursts::{BurstEnd, BurstSearch, Longest};
 use crate::error::{MeasureError, Result};
-use crate::figures::grouped;
 use crate::laboratory::{Laboratory, Setup};
 use crate::percent::Percent;
 use crate::session::{Observer, Session};
+use capbench_model::figures::grouped;
 
 /// Frames of the burst that is tried first.
 pub const FIRST: NonZeroU64 = NonZeroU64::MIN.saturating_add(63);

@@ -36,11 +36,11 @@ pub use rehearsal::Estimate;
 pub use suite::{Extent, Follower, Suite, Test, Throughput};
 
 use crate::error::Result;
-use crate::figures::grouped;
 use crate::laboratory::Setup;
 use crate::search::{MaximumLoad, MaximumSource, Status};
 use crate::session::{Missing, Session};
 use crate::trial::{Load, Phase, SizeLabel, TrialResult};
+use capbench_model::figures::grouped;
 
 /// A test that is over.
 #[derive(Clone, Debug)]

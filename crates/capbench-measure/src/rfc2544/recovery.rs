@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate, repeated};
 use crate::error::{MeasureError, Result};
-use crate::figures::grouped;
 use crate::laboratory::{Laboratory, Setup};
 use crate::percent::Percent;
 use crate::session::{Observer, Session};
 use crate::trial::{Load, Phase, TrialResult};
+use capbench_model::figures::grouped;
 
 /// At the end of a trial, so much of the time after the overload must pass without loss, or else nobody knows whether it
 /// is over. And a generator that is later than that at any time has not sent the load that it was to send.

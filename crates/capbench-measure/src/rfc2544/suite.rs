@@ -12,11 +12,11 @@ use super::{
     BackToBackTest, Ended, Found, FrameLossTest, LatencyTest, MaximumRate, Percent, RecoveryTest, Tested,
 };
 use crate::error::{MeasureError, Result};
-use crate::figures::grouped;
 use crate::laboratory::{Laboratory, Setup};
 use crate::search::{End, MaximumSource, Reason, SearchOutcome, SearchPlan, Status, Stored};
 use crate::session;
 use crate::trial::Load;
+use capbench_model::figures::grouped;
 
 /// A test that is told in terms of the throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 
 use super::criteria::Criteria;
 use super::database::{Bounds, Database, Observation};
-use crate::figures::grouped;
-use crate::ledger::LostAt;
-use crate::statistics::LEVEL;
-use crate::statistics::counts::{self, Hits};
 use crate::trial::{Phase, TrialResult};
+use capbench_model::figures::grouped;
+use capbench_model::ledger::LostAt;
+use capbench_model::statistics::LEVEL;
+use capbench_model::statistics::counts::{self, Hits};
 
 /// Trials by number, and what tells frames that wait because they came together from those that are too many.
 #[derive(Clone, Debug)]

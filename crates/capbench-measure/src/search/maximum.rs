@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::SearchPlan;
 use super::runner::{End, Halt, Runner};
-use crate::figures::grouped;
 use crate::guards::line_rate;
 use crate::trial::{Load, Phase};
+use capbench_model::figures::grouped;
 
 /// How often the generator goes as fast as it can: a host that is busy for a moment is no limit of the generator.
 pub(super) const UNPACED: u32 = 2;

@@ -12,8 +12,8 @@ use super::database::{Bounds, Database};
 use super::goal::Ratio;
 use super::notation::preset;
 use super::outcome::{GoalResult, Status};
-use crate::statistics::counts;
 use crate::trial::{TrialResult, Verdict};
+use capbench_model::statistics::counts;
 
 /// Of the trials of a search; a function of nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -15,9 +15,9 @@ use super::maximum::{MaximumLoad, MaximumSource};
 use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
 use super::runner::End;
-use crate::figures::grouped;
 use crate::limit::Limit;
 use crate::trial::SizeLabel;
+use capbench_model::figures::grouped;
 
 /// A search and what it has shown. Its trials stand with the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

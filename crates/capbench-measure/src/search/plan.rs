@@ -13,7 +13,7 @@ use super::mlr::Mlr;
 use super::strategist::{Binary, Strategist, pursue};
 use crate::cost::{Cost, Meter, Spread};
 use crate::error::{MeasureError, Result};
-use crate::figures::grouped;
+use capbench_model::figures::grouped;
 
 /// Parts of the range of loads, by its logarithm; a capacity between any two is tried.
 const CAPACITIES: u32 = 24;

@@ -6,9 +6,9 @@
 
 use super::outcome::{SearchOutcome, Status};
 use super::repeats;
-use crate::statistics::interval::Estimate;
-use crate::statistics::ranks::{self, Stratum};
-use crate::statistics::{FALSE_ALARMS, holm, least_by_chance};
+use capbench_model::statistics::interval::Estimate;
+use capbench_model::statistics::ranks::{self, Stratum};
+use capbench_model::statistics::{FALSE_ALARMS, holm, least_by_chance};
 
 /// With fewer searches of each no order has a probability that could be told from chance, whatever the number of methods.
 const FEWEST: usize = 4;

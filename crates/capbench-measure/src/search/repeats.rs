@@ -2,9 +2,9 @@
 //! their results lie apart is what a result is good for, which no search by itself can tell.
 
 use super::outcome::{GoalResult, SearchOutcome, Status};
-use crate::statistics::by_key;
-use crate::statistics::interval::Estimate;
 use crate::trial::SizeLabel;
+use capbench_model::statistics::by_key;
+use capbench_model::statistics::interval::Estimate;
 
 /// What searches of a set-up found for one goal.
 #[derive(Clone, Debug, PartialEq)]

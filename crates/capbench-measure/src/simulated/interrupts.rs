@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::moderation::Moderation;
+use capbench_model::moderation::Moderation;
 
 /// A card whose first frame starts a timer, at the end of which one interrupt is raised for all that have come meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,16 +10,16 @@ use super::interrupts::Interrupts;
 use super::method::{Ability, SimulatedMethod};
 use super::noise::{Chance, LossBursts, Noise};
 use super::passage::{Offered, Passage, through};
-use crate::arrivals::Arrivals;
 use crate::error::{MeasureError, Result};
 use crate::evidence::Evidence;
 use crate::laboratory::{Laboratory, Setup};
 use crate::latency::{Delays, Latency, Recording};
-use crate::moderation::Moderation;
 use crate::trial::{
     CpuAccount, Cpus, Departed, Emptying, Load, Measured, Phase, Profile, Trial, TrialResult,
 };
 use crate::work::WorkModel;
+use capbench_model::arrivals::Arrivals;
+use capbench_model::moderation::Moderation;
 
 /// What holds for every trial on the path.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,8 @@ use capbench_capture::units::ByteCount;
 
 use super::interrupts::Held;
 use crate::laboratory::Setup;
-use crate::placement::PlacementChoice;
 use crate::work::WorkModel;
+use capbench_model::placement::PlacementChoice;
 
 /// Cost per packet beside the application's work, by how busy that work keeps the application: the shape of the
 /// results of Dain (2004). Below one work the application falls asleep between packets and is woken for each; above

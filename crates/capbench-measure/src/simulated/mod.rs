@@ -31,9 +31,9 @@ pub use method::{Room, SimulatedMethod, TwoRegimes};
 pub use noise::{LossBursts, Noise};
 
 use crate::laboratory::Setup;
-use crate::placement::PlacementChoice;
 use crate::trial::SizeLabel;
 use crate::work::WorkModel;
+use capbench_model::placement::PlacementChoice;
 
 /// A set-up with fixed frame size and defaults for the rest.
 ///

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use crate::disturbance::ClockDrift;
 use crate::error::Result;
 use crate::guards::{CpuDisturbance, Disturbance, Guarded, Policy};
 use crate::laboratory::{Laboratory, Setup};
 use crate::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
+use capbench_model::disturbance::ClockDrift;
 
 /// Changes the results of another path, by how many trials there were before, and notes its rests.
 pub(crate) struct Tampered<L, F> {

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 
 use super::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup};
 use crate::laboratory::{Laboratory, Setup};
-use crate::ledger::Place;
-use crate::placement::PlacementChoice;
 use crate::trial::{Load, TrialResult, Verdict};
+use capbench_model::ledger::Place;
+use capbench_model::placement::PlacementChoice;
 
 fn at(pps: f64) -> Load {
     Load::Rate(Pps::new(pps).unwrap())

@@ -8,9 +8,9 @@ use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::segment::Segment;
-use crate::ledger::{Entry, Place};
 use crate::loss_shape::Burst;
 use crate::trial::{TrialResult, Verdict};
+use capbench_model::ledger::{Entry, Place};
 
 /// Intervals that are stored at most. When there are as many, each two neighbours become one: three days in segments of
 /// 10 s are stored in intervals of 80 s.

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
-use crate::moderation::Moderation;
-use crate::placement::PlacementChoice;
 use crate::trial::{Load, SizeLabel};
 use crate::work::WorkModel;
+use capbench_model::moderation::Moderation;
+use capbench_model::placement::PlacementChoice;
 
 /// What is varied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -17,10 +17,10 @@ pub use crate::bursts::BurstEnd;
 use crate::bursts::BurstSearch;
 use crate::error::Result;
 use crate::laboratory::Setup;
-use crate::ledger::LostAt;
 use crate::rfc2544::Percent;
 use crate::session::{Missing, Session};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
+use capbench_model::ledger::LostAt;
 
 /// How bursts are searched for.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,13 +1,13 @@
 //! Differences that are looked for among many: over a series, and between two methods at the same points. What is found is
-//! held against all that was looked at (see [`crate::statistics`]).
+//! held against all that was looked at (see [`capbench_model::statistics`]).
 
 use super::outcome::{Reading, Series};
 use super::swept::Swept;
-use crate::statistics::FALSE_ALARMS;
-use crate::statistics::holm::corrected;
-use crate::statistics::interval::Estimate;
-use crate::statistics::ranks::{Stratum, against, by_chance};
 use crate::trial::TrialResult;
+use capbench_model::statistics::FALSE_ALARMS;
+use capbench_model::statistics::holm::corrected;
+use capbench_model::statistics::interval::Estimate;
+use capbench_model::statistics::ranks::{Stratum, against, by_chance};
 
 /// Blocks of up to so many neighbouring points are compared: a difference over several is told by fewer repeats.
 pub const WIDEST: usize = 3;

@@ -4,8 +4,8 @@ use super::contrasts::Evidence;
 use super::outcome::{Reading, Series};
 use super::regimes::{self, Plateau, Regimes, Saturated};
 use super::swept::Swept;
-use crate::statistics::interval::Estimate;
 use crate::trial::TrialResult;
+use capbench_model::statistics::interval::Estimate;
 
 /// What a packet costs beside its work, as far as one line of a work sweep shows it.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,11 +10,11 @@ use super::contrasts::{Lead, Leads, Rise, Rises, common};
 use super::limits::Limits;
 use super::outcome::{Reading, Series, sustained_pps};
 use super::swept::{Swept, numbers};
-use crate::figures::{grouped, percent};
 use crate::programs::Programs;
-use crate::statistics::interval::Estimate;
-use crate::statistics::shift::Groups;
 use crate::subject::{self, Subject};
+use capbench_model::figures::{grouped, percent};
+use capbench_model::statistics::interval::Estimate;
+use capbench_model::statistics::shift::Groups;
 
 /// Rates that differ by less, as a part of them, are the same.
 const SAME: f64 = 0.01;

@@ -1,12 +1,12 @@
 //! What is excluded where nothing is found: the largest difference that repeats leave possible.
 //!
 //! Of two hands of repeats the second may be higher by a factor only up to the one at which the test by ranks would see it
-//! to be lower ([`crate::statistics::shift`]). Many hands are compared, so the level is shared between all comparisons. Blocks of neighbouring points are as short as repeats allow; how short that is
+//! to be lower ([`capbench_model::statistics::shift`]). Many hands are compared, so the level is shared between all comparisons. Blocks of neighbouring points are as short as repeats allow; how short that is
 //! follows from their number and not from what they show.
 
 use super::contrasts::WIDEST;
-use crate::statistics::FALSE_ALARMS;
-use crate::statistics::shift::{Groups, largest};
+use capbench_model::statistics::FALSE_ALARMS;
+use capbench_model::statistics::shift::{Groups, largest};
 
 /// The largest factors that one kind of comparison leaves possible.
 #[derive(Clone, Debug, PartialEq)]

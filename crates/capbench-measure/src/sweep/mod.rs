@@ -10,7 +10,7 @@
 //! | [`plan`], `estimate`, `run` | what is asked for, how long it takes, and doing it |
 //! | `refine` | which points are added; `crate::order` has in which order points come |
 //! | [`back_to_back`] | the longest burst without loss (RFC 9004) at a point |
-//! | [`outcome`] | what is saved; [`crate::statistics`] has what repeats say together, and in comparison |
+//! | [`outcome`] | what is saved; [`capbench_model::statistics`] has what repeats say together, and in comparison |
 //! | [`swept`], [`contrasts`], `limits` | a sweep with its trials; differences that chance does not explain, and those that are excluded |
 //! | [`regimes`], [`cost_regimes`], [`effects`] | what a packet costs at each point; whether the effects of Dain (2004) appear |
 
@@ -29,9 +29,9 @@ pub mod regimes;
 mod run;
 pub mod swept;
 
-pub use crate::statistics::interval;
 pub use axis::{Axis, AxisKind, Point, RingSize, Spacing};
 pub use back_to_back::BackToBackTest;
+pub use capbench_model::statistics::interval;
 pub use outcome::{Reading, Series, SweepOutcome};
 pub use plan::{Probe, SweepPlan};
 pub use run::{Observer, SweepRun};

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
-use crate::ledger::{LostAt, Place};
-use crate::statistics::interval::Estimate;
 use crate::trial::{TrialResult, Verdict};
+use capbench_model::ledger::{LostAt, Place};
+use capbench_model::statistics::interval::Estimate;
 
 /// A sweep as it came out: what was varied, and what each method did at each point. The trials are referred to by their
 /// numbers.

@@ -9,8 +9,8 @@ use super::axis::{Axis, AxisKind, Point, contradiction};
 use super::back_to_back::BackToBackTest;
 use crate::error::Result;
 use crate::laboratory::Setup;
-use crate::placement::PlacementChoice;
 use crate::trial::Load;
+use capbench_model::placement::PlacementChoice;
 
 /// What is done at a point. Over rings the two are the two ways to ask how large a ring has to be: for a load that has
 /// to be held, and for a burst that comes faster than frames are taken.

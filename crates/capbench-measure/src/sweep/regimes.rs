@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::median;
+use capbench_model::statistics::median;
 
 /// A point at which the application was the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]

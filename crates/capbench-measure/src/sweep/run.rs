@@ -10,11 +10,11 @@ use super::refine::{Seen, gaps};
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 use crate::order::{Shuffle, turns};
-use crate::placement::PlacementChoice;
 use crate::session::{self, Session, describe};
-use crate::statistics::interval::{self, median};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
 use crate::work::WorkModel;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::statistics::interval::{self, median};
 
 /// Follows a sweep's trials, and is told what they show together as far as it has come.
 pub trait Observer: session::Observer {

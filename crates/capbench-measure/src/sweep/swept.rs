@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::outcome::{Reading, Series, SweepOutcome, sustained_pps};
 use crate::limit::Limit;
-use crate::statistics::interval::Estimate;
 use crate::trial::TrialResult;
+use capbench_model::statistics::interval::Estimate;
 
 /// A sweep with its trials at hand.
 pub struct Swept<'r> {

@@ -1,6 +1,6 @@
 //! The intended load of a trial, as it is asked for and as it is stored.
 
-use crate::figures::grouped;
+use capbench_model::figures::grouped;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Emptying, LoadShape, Phase, Profile, Verdict, tolerated_frames};
 use super::{Guarding, Livelock};
-use crate::disturbance::Disturbance;
 use crate::latency::Latency;
-use crate::ledger::{Entry, Ledger, Place};
 use crate::loss_shape::LossShape;
+use capbench_model::disturbance::Disturbance;
+use capbench_model::ledger::{Entry, Ledger, Place};
 
 /// What a program under test said about its trial, and the file that it is set against. Absent is what it does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

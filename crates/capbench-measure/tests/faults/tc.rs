@@ -1,6 +1,6 @@
 //! Faults by tc: classifiers at ingress or egress of an interface.
 
-use capbench_measure::bed::Side;
+use capbench_host::bed::Side;
 use capbench_testing::Scratch;
 
 use super::Every;

@@ -6,8 +6,8 @@ use std::sync::mpsc::SyncSender;
 use std::thread;
 use std::time::Duration;
 
-use capbench_measure::bed::Side;
-use capbench_measure::why::{Socket, Tracing, Watch};
+use capbench_host::bed::Side;
+use capbench_why::{Socket, Tracing, Watch};
 
 /// Between two looks: many of them fit into the time in which a trial waits for late frames.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -1,6 +1,6 @@
 //! Faults by an XDP program on the receiving interface.
 
-use capbench_measure::bed::Side;
+use capbench_host::bed::Side;
 use capbench_sys::bpf::object::{ObjectFile, Opened};
 use capbench_sys::bpf::{XdpLink, XdpMode};
 

@@ -1,6 +1,6 @@
 //! CSV: the tidy rows of a run, and each table of its report. Unknown and empty fields are empty; numbers have no separators.
 
-use capbench_measure::csv_text::CsvText;
+use capbench_model::csv_text::CsvText;
 
 use crate::error::{ReportError, Result};
 use crate::model::{Cell, Report, Table};

@@ -1,8 +1,8 @@
 //! The ledger as layers on top of each other: what was delivered, what each place lost, and what nothing explains. Their sum is
 //! what was to be sent.
 
-use capbench_measure::places;
 use capbench_measure::trial::TrialResult;
+use capbench_model::places;
 
 use super::parts::{Estimate, PlacedTrials, chart, linear, point, series};
 use crate::model::{Axis, Chart, Kind, Point, Role, Unit};

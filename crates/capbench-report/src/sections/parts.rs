@@ -1,8 +1,8 @@
 //! Sections, charts, axes and points in few words.
 
-pub(super) use capbench_measure::statistics::by_key as grouped;
-pub(super) use capbench_measure::statistics::interval::Estimate;
-use capbench_measure::statistics::interval::METHOD;
+pub(super) use capbench_model::statistics::by_key as grouped;
+pub(super) use capbench_model::statistics::interval::Estimate;
+use capbench_model::statistics::interval::METHOD;
 
 use capbench_measure::results::Results;
 use capbench_measure::trial::{Phase, TrialResult};

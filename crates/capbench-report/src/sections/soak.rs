@@ -1,8 +1,8 @@
 //! A soak over its time: what was lost and where, what was delivered, how far the application was behind, and memory.
 
-use capbench_measure::places;
 use capbench_measure::results::Results;
 use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_model::places;
 
 use super::layers::{UNEXPLAINED, of_unknown};
 use super::parts::{self, chart, linear, point, series, upright};

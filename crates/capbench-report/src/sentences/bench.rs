@@ -4,8 +4,8 @@ mod costs;
 mod set_ups;
 mod visits;
 use capbench_measure::results::Results;
-use capbench_measure::statistics::interval::Estimate;
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
+use capbench_model::statistics::interval::Estimate;
 
 use super::sentence;
 use crate::figures::number;

@@ -1,8 +1,8 @@
 //! Two runs, or methods that took turns, compared: what became worse or better, and what is excluded where nothing is shown.
 
 use capbench_measure::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
-use capbench_measure::figures::grouped;
 use capbench_measure::results::Results;
+use capbench_model::figures::grouped;
 
 use super::shape::Columns;
 use crate::figures::number;

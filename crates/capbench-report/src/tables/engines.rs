@@ -6,7 +6,7 @@ use capbench_measure::trial::TrialResult;
 use super::shape::Columns;
 use crate::model::Table;
 use crate::naming;
-use capbench_measure::statistics::by_key as grouped;
+use capbench_model::statistics::by_key as grouped;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let ran = results.trials.iter().filter(|trial| !trial.engine.is_empty());

@@ -7,7 +7,7 @@ use capbench_measure::trial::TrialResult;
 use super::shape::{Columns, set_up};
 use crate::model::Table;
 use crate::naming;
-use capbench_measure::statistics::by_key as grouped;
+use capbench_model::statistics::by_key as grouped;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     table(results).into_iter().collect()

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use capbench_measure::ledger::{Entry, Place};
-use capbench_measure::places;
 use capbench_measure::results::Results;
 use capbench_measure::trial::TrialResult;
+use capbench_model::ledger::{Entry, Place};
+use capbench_model::places;
 
 use super::shape::{Columns, set_up};
 use crate::model::{Cell, Table};
 use crate::naming::{self, Scene};
-use capbench_measure::statistics::by_key as grouped;
+use capbench_model::statistics::by_key as grouped;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     [by_method(results), sources(results)].into_iter().flatten().collect()

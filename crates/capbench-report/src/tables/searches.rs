@@ -1,6 +1,5 @@
 //! What searches found: goals with their bounds and what those are worth, the numbers that belong together, repeats.
 
-use capbench_measure::ledger::LostAt;
 use capbench_measure::limit::Limit;
 use capbench_measure::results::Results;
 use capbench_measure::search::repeats::Repeated;
@@ -8,6 +7,7 @@ use capbench_measure::search::{
     self, Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
     SearchOutcome, SelfTest, SoFar, Status,
 };
+use capbench_model::ledger::LostAt;
 
 use super::shape::Columns;
 use crate::figures::count;

@@ -1,7 +1,7 @@
 //! How tables are put together: columns by the names that results files have for their numbers, cells of what may be unknown.
 
-use capbench_measure::statistics::interval::Estimate;
 use capbench_measure::trial::Profile;
+use capbench_model::statistics::interval::Estimate;
 
 use crate::groups::Group;
 use crate::model::{Cell, Column, Narrow, Row, Table, Trials, Unit};

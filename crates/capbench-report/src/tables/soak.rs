@@ -1,9 +1,9 @@
 //! What a soak keeps: its ledger, the stretches that lost frames, and the largest bursts.
 
-use capbench_measure::ledger::Entry;
-use capbench_measure::places;
 use capbench_measure::results::Results;
 use capbench_measure::soak::record::{Interval, LossEvent, SoakRecord};
+use capbench_model::ledger::Entry;
+use capbench_model::places;
 
 use super::shape::Columns;
 use crate::figures::{count, utc};

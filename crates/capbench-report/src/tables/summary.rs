@@ -14,7 +14,7 @@ use crate::figures::number;
 use crate::model::{Cell, Table, Unit};
 use crate::naming::{self, Kind, Scene};
 use crate::sentences;
-use capbench_measure::statistics::by_key as grouped;
+use capbench_model::statistics::by_key as grouped;
 
 /// The table of a run; `None` where it has nothing to show.
 pub(crate) fn table(results: &Results) -> Option<Table> {
@@ -376,9 +376,9 @@ fn whole(results: &Results) -> Option<Table> {
 mod tests {
     use std::time::Duration;
 
-    use capbench_measure::arrivals::Arrivals;
     use capbench_measure::evidence::Evidence;
     use capbench_measure::trial::{CpuAccount, Cpus, Load, Measured, Profile, SizeLabel};
+    use capbench_model::arrivals::Arrivals;
 
     use super::*;
     use crate::formats::text;

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 use capbench_measure::bench::BenchPlan;
-use capbench_measure::environment::Environment;
 use capbench_measure::for_tests::{self, Collected, at, bench_plan, path, pps, sweep_plan};
 use capbench_measure::guards::{Guarded, Policy, livelock};
 use capbench_measure::laboratory::{Laboratory, Setup};
@@ -24,6 +23,7 @@ use capbench_measure::soak::SoakPlan;
 use capbench_measure::sweep::{Axis, Point, SweepPlan};
 use capbench_measure::trial::TrialResult;
 use capbench_measure::work::WorkModel;
+use capbench_model::environment::Environment;
 use capbench_report::sentences;
 
 /// A host that is the same everywhere, as far as sentences name it.

@@ -6,9 +6,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use capbench_measure::results::Finding;
 use capbench_measure::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
-use capbench_measure::statistics::interval::Estimate;
 use capbench_measure::sweep::{Axis, Point, Spacing, SweepPlan, SweepRun};
 use capbench_measure::work::WorkModel;
+use capbench_model::statistics::interval::Estimate;
 
 use super::at;
 use super::sweep::{dain, find, plan, run, works};

@@ -5,10 +5,8 @@ use std::time::Duration;
 use capbench_capture::{ByteCount, MethodSpec};
 use capbench_measure::bursts::BurstSearch;
 use capbench_measure::for_tests::Collected;
-use capbench_measure::ledger::{LostAt, Place};
 use capbench_measure::limit::Limit;
 use capbench_measure::loss_shape::{LossShape, Spread, Window};
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::{Finding, Results};
 use capbench_measure::simulated::{
     LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup,
@@ -16,6 +14,8 @@ use capbench_measure::simulated::{
 use capbench_measure::sweep::back_to_back::BurstEnd;
 use capbench_measure::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, Spacing, SweepPlan, SweepRun};
 use capbench_measure::work::WorkModel;
+use capbench_model::ledger::{LostAt, Place};
+use capbench_model::placement::PlacementChoice;
 use capbench_report::sentences;
 
 use super::{at, run_of};

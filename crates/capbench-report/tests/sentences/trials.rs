@@ -1,11 +1,11 @@
 //! What is said of trials of any run.
 
 use capbench_measure::guards::{CpuDisturbance, Disturbance, Guarding, SetAside, Standstill, livelock};
-use capbench_measure::ledger::{Entry, Place};
 use capbench_measure::loss_shape::{
     Burst, FlowLoss, LossByFlow, LossShape, MarkedLoss, Position, Spread, Window,
 };
 use capbench_measure::trial::{ProgramReport, TrialResult, Verdict};
+use capbench_model::ledger::{Entry, Place};
 
 use super::{find, texts, trial};
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use capbench_frames::Sizes;
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::subject::ReceiveBy;
 use capbench_measure::work::WorkPlan;
+use capbench_model::placement::PlacementChoice;
 use clap::{Arg, Args};
 
 use super::capture::CaptureFlags;

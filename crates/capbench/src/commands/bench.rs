@@ -6,8 +6,8 @@ use anyhow::Result;
 use capbench_capture::MethodSpec;
 use capbench_measure::bench::BenchPlan;
 use capbench_measure::comparison::of_pairs;
-use capbench_measure::figures::grouped;
-use capbench_measure::placement::PlacementChoice;
+use capbench_model::figures::grouped;
+use capbench_model::placement::PlacementChoice;
 
 use super::measuring::Ready;
 use super::scene::{Defaults, Scene};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use capbench_capture::{Capture, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with};
 use capbench_frames::{Recogniser, TrialId};
-use capbench_measure::bed::Side;
+use capbench_host::bed::Side;
 use capbench_measure::mark::mark;
 use capbench_measure::programs::Programs;
 use capbench_measure::receiver::Verifier;

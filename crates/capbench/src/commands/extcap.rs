@@ -11,7 +11,7 @@ mod install;
 use anyhow::Result;
 use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::{CaptureError, CaptureOptions, Delivery, Interface, METHODS, MethodSpec};
-use capbench_measure::links::Links;
+use capbench_host::links::Links;
 use capbench_measure::programs::Programs;
 use capbench_record::recording::Source;
 use capbench_sys::host::interface::{hardware_type, is_ethernet};

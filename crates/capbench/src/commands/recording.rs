@@ -11,7 +11,7 @@ use anyhow::Result;
 use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::methods;
 use capbench_capture::{CaptureOptions, Delivery, Direction, Fanout, Interface, MethodSpec};
-use capbench_measure::bed::Side;
+use capbench_host::bed::Side;
 use capbench_measure::programs::Programs;
 use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
 use capbench_record::RecordError;

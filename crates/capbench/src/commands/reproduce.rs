@@ -10,12 +10,12 @@ use capbench_measure::MeasureError;
 use capbench_measure::cost::Spread;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::live::Path;
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::programs::Programs;
 use capbench_measure::reproduction::publication::absent_vendors;
 use capbench_measure::reproduction::{self, Conditions, PUBLICATIONS, Publication};
 use capbench_measure::trial::SizeLabel;
 use capbench_measure::work::WorkModel;
+use capbench_model::placement::PlacementChoice;
 use capbench_report::formats::text::wrapped;
 
 use super::measuring::Ready;

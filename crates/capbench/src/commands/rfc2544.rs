@@ -7,12 +7,12 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_measure::cost::Spread;
 use capbench_measure::laboratory::Setup;
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::Results;
 use capbench_measure::rfc2544::back_to_back::FIRST;
 use capbench_measure::rfc2544::{self, Extent, Suite, Throughput};
 use capbench_measure::search::{self, Goal, SearchPlan};
 use capbench_measure::trial::SizeLabel;
+use capbench_model::placement::PlacementChoice;
 use capbench_report::formats::text::wrapped;
 
 use super::measuring::Ready;

@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_capture::{Direction, MethodSpec};
 use capbench_frames::{FramePlan, FrameSize, Mtu, Recogniser, Sizes, TrialId};
-use capbench_measure::bed::Placement;
+use capbench_host::bed::Placement;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::live::Path;
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::programs::Programs;
 use capbench_measure::subject;
 use capbench_measure::trial::SizeLabel;
+use capbench_model::placement::PlacementChoice;
 use capbench_report::formats::text::wrapped;
 use capbench_sys::host::CpuId;
 

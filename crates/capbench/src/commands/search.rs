@@ -5,13 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use capbench_measure::figures::grouped;
 use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::RunDirectory;
 use capbench_measure::search::Listed;
 use capbench_measure::search::{self, End, Estimate, Goal, SearchOutcome, SearchPlan, Status, Stored};
 use capbench_measure::trial::{Load, Profile, TrialResult};
+use capbench_model::figures::grouped;
+use capbench_model::placement::PlacementChoice;
 use capbench_report::formats::text::wrapped;
 use clap::Parser;
 

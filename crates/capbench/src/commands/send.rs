@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_frames::{FrameLayout, FramePlan, Mtu, Schedule, StreamId, TrialId};
-use capbench_measure::bed::Bed;
-use capbench_measure::figures::grouped;
+use capbench_host::bed::Bed;
+use capbench_model::figures::grouped;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_traffic::transmit::Refusal;
 use capbench_traffic::{Limits, SendJob, SendReport, TransmitConfig, transmit};

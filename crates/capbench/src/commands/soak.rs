@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_measure::figures::grouped;
 use capbench_measure::laboratory::Laboratory;
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::soak::SoakPlan;
 use capbench_measure::soak::record::SoakRecord;
+use capbench_model::figures::grouped;
+use capbench_model::placement::PlacementChoice;
 
 use super::measuring::{Ended, Ready};
 use super::scene::{Defaults, Scene};

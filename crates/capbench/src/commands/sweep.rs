@@ -8,11 +8,11 @@ use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_frames::Pps;
 use capbench_measure::cost::{Cost, Spread};
 use capbench_measure::laboratory::Setup;
-use capbench_measure::moderation::Moderation;
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::sweep::{Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets};
 use capbench_measure::trial::Load;
 use capbench_measure::work::WorkModel;
+use capbench_model::moderation::Moderation;
+use capbench_model::placement::PlacementChoice;
 use capbench_report::formats::text::wrapped;
 
 use super::measuring::Ready;

@@ -6,7 +6,7 @@ mod text;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_measure::why::{Look, Tracing, Watch};
+use capbench_why::{Look, Tracing, Watch};
 
 use crate::cli::why::WhyFlags;
 use crate::exit::{Exit, print, print_as_is};

@@ -8,7 +8,6 @@ use capbench_capture::{Counters, Loss, LossPlace};
 use capbench_frames::plan::FlowOrder;
 use capbench_frames::rates::Pps;
 
-use crate::arrivals::Arrivals;
 use crate::error::Result;
 use crate::evidence::Evidence;
 use crate::laboratory::{Laboratory, Setup};
@@ -17,6 +16,7 @@ use crate::loss_shape::SequenceTracker;
 use crate::loss_shape::{Clock, End, LossRecord, Watch};
 use crate::trial::tests::profile;
 use crate::trial::{Load, Measured, Phase, Trial, TrialResult};
+use capbench_model::arrivals::Arrivals;
 
 /// The path.
 #[derive(Clone, Debug)]

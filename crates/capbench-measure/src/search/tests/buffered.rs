@@ -6,12 +6,12 @@ use capbench_capture::ByteCount;
 
 use super::paths::{Record, bounds, plan};
 use crate::laboratory::{Laboratory, Setup};
-use crate::ledger::Place;
 use crate::limit::Limit;
 use crate::search::{Bound, Finished, GoalResult, SearchPlan, Status, Stored};
 use crate::simulated::tampered::{Tampered, guarded};
 use crate::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
 use crate::trial::{Load, Phase, TrialResult};
+use capbench_model::ledger::Place;
 
 const CAPACITY: f64 = 200_000.0;
 

@@ -6,7 +6,6 @@ use capbench_frames::rates::Pps;
 
 use super::paths::{Path, Record, plan, run};
 use crate::laboratory::Laboratory;
-use crate::ledger::Place;
 use crate::limit::Limit;
 use crate::search::Ratio;
 use crate::search::criteria::Criteria;
@@ -14,6 +13,7 @@ use crate::search::database::{Bounds, Database, Observation};
 use crate::search::repeats;
 use crate::search::{Apart, End, Finished, GoalResult, Reason, SearchOutcome, SearchPlan, Status, Stored};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
+use capbench_model::ledger::Place;
 
 /// A host that loses 500 frames in a moment, once in two seconds, at any load.
 fn stalling() -> Path {

@@ -8,10 +8,10 @@ use capbench_frames::units::FrameSize;
 
 use super::*;
 use crate::latency::Recording;
-use crate::ledger::Place;
 use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::{RingSize, Spacing, presets};
 use crate::trial::SizeLabel;
+use capbench_model::ledger::Place;
 
 fn path(methods: Vec<SimulatedMethod>) -> SimulatedLaboratory {
     SimulatedLaboratory::new(1e6, methods)

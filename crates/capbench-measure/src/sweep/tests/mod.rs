@@ -17,10 +17,10 @@ use super::{Axis, Point, Probe, SweepPlan, SweepRun};
 use crate::error::{MeasureError, Result};
 use crate::for_tests::{Collected, at, dain, sweep_plan as plan};
 use crate::laboratory::{Laboratory, Setup};
-use crate::placement::PlacementChoice;
 use crate::simulated::{TwoRegimes, setup};
 use crate::trial::{Load, TrialResult};
 use crate::work::WorkModel;
+use capbench_model::placement::PlacementChoice;
 
 fn works(ns: &[u32]) -> Axis {
     Axis::new(ns.iter().map(|&ns| Point::Work(WorkModel::Nanoseconds(ns))).collect()).unwrap()

@@ -12,8 +12,6 @@ use capbench_measure::for_tests::{Collected, at, bench_plan, dain, methods, pps,
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::latency::Recording;
 use capbench_measure::loss_shape::{Burst, LossInTime, LossShape, Position, Spread, Window};
-use capbench_measure::moderation::Moderation;
-use capbench_measure::placement::PlacementChoice;
 use capbench_measure::results::Results;
 use capbench_measure::rfc2544::{Found, FrameLossTest, MaximumRate, Percent};
 use capbench_measure::search::{MaximumSource, SearchPlan, Stored, parse};
@@ -22,6 +20,8 @@ use capbench_measure::soak::SoakPlan;
 use capbench_measure::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan};
 use capbench_measure::trial::{Load, SizeLabel};
 use capbench_measure::work::WorkModel;
+use capbench_model::moderation::Moderation;
+use capbench_model::placement::PlacementChoice;
 
 /// A bench of three methods with frames of these sizes, on a link with a line rate.
 pub(super) fn bench(sizes: &[u16]) -> Results {

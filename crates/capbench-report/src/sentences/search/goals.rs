@@ -1,11 +1,11 @@
 //! What searches have shown, in sentences with the trials that they rest on.
-use capbench_measure::figures::grouped;
 use capbench_measure::results::Finding;
 use capbench_measure::search::ranking::{self, Ranked, Ranking};
 use capbench_measure::search::repeats::{self, Repeated};
 use capbench_measure::search::{
     End, GoalResult, Held, HighLoss, LossEvents, Losses, MaximumSource, SearchOutcome, Status,
 };
+use capbench_model::figures::grouped;
 
 /// What all searches of a run show: each by itself, those of the same set-up together, and methods against each other.
 pub(crate) fn find(searches: &[SearchOutcome]) -> Vec<Finding> {

@@ -1,10 +1,10 @@
 //! How long buffers hold for, by ring, and what ends their growth.
-use capbench_measure::ledger::{LostAt, Place};
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_measure::sweep::outcome::{Reading, Series};
 use capbench_measure::sweep::swept::Swept;
 use capbench_measure::sweep::{AxisKind, SweepOutcome};
+use capbench_model::ledger::{LostAt, Place};
 
 use super::about;
 use crate::figures::number;

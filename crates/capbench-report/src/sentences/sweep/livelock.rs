@@ -1,9 +1,9 @@
 //! Where more load leads to fewer packets.
-use capbench_measure::figures::grouped;
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::contrasts::Rises;
 use capbench_measure::sweep::outcome::{Reading, Series};
 use capbench_measure::sweep::swept::{Swept, numbers};
+use capbench_model::figures::grouped;
 
 use super::about;
 

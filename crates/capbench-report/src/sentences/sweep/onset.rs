@@ -1,10 +1,10 @@
 //! Where loss begins, or would in longer trials; where it is booked, and what limits.
-use capbench_measure::figures::grouped;
 use capbench_measure::limit::Limit;
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::outcome::{Reading, Series, SweepOutcome};
 use capbench_measure::sweep::swept::{Swept, numbers};
 use capbench_measure::trial::{TrialResult, Verdict};
+use capbench_model::figures::grouped;
 
 use super::about;
 use crate::sentences::percent;

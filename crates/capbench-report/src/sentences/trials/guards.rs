@@ -2,9 +2,9 @@
 use std::collections::BTreeMap;
 
 use capbench_measure::guards::Standstill;
-use capbench_measure::ledger::Place;
 use capbench_measure::results::Finding;
 use capbench_measure::trial::TrialResult;
+use capbench_model::ledger::Place;
 
 use crate::sentences::{numbers, rate};
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use capbench_capture::{Counters, Fill, Tally};
-use capbench_measure::arrivals::Arrivals;
+use capbench_model::arrivals::Arrivals;
 use console::Term;
 use serde_json::{Value, json};
 

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use capbench_capture::MethodSpec;
 use capbench_capture::methods;
 use capbench_host::environment;
-use capbench_measure::statistics::median;
+use capbench_model::statistics::median;
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::trust::Trust;
 use serde_json::Value;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use capbench_measure::figures::grouped;
-use capbench_measure::why::{ClosedSockets, Look, Socket};
+use capbench_model::figures::grouped;
+use capbench_why::{ClosedSockets, Look, Socket};
 
 use capbench_report::printable;
 

@@ -1,5 +1,5 @@
-use capbench_measure::tracer::reasons::Standing;
-use capbench_measure::why::{
+use capbench_host::tracer::reasons::Standing;
+use capbench_why::{
     Advice, ClosedSockets, Dropped, Fanout, Lost, Method, Place, Process, Ring, Scope, Sockets, Traced,
 };
 

@@ -5,11 +5,11 @@
 #[path = "../../capbench/tests/support/network.rs"]
 mod network;
 
-use capbench_measure::why::{Look, Place as At, Tracing, Watch};
 use capbench_sys::bpf::XdpMode;
 use capbench_sys::bpf::object::{Loaded, ObjectFile, Opened};
 use capbench_sys::host::interface;
 use capbench_testing::Scratch;
+use capbench_why::{Look, Place as At, Tracing, Watch};
 use network::{Place, in_turn, privileges, program};
 
 const FRAMES: u64 = 500;
