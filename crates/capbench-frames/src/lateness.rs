@@ -24,9 +24,9 @@ pub struct LatenessSummary {
     pub max_ns: u64,
 }
 
-impl Lateness {
+impl Default for Lateness {
     /// Of no frame yet.
-    pub fn new() -> Self {
+    fn default() -> Self {
         // The bounds are constants that the constructor accepts; the fallback only widens them.
         Self(
             Histogram::new_with_bounds(1, LATEST_NS, 2)
@@ -34,7 +34,9 @@ impl Lateness {
                 .expect("2 significant digits are between 0 and 5"),
         )
     }
+}
 
+impl Lateness {
     /// Counts a frame that was handed over so many nanoseconds after its time.
     #[inline]
     pub fn record(&mut self, ns: u64) {

@@ -107,7 +107,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
             handed: Handed::default(),
             octets: 0,
             last_ns: 0,
-            lateness: Lateness::new(),
+            lateness: Lateness::default(),
             lengths: [0; MOST_BATCH],
             planned_ns: [0; MOST_BATCH],
         }
