@@ -1,4 +1,4 @@
-//! Trials, accounts, the ledger, the test bed and results of capbench.
+//! Plans, the paths that they run on, and results.
 //!
 //! | module | what |
 //! |---|---|
@@ -8,11 +8,9 @@
 //! | [`subject`], [`programs`] | what is under test: a capture method, or another program |
 //! | [`receiver`], [`work`] | the application of a trial: verifies every frame and does its work |
 //! | [`mod@mark`] | a trial's frames, for methods that count them in the kernel |
-//! | [`ledger`], [`places`], [`evidence`], [`loss_shape`] | where each frame went, the table of places, from which counters, and when and how many at a time were lost |
+//! | [`evidence`], [`loss_shape`] | how the ledger is booked from counters; when and how many frames at a time were lost |
 //! | [`limit`] | what kept a method from more |
 //! | [`latency`] | how long frames took to the application |
-//! | [`bed`], [`links`] | namespaces, veth pairs, real interfaces, CPUs |
-//! | [`accounts`] | CPU time and kernel counters |
 //! | [`session`], [`mod@bench`] | trials one after the other; the plan of the main job |
 //! | [`cost`] | what trials will take, before they run |
 //! | [`search`] | the highest load that is held, by goals of the standards or of one's own |
@@ -22,12 +20,8 @@
 //! | [`reproduction`] | experiments of publications, run again beside their published tables |
 //! | [`rfc2544`] | latency, frame loss rate, back-to-back frames, system recovery |
 //! | [`comparison`], [`compare`] | methods that took turns, and two runs: what changed by more than chance |
-//! | [`statistics`] | what repeats say, and what is chance |
 //! | [`bursts`] | the longest burst without loss, for both of them |
-//! | [`why`] | where an interface loses packets now, and every socket that captures on it |
-//! | [`tracer`] | drop reasons and softirq time from the kernel's tracepoints |
-//! | [`results`], [`environment`] | what is saved |
-//! | [`csv_text`] | tables without formulas, for every file of CSV |
+//! | [`results`] | what is saved |
 //! | `for_tests` | what tests of runs share, with the feature `testing` |
 
 #![forbid(unsafe_code)]
