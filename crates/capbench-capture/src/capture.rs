@@ -10,13 +10,13 @@ use capbench_sys::packet::Frame;
 
 use crate::counters::{Counters, WaitCounts};
 use crate::error::Result;
-use crate::fill::Fill;
-use crate::intake::Intake;
 use crate::mark::Tally;
+use crate::occupancy::Occupancy;
 use crate::running::Running;
+use crate::stats_socket::StatsSocket;
 
 pub use owned::{OwnedBatch, Packed, Packing};
-pub use place::{Place, Revisit};
+pub use place::{Place, SeekableBatch};
 
 /// An open capture.
 ///
@@ -89,18 +89,18 @@ pub trait Capture {
     /// When the kernel refuses to tell.
     fn counters(&mut self) -> Result<Counters>;
 
-    /// What stands at its entrance, to be asked while frames of it are borrowed; `None` for methods that have nothing of the
-    /// kind.
+    /// The capture's packet socket by a second descriptor, to read its counters while frames are borrowed. `None` for methods
+    /// without one.
     ///
     /// # Errors
     /// When the process has no descriptor left.
-    fn intake(&self) -> Result<Option<Intake>> {
+    fn stats_socket(&self) -> Result<Option<StatsSocket>> {
         Ok(None)
     }
 
     /// How full it is now, by a few looks at what the kernel shares or one call: for tens of times in a second, not for each
     /// frame. `None` for methods that cannot tell, and for kernels that do not.
-    fn fill(&mut self) -> Option<Fill> {
+    fn fill(&mut self) -> Option<Occupancy> {
         None
     }
 

@@ -5,7 +5,7 @@ use capbench_capture::{FrameMark, MaskedOctet};
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::stamp::TrialId;
 
-/// The mark of a trial's frames. It is weaker than the verification of [`capbench_frames::recognise`]: lengths, checksums
+/// The mark of a trial's frames. It is weaker than the verification of [`capbench_frames::classify`]: lengths, checksums
 /// and the flow are not looked at.
 pub fn mark(trial: TrialId, layout: &FrameLayout) -> FrameMark {
     let known = layout.known_octets();
@@ -20,9 +20,9 @@ pub fn mark(trial: TrialId, layout: &FrameLayout) -> FrameMark {
 mod tests {
     use super::mark;
     use capbench_capture::FrameMark;
+    use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
     use capbench_frames::frame::FrameWriter;
     use capbench_frames::layout::{Flows, FrameLayout, Network, Transport, VlanTag};
-    use capbench_frames::recognise::{Recogniser, Seen, TagMetadata};
     use capbench_frames::stamp::{Stamp, StreamId, TrialId};
     use capbench_frames::units::FrameSize;
     use proptest::prelude::*;
@@ -85,15 +85,15 @@ mod tests {
                 let at = at.index(frame.len());
                 frame[at] = value;
             }
-            let recogniser = Recogniser::new(TRIAL, &layout, None).unwrap();
+            let recogniser = Classifier::new(TRIAL, &layout, None).unwrap();
             let counted = number(&mark(TRIAL, &layout), &frame);
             match recogniser.look(&frame, frame.len() as u32, TagMetadata::Absent) {
-                Seen::Ours(stamp) => {
+                FrameClass::Own(stamp) => {
                     prop_assert_eq!(counted, Some(u64::from(stamp.stream.0) << 40 | stamp.sequence));
                 }
                 // It may be one of ours that was damaged where no mark looks; frames of others are none of ours.
-                Seen::Corrupt => {}
-                Seen::Foreign | Seen::Truncated => prop_assert_eq!(counted, None),
+                FrameClass::Corrupt => {}
+                FrameClass::Foreign | FrameClass::Truncated => prop_assert_eq!(counted, None),
             }
         }
     }

@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Capture, Counters, Frame, LossMark, Taker, Tally, Visitor, WaitCounts};
+use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FlowOrder;
-use capbench_frames::recognise::Recogniser;
 use capbench_sys::host::{clock, thread};
 
 use crate::error::{MeasureError, Result};
@@ -104,7 +104,7 @@ pub struct Received {
     /// Sizes as they were granted, and where times come from.
     pub running: String,
     /// Why its frames were not verified one by one; absent where they were.
-    pub taken_on_trust: Option<String>,
+    pub unverified_because: Option<String>,
     /// Which of its frames came, and what the method said of the others; absent where frames were not looked at.
     pub record: Option<LossRecord>,
     /// How long frames took; absent where it was not recorded.
@@ -132,7 +132,7 @@ pub struct Outcome {
 #[derive(Debug)]
 pub struct Order {
     /// Knows the trial's frames.
-    pub recogniser: Recogniser,
+    pub recogniser: Classifier,
     /// News from the sender.
     pub progress: Arc<Progress>,
     /// Told once the method can receive.
@@ -215,7 +215,7 @@ impl Application<'_> {
             None => reception.run(capture, Direct { verifier, work, timekeeper: &mut recorder })?,
             Some(size) => reception.run(capture, Queue::start(size, verifier, work)?)?,
         };
-        let latency = match (&received.taken_on_trust, queue) {
+        let latency = match (&received.unverified_because, queue) {
             (Some(reason), _) => Latency::unknown(recording, reason),
             (None, Some(_)) => Latency::unknown(
                 recording,
@@ -238,7 +238,7 @@ struct Reception<'a> {
 
 impl Reception<'_> {
     /// Takes frames until the trial is over.
-    fn run<C: Capture, H: Hands>(self, capture: &mut C, mut hands: H) -> Result<Received> {
+    fn run<C: Capture, H: FrameSink>(self, capture: &mut C, mut hands: H) -> Result<Received> {
         let mut end = End::new(self.quiet);
         let mut batches = 0;
         let mut next_read = NextRead::after(0, Instant::now());
@@ -294,7 +294,7 @@ impl Reception<'_> {
             cut_short,
             running: format!("{}; time: {}", running.geometry, running.time_source),
             engine: running.engine,
-            taken_on_trust: tallied
+            unverified_because: tallied
                 .then(|| "its frames were counted in the kernel, their contents not verified".into()),
             latency: None,
             report: None,
@@ -305,7 +305,7 @@ impl Reception<'_> {
 }
 
 /// Where the frames of a trial go from the thread that takes them.
-trait Hands: Taker {
+trait FrameSink: Taker {
     /// The batch is over; the next one may take its time to come.
     fn end_batch(&mut self) {}
 
@@ -360,7 +360,7 @@ impl<T: Timekeeper> Taker for Direct<T> {
     }
 }
 
-impl<T: Timekeeper> Hands for Direct<T> {
+impl<T: Timekeeper> FrameSink for Direct<T> {
     /// Methods without batches never say that one begins.
     fn end_batch(&mut self) {
         self.timekeeper.begin_batch();

@@ -22,7 +22,7 @@ use capbench_model::disturbance::Disturbance;
 use capbench_model::ledger::Ledger;
 pub use emptying::Emptying;
 pub(crate) use emptying::TICK;
-pub use guarding::{Guarding, Livelock, Recovery, SetAside};
+pub use guarding::{Guarding, Livelock, Recovery, Retried};
 pub use load::{Load, LoadShape};
 pub use result::{CpuAccount, Departed, ProgramReport, TrialResult};
 
@@ -42,7 +42,7 @@ pub trait Trial {
     ///
     /// # Errors
     /// When the path or the method opens them anew for every trial.
-    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
+    fn keep_open(&mut self) -> Result<Box<dyn Trial + '_>> {
         Err(MeasureError::Unsupported {
             what: "a soak".into(),
             reason: "this path opens its capture anew for every trial".into(),
@@ -78,8 +78,9 @@ pub enum Phase {
     Soak,
     /// A low load after an overload, to see whether the path has recovered: no result of its own.
     Probe,
-    /// An attempt at a trial that was repeated, because something disturbed it: no result of its own.
-    SetAside,
+    /// An attempt at a trial that something disturbed, so that the trial was repeated. It is not counted as a result.
+    #[serde(rename = "set-aside")]
+    Retried,
     /// A point of a sweep.
     Sweep,
     /// A test of latency (RFC 2544 26.2).
@@ -194,7 +195,7 @@ pub struct Measured {
     /// Sizes as they were granted, and where times come from.
     pub running: String,
     /// Why the frames were not verified one by one; absent where they were.
-    pub taken_on_trust: Option<String>,
+    pub unverified_because: Option<String>,
     /// What the program under test said that it counted.
     pub report: Option<ProgramReport>,
     /// What the generator turned out to be.
@@ -266,7 +267,7 @@ impl Measured {
             profile: profile.clone(),
             engine: self.engine,
             running: self.running,
-            taken_on_trust: self.taken_on_trust,
+            unverified_because: self.unverified_because,
             report: self.report,
             generator: self.generator,
             intended_pps: load.pps(),

@@ -49,7 +49,7 @@ fn plain(results: &Results) -> Vec<Group<'_>> {
                 | Phase::Sweep
                 | Phase::BackToBack
                 | Phase::Probe
-                | Phase::SetAside
+                | Phase::Retried
         )
     };
     // Publications differ in rings and traffic where their trials look the same otherwise.

@@ -204,7 +204,7 @@ pub fn phase(phase: Phase) -> &'static str {
         Phase::SelfTest => "self-test",
         Phase::Soak => "soak",
         Phase::Probe => "probe",
-        Phase::SetAside => "set aside",
+        Phase::Retried => "set aside",
         Phase::Sweep => "sweep",
         Phase::Latency => "latency",
         Phase::FrameLoss => "frame loss rate",

@@ -41,7 +41,7 @@ pub fn warnings(run: &Run) -> Vec<String> {
     warnings.extend(MARKS.iter().filter_map(|(words, is_such)| of_trials(results, words, *is_such)));
     warnings.extend(dependent(results));
     let words = "Trials that were not verified frame by frame: their counts are taken on trust";
-    warnings.extend(of_trials(results, words, |trial| trial.taken_on_trust.is_some()));
+    warnings.extend(of_trials(results, words, |trial| trial.unverified_because.is_some()));
     warnings.extend(results.not_measured.iter().map(missing));
     warnings
 }

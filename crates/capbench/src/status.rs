@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::Write;
 
-use capbench_capture::{Counters, Fill, LossPlace};
+use capbench_capture::{Counters, LossPlace, Occupancy};
 use capbench_report::printable;
 use console::Term;
 
@@ -17,7 +17,7 @@ pub struct Figures {
     /// Bits per second in this one, those of the FCS not among them; absent where nobody looks at each packet.
     pub bits_per_s: Option<f64>,
     /// How full the ring was at most in this one.
-    pub ring: Option<Fill>,
+    pub ring: Option<Occupancy>,
     /// Buffers that wait for the disk, and how many there are, where anything is written.
     pub buffers: Option<(u64, u64)>,
     /// What was lost since the beginning.
@@ -39,7 +39,7 @@ impl fmt::Display for Figures {
 }
 
 /// How full a ring is: `12 %`, or that nobody can tell.
-pub fn in_words(fill: Option<Fill>) -> String {
+pub fn in_words(fill: Option<Occupancy>) -> String {
     fill.map_or_else(|| "unknown".into(), |fill| fill.to_string())
 }
 
@@ -147,7 +147,7 @@ impl InPlace {
 #[cfg(test)]
 mod tests {
     use super::{Figures, Losses, short};
-    use capbench_capture::{Fill, LossPlace};
+    use capbench_capture::{LossPlace, Occupancy};
 
     #[test]
     fn numbers_are_short() {
@@ -179,7 +179,7 @@ mod tests {
             packets: 1_234_567,
             packets_per_s: 1.2e6,
             bits_per_s: Some(9.9e8),
-            ring: Fill::new(1u32, 8u32),
+            ring: Occupancy::new(1u32, 8u32),
             buffers: Some((3, 64)),
             losses,
         };

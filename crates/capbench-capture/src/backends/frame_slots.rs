@@ -12,14 +12,14 @@ use crate::context::Context;
 use crate::counters::Counters;
 use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
-use crate::fill::Fill;
-use crate::intake::Intake;
 use crate::interface::Interface;
 use crate::method_spec::MethodSpec;
+use crate::occupancy::Occupancy;
 use crate::options::CaptureOptions;
 use crate::ring_memory;
 use crate::running::{Running, TimeSource};
 use crate::socket_counters::Accumulator;
+use crate::stats_socket::StatsSocket;
 use crate::units::ByteCount;
 use crate::wait::Waiter;
 
@@ -122,12 +122,12 @@ impl<V: Slotted> Capture for FrameSlots<V> {
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
     }
 
-    fn intake(&self) -> Result<Option<Intake>> {
-        Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
+    fn stats_socket(&self) -> Result<Option<StatsSocket>> {
+        StatsSocket::of(&self.socket, &self.statistics, &self.context).map(Some)
     }
 
-    fn fill(&mut self) -> Option<Fill> {
-        Fill::new(self.ring.waiting(), self.ring.geometry().frames())
+    fn fill(&mut self) -> Option<Occupancy> {
+        Occupancy::new(self.ring.waiting(), self.ring.geometry().frames())
     }
 
     fn waits(&self) -> WaitCounts {

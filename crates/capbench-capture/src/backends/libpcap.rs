@@ -22,7 +22,6 @@ use crate::counters::Counters;
 use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::filter::{Expression, Filter};
-use crate::intake::Intake;
 use crate::interface::Interface;
 use crate::method::duration_of;
 use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
@@ -30,6 +29,7 @@ use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::ring_memory;
 use crate::running::Running;
+use crate::stats_socket::StatsSocket;
 use crate::units::ByteCount;
 use crate::wait::Waiter;
 use capbench_model::direction::Direction;
@@ -337,9 +337,9 @@ impl Capture for Libpcap {
     }
 
     /// Shut by the socket's own filter: libpcap knows nothing of it, and returns what is in its ring.
-    fn intake(&self) -> Result<Option<Intake>> {
+    fn stats_socket(&self) -> Result<Option<StatsSocket>> {
         let socket = self.pcap.packet_socket().map_err(|error| self.context.fail(error))?;
-        Ok(socket.map(|socket| Intake::without_counters(socket, &self.context)))
+        Ok(socket.map(|socket| StatsSocket::without_counters(socket, &self.context)))
     }
 
     fn waits(&self) -> WaitCounts {

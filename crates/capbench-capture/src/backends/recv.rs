@@ -12,15 +12,15 @@ use crate::context::Context;
 use crate::counters::Counters;
 use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
-use crate::fill::Fill;
-use crate::intake::Intake;
 use crate::interface::Interface;
 use crate::method::{CapturePoint, Delivery, Method, VlanTags};
 use crate::method_spec::MethodSpec;
+use crate::occupancy::Occupancy;
 use crate::options::CaptureOptions;
 use crate::ring_memory;
 use crate::running::{Running, TimeSource};
 use crate::socket_counters::Accumulator;
+use crate::stats_socket::StatsSocket;
 use crate::units::ByteCount;
 use crate::wait::Waiter;
 
@@ -226,13 +226,13 @@ impl<C: ReceiveCall> Capture for SocketReader<C> {
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
     }
 
-    fn intake(&self) -> Result<Option<Intake>> {
-        Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
+    fn stats_socket(&self) -> Result<Option<StatsSocket>> {
+        StatsSocket::of(&self.socket, &self.statistics, &self.context).map(Some)
     }
 
-    fn fill(&mut self) -> Option<Fill> {
+    fn fill(&mut self) -> Option<Occupancy> {
         let memory = self.socket.receive_memory().ok()?;
-        Fill::new(memory.used, memory.of)
+        Occupancy::new(memory.used, memory.of)
     }
 
     fn waits(&self) -> WaitCounts {

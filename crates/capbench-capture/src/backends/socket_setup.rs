@@ -9,13 +9,13 @@ use capbench_sys::packet::{FanoutRule, PacketSocket, Protocol, Version};
 use crate::context::Context;
 use crate::error::Result;
 use crate::filter::{self, Keep};
-use crate::intake::NOTHING;
 use crate::interface::Interface;
 use crate::method::SettingInfo;
 use crate::method::duration_of;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::running::Running;
+use crate::stats_socket::NOTHING;
 use capbench_model::direction::Direction;
 
 /// The options that every AF_PACKET method uses.

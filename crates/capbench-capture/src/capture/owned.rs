@@ -16,7 +16,7 @@ use std::sync::Arc;
 use capbench_sys::packet::{Block, Frame};
 
 use crate::capture::{Batch, LossMark, TimeSpan};
-use crate::capture::{Place, Revisit};
+use crate::capture::{Place, SeekableBatch};
 use crate::pool::{Buffer, Pool};
 
 pub use packing::Packing;
@@ -150,7 +150,7 @@ impl Batch for Packed {
     }
 }
 
-impl Revisit for Packed {
+impl SeekableBatch for Packed {
     #[inline]
     fn start(&self) -> Place {
         Place::first_of(self.buffer.len())
@@ -162,7 +162,7 @@ impl Revisit for Packed {
     }
 }
 
-impl Revisit for OwnedBatch {
+impl SeekableBatch for OwnedBatch {
     #[inline]
     fn start(&self) -> Place {
         match self {

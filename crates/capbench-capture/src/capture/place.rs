@@ -31,8 +31,8 @@ impl Place {
     }
 }
 
-/// A batch that can be read from any place where an earlier reading stopped, at no more cost than going on.
-pub trait Revisit: Batch {
+/// A batch whose reading can be resumed at any place where an earlier reading stopped, at no extra cost.
+pub trait SeekableBatch: Batch {
     /// The place of its first frame.
     fn start(&self) -> Place;
 
@@ -41,7 +41,7 @@ pub trait Revisit: Batch {
     fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>>;
 }
 
-impl<B: Revisit> Revisit for Arc<B> {
+impl<B: SeekableBatch> SeekableBatch for Arc<B> {
     #[inline]
     fn start(&self) -> Place {
         B::start(self)
@@ -53,7 +53,7 @@ impl<B: Revisit> Revisit for Arc<B> {
     }
 }
 
-impl Revisit for Block {
+impl SeekableBatch for Block {
     #[inline]
     fn start(&self) -> Place {
         let (offset, left) = self.frames().rest();

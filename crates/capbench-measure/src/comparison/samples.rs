@@ -47,7 +47,7 @@ pub(crate) fn unusable(trial: &TrialResult) -> Option<&'static str> {
         | Phase::SelfTest
         | Phase::Soak
         | Phase::Probe
-        | Phase::SetAside
+        | Phase::Retried
         | Phase::BackToBack
         | Phase::Recovery => Some(IS_STEP),
         _ if trial.intended_pps.is_some() && unsent * 20 > trial.intended => Some(IS_SHORT),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use capbench_frames::rates::Pps;
 
-use super::{Guarding, Policy, Recovery, SetAside, line_rate, saturation};
+use super::{Guarding, Policy, Recovery, Retried, line_rate, saturation};
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
@@ -97,7 +97,7 @@ struct GuardedTrial<'l> {
 
 impl Trial for GuardedTrial<'_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
-        let mut set_aside: Vec<SetAside> = Vec::new();
+        let mut set_aside: Vec<Retried> = Vec::new();
         let mut recovery = None;
         let stands = loop {
             let (recovered, trial) = match self.attempt(load, duration) {
@@ -121,12 +121,12 @@ impl Trial for GuardedTrial<'_> {
                 break trial;
             }
             self.memory.repeats += 1;
-            set_aside.push(SetAside { because, trial });
+            set_aside.push(Retried { because, trial });
         };
         let mut stands = best(stands, &mut set_aside);
         if recovery.is_some() || !set_aside.is_empty() {
             for attempt in &mut set_aside {
-                attempt.trial.phase = Phase::SetAside;
+                attempt.trial.phase = Phase::Retried;
             }
             let before = set_aside.iter().filter(|attempt| attempt.trial.number < stands.number).count();
             stands.guarding = Some(Box::new(Guarding { attempt: before as u32 + 1, set_aside, recovery }));
@@ -139,8 +139,8 @@ impl Trial for GuardedTrial<'_> {
     }
 
     /// A soak goes on: nothing of it is repeated or put off, and its segments are judged and marked all the same.
-    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
-        Ok(Box::new(GuardedSegments { held: self.trial.hold()?, memory: self.memory }))
+    fn keep_open(&mut self) -> Result<Box<dyn Trial + '_>> {
+        Ok(Box::new(GuardedSegments { held: self.trial.keep_open()?, memory: self.memory }))
     }
 }
 
@@ -222,14 +222,14 @@ fn disturbances(trial: &TrialResult) -> Vec<String> {
 }
 
 /// The attempt that stands: the last one, unless it shows nothing and an earlier one does.
-fn best(last: TrialResult, set_aside: &mut Vec<SetAside>) -> TrialResult {
+fn best(last: TrialResult, set_aside: &mut Vec<Retried>) -> TrialResult {
     if last.verdict != Verdict::Invalid {
         return last;
     }
     match set_aside.iter().rposition(|attempt| attempt.trial.verdict != Verdict::Invalid) {
         Some(place) => {
             let stands = set_aside.remove(place).trial;
-            set_aside.push(SetAside { because: disturbances(&last), trial: last });
+            set_aside.push(Retried { because: disturbances(&last), trial: last });
             stands
         }
         None => last,

@@ -25,7 +25,7 @@ mod tests;
 
 use std::time::Duration;
 
-pub use crate::trial::{Guarding, Livelock, Recovery, SetAside};
+pub use crate::trial::{Guarding, Livelock, Recovery, Retried};
 pub use capbench_model::disturbance::{CpuDisturbance, Disturbance, Pace, Standstill};
 pub use guarded::Guarded;
 pub(crate) use saturation::{OVERLOAD, PROBE};

@@ -135,7 +135,7 @@ impl Account<'_> {
             lateness: sent.lateness.summary(),
             engine: received.engine.clone(),
             running: received.running.clone(),
-            taken_on_trust: received.taken_on_trust.clone(),
+            unverified_because: received.unverified_because.clone(),
             report: received.report,
             kernel_work_share: share,
             noise,
@@ -195,7 +195,7 @@ impl Account<'_> {
             truncated: received.arrivals.truncated,
             corrupt: received.arrivals.corrupt,
             cut_short: received.cut_short,
-            unverified: received.taken_on_trust.clone(),
+            unverified: received.unverified_because.clone(),
             ..Evidence::default()
         }
     }
@@ -294,7 +294,7 @@ impl Account<'_> {
             (received.arrivals.read.saturating_sub(unverified) as f64 * outcome.verify_ns) as u64;
         let own_ns = own.map_or(received.cpu_ns, |time| time.own_ns.max(verified_ns.min(time.charged_ns)));
         // A method that counts in the kernel leaves nothing to do per packet: its thread reads a map now and then.
-        let per_packet = !(received.taken_on_trust.is_some() && outcome.verify_ns > 0.0);
+        let per_packet = !(received.unverified_because.is_some() && outcome.verify_ns > 0.0);
         Ok(CpuAccount {
             app_ns: per_packet.then_some(own_ns),
             app_charged_ns: per_packet.then_some(received.cpu_ns),

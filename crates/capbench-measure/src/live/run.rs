@@ -6,9 +6,9 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use capbench_capture::LossPlace;
+use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FramePlan;
 use capbench_frames::rates::Pps;
-use capbench_frames::recognise::Recogniser;
 use capbench_frames::schedule::Schedule;
 use capbench_frames::stamp::TrialId;
 use capbench_sys::host::{CpuId, clock};
@@ -74,7 +74,7 @@ impl Trial for LiveTrial<'_> {
         self.line_rate
     }
 
-    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
+    fn keep_open(&mut self) -> Result<Box<dyn Trial + '_>> {
         if let Subject::Program(program) = &self.subject {
             return Err(MeasureError::Unsupported {
                 what: "a soak".into(),
@@ -127,7 +127,7 @@ impl Trial for Held<'_, '_> {
         let (ready, is_ready) = sync_channel(1);
         let snap = trial.setup.capture.snap_length;
         let recogniser =
-            Recogniser::new(trial.id(), trial.plan.layout(), snap.cuts().then(|| snap.octets()))?;
+            Classifier::new(trial.id(), trial.plan.layout(), snap.cuts().then(|| snap.octets()))?;
         let order = Order { recogniser: recogniser.clone(), progress: Arc::clone(&progress), ready };
         let mut sides = match self.sides.take() {
             Some(sides) => {

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Interface, open_with};
+use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FramePlan;
-use capbench_frames::recognise::Recogniser;
 use capbench_frames::schedule::Schedule;
 use capbench_frames::stamp::{Stamp, StreamId, TrialId};
 use capbench_sys::host::{affinity, clock};
@@ -41,7 +41,7 @@ impl LiveTrial<'_> {
         stop: Arc<AtomicBool>,
         probe: KernelWorkProbe,
         expected: programs::Expected,
-        recogniser: Recogniser,
+        recogniser: Classifier,
         is_held: bool,
     ) -> Worker<Order, Outcome> {
         let side = self.bed.receive_side();

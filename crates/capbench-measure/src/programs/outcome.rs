@@ -79,7 +79,7 @@ impl Outcome<'_> {
             cut_short: window.cut_short,
             engine: String::new(),
             running: self.running(summary),
-            taken_on_trust: summary.is_none().then(|| {
+            unverified_because: summary.is_none().then(|| {
                 "it only counts frames: they are as it says, and what they contained is unknown".into()
             }),
             record,

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{CaptureOptions, Interface};
+use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FlowOrder;
-use capbench_frames::recognise::Recogniser;
 
 use super::arguments::Values;
 use super::outcome::Outcome;
@@ -69,7 +69,7 @@ pub struct Job<'a> {
     /// How to capture.
     pub capture: &'a CaptureOptions,
     /// Knows the trial's frames.
-    pub recogniser: Recogniser,
+    pub recogniser: Classifier,
     /// The order of their flows.
     pub flows: FlowOrder,
     /// How much will be sent.

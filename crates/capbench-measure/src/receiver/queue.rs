@@ -17,7 +17,7 @@ use capbench_capture::{Counters, Frame, PacketType, Taker, Tally, VlanTag};
 use capbench_sys::host::{clock, thread as host_thread};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::{Done, Hands, LONGEST_DRAIN, Verifier};
+use super::{Done, FrameSink, LONGEST_DRAIN, Verifier};
 use crate::error::{MeasureError, Result};
 use crate::evidence::QueueAccount;
 use crate::work::{QueueLength, Work};
@@ -195,7 +195,7 @@ impl Taker for Queue {
     }
 }
 
-impl Hands for Queue {
+impl FrameSink for Queue {
     fn end_batch(&mut self) {
         // Pairs with the fence of the worker: either it sees the frames, or this sees that it sleeps.
         fence(Ordering::SeqCst);
@@ -312,9 +312,9 @@ impl Worker {
 
 #[cfg(test)]
 mod tests {
+    use capbench_frames::classify::Classifier;
     use capbench_frames::layout::FrameLayout;
     use capbench_frames::plan::FlowOrder;
-    use capbench_frames::recognise::Recogniser;
     use capbench_frames::stamp::TrialId;
     use std::sync::atomic::AtomicBool;
 
@@ -322,7 +322,7 @@ mod tests {
     use crate::work::{LoopSpeed, WorkModel};
 
     fn queue(length: &str, model: WorkModel) -> Queue {
-        let recogniser = Recogniser::new(TrialId(1), &FrameLayout::default(), None).unwrap();
+        let recogniser = Classifier::new(TrialId(1), &FrameLayout::default(), None).unwrap();
         let verifier = Verifier::recording(recogniser, FlowOrder::default(), true);
         let size = QueueSize::new(length.parse().unwrap(), 64).unwrap();
         Queue::start(size, verifier, Work::new(model, LoopSpeed { iterations_per_ns: 1.0 })).unwrap()

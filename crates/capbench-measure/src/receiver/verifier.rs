@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use capbench_capture::{Counters, Frame, LossMark, LossPlace, Tally};
+use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
 use capbench_frames::layout::VlanTag;
 use capbench_frames::plan::FlowOrder;
-use capbench_frames::recognise::{Recogniser, Seen, TagMetadata};
 
 use crate::latency::Timekeeper;
 use crate::loss_shape::{Arrival, SequenceTracker};
@@ -15,7 +15,7 @@ use capbench_model::arrivals::Arrivals;
 /// Verifies frames: is it of this trial, intact, and which number does it have.
 #[derive(Debug)]
 pub struct Verifier {
-    recogniser: Recogniser,
+    recogniser: Classifier,
     vlan_metadata: bool,
     streams: Vec<SequenceTracker>,
     arrivals: Arrivals,
@@ -24,7 +24,7 @@ pub struct Verifier {
 
 impl Verifier {
     /// A verifier for the frames that `recogniser` knows, in so many streams.
-    pub fn new(recogniser: Recogniser, streams: u8, vlan_metadata: bool) -> Self {
+    pub fn new(recogniser: Classifier, streams: u8, vlan_metadata: bool) -> Self {
         let streams = (0..streams).map(|_| SequenceTracker::default()).collect();
         let watch = Watch::new(FlowOrder::default());
         Self { recogniser, vlan_metadata, streams, arrivals: Arrivals::default(), watch }
@@ -32,7 +32,7 @@ impl Verifier {
 
     /// A verifier for the frames of one stream that records which of them never come: see
     /// [`Verifier::into_record`].
-    pub fn recording(recogniser: Recogniser, flows: FlowOrder, vlan_metadata: bool) -> Self {
+    pub fn recording(recogniser: Classifier, flows: FlowOrder, vlan_metadata: bool) -> Self {
         Self {
             streams: vec![SequenceTracker::recording(flows)],
             watch: Watch::new(flows),
@@ -74,7 +74,7 @@ impl Verifier {
         };
         self.arrivals.read += 1;
         match self.recogniser.look(frame.data, frame.wire_length, tag) {
-            Seen::Ours(stamp) => {
+            FrameClass::Own(stamp) => {
                 let Some(stream) = self.streams.get_mut(usize::from(stamp.stream.0)) else {
                     self.arrivals.foreign += 1;
                     return;
@@ -95,9 +95,9 @@ impl Verifier {
                 self.arrivals.delivered += 1;
                 timekeeper.note(stamp.planned_ns, frame.time_ns);
             }
-            Seen::Corrupt => self.arrivals.corrupt += 1,
-            Seen::Truncated => self.arrivals.truncated += 1,
-            Seen::Foreign => self.arrivals.foreign += 1,
+            FrameClass::Corrupt => self.arrivals.corrupt += 1,
+            FrameClass::Truncated => self.arrivals.truncated += 1,
+            FrameClass::Foreign => self.arrivals.foreign += 1,
         }
     }
 
@@ -141,7 +141,7 @@ impl Verifier {
 
 /// What verifying a frame of so many octets (without FCS) costs on the calling thread's CPU, in nanoseconds: the
 /// fastest of several runs over frames as they lie in memory that was just written.
-pub fn verification_cost(recogniser: &Recogniser, frames: &[Vec<u8>]) -> f64 {
+pub fn verification_cost(recogniser: &Classifier, frames: &[Vec<u8>]) -> f64 {
     const ROUNDS: usize = 20;
     let mut fastest = f64::INFINITY;
     for _ in 0..ROUNDS {

@@ -12,7 +12,9 @@ mod missing;
 use std::io::Read;
 use std::ops::Range;
 
-use capbench_frames::{FrameError, FrameLayout, Recogniser, Seen, Stamp, StreamId, TagMetadata, TrialId};
+use capbench_frames::{
+    Classifier, FrameClass, FrameError, FrameLayout, Stamp, StreamId, TagMetadata, TrialId,
+};
 use capbench_record::file::{CaptureReader, ETHERNET, FileError, FileFormat, Packet, Record};
 
 pub use self::interface::RecordedInterface;
@@ -101,7 +103,7 @@ pub struct TrialFrames {
 
 /// Recognises the frames of an interface: one recogniser for each trial.
 #[derive(Debug)]
-struct Look(Vec<Recogniser>);
+struct Look(Vec<Classifier>);
 
 impl Recorded {
     /// For the frames of these trials, which have this layout.
@@ -272,21 +274,21 @@ enum Found {
 
 impl Look {
     fn new(trials: &[TrialFrames], layout: &FrameLayout, snap: Option<u32>) -> Result<Self, FrameError> {
-        trials.iter().map(|of| Recogniser::new(of.trial, layout, snap)).collect::<Result<_, _>>().map(Self)
+        trials.iter().map(|of| Classifier::new(of.trial, layout, snap)).collect::<Result<_, _>>().map(Self)
     }
 
     fn at(&self, packet: &Packet<'_>, has_tag: bool) -> Found {
         for (trial, recogniser) in self.0.iter().enumerate() {
             let see = |tag| recogniser.look(packet.data, packet.original_length, tag);
             match see(TagMetadata::Absent) {
-                Seen::Ours(stamp) if stamp.stream == StreamId(0) => {
+                FrameClass::Own(stamp) if stamp.stream == StreamId(0) => {
                     return Found::Ours { trial, stamp, is_untagged: false };
                 }
-                Seen::Ours(_) | Seen::Foreign => {}
-                Seen::Truncated => return Found::Truncated,
-                Seen::Corrupt => {
+                FrameClass::Own(_) | FrameClass::Foreign => {}
+                FrameClass::Truncated => return Found::Truncated,
+                FrameClass::Corrupt => {
                     return match see(TagMetadata::Unknown) {
-                        Seen::Ours(stamp) if has_tag => Found::Ours { trial, stamp, is_untagged: true },
+                        FrameClass::Own(stamp) if has_tag => Found::Ours { trial, stamp, is_untagged: true },
                         _ => Found::Corrupt,
                     };
                 }

@@ -153,14 +153,14 @@ impl Claim {
             places.iter().map(|lost| format!("{} in {}", count(lost.frames), lost.place.word())).collect();
         let held = super::measured::held(&seen);
         let (answer, case) = if seen.iter().any(Seen::is_empty) {
-            (Answer::CannotBeTold, "unmeasured")
+            (Answer::Inconclusive, "unmeasured")
         } else if trials().any(|trial| trial.unexplained < 0) {
-            (Answer::CannotBeTold, "overcounted")
+            (Answer::Inconclusive, "overcounted")
         } else if uncounted > 0 {
             let is_few = (uncounted as f64) < NOT_FEW * lost as f64;
-            (if is_few { Answer::CannotBeTold } else { Answer::Holds }, "uncounted")
+            (if is_few { Answer::Inconclusive } else { Answer::Holds }, "uncounted")
         } else if lost == 0 {
-            (if held.is_empty() { Answer::Changed } else { Answer::CannotBeTold }, "lossless")
+            (if held.is_empty() { Answer::Changed } else { Answer::Inconclusive }, "lossless")
         } else {
             (Answer::Changed, "counted")
         };
@@ -216,7 +216,7 @@ impl Share {
         let (answer, case) = match (changed, untold) {
             (Some(_), _) => (Answer::Changed, "changed"),
             (None, None) if !parts.is_empty() => (Answer::Holds, "holds"),
-            _ => (Answer::CannotBeTold, "cannot_be_told"),
+            _ => (Answer::Inconclusive, "cannot_be_told"),
         };
         let seen: Vec<Seen<'_>> = parts.iter().map(|(_, seen, _)| (*seen).clone()).collect();
         let names: Vec<String> = parts.iter().map(|(name, ..)| (*name).clone()).collect();
@@ -299,13 +299,13 @@ pub(super) fn counted(
     refuting: Option<usize>,
 ) -> Answer {
     if of <= exceptions {
-        Answer::CannotBeTold
+        Answer::Inconclusive
     } else if so + exceptions >= of {
         Answer::Holds
     } else if otherwise >= refuting.unwrap_or(of - exceptions) {
         Answer::Changed
     } else {
-        Answer::CannotBeTold
+        Answer::Inconclusive
     }
 }
 
@@ -318,11 +318,11 @@ mod tests {
         let answer = |below, told, of| counted(below, told - below, of, 1, None);
         assert_eq!(answer(6, 6, 6), Answer::Holds);
         assert_eq!(answer(5, 5, 6), Answer::Holds);
-        assert_eq!(answer(4, 6, 6), Answer::CannotBeTold);
-        assert_eq!(answer(2, 6, 6), Answer::CannotBeTold);
+        assert_eq!(answer(4, 6, 6), Answer::Inconclusive);
+        assert_eq!(answer(2, 6, 6), Answer::Inconclusive);
         assert_eq!(answer(1, 6, 6), Answer::Changed);
         assert_eq!(answer(0, 5, 6), Answer::Changed);
-        assert_eq!(answer(0, 4, 6), Answer::CannotBeTold);
-        assert_eq!(answer(0, 0, 0), Answer::CannotBeTold);
+        assert_eq!(answer(0, 4, 6), Answer::Inconclusive);
+        assert_eq!(answer(0, 0, 0), Answer::Inconclusive);
     }
 }

@@ -93,7 +93,7 @@ impl Compare {
         }
         if compared.is_empty() {
             let text = claim.says("none").to_string();
-            return Said { answer: Answer::CannotBeTold, text, seen, chance: Chance::Unknown };
+            return Said { answer: Answer::Inconclusive, text, seen, chance: Chance::Unknown };
         }
         let answer = self.answer(&compared, &seen);
         let chance = match self.chance {
@@ -125,7 +125,7 @@ impl Compare {
         let answer = counted(so, otherwise, compared.len(), self.exceptions, self.refuted_by);
         let is_provided = |Provided { by, order }: &Provided| seen[0].against(&seen[1], *by, 0.0) == *order;
         if answer == Answer::Holds && !self.provided.as_ref().is_none_or(is_provided) {
-            return Answer::CannotBeTold;
+            return Answer::Inconclusive;
         }
         answer
     }
@@ -158,7 +158,7 @@ fn ends<'m>(claim: &Claim, groups: &[Group<'m>], limit: Limit) -> Result<Group<'
     let such: Vec<&Group<'_>> = groups.iter().filter(such).collect();
     let untold = |text: String| {
         let seen = groups.iter().flat_map(|group| &group.seen).cloned().collect();
-        Said { answer: Answer::CannotBeTold, text, seen, chance: Chance::Unknown }
+        Said { answer: Answer::Inconclusive, text, seen, chance: Chance::Unknown }
     };
     match such[..] {
         [] => Err(untold(claim.says("none").into())),

@@ -65,7 +65,7 @@ impl Judgement {
     fn withdraw(&mut self, why: &str) {
         self.text.push_str(&format!(" {why}"));
         if matches!(self.answer, Answer::Holds | Answer::Changed) {
-            self.answer = Answer::CannotBeTold;
+            self.answer = Answer::Inconclusive;
             self.text.push_str(", so this is no answer");
         }
         self.text.push('.');
@@ -158,9 +158,9 @@ mod tests {
         let some = "Here. The host disturbed 2 of the 4 trials.";
         assert_eq!(judged(Answer::Changed, 4, 2), (Answer::Changed, some.into()));
         let most = "Here. The host disturbed 3 of the 4 trials, so this is no answer.";
-        assert_eq!(judged(Answer::Holds, 4, 3), (Answer::CannotBeTold, most.into()));
+        assert_eq!(judged(Answer::Holds, 4, 3), (Answer::Inconclusive, most.into()));
         let untold = "Here. The host disturbed 4 of the 4 trials.";
-        assert_eq!(judged(Answer::CannotBeTold, 4, 4), (Answer::CannotBeTold, untold.into()));
+        assert_eq!(judged(Answer::Inconclusive, 4, 4), (Answer::Inconclusive, untold.into()));
     }
 
     #[test]
@@ -188,13 +188,13 @@ mod tests {
         let apart = "Here. 2 visits each: chance alone does this in 1 of 3.";
         assert_eq!(said(Answer::Holds, Chance::Apart), (apart.into(), Some(1.0 / 3.0)));
         assert_eq!(said(Answer::Changed, Chance::Unknown), ("Here. 2 visits each.".into(), None));
-        assert_eq!(said(Answer::CannotBeTold, Chance::Apart), ("Here.".into(), None));
+        assert_eq!(said(Answer::Inconclusive, Chance::Apart), ("Here.".into(), None));
     }
 
     #[test]
     fn a_load_that_was_not_reached_is_no_answer_unless_what_was_sent_is_enough() {
         // 989 of 1000 are below what counts as reached, 990 are not.
-        for (sent, answer) in [(989, Answer::CannotBeTold), (990, Answer::Holds)] {
+        for (sent, answer) in [(989, Answer::Inconclusive), (990, Answer::Holds)] {
             let short = TrialResult { intended: 1000, sent, ..trial(1, false) };
             let seen = Seen::of([&short]);
             let said = || (Answer::Holds, "Here.".into());

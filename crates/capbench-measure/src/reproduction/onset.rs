@@ -41,7 +41,7 @@ impl Onset {
             Some(lost) if lost == clean => (Answer::Changed, "changed"),
             Some(lost) if !self.next_only && (lost < then || clean > then) => (Answer::Changed, "changed"),
             _ if self.next_only && clean > then => (Answer::Changed, "open"),
-            _ => (Answer::CannotBeTold, "open"),
+            _ => (Answer::Inconclusive, "open"),
         };
         let at = if case == "open" { clean } else { lost.unwrap_or(clean) };
         let point = seen.get(at).cloned().unwrap_or_default();

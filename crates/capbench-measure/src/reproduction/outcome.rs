@@ -154,15 +154,16 @@ pub enum Answer {
     Holds,
     /// It is not so here.
     Changed,
-    /// What was measured does not tell.
-    CannotBeTold,
+    /// What was measured cannot decide it.
+    #[serde(rename = "cannot_be_told")]
+    Inconclusive,
     /// This host, or this bed, cannot show it.
     NotTestable,
 }
 
 impl Answer {
     /// All of them, in the order in which reports have them.
-    pub const ALL: [Self; 4] = [Self::Holds, Self::Changed, Self::CannotBeTold, Self::NotTestable];
+    pub const ALL: [Self; 4] = [Self::Holds, Self::Changed, Self::Inconclusive, Self::NotTestable];
 }
 
 impl fmt::Display for Answer {
@@ -170,7 +171,7 @@ impl fmt::Display for Answer {
         f.write_str(match self {
             Self::Holds => "Still holds",
             Self::Changed => "Has changed",
-            Self::CannotBeTold => "Cannot be told",
+            Self::Inconclusive => "Cannot be told",
             Self::NotTestable => "Cannot be tested here",
         })
     }

@@ -63,8 +63,8 @@ fn answer(appearance: Appearance) -> Answer {
         Appearance::Appears => Answer::Holds,
         Appearance::DoesNotAppear { excluded_above } if excluded_above <= EXCLUDED => Answer::Changed,
         // Where nothing is lost there is nothing to see it in: no answer about what happens where something is.
-        Appearance::DoesNotAppear { .. } | Appearance::CannotAppear | Appearance::CannotBeTold => {
-            Answer::CannotBeTold
+        Appearance::DoesNotAppear { .. } | Appearance::CannotAppear | Appearance::Inconclusive => {
+            Answer::Inconclusive
         }
     }
 }

@@ -222,7 +222,7 @@ impl Trial for SimulatedTrial<'_> {
         self.laboratory.line_rate
     }
 
-    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
+    fn keep_open(&mut self) -> Result<Box<dyn Trial + '_>> {
         Ok(Box::new(self))
     }
 }

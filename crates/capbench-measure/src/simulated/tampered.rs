@@ -183,12 +183,12 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
     let mut numbers: Vec<u32> = results.iter().map(|result| result.number).collect();
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     for result in results {
-        assert!(!matches!(result.phase, Phase::Probe | Phase::SetAside), "{result:?}");
+        assert!(!matches!(result.phase, Phase::Probe | Phase::Retried), "{result:?}");
         guarding.marked += usize::from(!result.disturbance.reasons().is_empty());
         let Some(did) = &result.guarding else { continue };
         guarding.set_aside += did.set_aside.len();
         for aside in &did.set_aside {
-            assert_eq!(aside.trial.phase, Phase::SetAside);
+            assert_eq!(aside.trial.phase, Phase::Retried);
             assert!(aside.trial.guarding.is_none());
             numbers.push(aside.trial.number);
             guarding.because.extend(aside.because.iter().cloned());

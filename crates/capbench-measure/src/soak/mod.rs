@@ -68,7 +68,7 @@ impl SoakPlan {
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<SoakOutcome> {
         let mut record = SoakRecord::new(self.rate, self.length, self.interval);
         let mut prepared = laboratory.prepare(&self.setup)?;
-        let mut held = prepared.hold()?;
+        let mut held = prepared.keep_open()?;
         let mut left = self.length;
         while !left.is_zero() && !observer.stopping() {
             let duration = left.min(self.interval);

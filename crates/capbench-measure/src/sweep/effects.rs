@@ -44,8 +44,8 @@ pub enum Appearance {
     },
     /// It cannot be: nothing is lost, or the method has no ring.
     CannotAppear,
-    /// The repeats do not tell.
-    CannotBeTold,
+    /// The repeats cannot decide it.
+    Inconclusive,
 }
 
 /// What a sweep of work shows of an effect, with one method.
@@ -127,7 +127,7 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
             swept.outcome.repeats,
             readings.len()
         );
-        return (Appearance::CannotBeTold, text);
+        return (Appearance::Inconclusive, text);
     };
     let seen = rises.all.iter().filter(|rise| loses(rise) && rise.gain > 0.0);
     let largest = seen
@@ -194,7 +194,7 @@ fn second<'r>(
                 let text = format!(
                     "{SECOND} cannot be told: no method without a ring was measured beside it; add recv to --method."
                 );
-                return Some(((Appearance::CannotBeTold, text), sockets));
+                return Some(((Appearance::Inconclusive, text), sockets));
             }
             let (appearances, answers): (Vec<_>, Vec<_>) =
                 sockets.iter().map(|socket| against(swept, series, socket, leads)).unzip();
@@ -206,7 +206,7 @@ fn second<'r>(
 
 /// One socket that a ring is behind is enough; what is excluded against all of them is what is excluded against the worst.
 fn together(appearances: &[Appearance]) -> Appearance {
-    if let Some(told) = [Appearance::Appears, Appearance::CannotBeTold]
+    if let Some(told) = [Appearance::Appears, Appearance::Inconclusive]
         .into_iter()
         .find(|appearance| appearances.contains(appearance))
     {
@@ -275,7 +275,7 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
             "cannot be told against {name} with {} visits, which exclude nothing{most}; give more --visits",
             swept.outcome.repeats
         );
-        return (Appearance::CannotBeTold, text);
+        return (Appearance::Inconclusive, text);
     };
     if let Some(ahead) = ahead {
         let most = compared(&ahead.points, format!(" ({})", ahead.evidence));

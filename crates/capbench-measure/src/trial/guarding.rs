@@ -11,7 +11,7 @@ pub struct Guarding {
     pub attempt: u32,
     /// Attempts before it, with what disturbed them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub set_aside: Vec<SetAside>,
+    pub set_aside: Vec<Retried>,
     /// What came between an overload and this trial; absent where there was no overload before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
@@ -19,7 +19,7 @@ pub struct Guarding {
 
 /// An attempt that does not stand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct SetAside {
+pub struct Retried {
     /// What disturbed it.
     pub because: Vec<String>,
     /// The attempt.

@@ -112,8 +112,8 @@ pub struct TrialResult {
     /// Sizes as they were granted, and where times come from.
     pub running: String,
     /// Why the trial's frames were not verified one by one; absent where they were.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub taken_on_trust: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "taken_on_trust")]
+    pub unverified_because: Option<String>,
     /// What the program under test said that it counted; absent for methods of capbench.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<ProgramReport>,

@@ -3,7 +3,7 @@
 //! The heap is one over runs, not over frames: a port whose batches are in order has one run each, and only those whose
 //! times overlap are ever compared. A batch without any order costs what sorting it would.
 
-use capbench_capture::capture::{Place, Revisit};
+use capbench_capture::capture::{Place, SeekableBatch};
 
 use super::eras::STEP_NS;
 
@@ -24,7 +24,7 @@ pub(super) struct Stretch {
 ///
 /// A frame without a time stays where it is: it goes with the frame in front of it, or at a batch's start with the one
 /// behind it.
-pub(super) fn stretches<B: Revisit>(batch: &B, mut each: impl FnMut(Stretch)) -> u64 {
+pub(super) fn stretches<B: SeekableBatch>(batch: &B, mut each: impl FnMut(Stretch)) -> u64 {
     let mut place = batch.start();
     let mut stretch = Stretch { place, frames: 0, first: 0, last: 0 };
     let mut octets = 0;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_capture::capture::Revisit;
+use capbench_capture::capture::SeekableBatch;
 use capbench_sys::packet::Frame;
 
 use super::eras::{Eras, Moment};
@@ -71,7 +71,7 @@ impl<B> Clone for Origin<'_, B> {
 
 impl<B> Copy for Origin<'_, B> {}
 
-impl<B: Revisit> Merge<B> {
+impl<B: SeekableBatch> Merge<B> {
     /// A merge of these ports. A port that reports nothing for longer than `window` is not waited for, and no frame is
     /// held for longer.
     pub fn new(ports: Vec<PortPlan>, window: Duration) -> Self {
@@ -303,7 +303,7 @@ struct Reached {
 impl Run {
     /// Gives out its frames up to and with the time `upto`, at least one, of which the first has the time `time`.
     #[inline]
-    fn give<B: Revisit>(
+    fn give<B: SeekableBatch>(
         &mut self,
         time: u64,
         upto: u64,

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use capbench_capture::counters::{Loss, LossPlace};
-use capbench_capture::fill::Fill;
+use capbench_capture::occupancy::Occupancy;
 
 use crate::merge::{MergeTally, PortTally};
 use crate::writing::PacketCounts;
@@ -81,9 +81,9 @@ pub struct InterfaceAccount {
     pub octets: Option<u64>,
     /// How full the fullest of its captures was, in the second that ended last and since; absent where the method cannot
     /// tell.
-    pub fill: Option<Fill>,
+    pub fill: Option<Occupancy>,
     /// The same since the beginning.
-    pub fullest: Option<Fill>,
+    pub fullest: Option<Occupancy>,
     /// Lost frames that stand in the file as drop counts before packets; absent where the format has no place for them.
     pub told: Option<u64>,
     /// Lost frames behind which no packet of the interface came: they stand in the statistics alone.

@@ -1,36 +1,36 @@
-//! What the threads of a recording tell while they run, and what they are told. None of the numbers orders anything else.
+//! Status and requests that the threads of a recording share. All loads and stores are Relaxed: no counter orders other memory.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use capbench_capture::counters::{Counters, Loss};
-use capbench_capture::fill::Fill;
+use capbench_capture::occupancy::Occupancy;
 use capbench_sys::host::clock::realtime_ns;
 
 use super::gaps::Gaps;
 use super::link::LinkCounts;
 
-/// What whoever watches the recording wants.
+/// Requests of the thread that watches the recording.
 #[derive(Debug, Default)]
-pub(super) struct Wishes {
+pub(super) struct Requests {
     stop: AtomicBool,
     flush: AtomicU64,
     statistics: AtomicU64,
     looks: AtomicU64,
 }
 
-/// How often counters may be asked for in vain.
+/// Requests for counters that a thread may postpone.
 const PATIENCE: u64 = 2;
 
-/// How much of [`Wishes`] a thread has granted.
+/// The [`Requests`] that a thread has handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Granted {
+pub(super) struct HandledRequests {
     flush: u64,
     statistics: u64,
     looks: u64,
 }
 
-impl Wishes {
+impl Requests {
     pub(super) fn stop(&self) {
         self.stop.store(true, Relaxed);
     }
@@ -53,26 +53,26 @@ impl Wishes {
     }
 }
 
-impl Granted {
-    /// Whether the file shall be brought up to date.
+impl HandledRequests {
+    /// Whether a flush of the file is due.
     #[inline]
-    pub(super) fn is_flush_due(&mut self, wishes: &Wishes) -> bool {
-        let asked = wishes.flush.load(Relaxed);
+    pub(super) fn is_flush_due(&mut self, requests: &Requests) -> bool {
+        let asked = requests.flush.load(Relaxed);
         std::mem::replace(&mut self.flush, asked) != asked
     }
 
-    /// Whether it shall be looked how full the capture is.
+    /// Whether a reading of the occupancy is due.
     #[inline]
-    pub(super) fn is_look_due(&mut self, wishes: &Wishes) -> bool {
-        let asked = wishes.looks.load(Relaxed);
+    pub(super) fn is_look_due(&mut self, requests: &Requests) -> bool {
+        let asked = requests.looks.load(Relaxed);
         std::mem::replace(&mut self.looks, asked) != asked
     }
 
-    /// Whether counters shall be read: asked for, and nothing that was lost is about to come (`is_calm`), or asked for several
-    /// times meanwhile. Read while the ring is full, they take the mark off frames that come behind a loss.
+    /// Whether a reading of the counters is due: it was requested and the ring is calm (`is_calm`), or it was requested more
+    /// than [`PATIENCE`] times. Reading the counters while the ring is full removes the loss mark from frames behind the loss.
     #[inline]
-    pub(super) fn are_statistics_due(&mut self, wishes: &Wishes, is_calm: impl FnOnce() -> bool) -> bool {
-        let asked = wishes.statistics.load(Relaxed);
+    pub(super) fn are_statistics_due(&mut self, requests: &Requests, is_calm: impl FnOnce() -> bool) -> bool {
+        let asked = requests.statistics.load(Relaxed);
         let is_due = asked > self.statistics && (asked > self.statistics + PATIENCE || is_calm());
         if is_due {
             self.statistics = asked;
@@ -81,18 +81,18 @@ impl Granted {
     }
 }
 
-/// How full a capture was at most; absent where it was never looked, or nobody can tell.
+/// The highest occupancy of a capture; absent where nobody read it, or the method does not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fills {
-    this_second: Option<Fill>,
-    last_second: Option<Fill>,
-    ever: Option<Fill>,
+    this_second: Option<Occupancy>,
+    last_second: Option<Occupancy>,
+    ever: Option<Occupancy>,
 }
 
 impl Fills {
-    fn note(&mut self, fill: Fill) {
-        self.this_second = Fill::fullest([self.this_second, Some(fill)]);
-        self.ever = Fill::fullest([self.ever, Some(fill)]);
+    fn note(&mut self, fill: Occupancy) {
+        self.this_second = Occupancy::fullest([self.this_second, Some(fill)]);
+        self.ever = Occupancy::fullest([self.ever, Some(fill)]);
     }
 
     fn end_second(&mut self) {
@@ -100,20 +100,20 @@ impl Fills {
     }
 
     /// In the second that ended last, and since.
-    pub(super) fn lately(&self) -> Option<Fill> {
-        Fill::fullest([self.last_second, self.this_second])
+    pub(super) fn lately(&self) -> Option<Occupancy> {
+        Occupancy::fullest([self.last_second, self.this_second])
     }
 
     /// Since the beginning.
-    pub(super) fn ever(&self) -> Option<Fill> {
+    pub(super) fn ever(&self) -> Option<Occupancy> {
         self.ever
     }
 }
 
-/// What counters said at one moment.
+/// Counters at one moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reading {
-    /// Its number among those of its capture, from 1; 0 is none.
+    /// Its number among the readings of its capture, from 1; 0: no reading yet.
     pub(super) number: u64,
     /// When they were read, ns since the epoch.
     pub(super) time_ns: u64,
@@ -121,9 +121,9 @@ pub(super) struct Reading {
     pub(super) counters: Counters,
     /// Those of the interface.
     pub(super) link: LinkCounts,
-    /// Frames that never reached the socket, for captures by a packet socket.
+    /// Frames that did not reach the socket, for captures by a packet socket.
     pub(super) unreached: Option<Loss>,
-    /// Frames that the method had delivered by then: all of them were accepted before.
+    /// Frames that the method had delivered by then. All of them had been accepted.
     pub(super) delivered: u64,
 }
 
@@ -156,7 +156,7 @@ impl CaptureBoard {
     pub(super) fn publish_reading(&self, reading: Reading) {
         let mut last = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         if reading.counters.shows_full_ring_since(&last.counters) {
-            self.tell_fill(Some(Fill::FULL));
+            self.tell_fill(Some(Occupancy::FULL));
         }
         *last = Reading { number: last.number + 1, time_ns: realtime_ns(), ..reading };
     }
@@ -166,7 +166,7 @@ impl CaptureBoard {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn tell_fill(&self, fill: Option<Fill>) {
+    pub(super) fn tell_fill(&self, fill: Option<Occupancy>) {
         let Some(fill) = fill else { return };
         self.fills.lock().unwrap_or_else(PoisonError::into_inner).note(fill);
     }
@@ -204,7 +204,7 @@ impl CaptureBoard {
 
 /// What the thread that encodes tells of an interface.
 #[derive(Debug, Default)]
-pub(super) struct LaneBoard {
+pub(super) struct InterfaceBoard {
     /// Frames that the filter left out here, where it does not run in front of the method.
     pub(super) filtered: AtomicU64,
     /// Frames that came when the recording had ended.
@@ -214,13 +214,13 @@ pub(super) struct LaneBoard {
     /// Lost frames that stand in the file as drop counts.
     pub(super) told: AtomicU64,
     /// Lost frames that stand nowhere in the file because no frame of the interface came after them.
-    pub(super) untold: AtomicU64,
+    pub(super) pending_drops: AtomicU64,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CaptureBoard, Granted, PATIENCE, Reading, Wishes};
-    use capbench_capture::fill::Fill;
+    use super::{CaptureBoard, HandledRequests, PATIENCE, Reading, Requests};
+    use capbench_capture::occupancy::Occupancy;
     use capbench_capture::{Counters, Loss, LossPlace};
 
     fn counted(accepted: u64, lost: u64, freezes: Option<u64>) -> Counters {
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_fullest_of_a_second_stays_to_be_seen_for_the_next_one() {
-        let (board, fill) = (CaptureBoard::default(), |used: u64| Fill::new(used, 100u64));
+        let (board, fill) = (CaptureBoard::default(), |used: u64| Occupancy::new(used, 100u64));
         let seen = || (board.fills().lately(), board.fills().ever());
         assert_eq!(seen(), (None, None));
         for used in [3, 70, 5] {
@@ -258,17 +258,17 @@ mod tests {
             let counters = counted(10, lost, freezes);
             board.publish_reading(Reading { counters, ..Reading::default() });
         };
-        board.tell_fill(Fill::new(3u32, 4u32));
+        board.tell_fill(Occupancy::new(3u32, 4u32));
         read(0, None);
-        assert_eq!(board.fills().ever(), Fill::new(3u32, 4u32));
+        assert_eq!(board.fills().ever(), Occupancy::new(3u32, 4u32));
         read(7, None);
-        assert_eq!(board.fills().ever(), Some(Fill::FULL));
+        assert_eq!(board.fills().ever(), Some(Occupancy::FULL));
         board.end_second();
         board.end_second();
         read(7, Some(0));
         assert_eq!(board.fills().lately(), None);
         read(7, Some(1));
-        assert_eq!(board.fills().lately(), Some(Fill::FULL));
+        assert_eq!(board.fills().lately(), Some(Occupancy::FULL));
     }
 
     #[test]
@@ -280,25 +280,25 @@ mod tests {
 
     #[test]
     fn counters_are_read_when_it_is_calm_or_late() {
-        let (wishes, mut granted) = (Wishes::default(), Granted::default());
-        assert!(!granted.are_statistics_due(&wishes, || panic!("nobody asked")));
+        let (requests, mut granted) = (Requests::default(), HandledRequests::default());
+        assert!(!granted.are_statistics_due(&requests, || panic!("nobody asked")));
         for _ in 0..PATIENCE {
-            wishes.statistics();
-            assert!(!granted.are_statistics_due(&wishes, || false));
+            requests.statistics();
+            assert!(!granted.are_statistics_due(&requests, || false));
         }
-        wishes.statistics();
-        assert!(granted.are_statistics_due(&wishes, || false), "it is late");
-        wishes.statistics();
-        assert!(granted.are_statistics_due(&wishes, || true));
-        assert!(!granted.are_statistics_due(&wishes, || true));
+        requests.statistics();
+        assert!(granted.are_statistics_due(&requests, || false), "it is late");
+        requests.statistics();
+        assert!(granted.are_statistics_due(&requests, || true));
+        assert!(!granted.are_statistics_due(&requests, || true));
     }
 
     #[test]
     fn several_wishes_to_look_are_granted_by_one_look() {
-        let (wishes, mut granted) = (Wishes::default(), Granted::default());
-        assert!(!granted.is_look_due(&wishes));
-        wishes.look();
-        wishes.look();
-        assert!(granted.is_look_due(&wishes) && !granted.is_look_due(&wishes));
+        let (requests, mut granted) = (Requests::default(), HandledRequests::default());
+        assert!(!granted.is_look_due(&requests));
+        requests.look();
+        requests.look();
+        assert!(granted.is_look_due(&requests) && !granted.is_look_due(&requests));
     }
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use capbench_capture::capture::{Batch, LossMark, Place, Revisit};
+use capbench_capture::capture::{Batch, LossMark, Place, SeekableBatch};
 use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::pool::{Pool, Pooled};
 use capbench_sys::packet::{Frame, PacketType};
 
-use super::giving::{Marked, Told};
-use super::merging::{Lay, Port};
-use super::scribe::Scribe;
+use super::file_recorder::FileRecorder;
+use super::giving::{BatchWithLosses, LossReport};
+use super::merging::{Encode, Port};
 use crate::file::{Encoder, PacketFacts};
 
 /// Memory for the records of a batch. It grows with the largest batch, and is used again.
@@ -74,7 +74,7 @@ impl Chunk {
 #[derive(Debug)]
 pub(super) struct Encoded {
     chunk: Chunk,
-    told: Told,
+    told: LossReport,
     mark: LossMark,
     queue: Option<u32>,
     pool: Arc<Pool<Chunk>>,
@@ -83,7 +83,7 @@ pub(super) struct Encoded {
 impl Encoded {
     /// Encodes a batch of an interface into memory of a pool, which is waited for.
     pub(super) fn of(
-        marked: &Marked,
+        marked: &BatchWithLosses,
         interface: u32,
         filter: Option<&SoftwareFilter>,
         encoder: &impl Encoder,
@@ -136,7 +136,7 @@ impl Batch for Encoded {
     }
 }
 
-impl Revisit for Encoded {
+impl SeekableBatch for Encoded {
     #[inline]
     fn start(&self) -> Place {
         Place::first_of(self.chunk.entries.len())
@@ -148,18 +148,18 @@ impl Revisit for Encoded {
     }
 }
 
-impl Lay for Encoded {
+impl Encode for Encoded {
     #[inline]
-    fn told(&self) -> Told {
+    fn told(&self) -> LossReport {
         self.told
     }
 
     #[inline]
-    fn lay(&self, frame: &Frame<'_>, port: &mut Port, scribe: &mut Scribe) {
+    fn lay(&self, frame: &Frame<'_>, port: &mut Port, recorder: &mut FileRecorder) {
         if frame.data.is_empty() {
             port.filtered += 1;
         } else {
-            scribe.record(port.interface, frame);
+            recorder.record(port.interface, frame);
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use capbench_capture::capture::Capture;
-use capbench_capture::fill::Fill;
+use capbench_capture::occupancy::Occupancy;
 use capbench_capture::running::TimeSource;
 
-use super::scribe::Scribe;
+use super::file_recorder::FileRecorder;
 
 /// How long one wait for the writer is, at most: the ring fills meanwhile.
 const MOMENT: Duration = Duration::from_millis(1);
@@ -33,21 +33,26 @@ impl HoldUp {
 
     /// Whether the next frames had better wait; after a moment that the writer got.
     #[inline]
-    pub(super) fn is_due(&mut self, capture: &mut impl Capture, scribe: &Scribe) -> bool {
+    pub(super) fn is_due(&mut self, capture: &mut impl Capture, recorder: &FileRecorder) -> bool {
         match self.takes {
-            Some(takes) if scribe.is_short() => self.waited(takes, || capture.fill(), scribe),
+            Some(takes) if recorder.is_short() => self.waited(takes, || capture.fill(), recorder),
             _ => false,
         }
     }
 
     #[cold]
-    fn waited(&mut self, takes: u32, fill: impl FnOnce() -> Option<Fill>, scribe: &Scribe) -> bool {
+    fn waited(
+        &mut self,
+        takes: u32,
+        fill: impl FnOnce() -> Option<Occupancy>,
+        recorder: &FileRecorder,
+    ) -> bool {
         if self.unasked > 0 {
             self.unasked -= 1;
             return false;
         }
-        if fill().is_some_and(Fill::has_room) {
-            return scribe.stays_short(MOMENT);
+        if fill().is_some_and(Occupancy::has_room) {
+            return recorder.stays_short(MOMENT);
         }
         self.unasked = takes - 1;
         false

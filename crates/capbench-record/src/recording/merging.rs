@@ -16,14 +16,14 @@ use capbench_capture::pool::BUFFER_OCTETS;
 use capbench_capture::units::ByteCount;
 use capbench_sys::packet::Frame;
 
-use super::board::{CaptureBoard, LaneBoard};
+use super::board::{CaptureBoard, InterfaceBoard};
+use super::file_recorder::FileRecorder;
 use super::losses::Unplaced;
-use super::scribe::Scribe;
 use super::source::Due;
 use crate::merge::PortPlan;
 use crate::writing::WriterGauge;
 
-pub(super) use many::{Lay, merge};
+pub(super) use many::{Encode, merge};
 pub(super) use one::MergeOfOne;
 
 /// How many batches a capture can give before it needs one back.
@@ -72,9 +72,9 @@ impl Port {
 
     /// Records a frame, unless the filter leaves it out.
     #[inline]
-    fn record(&mut self, queue: Option<u32>, frame: &Frame<'_>, scribe: &mut Scribe) {
+    fn record(&mut self, queue: Option<u32>, frame: &Frame<'_>, recorder: &mut FileRecorder) {
         if self.filter.as_ref().is_none_or(|filter| filter.matches(frame).is_some()) {
-            scribe.packet(self.interface, queue, frame);
+            recorder.packet(self.interface, queue, frame);
         } else {
             self.filtered += 1;
         }
@@ -83,29 +83,29 @@ impl Port {
 
 /// Does what is due after some frames were recorded, or none came.
 #[inline]
-fn tend(ports: &[Port], lanes: &[Arc<LaneBoard>], scribe: &mut Scribe, due: Due) {
+fn tend(ports: &[Port], lanes: &[Arc<InterfaceBoard>], recorder: &mut FileRecorder, due: Due) {
     publish(ports, lanes);
-    scribe.breathe();
+    recorder.publish_and_flush();
     if due.is_idle {
-        scribe.end_interval();
+        recorder.end_interval();
     }
     if due.statistics {
-        scribe.statistics();
+        recorder.statistics();
     }
     if due.flush {
-        scribe.flush();
+        recorder.flush();
     }
 }
 
 /// No frame comes any more: what was lost behind the last ones is recorded.
-fn settle(ports: &mut [Port], lanes: &[Arc<LaneBoard>], scribe: &mut Scribe) {
+fn settle(ports: &mut [Port], lanes: &[Arc<InterfaceBoard>], recorder: &mut FileRecorder) {
     for port in &mut *ports {
-        scribe.lost(port.interface, port.losses.rest() + port.behind + port.board.gaps.rest());
+        recorder.lost(port.interface, port.losses.rest() + port.behind + port.board.gaps.rest());
     }
     publish(ports, lanes);
 }
 
-fn publish(ports: &[Port], lanes: &[Arc<LaneBoard>]) {
+fn publish(ports: &[Port], lanes: &[Arc<InterfaceBoard>]) {
     for (interface, lane) in lanes.iter().enumerate() {
         let of_lane = ports.iter().filter(|port| port.interface as usize == interface);
         lane.filtered.store(of_lane.map(|port| port.filtered).sum(), Relaxed);

@@ -15,12 +15,12 @@ use capbench_sys::host::affinity::pin_current_thread;
 pub use accounting::AccountRequest;
 
 use super::account::Account;
-use super::board::{CaptureBoard, LaneBoard, Wishes};
+use super::board::{CaptureBoard, InterfaceBoard, Requests};
 use super::capturing::{Capturing, Job, Ready};
-use super::giving::{News, Onward};
-use super::merging::{self, Lay, Port};
+use super::file_recorder::FileRecorder;
+use super::giving::{Destination, MergeEvent};
+use super::merging::{self, Encode, Port};
 use super::plan::Plan;
-use super::scribe::Scribe;
 use super::working::{self, Workers};
 use crate::error::{RecordError, Result};
 use crate::file::FileFormat;
@@ -35,7 +35,7 @@ const NEWS: usize = 4096;
 #[derive(Debug)]
 pub struct Opened {
     plan: Plan,
-    wishes: Arc<Wishes>,
+    requests: Arc<Requests>,
     captures: Vec<Capture>,
     hand_off: Option<hand_off::Plan>,
 }
@@ -52,11 +52,11 @@ struct Capture {
 #[derive(Debug)]
 pub struct Session {
     plan: Plan,
-    wishes: Arc<Wishes>,
+    requests: Arc<Requests>,
     captures: Vec<(usize, Option<Capturing>)>,
     workers: Option<Arc<Workers>>,
-    merge: Option<JoinHandle<(Scribe, MergeTally)>>,
-    lanes: Vec<(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)>,
+    merge: Option<JoinHandle<(FileRecorder, MergeTally)>>,
+    lanes: Vec<(Arc<InterfaceBoard>, Vec<Arc<CaptureBoard>>)>,
     filters_here: Vec<bool>,
     gauge: WriterGauge,
     over: Arc<AtomicBool>,
@@ -98,20 +98,20 @@ impl Opened {
     /// A plan that cannot be, or a capture that cannot be opened.
     pub fn open(plan: Plan) -> Result<Self> {
         plan.check()?;
-        let wishes = Arc::new(Wishes::default());
+        let requests = Arc::new(Requests::default());
         let mut captures: Vec<Capture> = Vec::with_capacity(plan.captures());
         for (source, of) in plan.sources.iter().enumerate() {
             for _ in 0..of.members {
                 let number = captures.len();
                 let cpu = cpu_of(&plan.cpus, number);
                 let (thread, ready) =
-                    Capturing::open(of, format!("capture{number}"), cpu, Arc::clone(&wishes))?;
+                    Capturing::open(of, format!("capture{number}"), cpu, Arc::clone(&requests))?;
                 captures.push(Capture { source, thread, ready });
             }
         }
         let batches = captures.iter().map(|capture| capture.ready.batches as usize).min().unwrap_or(0);
         let hand_off = plan.workers.map(|workers| workers.hand_off(batches)).transpose()?;
-        Ok(Self { plan, wishes, captures, hand_off })
+        Ok(Self { plan, requests, captures, hand_off })
     }
 
     /// What is recorded, how, and to where.
@@ -134,12 +134,12 @@ impl Opened {
     /// # Errors
     /// When the file cannot be opened, or no thread is to be had.
     pub fn start(self) -> Result<Session> {
-        let Self { plan, wishes, mut captures, hand_off } = self;
+        let Self { plan, requests, mut captures, hand_off } = self;
         let lanes: Vec<_> = (0..plan.sources.len())
             .map(|source| {
                 let of_source = captures.iter().filter(|capture| capture.source == source);
                 let boards: Vec<_> = of_source.map(|capture| Arc::clone(&capture.thread.board)).collect();
-                (Arc::new(LaneBoard::default()), boards)
+                (Arc::new(InterfaceBoard::default()), boards)
             })
             .collect();
         let mut descriptions: Vec<_> = plan.sources.iter().map(|source| source.description.clone()).collect();
@@ -148,11 +148,11 @@ impl Opened {
             descriptions[capture.source].explain(&capture.ready.running);
             filters_here[capture.source] |= capture.ready.filter.is_some();
         }
-        let scribe = Scribe::open(&plan, &descriptions, &lanes)?;
-        let (gauge, over, start) = (scribe.gauge(), Arc::new(AtomicBool::new(false)), Instant::now());
-        let began_ns = scribe.began_ns();
+        let recorder = FileRecorder::open(&plan, &descriptions, &lanes)?;
+        let (gauge, over, start) = (recorder.gauge(), Arc::new(AtomicBool::new(false)), Instant::now());
+        let began_ns = recorder.began_ns();
         let mut session = Session {
-            wishes,
+            requests,
             captures: Vec::with_capacity(captures.len()),
             workers: None,
             merge: None,
@@ -171,28 +171,34 @@ impl Opened {
         {
             let lane = Arc::clone(&session.lanes[source].0);
             let by_block = session.plan.format == FileFormat::Verbatim;
-            thread.start(Job::Alone { scribe: Box::new(scribe), lane, port: Box::new(port), over, by_block });
+            thread.start(Job::Alone {
+                recorder: Box::new(recorder),
+                lane,
+                port: Box::new(port),
+                over,
+                by_block,
+            });
             session.captures.push((source, Some(thread)));
             return Ok(session);
         }
         match hand_off {
             None => {
                 let (merge, news) = sync_channel(NEWS);
-                session.merge_in_thread(ports_of(&captures), news, scribe, captures.len())?;
-                session.give(captures, || Onward::Merge(merge.clone()));
+                session.merge_in_thread(ports_of(&captures), news, recorder, captures.len())?;
+                session.give(captures, || Destination::Merge(merge.clone()));
             }
             Some(hand_off) => {
                 let (merge, news) = sync_channel(NEWS);
-                let setup = session.setup_of(hand_off, &captures, &scribe);
+                let setup = session.setup_of(hand_off, &captures, &recorder);
                 session.merge_in_thread(
                     ports_of(&captures),
                     news,
-                    scribe,
+                    recorder,
                     captures.len() + hand_off.workers,
                 )?;
                 let workers = Arc::new(Workers::start(setup, merge.clone())?);
                 session.workers = Some(Arc::clone(&workers));
-                session.give(captures, || Onward::Workers(Arc::clone(&workers), merge.clone()));
+                session.give(captures, || Destination::Workers(Arc::clone(&workers), merge.clone()));
             }
         }
         Ok(session)
@@ -208,14 +214,19 @@ fn ports_of(captures: &[Capture]) -> Vec<Port> {
 }
 
 impl Session {
-    fn setup_of(&self, plan: hand_off::Plan, captures: &[Capture], scribe: &Scribe) -> working::Setup {
+    fn setup_of(
+        &self,
+        plan: hand_off::Plan,
+        captures: &[Capture],
+        recorder: &FileRecorder,
+    ) -> working::Setup {
         let lane = |Capture { source, ready, .. }: &Capture| working::Lane {
             interface: *source as u32,
             filter: ready.filter.clone(),
         };
         working::Setup {
             plan,
-            encoding: scribe.encoding().clone(),
+            encoding: recorder.encoding().clone(),
             lanes: captures.iter().map(lane).collect(),
             held: captures.iter().map(|capture| capture.ready.plan).collect(),
             cpus: (0..plan.workers).map(|worker| cpu_of(&self.plan.cpus, captures.len() + worker)).collect(),
@@ -223,15 +234,15 @@ impl Session {
     }
 
     /// Starts the thread that merges, which is the one with this number.
-    fn merge_in_thread<B: Lay + Send + 'static>(
+    fn merge_in_thread<B: Encode + Send + 'static>(
         &mut self,
         ports: Vec<Port>,
-        news: Receiver<News<B>>,
-        scribe: Scribe,
+        news: Receiver<MergeEvent<B>>,
+        recorder: FileRecorder,
         number: usize,
     ) -> Result<()> {
         let lanes: Vec<_> = self.lanes.iter().map(|(lane, _)| Arc::clone(lane)).collect();
-        let (wishes, over) = (Arc::clone(&self.wishes), Arc::clone(&self.over));
+        let (requests, over) = (Arc::clone(&self.requests), Arc::clone(&self.over));
         let cpu = cpu_of(&self.plan.cpus, number);
         let work = move || {
             if let Some(cpu) = cpu {
@@ -239,7 +250,7 @@ impl Session {
                 // but its place.
                 let _ = pin_current_thread(cpu);
             }
-            let done = merging::merge(ports, &news, scribe, &lanes, &wishes);
+            let done = merging::merge(ports, &news, recorder, &lanes, &requests);
             over.store(true, Relaxed);
             done
         };
@@ -248,21 +259,21 @@ impl Session {
     }
 
     /// Lets captures begin to give.
-    fn give(&mut self, captures: Vec<Capture>, onward: impl Fn() -> Onward) {
+    fn give(&mut self, captures: Vec<Capture>, destination: impl Fn() -> Destination) {
         for (number, Capture { source, thread, .. }) in captures.into_iter().enumerate() {
-            thread.start(Job::Give { number, onward: onward() });
+            thread.start(Job::Give { number, destination: destination() });
             self.captures.push((source, Some(thread)));
         }
     }
 
     /// Asks it to take what is in the rings, and to end. Does not wait.
     pub fn stop(&self) {
-        self.wishes.stop();
+        self.requests.stop();
     }
 
     /// Asks for all that is recorded so far to be in the file. Does not wait.
     pub fn flush(&self) {
-        self.wishes.flush();
+        self.requests.flush();
     }
 
     /// Asks for counters to be read and put into the file. Does not wait. To be called once a second.
@@ -270,13 +281,13 @@ impl Session {
         for board in self.lanes.iter().flat_map(|(_, captures)| captures) {
             board.end_second();
         }
-        self.wishes.statistics();
+        self.requests.statistics();
     }
 
     /// Asks for a look at how full the captures are. Does not wait. To be called several times in a second:
     /// [`Account`] has the fullest that was seen.
     pub fn look(&self) {
-        self.wishes.look();
+        self.requests.look();
     }
 
     /// Whether it has ended by itself, and is to be finished.
@@ -304,7 +315,7 @@ impl Session {
     /// Asks for an account whose numbers belong together: counters are read anew for it. Does not wait.
     pub fn request_account(&self) -> AccountRequest {
         let request = AccountRequest::of(self);
-        self.wishes.statistics();
+        self.requests.statistics();
         request
     }
 
@@ -316,26 +327,26 @@ impl Session {
 
     /// Ends it, and waits until everything is written.
     pub fn finish(mut self) -> Finished {
-        self.wishes.stop();
+        self.requests.stop();
         let mut failures = Vec::new();
-        let mut scribe = None;
+        let mut recorder = None;
         for (_, thread) in &mut self.captures {
             let Some(left) = thread.take().and_then(Capturing::end) else { continue };
-            scribe = scribe.or(left.scribe);
+            recorder = recorder.or(left.recorder);
             failures.extend(left.outcome.err());
         }
         let mut merged = None;
         if let Some(thread) = self.merge.take() {
             let (its_scribe, tally) = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (scribe, merged) = (Some(its_scribe), Some(tally));
+            (recorder, merged) = (Some(its_scribe), Some(tally));
         }
         let mut end = if failures.is_empty() { End::Asked } else { End::Failed };
-        let counts = match scribe {
-            Some(scribe) => {
-                if end == End::Asked && scribe.is_full() {
+        let counts = match recorder {
+            Some(recorder) => {
+                if end == End::Asked && recorder.is_full() {
                     end = End::Packets;
                 }
-                let recorded = scribe.finish();
+                let recorded = recorder.finish();
                 match recorded.ending {
                     Ending::Finished => {}
                     Ending::FileLimit => end = End::Files,
@@ -364,7 +375,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.wishes.stop();
+        self.requests.stop();
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use capbench_capture::capture::Capture;
 use capbench_capture::error::Result;
 
-use super::board::{Granted, Wishes};
-use super::entrance::{Entrance, TICK};
+use super::board::{HandledRequests, Requests};
+use super::capture_side::{CaptureSide, TICK};
 
 /// Where the frames of a capture go.
 pub(super) trait Consumer {
@@ -49,16 +49,16 @@ pub(super) struct Due {
 /// Takes all frames of a capture; why it could not go on.
 pub(super) fn run<C: Capture>(
     capture: &mut C,
-    entrance: &Entrance,
+    side: &CaptureSide,
     consumer: &mut impl Consumer,
-    wishes: &Wishes,
+    requests: &Requests,
 ) -> Result<()> {
-    let outcome = until_stopped(capture, entrance, consumer, wishes);
+    let outcome = until_stopped(capture, side, consumer, requests);
     if outcome.is_err() || consumer.has_ended() {
         // A recording without one of its interfaces is not what was asked for.
-        wishes.stop();
+        requests.stop();
     }
-    let emptied = empty(capture, entrance, consumer);
+    let emptied = empty(capture, side, consumer);
     // What was found lost, and no frame came after it.
     let read = consumer.read(capture);
     outcome.and(emptied).and(read)
@@ -66,46 +66,46 @@ pub(super) fn run<C: Capture>(
 
 fn until_stopped<C: Capture>(
     capture: &mut C,
-    entrance: &Entrance,
+    side: &CaptureSide,
     consumer: &mut impl Consumer,
-    wishes: &Wishes,
+    requests: &Requests,
 ) -> Result<()> {
-    let mut granted = Granted::default();
+    let mut granted = HandledRequests::default();
     // A file may end before a second has passed.
     consumer.read(capture)?;
-    while !wishes.is_stop() && !consumer.has_ended() {
-        let waited = Entrance::waited(capture);
+    while !requests.is_stop() && !consumer.has_ended() {
+        let waited = CaptureSide::waited(capture);
         // Frames that wait are as good as frames that came: no statistics are read meanwhile, unless they are late.
-        let gave = consumer.is_held_up(capture) || entrance.survive(consumer.next(capture, TICK))?;
+        let gave = consumer.is_held_up(capture) || side.survive(consumer.next(capture, TICK))?;
         if gave {
-            entrance.gave();
+            side.gave();
         }
-        let statistics = granted.are_statistics_due(wishes, || Entrance::is_calm(capture, gave, waited));
+        let statistics = granted.are_statistics_due(requests, || CaptureSide::is_calm(capture, gave, waited));
         if statistics {
             consumer.read(capture)?;
         }
-        consumer.tend(Due { is_idle: !gave, statistics, flush: granted.is_flush_due(wishes) });
-        if granted.is_look_due(wishes) {
-            entrance.look(capture)?;
+        consumer.tend(Due { is_idle: !gave, statistics, flush: granted.is_flush_due(requests) });
+        if granted.is_look_due(requests) {
+            side.look(capture)?;
         }
     }
     Ok(())
 }
 
 /// Takes out what is left. What waits in the ring meanwhile, for room or for memory, is not lost.
-fn empty<C: Capture>(capture: &mut C, entrance: &Entrance, consumer: &mut impl Consumer) -> Result<()> {
-    let mut drain = entrance.shut(capture);
+fn empty<C: Capture>(capture: &mut C, side: &CaptureSide, consumer: &mut impl Consumer) -> Result<()> {
+    let mut drain = side.shut(capture);
     loop {
         drain.prolong(consumer.wait_for_room());
         let start = Instant::now();
-        let gave = entrance.survive(consumer.next(capture, TICK / 4))?;
+        let gave = side.survive(consumer.next(capture, TICK / 4))?;
         let has_not_looked = capture.packing().is_some_and(|packing| packing.did_not_look());
         if has_not_looked {
             drain.prolong(start.elapsed());
         }
         if drain.is_over(gave || has_not_looked) {
             consumer.read(capture)?;
-            if !drain.is_incomplete(entrance.board.reading().unread()) {
+            if !drain.is_incomplete(side.board.reading().unread()) {
                 return Ok(());
             }
         }

@@ -14,7 +14,7 @@ use capbench_sys::packet::Frame;
 use super::board::CaptureBoard;
 use super::encoded::{Chunk, Encoded};
 use super::encoding::Encoding;
-use super::giving::{Marked, News};
+use super::giving::{BatchWithLosses, MergeEvent};
 use crate::error::{RecordError, Result};
 use crate::hand_off::{HandOff, Job, Plan, Worker};
 use crate::merge::PortPlan;
@@ -22,7 +22,7 @@ use crate::merge::PortPlan;
 /// A batch that a worker is to encode. Dropped before that, it leaves a gap.
 #[derive(Debug)]
 pub(super) struct Entrusted {
-    marked: Marked,
+    marked: BatchWithLosses,
     board: Arc<CaptureBoard>,
     is_encoded: bool,
 }
@@ -112,14 +112,14 @@ pub(super) struct Workers(HandOff<Entrusted, ()>);
 
 impl Workers {
     /// Starts them; what they encode goes to the thread that merges.
-    pub(super) fn start(setup: Setup, merge: SyncSender<News<Encoded>>) -> Result<Self> {
+    pub(super) fn start(setup: Setup, merge: SyncSender<MergeEvent<Encoded>>) -> Result<Self> {
         Self::start_as(setup, merge, |_, worker| worker)
     }
 
     /// The same with what becomes of each worker.
     fn start_as<W>(
         setup: Setup,
-        merge: SyncSender<News<Encoded>>,
+        merge: SyncSender<MergeEvent<Encoded>>,
         become_of: impl Fn(usize, EncodingWorker) -> W + Send + Sync + 'static,
     ) -> Result<Self>
     where
@@ -129,7 +129,7 @@ impl Workers {
         let make = setup.maker();
         let sink = move |_sequence, (port, encoded)| {
             // Without a reader the recording has ended.
-            let _ = merge.send(News::Batch(port, encoded));
+            let _ = merge.send(MergeEvent::Batch(port, encoded));
         };
         HandOff::start(plan, move |worker| become_of(worker, make(worker)), sink).map(Self)
     }
@@ -138,7 +138,7 @@ impl Workers {
     ///
     /// # Errors
     /// When no worker is left; the batch counts as lost.
-    pub(super) fn give(&self, port: usize, marked: Marked, board: &Arc<CaptureBoard>) -> Result<()> {
+    pub(super) fn give(&self, port: usize, marked: BatchWithLosses, board: &Arc<CaptureBoard>) -> Result<()> {
         let entrusted = Entrusted { marked, board: Arc::clone(board), is_encoded: false };
         self.0.give(port, entrusted).map(drop)
     }

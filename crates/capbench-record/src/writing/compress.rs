@@ -9,14 +9,14 @@ use std::io::{self, Write};
 use zstd::stream::write::Encoder;
 
 use super::buffer::Buffer;
-use super::sink::{Medium, Patient, Sink};
+use super::sink::{Medium, RetryWriter, Sink};
 
 /// A last block without contents (RFC 8878, section 3.1.1.2): with it behind a whole block, a frame without checksum is whole.
 const LAST_BLOCK: [u8; 3] = [1, 0, 0];
 
 /// Compresses on its way to a medium.
 pub(super) struct Compressed<M: Medium> {
-    encoder: Encoder<'static, Patient<M>>,
+    encoder: Encoder<'static, RetryWriter<M>>,
     put: u64,
     /// Bytes before and after compression up to the last flush.
     flushed: (u64, u64),
@@ -28,7 +28,7 @@ impl<M: Medium> Compressed<M> {
     /// # Errors
     /// When the library has no memory.
     pub(super) fn new(medium: M, level: i32) -> io::Result<Self> {
-        let encoder = Encoder::new(Patient::new(medium), level)?;
+        let encoder = Encoder::new(RetryWriter::new(medium), level)?;
         Ok(Self { encoder, put: 0, flushed: (0, 0), is_finished: false })
     }
 }

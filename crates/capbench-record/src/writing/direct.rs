@@ -8,13 +8,13 @@ use std::io::{self, IoSlice};
 use capbench_sys::memory::pages::{ALIGNMENT, Pages, carve};
 
 use super::buffer::Buffer;
-use super::sink::{MOST_PARTS, Medium, Patient, Sink};
+use super::sink::{MOST_PARTS, Medium, RetryWriter, Sink};
 
 /// Whole blocks, and the one that is not full yet.
 #[derive(Debug)]
 pub(super) struct Direct<M> {
     /// What it has stored is whole blocks.
-    out: Patient<M>,
+    out: RetryWriter<M>,
     tail: Pages,
     tail_length: usize,
     /// The length of the file when its tail was last written, too.
@@ -26,7 +26,7 @@ impl<M: Medium> Direct<M> {
     /// When there is no memory.
     pub(super) fn new(medium: M) -> io::Result<Self> {
         let mut tail = carve(1, ALIGNMENT).map_err(io::Error::other)?;
-        Ok(Self { out: Patient::new(medium), tail: tail.remove(0), tail_length: 0, flushed: 0 })
+        Ok(Self { out: RetryWriter::new(medium), tail: tail.remove(0), tail_length: 0, flushed: 0 })
     }
 
     /// Whether each buffer goes on where the one before ends in its block.

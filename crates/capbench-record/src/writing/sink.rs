@@ -66,15 +66,15 @@ pub(super) trait Medium: Write + Debug + Send {
     fn discard(&mut self) -> io::Result<bool>;
 }
 
-/// Writes to a medium until it has taken everything, or says why not: signals and full pipes are no reason.
+/// Writes everything to a medium, or returns why it could not. It repeats writes that a signal or a full pipe interrupted.
 #[derive(Debug)]
-pub(super) struct Patient<M> {
+pub(super) struct RetryWriter<M> {
     pub(super) medium: M,
     /// Bytes that the medium has taken.
     pub(super) stored: u64,
 }
 
-impl<M: Medium> Patient<M> {
+impl<M: Medium> RetryWriter<M> {
     pub(super) fn new(medium: M) -> Self {
         Self { medium, stored: 0 }
     }
@@ -107,7 +107,7 @@ impl<M: Medium> Patient<M> {
     }
 }
 
-impl<M: Medium> Write for Patient<M> {
+impl<M: Medium> Write for RetryWriter<M> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.persist(|medium| medium.write(bytes))
     }
@@ -126,11 +126,11 @@ pub(super) const MOST_PARTS: usize = 1024;
 
 /// Bytes as they are, through the page cache or into a pipe. What the kernel has taken, readers see.
 #[derive(Debug)]
-pub(super) struct Plain<M>(Patient<M>);
+pub(super) struct Plain<M>(RetryWriter<M>);
 
 impl<M: Medium> Plain<M> {
     pub(super) fn new(medium: M) -> Self {
-        Self(Patient::new(medium))
+        Self(RetryWriter::new(medium))
     }
 }
 

@@ -62,7 +62,7 @@ fn verb(answer: Answer, count: usize) -> &'static str {
         (Answer::Holds, _) => "still hold",
         (Answer::Changed, 1) => "has changed",
         (Answer::Changed, _) => "have changed",
-        (Answer::CannotBeTold, _) => "cannot be told",
+        (Answer::Inconclusive, _) => "cannot be told",
         (Answer::NotTestable, _) => "cannot be tested here",
     }
 }

@@ -93,7 +93,7 @@ fn account(trials: &[TrialResult], findings: &mut Vec<Finding>) {
 fn trust(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     let mut reasons: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
     for trial in trials {
-        if let Some(reason) = &trial.taken_on_trust {
+        if let Some(reason) = &trial.unverified_because {
             reasons.entry((&trial.profile.method, reason)).or_default().push(trial.number);
         }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_capture::{Capture, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with};
-use capbench_frames::{Recogniser, TrialId};
+use capbench_frames::{Classifier, TrialId};
 use capbench_host::bed::Side;
 use capbench_measure::mark::mark;
 use capbench_measure::programs::Programs;
@@ -85,7 +85,7 @@ fn method(text: &str) -> Result<MethodSpec> {
     Ok(spec)
 }
 
-fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Recogniser>> {
+fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>> {
     let Some(trial) = flags.verify else {
         if flags.layout.is_given() {
             return Err(
@@ -95,13 +95,13 @@ fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Recogniser>
         return Ok(None);
     };
     let layout = flags.layout.layout()?;
-    Ok(Some(Recogniser::new(TrialId(trial), &layout, snap.cuts().then(|| snap.octets()))?))
+    Ok(Some(Classifier::new(TrialId(trial), &layout, snap.cuts().then(|| snap.octets()))?))
 }
 
 /// Counts on whichever method it is given.
 struct Counter<'f> {
     flags: &'f CountFlags,
-    recogniser: Option<Recogniser>,
+    recogniser: Option<Classifier>,
     method: &'f MethodSpec,
     stop: Stop,
     signals: Signals,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_capture::{Direction, MethodSpec};
-use capbench_frames::{FramePlan, FrameSize, Mtu, Recogniser, Sizes, TrialId};
+use capbench_frames::{Classifier, FramePlan, FrameSize, Mtu, Sizes, TrialId};
 use capbench_host::bed::Placement;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::live::Path;
@@ -166,7 +166,7 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
         );
     }
     let snap = capture.snap_length;
-    Recogniser::new(TrialId(0), &layout, snap.cuts().then(|| snap.octets()))?;
+    Classifier::new(TrialId(0), &layout, snap.cuts().then(|| snap.octets()))?;
     // The MTU of real interfaces is asked for later.
     let mtu = if flags.tx.is_some() { Mtu(u32::from(u16::MAX)) } else { Mtu(flags.mtu) };
     sizes

@@ -38,7 +38,7 @@ pub fn run(flags: &SoakFlags) -> Result<Exit> {
     }
     let mut ready = Ready::find(&mut scene, run_flags)?;
     // What cannot be held is refused before anything is saved.
-    ready.laboratory.prepare(&plan.setup)?.hold().map(drop)?;
+    ready.laboratory.prepare(&plan.setup)?.keep_open().map(drop)?;
     let mut run = ready.begin("soak", run_flags, statements(&plan), plan.segments() as usize)?;
     print(&head(&plan))?;
     let outcome = plan.run(&mut run.laboratory, &mut run.recorder)?;

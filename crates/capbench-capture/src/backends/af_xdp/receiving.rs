@@ -22,9 +22,9 @@ use crate::context::Context;
 use crate::counters::Counters;
 use crate::counters::WaitCounts;
 use crate::error::Result;
-use crate::fill::Fill;
 use crate::interface::Interface;
 use crate::method_spec::MethodSpec;
+use crate::occupancy::Occupancy;
 use crate::options::CaptureOptions;
 use crate::running::{Running, TimeSource};
 use crate::units::ByteCount;
@@ -193,8 +193,8 @@ impl Capture for AfXdp {
         Ok(counters)
     }
 
-    fn fill(&mut self) -> Option<Fill> {
-        Fill::fullest(self.receiver.waiting().map(|(frames, of)| Fill::new(frames, of)))
+    fn fill(&mut self) -> Option<Occupancy> {
+        Occupancy::fullest(self.receiver.waiting().map(|(frames, of)| Occupancy::new(frames, of)))
     }
 
     fn waits(&self) -> WaitCounts {

@@ -7,7 +7,7 @@ use capbench_capture::units::ByteCount;
 
 const HOLDS: Answer = Answer::Holds;
 const CHANGED: Answer = Answer::Changed;
-const UNTOLD: Answer = Answer::CannotBeTold;
+const UNTOLD: Answer = Answer::Inconclusive;
 
 /// The same path with these methods in the place of those of the same names.
 fn path_with(replaced: Vec<SimulatedMethod>, names: &[&str]) -> SimulatedLaboratory {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use capbench_capture::counters::{Counters, Loss, LossPlace};
-use capbench_capture::fill::Fill;
+use capbench_capture::occupancy::Occupancy;
 
 use super::Session;
 use crate::file::FileFormat;
@@ -89,10 +89,10 @@ pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<M
             output: written.interfaces.get(number).copied().unwrap_or_default(),
             cut: None,
             octets: (session.plan.format != FileFormat::Verbatim).then(|| lane.octets.load(Relaxed)),
-            fill: Fill::fullest(captures.iter().map(|capture| capture.fills().lately())),
-            fullest: Fill::fullest(captures.iter().map(|capture| capture.fills().ever())),
+            fill: Occupancy::fullest(captures.iter().map(|capture| capture.fills().lately())),
+            fullest: Occupancy::fullest(captures.iter().map(|capture| capture.fills().ever())),
             told: (session.plan.format != FileFormat::Pcap).then(|| lane.told.load(Relaxed)),
-            behind_last: lane.untold.load(Relaxed),
+            behind_last: lane.pending_drops.load(Relaxed),
             merged: merge.as_ref().map(|tally| together(session, tally, number)),
             went_down: captures.iter().map(|capture| capture.went_down.load(Relaxed)).max().unwrap_or(0),
             is_down: captures.iter().any(|capture| capture.is_down()),

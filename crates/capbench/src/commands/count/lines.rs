@@ -1,7 +1,7 @@
 //! What `count` prints: a line per second, and totals.
 
 use anyhow::Result;
-use capbench_capture::{Counters, Fill, Tally};
+use capbench_capture::{Counters, Occupancy, Tally};
 use capbench_model::arrivals::Arrivals;
 use console::Term;
 use serde_json::{Value, json};
@@ -38,9 +38,9 @@ pub struct Lines {
     in_place: Option<InPlace>,
     last: Totals,
     /// How full the capture was at most since the last line.
-    fill: Option<Fill>,
+    fill: Option<Occupancy>,
     /// And since the beginning.
-    fullest: Option<Fill>,
+    fullest: Option<Occupancy>,
 }
 
 impl Lines {
@@ -50,15 +50,15 @@ impl Lines {
     }
 
     /// The capture is so full.
-    pub fn note(&mut self, fill: Option<Fill>) {
-        self.fill = Fill::fullest([self.fill, fill]);
-        self.fullest = Fill::fullest([self.fullest, fill]);
+    pub fn note(&mut self, fill: Option<Occupancy>) {
+        self.fill = Occupancy::fullest([self.fill, fill]);
+        self.fullest = Occupancy::fullest([self.fullest, fill]);
     }
 
     /// Counters were read: whether they show that the capture was full since `before`.
     pub fn note_full(&mut self, before: &Counters, now: &Counters) {
         if now.shows_full_ring_since(before) {
-            self.note(Some(Fill::FULL));
+            self.note(Some(Occupancy::FULL));
         }
     }
 
@@ -79,7 +79,7 @@ impl Lines {
                     "packets_per_s": per_second,
                     "dropped": since.dropped(),
                     "losses": by_place(&losses),
-                    "ring_fill": fill.map(Fill::share),
+                    "ring_fill": fill.map(Occupancy::share),
                 })
             ))
         } else if let Some(line) = &mut self.in_place {
@@ -143,7 +143,7 @@ impl Lines {
             "accepted": end.counters.accepted,
             "dropped": end.counters.dropped(),
             "losses": by_place(&Losses::of(&end.counters)),
-            "ring_fullest": self.fullest.map(Fill::share),
+            "ring_fullest": self.fullest.map(Occupancy::share),
             "cpu_s": end.cpu_ns as f64 / 1e9,
             "verified": arrivals.map(|seen| json!({
                 "delivered": seen.delivered, "duplicates": seen.duplicates, "reordered": seen.reordered,

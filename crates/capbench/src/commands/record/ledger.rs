@@ -1,6 +1,6 @@
 //! What became of every packet, in words and as data.
 
-use capbench_capture::{Fill, Loss, LossPlace};
+use capbench_capture::{Loss, LossPlace, Occupancy};
 use capbench_record::recording::{Account, End, InterfaceAccount};
 use capbench_report::formats::text::columns;
 use serde_json::{Value, json};
@@ -301,8 +301,8 @@ fn of_interface(interface: &InterfaceAccount) -> Value {
         "unexplained": interface.unexplained(),
         "cut": interface.cut,
         "octets": interface.octets,
-        "ring_fill": interface.fill.map(Fill::share),
-        "ring_fullest": interface.fullest.map(Fill::share),
+        "ring_fill": interface.fill.map(Occupancy::share),
+        "ring_fullest": interface.fullest.map(Occupancy::share),
         "drops_told": interface.told,
         "drops_behind_last": interface.behind_last,
         "late": interface.merged.map(|merged| merged.late),

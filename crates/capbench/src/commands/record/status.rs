@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use capbench_capture::{Fill, Loss, LossPlace};
+use capbench_capture::{Loss, LossPlace, Occupancy};
 use capbench_record::recording::{Account, InterfaceAccount, Session};
 use capbench_record::writing::{Lag, WriterCounts};
 use console::Term;
@@ -72,7 +72,7 @@ impl Status {
                 packets: now.packets,
                 packets_per_s: rate(now.packets, self.before.packets),
                 bits_per_s: now.octets.map(|octets| 8.0 * rate(octets, self.before.octets.unwrap_or(0))),
-                ring: Fill::fullest(account.interfaces.iter().map(|interface| interface.fill)),
+                ring: Occupancy::fullest(account.interfaces.iter().map(|interface| interface.fill)),
                 buffers: Some((account.buffers_in_use, account.buffers)),
                 losses: losses(&account),
             };

@@ -1,4 +1,4 @@
-//! The entrance of a capture: what did not get in, and shutting it.
+//! The packet socket of a capture by a second descriptor: its counters, and the end of its input.
 
 use capbench_sys::packet::{FilterInstruction, PacketSocket};
 
@@ -10,17 +10,16 @@ use crate::socket_counters::Accumulator;
 /// The program that keeps no frame: it returns 0 (`BPF_RET | BPF_K`).
 pub(crate) const NOTHING: FilterInstruction = FilterInstruction { code: 0x06, jt: 0, jf: 0, k: 0 };
 
-/// The packet socket of a capture, by a descriptor of its own, so that it can be asked while the capture's frames are
-/// borrowed.
+/// The packet socket of a capture by a second descriptor. It can be read while the capture's frames are borrowed.
 #[derive(Debug)]
-pub struct Intake {
+pub struct StatsSocket {
     socket: PacketSocket,
     /// Absent where somebody else reads the socket's counters, which resets them.
     statistics: Option<Accumulator>,
     context: Context,
 }
 
-impl Intake {
+impl StatsSocket {
     pub(crate) fn of(socket: &PacketSocket, statistics: &Accumulator, context: &Context) -> Result<Self> {
         let socket = socket.duplicate().map_err(|error| context.fail(error))?;
         Ok(Self { socket, statistics: Some(statistics.clone()), context: context.clone() })
@@ -31,7 +30,7 @@ impl Intake {
         Self { socket, statistics: None, context: context.clone() }
     }
 
-    /// What the socket counted since the capture was opened; it takes the kernel's marks off frames that come later
+    /// The socket's counters since the capture was opened. The reading removes the kernel's loss marks from later frames
     /// ([`crate::LossMark`]), as reading the capture's counters does. `None` where only the capture may read them.
     ///
     /// # Errors
@@ -41,7 +40,7 @@ impl Intake {
         statistics.read(&self.socket).map(Some).map_err(|error| self.context.fail(error))
     }
 
-    /// Lets no more frames in: those that are there can be taken out, and counters stand still.
+    /// Lets no more frames in. The frames in the ring can still be read; the counters stop.
     ///
     /// # Errors
     /// When the kernel refuses the filter that does it.

@@ -9,7 +9,7 @@ use capbench_capture::units::ByteCount;
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame};
 
-use super::board::{CaptureBoard, LaneBoard};
+use super::board::{CaptureBoard, InterfaceBoard};
 use super::encoding::Encoding;
 use super::link::LinkCounts;
 use super::plan::Plan;
@@ -88,12 +88,12 @@ impl Ends {
     }
 }
 
-/// What is known of an interface of the file.
+/// State of an interface of the file.
 #[derive(Debug)]
-struct Lane {
-    board: Arc<LaneBoard>,
-    /// Lost frames to be told with its next one.
-    untold: u64,
+struct InterfaceState {
+    board: Arc<InterfaceBoard>,
+    /// Drops that its next frame reports.
+    pending_drops: u64,
     told: u64,
     octets: u64,
     past: u64,
@@ -101,11 +101,11 @@ struct Lane {
 
 /// Writes the recording.
 #[derive(Debug)]
-pub(super) struct Scribe {
+pub(super) struct FileRecorder {
     encoding: Encoding,
     ends: Ends,
     output: Output,
-    lanes: Vec<Lane>,
+    lanes: Vec<InterfaceState>,
     /// Packets that may still be recorded.
     left: u64,
     has_ended: bool,
@@ -117,12 +117,12 @@ pub(super) struct Scribe {
     began_ns: u64,
 }
 
-impl Scribe {
+impl FileRecorder {
     /// Opens the first file. `descriptions` and `boards` are those of the interfaces, in the order of the plan.
     pub(super) fn open(
         plan: &Plan,
         descriptions: &[InterfaceDescription],
-        boards: &[(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)],
+        boards: &[(Arc<InterfaceBoard>, Vec<Arc<CaptureBoard>>)],
     ) -> Result<Self> {
         let encoding = Encoding::new(plan, descriptions)?;
         check_buffer(plan.write.buffer, &encoding)?;
@@ -150,9 +150,9 @@ impl Scribe {
         ends.gauge = Some(output.gauge());
         let blocks = plan.sources.iter().map(|source| source.options.block);
         let batch = output.buffers_for(blocks.max().unwrap_or(ByteCount(1)));
-        let lane = |(board, _): &(Arc<LaneBoard>, _)| Lane {
+        let lane = |(board, _): &(Arc<InterfaceBoard>, _)| InterfaceState {
             board: Arc::clone(board),
-            untold: 0,
+            pending_drops: 0,
             told: 0,
             octets: 0,
             past: 0,
@@ -188,7 +188,7 @@ impl Scribe {
 
     /// So many frames were lost between the last frame of the interface and the next one.
     pub(super) fn lost(&mut self, interface: u32, frames: u64) {
-        self.lanes[interface as usize].untold += frames;
+        self.lanes[interface as usize].pending_drops += frames;
     }
 
     /// Records a frame.
@@ -199,7 +199,7 @@ impl Scribe {
         });
     }
 
-    /// Records a frame whose octets are its record, made by [`Scribe::encoding`] without a drop count.
+    /// Records a frame whose octets are its record, made by [`FileRecorder::encoding`] without a drop count.
     #[inline]
     pub(super) fn record(&mut self, interface: u32, frame: &Frame<'_>) {
         self.lay(interface, frame, |encoding, dropped, room| match dropped {
@@ -224,13 +224,13 @@ impl Scribe {
             lane.past += 1;
             return;
         }
-        let untold = lane.untold;
-        let dropped = (untold > 0).then_some(untold);
+        let pending_drops = lane.pending_drops;
+        let dropped = (pending_drops > 0).then_some(pending_drops);
         let origin = Origin { interface, time_ns: frame.time_ns };
         match output.packet(origin, ends, |room| lay(encoding, dropped, room)) {
             Ok(()) => {
-                lane.told += untold;
-                lane.untold = 0;
+                lane.told += pending_drops;
+                lane.pending_drops = 0;
                 lane.octets += u64::from(frame.wire_length);
                 *left -= 1;
             }
@@ -253,10 +253,12 @@ impl Scribe {
         }
         let times = (first_ns, block.closed_ns().max(first_ns));
         let lane = &mut self.lanes[0];
-        let Some(length) = verbatim::enclose(&mut block, lane.untold, self.hash) else { return Err(block) };
+        let Some(length) = verbatim::enclose(&mut block, lane.pending_drops, self.hash) else {
+            return Err(block);
+        };
         self.output.block(block, length, times)?;
-        lane.told += lane.untold;
-        lane.untold = 0;
+        lane.told += lane.pending_drops;
+        lane.pending_drops = 0;
         self.left -= frames;
         Ok(())
     }
@@ -265,7 +267,7 @@ impl Scribe {
     fn refused(&mut self, interface: usize, refusal: NoRoom) {
         let lane = &mut self.lanes[interface];
         match refusal {
-            NoRoom::Full | NoRoom::TooLong => lane.untold += 1,
+            NoRoom::Full | NoRoom::TooLong => lane.pending_drops += 1,
             NoRoom::Ended => {
                 // The last file is complete, and the output does not count it; or writing failed, and it does.
                 lane.past += u64::from(self.output.is_complete());
@@ -299,7 +301,7 @@ impl Scribe {
     /// Tells the board what is counted and, with `packet_buffered`, lets readers have what is there; to be called after every
     /// few packets, and when there are none.
     #[inline]
-    pub(super) fn breathe(&mut self) {
+    pub(super) fn publish_and_flush(&mut self) {
         if self.packet_buffered {
             self.output.flush_if_idle();
         }
@@ -318,8 +320,8 @@ impl Scribe {
 
     /// Tells the board what this thread counts.
     pub(super) fn publish(&self) {
-        for Lane { board, untold, told, octets, past, .. } in &self.lanes {
-            board.untold.store(*untold, Relaxed);
+        for InterfaceState { board, pending_drops, told, octets, past, .. } in &self.lanes {
+            board.pending_drops.store(*pending_drops, Relaxed);
             board.told.store(*told, Relaxed);
             board.octets.store(*octets, Relaxed);
             board.past.store(*past, Relaxed);

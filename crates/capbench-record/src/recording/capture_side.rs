@@ -1,4 +1,4 @@
-//! What goes with a capture besides its frames: its counters, its entrance, and an interface that goes down and comes back.
+//! An open capture next to its frames: its counters, the status of its interface, and its end.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use capbench_capture::capture::Capture;
 use capbench_capture::counters::Counters;
 use capbench_capture::error::{CaptureError, Result};
-use capbench_capture::intake::Intake;
 use capbench_capture::interface::Interface;
+use capbench_capture::stats_socket::StatsSocket;
 use capbench_sys::SysError;
 use capbench_sys::host::interface::Watched;
 
@@ -21,21 +21,21 @@ use super::unreached::Unreached;
 /// How long one wait for frames lasts. The merge needs to hear at least every 20 ms that there are none.
 pub(super) const TICK: Duration = Duration::from_millis(20);
 
-/// How long frames may still come, at most, out of a capture whose entrance cannot be shut, or that goes on giving.
+/// How long a capture that cannot be closed, or that still has frames, is read at the end.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// How long the output may keep it from being emptied, at most.
+/// How long a full output may delay that, at most.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is known of an open capture.
 #[derive(Debug)]
-pub(super) struct Entrance {
-    pub(super) intake: Option<Intake>,
+pub(super) struct CaptureSide {
+    pub(super) stats: Option<StatsSocket>,
     pub(super) board: Arc<CaptureBoard>,
     interface: Interface,
     watched: Watched,
     link: Link,
-    /// What the interface had counted when the entrance was shut.
+    /// Counters of the interface when the capture was closed.
     at_end: Cell<Option<LinkSample>>,
     /// Absent for captures that are no packet socket.
     unreached: Option<Unreached>,
@@ -49,31 +49,31 @@ pub(super) struct Delivered {
     pub(super) outgoing: u64,
 }
 
-/// How far emptying a capture has come.
+/// Progress of emptying a capture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drain {
     is_shut: bool,
-    /// Until when it may hold frames back.
+    /// Until when the method may hold frames back.
     holds_until: Instant,
     latest: Instant,
-    /// What may still be added to that.
+    /// Time that may still be added.
     patience: Duration,
 }
 
-impl Entrance {
+impl CaptureSide {
     /// Of a capture that was just opened: frames arrive.
     pub(super) fn of(capture: &mut impl Capture, source: &Source, board: Arc<CaptureBoard>) -> Result<Self> {
-        let intake = capture.intake()?;
-        let accepted = if intake.is_some() { capture.counters()?.accepted } else { None };
+        let stats = capture.stats_socket()?;
+        let accepted = if stats.is_some() { capture.counters()?.accepted } else { None };
         let link = Link::of(&source.interface.name, accepted.unwrap_or(0));
-        let unreached = intake.is_some().then(|| Unreached::of(source));
+        let unreached = stats.is_some().then(|| Unreached::of(source));
         // Whoever asks before the first reading hears whether there is anything to hear.
         board.publish_reading(Reading { link: link.read(), ..Reading::default() });
         let (interface, at_end) = (source.interface.clone(), Cell::new(None));
         let failed =
             |error| CaptureError::Call { method: "record", interface: interface.name.clone(), source: error };
         let watched = Watched::new(interface.index).map_err(failed)?;
-        Ok(Self { intake, board, interface, watched, link, at_end, unreached })
+        Ok(Self { stats, board, interface, watched, link, at_end, unreached })
     }
 
     /// Frames came: where the interface was down, this tells whether it is up again. They may have lain in the ring.
@@ -103,7 +103,7 @@ impl Entrance {
     }
 
     /// Whether the capture just found its ring empty, and it has not filled up since, as while this process was stopped: then
-    /// no loss lies between what was taken and what comes. `before` is what [`Entrance::waited`] said before the last take.
+    /// no loss lies between what was taken and what comes. `before` is what [`CaptureSide::waited`] said before the last take.
     pub(super) fn is_calm(capture: &mut impl Capture, gave: bool, before: u64) -> bool {
         let was_empty = !gave || Self::waited(capture) > before;
         was_empty && capture.fill().is_none_or(|fill| fill.share() <= 0.5)
@@ -124,9 +124,9 @@ impl Entrance {
     /// The same for a capture whose frames are being looked at, without what the interface itself counts. `None` also where
     /// only the capture can read its counters.
     #[cold]
-    pub(super) fn read_beside(&self, delivered: Delivered) -> Result<Option<u64>> {
-        let Some(intake) = &self.intake else { return Ok(None) };
-        let Some(counters) = intake.counters()? else { return Ok(None) };
+    pub(super) fn read_stats_now(&self, delivered: Delivered) -> Result<Option<u64>> {
+        let Some(stats) = &self.stats else { return Ok(None) };
+        let Some(counters) = stats.counters()? else { return Ok(None) };
         Ok(self.publish(counters, self.board.reading().link, delivered))
     }
 
@@ -147,7 +147,7 @@ impl Entrance {
         self.board.tell_fill(capture.fill());
         self.link.look();
         match self.look_again() {
-            Err(source) if self.intake.is_some() && self.interface.is_gone() => {
+            Err(source) if self.stats.is_some() && self.interface.is_gone() => {
                 Err(CaptureError::Removed { interface: self.interface.name.clone(), source })
             }
             _ => Ok(()),
@@ -177,8 +177,8 @@ impl Entrance {
     /// Lets nothing more in, where that can be, to be emptied.
     pub(super) fn shut(&self, capture: &impl Capture) -> Drain {
         // What the interface received until now is all that the recording can be asked for.
-        self.at_end.set(self.intake.as_ref().map(|_| self.link.sample()));
-        let is_shut = self.intake.as_ref().is_some_and(|intake| intake.close().is_ok());
+        self.at_end.set(self.stats.as_ref().map(|_| self.link.sample()));
+        let is_shut = self.stats.as_ref().is_some_and(|stats| stats.close().is_ok());
         if is_shut {
             self.board.set_shut();
         }

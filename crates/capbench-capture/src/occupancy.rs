@@ -5,12 +5,12 @@ use std::fmt;
 /// How much of the room for frames between kernel and application is in use: frames that wait, or blocks that are out. A
 /// capture that is full loses the next frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fill {
+pub struct Occupancy {
     used: u64,
     of: u64,
 }
 
-impl Fill {
+impl Occupancy {
     /// Nothing was free.
     pub const FULL: Self = Self { used: 1, of: 1 };
 
@@ -44,7 +44,7 @@ impl Fill {
     }
 }
 
-impl fmt::Display for Fill {
+impl fmt::Display for Occupancy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.0} %", 100.0 * self.share())
     }
@@ -52,11 +52,12 @@ impl fmt::Display for Fill {
 
 #[cfg(test)]
 mod tests {
-    use super::Fill;
+    use super::Occupancy;
 
     #[test]
     fn room_is_a_quarter_and_more_than_one() {
-        let most_with_room = |of: u64| (0..=of).rev().find(|&used| Fill::new(used, of).unwrap().has_room());
+        let most_with_room =
+            |of: u64| (0..=of).rev().find(|&used| Occupancy::new(used, of).unwrap().has_room());
         assert_eq!(
             [1, 2, 3, 4, 8, 64].map(most_with_room),
             [None, Some(0), Some(1), Some(2), Some(5), Some(47)]
@@ -65,12 +66,12 @@ mod tests {
 
     #[test]
     fn shares_are_compared_across_units() {
-        let fill = |used: u64, of: u64| Fill::new(used, of);
+        let fill = |used: u64, of: u64| Occupancy::new(used, of);
         assert_eq!(fill(0, 0), None);
         assert_eq!(fill(70, 64).unwrap().share(), 1.0);
-        assert_eq!(Fill::fullest([None, fill(1, 64), fill(2, 100), None]), fill(2, 100));
-        assert_eq!(Fill::fullest([fill(u64::MAX, u64::MAX), fill(1, 2)]), fill(u64::MAX, u64::MAX));
-        assert_eq!(Fill::fullest([None, None]), None);
+        assert_eq!(Occupancy::fullest([None, fill(1, 64), fill(2, 100), None]), fill(2, 100));
+        assert_eq!(Occupancy::fullest([fill(u64::MAX, u64::MAX), fill(1, 2)]), fill(u64::MAX, u64::MAX));
+        assert_eq!(Occupancy::fullest([None, None]), None);
         assert_eq!(fill(3, 64).unwrap().to_string(), "5 %");
     }
 }

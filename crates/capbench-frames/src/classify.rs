@@ -1,4 +1,4 @@
-//! Tells the frames of a trial from everything else, on the receiving side, and intact ones from damaged ones.
+//! Classifies received frames: of the trial or not, intact or damaged.
 
 use crate::checksum::{fold, sum_native};
 use crate::error::{FrameError, Result};
@@ -14,11 +14,11 @@ use crate::units::{FCS_OCTETS, LEAST_FRAME_OCTETS};
 /// The network layer's part of the least frame: hardware pads shorter ones to it (IEEE 802.3 3.2.8).
 const PADDED_OCTETS: usize = (LEAST_FRAME_OCTETS - FCS_OCTETS) as usize - ETHERNET_OCTETS;
 
-/// What a captured frame is.
+/// The class of a captured frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum FrameClass {
     /// A frame of this trial, unharmed as far as it was captured.
-    Ours(Stamp),
+    Own(Stamp),
     /// A frame sent to the address and port of generated frames, of which a header field, a length or a checksum
     /// is wrong.
     Corrupt,
@@ -44,9 +44,9 @@ pub enum TagMetadata {
 ///
 /// With a snapshot length, frames are cut on purpose: what is there is verified, including the checksum, because
 /// the octets that were cut off are known to be zero. A snapshot length that cuts off the stamp is refused by
-/// [`Recogniser::new`], since nothing could be accounted for.
+/// [`Classifier::new`], since nothing could be accounted for.
 #[derive(Debug, Clone)]
-pub struct Recogniser {
+pub struct Classifier {
     trial: TrialId,
     layout: FrameLayout,
     /// The head of flow 0, to compare with.
@@ -59,7 +59,7 @@ pub struct Recogniser {
     snaplen: usize,
 }
 
-impl Recogniser {
+impl Classifier {
     /// A recogniser for the frames of one trial and layout, captured with `snaplen` octets at most, `None` for all.
     ///
     /// # Errors
@@ -80,12 +80,12 @@ impl Recogniser {
     /// What this frame is. `captured` are its octets without FCS, `wire_length` how many there were when it was
     /// captured (without FCS and without a stripped tag, as in `tp_len`). Never panics, whatever the octets.
     #[inline]
-    pub fn look(&self, captured: &[u8], wire_length: u32, tag: TagMetadata) -> Seen {
+    pub fn look(&self, captured: &[u8], wire_length: u32, tag: TagMetadata) -> FrameClass {
         if captured.len() == wire_length as usize
             && self.stripped_tag_fits(tag)
             && let Some(stamp) = self.whole.stamp(captured)
         {
-            return if stamp.trial == self.trial { Seen::Ours(stamp) } else { Seen::Foreign };
+            return if stamp.trial == self.trial { FrameClass::Own(stamp) } else { FrameClass::Foreign };
         }
         self.look_closely(captured, wire_length as usize, tag)
     }
@@ -101,7 +101,7 @@ impl Recogniser {
     }
 
     /// Any frame: cut, padded, tagged, damaged, of others.
-    fn look_closely(&self, captured: &[u8], wire_length: usize, tag: TagMetadata) -> Seen {
+    fn look_closely(&self, captured: &[u8], wire_length: usize, tag: TagMetadata) -> FrameClass {
         let inline = captured.get(12..14) == Some(&VlanTag::TPID.to_be_bytes());
         let network_at = if inline { ETHERNET_OCTETS + TAG_OCTETS } else { ETHERNET_OCTETS };
         let cut_short = captured.len() < wire_length.min(self.snaplen);
@@ -109,30 +109,30 @@ impl Recogniser {
             return self.look_at_stub(captured, cut_short);
         };
         if !self.is_addressed_to_us(captured, packet, network_at) {
-            return Seen::Foreign;
+            return FrameClass::Foreign;
         }
         let stamp = self.stamp(packet);
         let verified = self.is_verified(packet, wire_length - network_at.min(wire_length));
         if stamp.trial != self.trial && (verified || cut_short) {
-            return Seen::Foreign;
+            return FrameClass::Foreign;
         }
         if cut_short {
-            return Seen::Truncated;
+            return FrameClass::Truncated;
         }
         if verified && self.fits_layout(captured, packet) && self.tag_fits(captured, inline, tag) {
-            Seen::Ours(stamp)
+            FrameClass::Own(stamp)
         } else {
-            Seen::Corrupt
+            FrameClass::Corrupt
         }
     }
 
     /// Too few octets for a stamp: ours if the Ethernet destination says so, as nothing else does.
     #[cold]
-    fn look_at_stub(&self, captured: &[u8], cut_short: bool) -> Seen {
+    fn look_at_stub(&self, captured: &[u8], cut_short: bool) -> FrameClass {
         if cut_short && captured.get(..6) == Some(&self.layout.destination.0) {
-            Seen::Truncated
+            FrameClass::Truncated
         } else {
-            Seen::Foreign
+            FrameClass::Foreign
         }
     }
 
