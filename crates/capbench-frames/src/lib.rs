@@ -1,7 +1,7 @@
-//! The frames of a trial: sizes, headers, stamps and schedules, and how a receiver recognises them. Nothing is opened or sent.
+//! The frames of a trial: sizes, headers, stamps, schedules, and their classification on receipt. No input or output.
 //!
-//! A [`FramePlan`] is a [`FrameLayout`] and [`Sizes`], checked against an MTU. A [`Schedule`] says when its frames are
-//! due. A [`Classifier`] tells the frames of the trial from everything else and reads their [`Stamp`].
+//! A [`FramePlan`] is a [`FrameLayout`] and [`Sizes`], checked against an MTU. A [`Schedule`] has the planned send times. A
+//! [`Classifier`] distinguishes the frames of the trial from all others and reads their [`Stamp`].
 //!
 //! ```
 //! use capbench_frames::{FrameLayout, FramePlan, Mtu, Sizes};

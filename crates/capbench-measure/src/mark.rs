@@ -1,12 +1,11 @@
-//! How methods that count frames in place tell those of a trial: the bridge between the layout of generated frames and
-//! [`FrameMark`].
+//! How methods that count frames in place recognise those of a trial: converts the layout of generated frames to a [`FrameMark`].
 
 use capbench_capture::{FrameMark, MaskedOctet};
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::stamp::TrialId;
 
-/// The mark of a trial's frames. It is weaker than the verification of [`capbench_frames::classify`]: lengths, checksums
-/// and the flow are not looked at.
+/// The mark of a trial's frames. It is weaker than the verification of [`capbench_frames::classify`]: it does not check lengths,
+/// checksums and the flow.
 pub fn mark(trial: TrialId, layout: &FrameLayout) -> FrameMark {
     let known = layout.known_octets();
     FrameMark {

@@ -19,7 +19,7 @@ pub(super) struct Requests {
     looks: AtomicU64,
 }
 
-/// Requests for counters that a thread may postpone.
+/// How often a thread may postpone a request for counters.
 const PATIENCE: u64 = 2;
 
 /// The [`Requests`] that a thread has handled.
@@ -99,51 +99,51 @@ impl Fills {
         self.last_second = self.this_second.take();
     }
 
-    /// In the second that ended last, and since.
+    /// Maximum in the last full second, and since.
     pub(super) fn lately(&self) -> Option<Occupancy> {
         Occupancy::fullest([self.last_second, self.this_second])
     }
 
-    /// Since the beginning.
+    /// Maximum since the beginning.
     pub(super) fn ever(&self) -> Option<Occupancy> {
         self.ever
     }
 }
 
-/// Counters at one moment.
+/// A reading of the counters at one moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reading {
-    /// Its number among the readings of its capture, from 1; 0: no reading yet.
+    /// Its number among the readings of its capture, from 1; 0 before the first reading.
     pub(super) number: u64,
     /// When they were read, ns since the epoch.
     pub(super) time_ns: u64,
-    /// Those of the method.
+    /// Counters of the method.
     pub(super) counters: Counters,
-    /// Those of the interface.
+    /// Counters of the interface.
     pub(super) link: LinkCounts,
-    /// Frames that did not reach the socket, for captures by a packet socket.
+    /// Frames that did not reach the socket, if the capture uses a packet socket.
     pub(super) unreached: Option<Loss>,
-    /// Frames that the method had delivered by then. All of them had been accepted.
+    /// Frames that the method had delivered by then. All of them were accepted.
     pub(super) delivered: u64,
 }
 
 impl Reading {
-    /// Frames that were accepted, not lost, and not delivered by then; negative where more were delivered. `None` where the
-    /// method does not count.
+    /// Accepted frames that were neither lost nor delivered by then; negative if more were delivered. `None` if the method does
+    /// not count accepted frames.
     pub(super) fn unread(&self) -> Option<i64> {
         let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         Some(signed(self.counters.accepted?) - signed(self.counters.dropped()?) - signed(self.delivered))
     }
 }
 
-/// What a capture tells.
+/// Status of a capture.
 #[derive(Debug, Default)]
 pub(super) struct CaptureBoard {
-    /// Frames that it gave.
+    /// Frames that it delivered.
     pub(super) taken: AtomicU64,
-    /// Times that its interface went down.
+    /// How often its interface went down.
     pub(super) went_down: AtomicU64,
-    /// Batches of it that were lost with a worker, or in front of one.
+    /// Its batches that were lost in a worker, or before one.
     pub(super) gaps: Gaps,
     is_down: AtomicBool,
     is_shut: AtomicBool,
@@ -152,7 +152,7 @@ pub(super) struct CaptureBoard {
 }
 
 impl CaptureBoard {
-    /// Counters were read: `reading` without its number and time.
+    /// Publishes a new reading of the counters: `reading` without number and time.
     pub(super) fn publish_reading(&self, reading: Reading) {
         let mut last = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         if reading.counters.shows_full_ring_since(&last.counters) {
@@ -161,7 +161,7 @@ impl CaptureBoard {
         *last = Reading { number: last.number + 1, time_ns: realtime_ns(), ..reading };
     }
 
-    /// The counters as they were read last.
+    /// The last reading of the counters.
     pub(super) fn reading(&self) -> Reading {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -171,12 +171,12 @@ impl CaptureBoard {
         self.fills.lock().unwrap_or_else(PoisonError::into_inner).note(fill);
     }
 
-    /// How full the capture was.
+    /// Its occupancy.
     pub(super) fn fills(&self) -> Fills {
         *self.fills.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A second has passed.
+    /// Ends a second of the occupancy maxima.
     pub(super) fn end_second(&self) {
         self.fills.lock().unwrap_or_else(PoisonError::into_inner).end_second();
     }
@@ -192,7 +192,7 @@ impl CaptureBoard {
         self.is_down.load(Relaxed)
     }
 
-    /// The capture lets nothing more in: from now on its counters stay as they are.
+    /// Notes that no more frames are let in: the counters are final.
     pub(super) fn set_shut(&self) {
         self.is_shut.store(true, Relaxed);
     }
@@ -202,18 +202,18 @@ impl CaptureBoard {
     }
 }
 
-/// What the thread that encodes tells of an interface.
+/// Status of an interface, from the thread that encodes.
 #[derive(Debug, Default)]
 pub(super) struct InterfaceBoard {
-    /// Frames that the filter left out here, where it does not run in front of the method.
+    /// Frames that the filter rejected here; 0 if the method runs the filter.
     pub(super) filtered: AtomicU64,
-    /// Frames that came when the recording had ended.
+    /// Frames that arrived after the end of the recording.
     pub(super) past: AtomicU64,
-    /// Octets of frames given to the output, as they were on the wire without FCS.
+    /// Octets of the frames passed to the output, as on the wire without FCS.
     pub(super) octets: AtomicU64,
-    /// Lost frames that stand in the file as drop counts.
+    /// Lost frames recorded in the file as drop counts.
     pub(super) told: AtomicU64,
-    /// Lost frames that stand nowhere in the file because no frame of the interface came after them.
+    /// Lost frames that are not in the file, because no later frame of the interface came.
     pub(super) pending_drops: AtomicU64,
 }
 

@@ -1,4 +1,4 @@
-//! The thread of a capture: opens it, tells what it turned out to be, and runs the loop of a source.
+//! The thread of a capture: opens it, reports its properties, and runs its loop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -24,38 +24,38 @@ use super::source;
 use crate::error::{RecordError, Result};
 use crate::merge::PortPlan;
 
-/// What a capture turned out to be.
+/// Properties of a running capture.
 #[derive(Debug)]
 pub(super) struct Ready {
     pub(super) running: Running,
     pub(super) plan: PortPlan,
-    /// Batches that it can give before it needs one back.
+    /// Batches that it can deliver before it needs one back.
     pub(super) batches: u32,
     pub(super) filter: Option<SoftwareFilter>,
 }
 
-/// What the thread of an open capture is to do.
+/// The job of a capture's thread.
 pub(super) enum Job {
-    /// To record its frames itself.
+    /// Record the frames in this thread.
     Alone {
         recorder: Box<FileRecorder>,
         lane: Arc<InterfaceBoard>,
         port: Box<Port>,
         over: Arc<AtomicBool>,
-        /// Whether blocks of a ring go to the file as they are.
+        /// Whether to write blocks of a ring to the file unchanged.
         by_block: bool,
     },
-    /// To give them to others.
+    /// Pass the frames to other threads.
     Give { number: usize, destination: Destination },
 }
 
-/// What it leaves behind.
+/// Result of a capture's thread.
 pub(super) struct Left {
     pub(super) recorder: Option<FileRecorder>,
     pub(super) outcome: Result<()>,
 }
 
-/// An open capture in its thread, which waits for a job. Without one it ends.
+/// An open capture in its thread, which waits for a job. It ends if dropped without one.
 #[derive(Debug)]
 pub(super) struct Capturing {
     thread: JoinHandle<Result<Option<Left>>>,
@@ -95,7 +95,7 @@ impl Capturing {
     }
 
     pub(super) fn start(&self, job: Job) {
-        // It waits for it.
+        // The thread waits for the job.
         let _ = self.job.send(job);
     }
 
@@ -115,14 +115,14 @@ fn joined(thread: JoinHandle<Result<Option<Left>>>) -> Result<Option<Left>> {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// The options for the method, and the filter that is to run behind it.
+/// Splits the options: those for the method, and the filter that runs after it.
 fn divided(source: &Source) -> Result<(capbench_capture::CaptureOptions, Option<Filter>)> {
     let mut options = source.options.clone();
     if methods::find(&source.method)?.socket_filter || options.filter.is_none() {
         return Ok((options, None));
     }
     let software = options.filter.take();
-    // A program may ask for any octet.
+    // A filter program may read any octet.
     options.snap_length = SnapLength::EVERYTHING;
     Ok((options, software))
 }

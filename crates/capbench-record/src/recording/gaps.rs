@@ -12,17 +12,17 @@ pub(super) struct Gaps {
     gaps: Mutex<Vec<Gap>>,
 }
 
-/// Batches in a row.
+/// Consecutive lost batches.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
-    /// The number of the last one.
+    /// The number of the last batch.
     batch: u64,
-    /// Frames in them, and drops that they were to report.
+    /// Their frames, and the drops that they should have reported.
     pending_drops: u64,
 }
 
 impl Gaps {
-    /// Counts a lost batch: its frames, and the drops that it was to report.
+    /// Counts a lost batch: its frames, and the drops that it should have reported.
     pub(super) fn lost(&self, batch: u64, frames: u64, told: u64) {
         let mut gaps = self.lock();
         match gaps.last_mut().filter(|last| last.batch + 1 == batch) {
@@ -33,10 +33,10 @@ impl Gaps {
         self.pending_drops.fetch_add(frames + told, Relaxed);
     }
 
-    /// Drops to report before the first frame of a batch that was not lost.
+    /// Drops to report before the first frame of this delivered batch.
     #[inline]
     pub(super) fn before(&self, batch: u64) -> u64 {
-        // What concerns a batch was counted before it went on its way here.
+        // Losses before a batch were counted before the batch was passed on.
         if self.pending_drops.load(Relaxed) == 0 { 0 } else { self.tell(|gap| gap.batch < batch) }
     }
 
@@ -45,7 +45,7 @@ impl Gaps {
         self.tell(|_| true)
     }
 
-    /// All frames of lost batches.
+    /// Frames of all lost batches.
     pub(super) fn frames(&self) -> u64 {
         self.frames.load(Relaxed)
     }
@@ -60,7 +60,7 @@ impl Gaps {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Gap>> {
-        // Nothing in here can panic half-way.
+        // No panic can leave this data inconsistent.
         self.gaps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -24,22 +24,22 @@ pub(super) enum MergeEvent<B> {
     Batch(usize, B),
     /// There were no frames at this time (CLOCK_REALTIME, ns).
     Idle(usize, u64),
-    /// The capture has ended; so many frames were lost after its last one.
+    /// The capture has ended; the number is the frames lost after its last one.
     Ended(usize, u64),
 }
 
 /// The losses that a capture thread reports with a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LossReport {
-    /// Frames lost since the report before, by the counters.
+    /// Frames lost since the previous report, by the counters.
     pub(super) lost: u64,
     /// When the counters were read, ns since the epoch.
     pub(super) read_ns: u64,
-    /// The batch's number among those of its capture.
+    /// The batch's number in its capture.
     pub(super) number: u64,
 }
 
-/// A batch with the losses that were known when it came.
+/// A batch with the losses known when it arrived.
 #[derive(Debug)]
 pub(super) struct BatchWithLosses {
     pub(super) batch: OwnedBatch,
@@ -56,7 +56,7 @@ pub(super) enum Destination {
 }
 
 impl Destination {
-    /// Without a reader the recording has ended. The rest is only counted, so that is not an error.
+    /// If the receiver is gone, the recording has ended. The rest is only counted, so this is not an error.
     fn give(&self, number: usize, marked: BatchWithLosses, side: &CaptureSide) -> Result<()> {
         match self {
             Self::Merge(merge) => {
@@ -67,12 +67,12 @@ impl Destination {
         }
     }
 
-    /// A report that finds no room is dropped: another one follows.
+    /// If the channel is full, the report is dropped: the next one follows soon.
     fn idle(&self, number: usize, looked_ns: u64) {
         match self {
             Self::Merge(merge) => drop(merge.try_send(MergeEvent::Idle(number, looked_ns))),
             Self::Workers(workers, merge) => {
-                // Frames that are with a worker are older.
+                // Frames that a worker still has are older.
                 if workers.are_through(number) {
                     drop(merge.try_send(MergeEvent::Idle(number, looked_ns)));
                 }
@@ -130,14 +130,14 @@ pub(super) struct Giving<'t> {
     side: &'t CaptureSide,
     number: usize,
     destination: &'t Destination,
-    /// Lost frames that were counted so far.
+    /// Lost frames counted so far.
     known: u64,
-    /// Those of them that the next batch reports.
+    /// Counted drops that the next batch reports.
     pending_drops: u64,
-    /// When they were counted.
+    /// When the counters were read.
     read_ns: u64,
     taken: u64,
-    /// Batches.
+    /// Number of batches.
     given: u64,
     /// Why batches cannot be passed on. They are still read, and count as lost.
     failure: Option<RecordError>,
@@ -158,7 +158,7 @@ impl<'t> Giving<'t> {
         }
     }
 
-    /// The capture gives nothing more; why batches could not go on.
+    /// Ends the capture. Returns why batches could not be passed on.
     pub(super) fn finish(self) -> Result<()> {
         self.destination.ended(self.number, self.pending_drops);
         self.failure.map_or(Ok(()), Err)
@@ -168,7 +168,7 @@ impl<'t> Giving<'t> {
         Delivered { frames: self.taken, outgoing: 0 }
     }
 
-    /// So many frames were lost since the beginning, as counters tell that were read from this time on.
+    /// Notes that `lost` frames were lost since the beginning, by counters read after this time.
     fn lost(&mut self, lost: u64, now_ns: u64) {
         self.pending_drops += lost.saturating_sub(self.known);
         self.known = self.known.max(lost);
@@ -189,7 +189,7 @@ impl Consumer for Giving<'_> {
         self.side.board.taken.store(self.taken, Relaxed);
         let is_news = match batch.loss_mark() {
             LossMark::Unknown | LossMark::Frames => true,
-            // A mark on a block from before the last reading is about losses that were told.
+            // A mark on a block from before the last reading announces drops that were already reported.
             LossMark::Batch(is_marked) => {
                 is_marked && batch.frames().next().is_some_and(|first| is_news(first.time_ns, self.read_ns))
             }
@@ -213,7 +213,7 @@ impl Consumer for Giving<'_> {
         Ok(true)
     }
 
-    /// What was lost goes with the next batch.
+    /// The next batch reports these drops.
     fn read<C: Capture>(&mut self, capture: &mut C) -> error::Result<()> {
         let now_ns = realtime_ns();
         if let Some(lost) = self.side.read(capture, self.delivered())? {

@@ -16,17 +16,17 @@ pub(super) fn is_news(time_ns: u64, read_ns: u64) -> bool {
 /// that a reading found at another time are recorded before the first frame after that reading, unless an earlier frame has a mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Unplaced {
-    /// Lost frames that were counted so far.
+    /// Lost frames counted so far.
     known: u64,
     count: u64,
     /// When they were counted, ns since the epoch.
     read_ns: u64,
-    /// The reading before the first that counted some of them.
+    /// The last reading before the pending drops began.
     since_ns: u64,
 }
 
 impl Unplaced {
-    /// Notes a reading of the counters: so many frames were lost since the start.
+    /// Notes a reading of the counters: `lost` frames since the start.
     pub(super) fn read(&mut self, lost: u64, now_ns: u64) {
         let more = lost.saturating_sub(self.known);
         if self.count == 0 {
@@ -36,7 +36,7 @@ impl Unplaced {
         if more > 0 || self.count == 0 || now_ns < self.read_ns {
             self.read_ns = now_ns;
         }
-        // The clock was set back: no frame would be newer than the reading for as long.
+        // The clock was set back. Otherwise no frame would be newer than the reading until the clock catches up.
         self.since_ns = self.since_ns.min(now_ns);
         self.count += more;
         self.known += more;
@@ -48,18 +48,18 @@ impl Unplaced {
         self.count == 0
     }
 
-    /// Whether a mark of a frame with this time may refer to drops that nobody has counted.
+    /// Whether a mark on a frame with this timestamp may refer to uncounted drops.
     #[inline]
     pub(super) fn is_news(&self, time_ns: u64) -> bool {
         is_news(time_ns, self.read_ns)
     }
 
-    /// What no frame came after.
+    /// Drops that no later frame reports.
     pub(super) fn rest(&mut self) -> u64 {
         std::mem::take(&mut self.count)
     }
 
-    /// What is to be said before a frame of a batch with this mark: `begins_batch` for the first one.
+    /// What to record before a frame of a batch with this mark. `begins_batch` is true for the first frame.
     #[inline]
     pub(super) fn before(&mut self, frame: &Frame<'_>, mark: LossMark, begins_batch: bool) -> u64 {
         if self.is_empty() {
@@ -74,7 +74,7 @@ impl Unplaced {
         let is_place = match mark {
             LossMark::Unknown => true,
             LossMark::Batch(_) if !begins_batch => false,
-            // Marks from before the reading that took them off are about losses that were told.
+            // Marks older than the reading that removed them announce drops that were already reported.
             _ if is_marked => is_news(time_ns, self.since_ns),
             _ => self.is_news(time_ns),
         };

@@ -2,25 +2,25 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`plan`] | what is recorded, how, and to where |
-//! | [`session`] | opening, starting, asking and ending a recording |
-//! | `capturing` | the thread of a capture: opens it, and runs the loop of a source |
-//! | `source` | that loop: it takes frames until the end, and then what is left in the ring |
-//! | `giving` | batches of a source go on to other threads: several captures, or workers |
-//! | `working` | workers that encode batches, and give them back |
-//! | `encoded` | batches that they encoded |
-//! | `gaps` | what was lost in front of workers, and with them |
-//! | `merging` | records all frames in the order of their times |
-//! | `merging/one` | those of one capture: encoded where they are in the ring, or its blocks written from there |
-//! | `merging/many` | those of several captures, or of workers, by a heap in a thread |
-//! | `capture_side` | an open capture next to its frames: counters, status of the interface, end of the capture |
+//! | [`plan`] | options: sources, format, output |
+//! | [`session`] | opens, starts, queries and ends a recording |
+//! | `capturing` | the thread of a capture: opens it and runs its loop |
+//! | `source` | that loop: reads frames until the end, then drains the ring |
+//! | `giving` | passes batches to the merge or to workers |
+//! | `working` | workers that encode batches and return them |
+//! | `encoded` | batches that workers encoded |
+//! | `gaps` | frames of batches that were lost at workers |
+//! | `merging` | records frames in time order |
+//! | `merging/one` | one capture: encodes frames in the ring, or writes its blocks straight from there |
+//! | `merging/many` | several captures, or workers: a heap in a thread |
+//! | `capture_side` | an open capture without its frames: counters, status of the interface, end |
 //! | `encoding` | the format of the files |
 //! | `file_recorder` | writes frames and statistics to the output, each with its drop count |
 //! | `hold_up` | frames that wait in their ring while the writer has no room |
-//! | `losses` | before which frame a drop count is recorded |
+//! | `losses` | decides which frame gets a drop count |
 //! | `board` | status and requests that the threads share |
-//! | `link` | what the interface itself counted |
-//! | `unreached` | frames that the interface received and that did not reach the socket |
+//! | `link` | the interface's counters |
+//! | `unreached` | frames that the interface received and the socket never got |
 //! | [`account`] | what became of every packet |
 //!
 //! Which frame gets a drop count:
@@ -31,7 +31,7 @@
 //! - Frames that the writer refused are reported by the next frame of their interface in the file.
 //! - Frames of batches that workers lost are reported by the first frame of the capture's next batch.
 //!
-//! A ring's occupancy changes faster than anybody reads it. Captures read it between two batches, when asked, and keep the
+//! A ring's occupancy changes faster than anybody can read it. Captures read it between two batches, when asked, and keep the
 //! highest value.
 
 pub mod account;

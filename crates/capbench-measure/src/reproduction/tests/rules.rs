@@ -1,4 +1,4 @@
-//! What is said of paths whose losses are known: each claim where it holds, where it does not, and where trials do not tell.
+//! Answers on paths with known losses: each claim where it holds, where it does not, and where trials cannot decide.
 
 use super::*;
 use crate::for_tests::dain;

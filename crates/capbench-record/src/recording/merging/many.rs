@@ -1,4 +1,4 @@
-//! The merge of several captures, or of workers, in a thread of its own.
+//! Merges several captures, or workers, in a thread.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -14,15 +14,15 @@ use super::super::source::Due;
 use super::{Port, settle, tend, wait_for_writer};
 use crate::merge::{Merge, MergeTally, Moment, Origin, PortPlan};
 
-/// How often the merge looks at least: four times while the shortest window passes.
+/// Maximum time between two rounds: a quarter of the shortest window.
 const ROUND: Duration = Duration::from_millis(10);
 
 /// A batch whose frames the recorder can record.
 pub(in super::super) trait Encode: SeekableBatch {
-    /// What came with it.
+    /// The loss report of the batch.
     fn told(&self) -> LossReport;
 
-    /// Records one of its frames, unless the filter of its port leaves it out.
+    /// Records a frame of the batch, unless the filter of its port rejects it.
     fn lay(&self, frame: &Frame<'_>, port: &mut Port, recorder: &mut FileRecorder);
 }
 
@@ -39,14 +39,14 @@ impl Encode for BatchWithLosses {
 }
 
 impl Port {
-    /// Lost frames that are recorded before this one.
+    /// Lost frames to record before this frame.
     #[inline]
     fn lost_before<B: Encode>(&mut self, origin: Origin<'_, B>, frame: &Frame<'_>) -> u64 {
         let mut behind_capture = 0;
         if origin.first {
             let LossReport { lost, read_ns, number } = origin.batch.told();
-            // Each batch of methods that mark frames comes with a reading behind all of them: one that found nothing more
-            // says nothing of what still waits for its place.
+            // With methods that mark frames, each batch has a reading from after all its frames. A reading without new losses
+            // says nothing about the drops that are still pending.
             if lost > 0 || self.losses.is_empty() {
                 self.lost += lost;
                 self.losses.read(self.lost, read_ns);
@@ -57,7 +57,7 @@ impl Port {
     }
 }
 
-/// Merges what comes and records it, until the last capture has ended.
+/// Merges and records batches until the last capture has ended.
 pub(in super::super) fn merge<B: Encode>(
     mut ports: Vec<Port>,
     news: &Receiver<MergeEvent<B>>,
@@ -73,7 +73,7 @@ pub(in super::super) fn merge<B: Encode>(
         let mut next = match news.recv_timeout(ROUND) {
             Ok(news) => Some(news),
             Err(RecvTimeoutError::Timeout) => None,
-            // All of them are gone without a word.
+            // All senders ended without an end event.
             Err(RecvTimeoutError::Disconnected) => break,
         };
         while let Some(one) = next {

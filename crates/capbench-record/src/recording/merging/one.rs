@@ -1,5 +1,5 @@
-//! The merge of one capture, which needs no heap and no thread: frames are encoded where they are, by the thread that takes them;
-//! or blocks of the ring go to the file as they are.
+//! Records a single capture without heap and thread: the capturing thread encodes frames in the ring, or writes ring blocks
+//! unchanged.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,8 +17,8 @@ use super::super::hold_up::HoldUp;
 use super::super::source::{Consumer, Due};
 use super::{Port, settle, tend, wait_for_writer};
 
-/// Which part of a block has to be in use for it to be written from where it lies: one in so many. Others come where there is
-/// little traffic: their pages would be mostly empty.
+/// A block is written straight from the ring if at least one `WORTH_WRITING`th of it is in use. With little traffic, pages of a
+/// block would be mostly empty.
 const WORTH_WRITING: usize = 8;
 
 /// Records the frames of the only capture.
@@ -26,7 +26,7 @@ pub(in super::super) struct MergeOfOne<'e> {
     recorder: FileRecorder,
     port: Port,
     lane: Arc<InterfaceBoard>,
-    /// Whether blocks of a ring are recorded as they are, where they are large enough.
+    /// Whether to record blocks of a ring unchanged, if they are full enough.
     by_block: bool,
     side: &'e CaptureSide,
     hold_up: HoldUp,
@@ -34,7 +34,7 @@ pub(in super::super) struct MergeOfOne<'e> {
     queue: Option<u32>,
     begins_batch: bool,
     taken: Delivered,
-    /// Why counters could not be read among the frames.
+    /// Why the counters could not be read between frames.
     failure: Option<CaptureError>,
 }
 
@@ -77,13 +77,13 @@ impl<'e> MergeOfOne<'e> {
         }
     }
 
-    /// The recorder, to be finished.
+    /// Returns the recorder, to be finished.
     pub(in super::super) fn finish(mut self) -> FileRecorder {
         settle(std::slice::from_mut(&mut self.port), std::slice::from_ref(&self.lane), &mut self.recorder);
         self.recorder
     }
 
-    /// The next frames, one by one or as a block.
+    /// Records the next frames, one by one or as a block.
     fn take_next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> Result<bool> {
         if !self.by_block {
             return capture.take_with(timeout, self);
@@ -109,7 +109,7 @@ impl<'e> MergeOfOne<'e> {
         }
     }
 
-    /// What was lost before a frame, which is the first of its batch if it is the first since [`Taker::begin`].
+    /// Frames lost before a frame. It is the first of its batch if it is the first since [`Taker::begin`].
     #[inline]
     fn tell_lost_before(&mut self, frame: &Frame<'_>) {
         if self.mark.is_on(frame, self.begins_batch) && self.port.losses.is_news(frame.time_ns) {
@@ -122,10 +122,10 @@ impl<'e> MergeOfOne<'e> {
         self.begins_batch = false;
     }
 
-    /// Reads how many frames were lost, since a mark says that some were.
+    /// Reads the number of lost frames, after a mark announced a loss.
     #[cold]
     fn count_lost(&mut self) {
-        // What comes while the counters are read may follow a loss that they do not know of.
+        // A frame that arrives while the counters are read may follow a loss that the reading missed.
         let now_ns = realtime_ns();
         match self.side.read_stats_now(self.taken) {
             Ok(Some(lost)) => self.port.losses.read(lost, now_ns),

@@ -9,37 +9,37 @@ use serde_json::{Value, json};
 use crate::exit::print;
 use crate::status::{Figures, InPlace, Losses, in_words};
 
-/// What was counted up to a moment.
+/// Totals up to one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     pub packets: u64,
-    /// Without FCS.
+    /// Octets without the FCS.
     pub octets: u64,
     pub seconds: f64,
-    /// What the method counted.
+    /// Counters of the method.
     pub counters: Counters,
-    /// CPU time of the thread that counts.
+    /// CPU time of the counting thread in ns.
     pub cpu_ns: u64,
 }
 
 /// What is known of a trial's frames.
 #[derive(Debug)]
 pub enum Told {
-    /// Each was verified.
+    /// capbench verified each frame.
     Verified(Arrivals),
-    /// The method counted them where they arrived.
+    /// The method counted the frames where they arrived.
     Counted(Tally),
 }
 
-/// Prints lines: one in the place of the other on a terminal, and as text or JSON objects elsewhere.
+/// Prints lines. On a terminal each line replaces the one before; elsewhere text or JSON objects follow each other.
 #[derive(Debug)]
 pub struct Lines {
     json: bool,
     in_place: Option<InPlace>,
     last: Totals,
-    /// How full the capture was at most since the last line.
+    /// Highest fill level since the last line.
     fill: Option<Occupancy>,
-    /// And since the beginning.
+    /// Highest fill level since the start.
     fullest: Option<Occupancy>,
 }
 
@@ -49,20 +49,20 @@ impl Lines {
         Self { json, in_place, last: Totals::default(), fill: None, fullest: None }
     }
 
-    /// The capture is so full.
+    /// Notes a fill level.
     pub fn note(&mut self, fill: Option<Occupancy>) {
         self.fill = Occupancy::fullest([self.fill, fill]);
         self.fullest = Occupancy::fullest([self.fullest, fill]);
     }
 
-    /// Counters were read: whether they show that the capture was full since `before`.
+    /// Notes a full capture when the counters changed since `before` in a way that shows one.
     pub fn note_full(&mut self, before: &Counters, now: &Counters) {
         if now.shows_full_ring_since(before) {
             self.note(Some(Occupancy::FULL));
         }
     }
 
-    /// What is new since the last line.
+    /// Prints what is new since the last line.
     pub fn print(&mut self, now: Totals) -> Result<()> {
         let seconds = (now.seconds - self.last.seconds).max(1e-9);
         let (packets, octets) = (now.packets - self.last.packets, now.octets - self.last.octets);
@@ -109,7 +109,7 @@ impl Lines {
         written
     }
 
-    /// What was counted so far, on standard error, for who asks by a signal.
+    /// Prints the totals so far on standard error when a signal asks for them.
     pub fn tell(&mut self, now: &Totals, told: Option<&Told>) {
         if let Some(line) = &mut self.in_place {
             line.clear();
@@ -117,7 +117,7 @@ impl Lines {
         crate::tell::text(&self.totals(now, told));
     }
 
-    /// Everything, at the end.
+    /// Prints everything at the end.
     pub fn close(mut self, end: &Totals, told: Option<&Told>) -> Result<()> {
         if let Some(line) = &mut self.in_place {
             line.clear();
@@ -155,7 +155,7 @@ impl Lines {
         })
     }
 
-    /// tcpdump's three lines first, since scripts read them, then the rest.
+    /// tcpdump's three lines first, because scripts read them, then the rest.
     fn totals(&self, end: &Totals, told: Option<&Told>) -> String {
         let Totals { packets, octets, counters, cpu_ns, .. } = end;
         let text = |count: Option<u64>| count.map_or("unknown".to_string(), |count| count.to_string());
